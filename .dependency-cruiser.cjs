@@ -1,0 +1,53 @@
+// The directions come from the Nx tags in each package.json, so that the graph Nx schedules by and the imports the
+// code really makes obey the same rules. Nx's own check needs typescript-eslint, which does not take TypeScript 7.
+const { existsSync, readFileSync, readdirSync } = require("node:fs")
+
+const projects = ['apps', 'libs', 'tools'].flatMap((root) =>
+  readdirSync(root)
+    .map((name) => `${root}/${name}`)
+    .filter((dir) => existsSync(`${dir}/package.json`))
+    .map((dir) => ({ dir, tags: JSON.parse(readFileSync(`${dir}/package.json`, 'utf8')).nx.tags })),
+)
+const tagged = (tag) => {
+  const dirs = projects.filter((project) => project.tags.includes(tag)).map((project) => project.dir)
+  return `^(${dirs.join('|')})/`
+}
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'apps-never-import-apps',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: tagged('type:app'), pathNot: '^apps/$1/' },
+    },
+    { name: 'libs-never-import-apps', severity: 'error', from: { path: tagged('type:lib') }, to: { path: tagged('type:app') } },
+    {
+      name: 'only-specs-import-test-kit',
+      severity: 'error',
+      from: { pathNot: [tagged('type:test-kit'), tagged('type:e2e'), '\\.spec\\.ts$', '\\.fixture\\.ts$'] },
+      to: { path: tagged('type:test-kit') },
+    },
+    {
+      name: 'products-never-import-tools',
+      severity: 'error',
+      from: { path: [tagged('type:app'), tagged('type:lib')] },
+      to: { path: tagged('type:tool') },
+    },
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'libraries-by-their-root',
+      comment: 'No reaching into another project’s folders: its package root is its public door.',
+      severity: 'error',
+      from: { path: '^(apps|libs|tools)/([^/]+)/' },
+      to: { path: '^libs/[^/]+/src/.+', pathNot: ['^libs/[^/]+/src/index\\.ts$', '^$1/$2/'] },
+    },
+    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    parser: 'swc',
+    exclude: { path: '(^|/)(dist|generated|node_modules)/' },
+    doNotFollow: { path: '(^|/)(dist|generated|node_modules)/' },
+    enhancedResolveOptions: { conditionNames: ['@leadwire/source', 'require', 'node', 'default'], extensions: ['.ts', '.js', '.json'] },
+  },
+}

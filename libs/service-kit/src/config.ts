@@ -1,0 +1,61 @@
+import { cleanEnv, host, makeValidator, port, type Spec, str, url } from 'envalid'
+
+export { host, port, str, url }
+
+/** Every fault of the environment at once, one line each. */
+export class ConfigError extends Error {
+  constructor(readonly faults: Record<string, string>) {
+    super(
+      Object.entries(faults)
+        .map(([name, fault]) => `${name}: ${fault}`)
+        .join('\n'),
+    )
+    this.name = 'ConfigError'
+  }
+}
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+const parseDuration = (text: string): number => {
+  const match = /^(\d+)(ms|s|m|h|d)$/.exec(text.trim())
+  const unit = UNITS[match?.[2] ?? '']
+  if (!match || unit === undefined) throw new TypeError(`"${text}" is no duration such as 500ms, 10s, 5m, 1h`)
+  return Number(match[1]) * unit
+}
+
+const parseList = (text: string): string[] =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+
+/** A time such as `500ms`, `10s`, `5m`, `1h`; in milliseconds. */
+export const duration = makeValidator<number>(parseDuration)
+
+/** Times parted by commas, such as `60s,5m`; in milliseconds. */
+export const durations = makeValidator<number[]>((text) => parseList(text).map(parseDuration))
+
+/** Words parted by commas. */
+export const list = makeValidator<string[]>(parseList)
+
+/**
+ * Reads settings out of the environment.
+ *
+ * Throws a ConfigError that names every missing or malformed one. Settings that are not in `specs` are not seen.
+ */
+export const readConfig = <T extends object>(
+  env: NodeJS.ProcessEnv,
+  specs: { [K in keyof T]: Spec<T[K]> },
+): Readonly<T> => {
+  // An empty variable counts as unset: compose files and charts pass `NAME=` for what nobody chose.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const config = cleanEnv<T>(given, specs as never, {
+    reporter: ({ errors }) => {
+      const faults = Object.entries<Error | undefined>(errors as Record<string, Error | undefined>)
+        .filter((entry): entry is [string, Error] => entry[1] !== undefined)
+        .map(([name, error]) => [name, error.message || 'is missing'] as const)
+      if (faults.length > 0) throw new ConfigError(Object.fromEntries(faults))
+    },
+  })
+  return config as Readonly<T>
+}

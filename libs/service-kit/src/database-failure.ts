@@ -1,0 +1,39 @@
+import { DatabaseError } from 'pg'
+import { ServiceError } from './service-error'
+
+const AWAY_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+])
+const AWAY_MESSAGES =
+  /Connection terminated|timeout expired|Timeout acquiring|Client has encountered a connection error|not queryable|Unable to acquire/i
+
+// Class 08 connection, 53 resources, 57P administrator, 58 system, 40 serialisation and deadlock: trying again helps.
+const AWAY_STATES = /^(08|53|57P|58|40)/
+
+/**
+ * What a database call threw, as the rest of the code may see it: `unavailable` when the database is away or asks to
+ * be tried again, `late` when a statement was cut off by its time limit. Anything else is given back as it is.
+ */
+export const databaseFailure = (error: unknown): unknown => {
+  if (error instanceof ServiceError || !(error instanceof Error)) return error
+  if (error instanceof DatabaseError) {
+    if (error.code === '57014')
+      return new ServiceError('late', 'The database did not answer in time.', { cause: error })
+    return AWAY_STATES.test(error.code ?? '') ? away(error) : error
+  }
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  return AWAY_CODES.has(code) || AWAY_MESSAGES.test(error.message) ? away(error) : error
+}
+
+const away = (cause: Error) =>
+  new ServiceError('unavailable', 'The database is away for a moment. Try again shortly.', { cause })
+
+/** The name of the constraint a statement broke, for the repository that knows what it means; else undefined. */
+export const violatedConstraint = (error: unknown): string | undefined =>
+  error instanceof DatabaseError && error.code?.startsWith('23') ? error.constraint : undefined

@@ -1,0 +1,96 @@
+import { knex as createKnex, type Knex } from 'knex'
+import { type Client, types } from 'pg'
+import { databaseFailure } from './database-failure'
+import { isoMicroseconds } from './iso-microseconds'
+import type { Lifecycle } from './lifecycle'
+
+/** A statement; with a `name` it is prepared once per connection. */
+export interface Query {
+  name?: string
+  text: string
+  values?: unknown[]
+}
+
+export interface Transaction {
+  /** The rows of one statement. Throws what PostgreSQL said as a ServiceError, or the DatabaseError itself for a broken constraint. */
+  query<Row extends object>(query: Query): Promise<Row[]>
+}
+
+export interface Database extends Transaction {
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** For what is better built than written: filters, and the migrations. */
+  knex: Knex
+  /** Rejects while the database is away. */
+  check(): Promise<void>
+}
+
+const { builtins } = types
+
+// int8 fits a JS number for every id we will ever give out; timestamps keep their microseconds as text, and json its
+// text as it was stored, because a JS Date and a parsed object would both lose something.
+const PARSERS: Record<number, (text: string) => unknown> = {
+  [builtins.INT8]: Number,
+  [builtins.TIMESTAMPTZ]: isoMicroseconds,
+  [builtins.JSON]: (text) => text,
+}
+
+const typeParsers = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    (format !== 'binary' && PARSERS[oid]) || types.getTypeParser(oid, format as 'text'),
+}
+
+/** A pool of connections. Nothing connects until the first statement; a lost connection is replaced by itself. */
+export const connectDatabase = (options: {
+  url: string
+  poolSize: number
+  lifecycle: Lifecycle
+}): Database => {
+  const knex = createKnex({
+    client: 'pg',
+    connection: {
+      connectionString: options.url,
+      options: '-c TimeZone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=30000',
+      connectionTimeoutMillis: 2000,
+      keepAlive: true,
+      types: typeParsers,
+    } as Knex.PgConnectionConfig,
+    pool: { min: 0, max: options.poolSize, idleTimeoutMillis: 60_000, propagateCreateError: true },
+    acquireConnectionTimeout: 3000,
+  })
+  options.lifecycle.onStop('database', () => knex.destroy())
+
+  const withConnection = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
+    let client: Client | undefined
+    try {
+      client = (await knex.client.acquireConnection()) as Client
+      return await work(client)
+    } catch (error) {
+      throw databaseFailure(error)
+    } finally {
+      if (client) await knex.client.releaseConnection(client)
+    }
+  }
+  const queryOn = (client: Client) => ({
+    query: async <Row extends object>(query: Query) => (await client.query<Row>(query)).rows,
+  })
+
+  return {
+    knex,
+    query: (query) => withConnection((client) => queryOn(client).query(query)),
+    transaction: (work) =>
+      withConnection(async (client) => {
+        await client.query('BEGIN')
+        try {
+          const result = await work(queryOn(client))
+          await client.query('COMMIT')
+          return result
+        } catch (error) {
+          // Without a connection there is nothing to roll back, and the first error is the one to tell.
+          await client.query('ROLLBACK').catch(() => undefined)
+          throw error
+        }
+      }),
+    check: () => withConnection(async (client) => void (await client.query('SELECT 1'))),
+  }
+}

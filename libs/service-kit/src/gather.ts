@@ -1,0 +1,81 @@
+import { ServiceError } from './service-error'
+
+interface Waiting<Item, Result> {
+  item: Item
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * Turns calls for one item into calls for many: while a batch is on its way, what arrives joins the next one.
+ *
+ * A lone item leaves at once. `send` answers with one result for each item, in order; when it rejects, every item of
+ * that batch is rejected with the same error, and no other is. An item that is aborted before its batch left is
+ * not sent; one that is aborted later is rejected at once, and its neighbours go on.
+ *
+ * `maxQueued` bounds what waits: beyond it an item is rejected as unavailable, which is kinder than a queue that
+ * can only grow.
+ */
+export const gather = <Item, Result>(options: {
+  send: (items: Item[]) => Promise<Result[]>
+  maxBatch: number
+  maxInFlight: number
+  maxQueued: number
+}): ((item: Item, signal?: AbortSignal) => Promise<Result>) => {
+  const queue = new Set<Waiting<Item, Result>>()
+  let inFlight = 0
+
+  const nextBatch = () => {
+    const batch: Waiting<Item, Result>[] = []
+    for (const waiting of queue) {
+      if (batch.length === options.maxBatch) break
+      queue.delete(waiting)
+      batch.push(waiting)
+    }
+    return batch
+  }
+
+  const dispatch = async (batch: Waiting<Item, Result>[]) => {
+    try {
+      const results = await options.send(batch.map(({ item }) => item))
+      if (results.length !== batch.length) {
+        throw new ServiceError('internal', `${batch.length} items were sent, ${results.length} results came`)
+      }
+      batch.forEach(({ resolve }, index) => {
+        resolve(results[index]!)
+      })
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+
+  const flush = () => {
+    while (inFlight < options.maxInFlight && queue.size > 0) {
+      inFlight += 1
+      void dispatch(nextBatch()).then(() => {
+        inFlight -= 1
+        flush()
+      })
+    }
+  }
+
+  return (item, signal) =>
+    new Promise<Result>((resolve, reject) => {
+      if (queue.size >= options.maxQueued) {
+        reject(new ServiceError('unavailable', 'Too many requests are waiting. Try again shortly.'))
+        return
+      }
+      signal?.throwIfAborted()
+      const waiting = { item, resolve, reject }
+      signal?.addEventListener(
+        'abort',
+        () => {
+          queue.delete(waiting)
+          reject(signal.reason)
+        },
+        { once: true },
+      )
+      queue.add(waiting)
+      flush()
+    })
+}

@@ -1,0 +1,57 @@
+import { Channel, type ChannelOptions, credentials } from '@grpc/grpc-js'
+import {
+  type Client,
+  type CompatServiceDefinition,
+  createClientFactory,
+  type NormalizedServiceDefinition,
+} from 'nice-grpc'
+import { type DeadlineOptions, deadlineMiddleware } from 'nice-grpc-client-middleware-deadline'
+import { HealthDefinition } from 'nice-grpc-server-health'
+import { statusToFailures } from './grpc-errors'
+import { GRPC_OPTIONS } from './grpc-options'
+import type { Lifecycle } from './lifecycle'
+
+const CLIENT_OPTIONS: ChannelOptions = {
+  ...GRPC_OPTIONS,
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  // The default grows to two minutes: a service that came back would stay unknown for as long.
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.min_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 500,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 3000,
+  'grpc.dns_min_time_between_resolutions_ms': 1000,
+}
+
+export interface GrpcConnection {
+  /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
+  client<Definition extends CompatServiceDefinition>(
+    definition: Definition,
+    options: { deadlineMs: number },
+  ): Client<Definition, DeadlineOptions>
+  /** Rejects while the other end is away. */
+  check(): Promise<void>
+}
+
+/**
+ * A connection to every address behind a gRPC target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`), balanced
+ * round robin. It connects and reconnects by itself; a call fails at once as `unavailable` while nobody is there.
+ */
+export const connectGrpc = (target: string, lifecycle: Lifecycle): GrpcConnection => {
+  const channel = new Channel(target, credentials.createInsecure(), CLIENT_OPTIONS)
+  lifecycle.onStop(`grpc channel ${target}`, () => channel.close())
+  const factory = createClientFactory().use(statusToFailures).use(deadlineMiddleware)
+  const health = factory.create(HealthDefinition, channel)
+  return {
+    client: <Definition extends CompatServiceDefinition>(
+      definition: Definition,
+      { deadlineMs }: { deadlineMs: number },
+    ) =>
+      factory.create(definition, channel, {
+        '*': { deadline: deadlineMs },
+      } as Partial<
+        Record<'*' | keyof NormalizedServiceDefinition<Definition>, DeadlineOptions>
+      > as never) as Client<Definition, DeadlineOptions>,
+    check: async () => void (await health.check({ service: '' }, { deadline: 800 })),
+  }
+}

@@ -1,0 +1,30 @@
+import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc'
+import { createServer, type Server } from 'nice-grpc'
+import { HealthDefinition, HealthServiceImpl, HealthState } from 'nice-grpc-server-health'
+import { failuresToStatus } from './grpc-errors'
+import { GRPC_OPTIONS } from './grpc-options'
+import type { Lifecycle } from './lifecycle'
+import type { Logger } from './logger'
+
+export interface GrpcServer {
+  add<Definition extends CompatServiceDefinition>(
+    definition: Definition,
+    implementation: ServiceImplementation<Definition>,
+  ): void
+  /** Resolves with the port that is served. */
+  listen(address: { host: string; port: number }): Promise<number>
+}
+
+/** A gRPC server with the standard health service. On a drain it finishes the calls in flight before it closes. */
+export const createGrpcServer = (options: { logger: Logger; lifecycle: Lifecycle }): GrpcServer => {
+  const server: Server = createServer(GRPC_OPTIONS).use(failuresToStatus(options.logger))
+  server.add(HealthDefinition, HealthServiceImpl(HealthState()))
+  return {
+    add: (definition, implementation) => void server.add(definition, implementation),
+    listen: async ({ host, port }) => {
+      const bound = await server.listen(`${host}:${port}`)
+      options.lifecycle.onStop('grpc server', () => server.shutdown())
+      return bound
+    },
+  }
+}

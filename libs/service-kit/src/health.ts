@@ -1,0 +1,77 @@
+import { createServer } from 'node:http'
+import type { Lifecycle } from './lifecycle'
+import type { Metrics } from './metrics'
+
+/** Something a service can't serve without. `check` rejects while it is away. */
+export interface HealthCheck {
+  name: string
+  check: () => Promise<unknown>
+}
+
+const CHECK_LIMIT_MS = 1000
+
+const within = async (check: () => Promise<unknown>): Promise<boolean> => {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer')), CHECK_LIMIT_MS)
+  })
+  try {
+    await Promise.race([check(), limit])
+    return true
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The names of what is missing; empty means ready. A drain counts as missing. */
+export const readinessOf = async (checks: HealthCheck[], lifecycle: Lifecycle): Promise<string[]> => {
+  if (lifecycle.draining) return ['draining']
+  const results = await Promise.all(
+    checks.map(async ({ name, check }) => ({ name, ok: await within(check) })),
+  )
+  return results.filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+/**
+ * Serves /healthz (the process lives), /readyz (it can serve; 503 with what is missing) and /metrics
+ * (Prometheus text) on a port of their own. It closes last, so that a drain can be watched.
+ */
+export const startHealthServer = async (options: {
+  host: string
+  port: number
+  checks: HealthCheck[]
+  metrics: Metrics
+  lifecycle: Lifecycle
+}): Promise<void> => {
+  const { checks, metrics, lifecycle } = options
+  const server = createServer(async (request, response) => {
+    const answer = (status: number, type: string, body: string) =>
+      response.writeHead(status, { 'content-type': type }).end(body)
+    const json = (status: number, body: object) => answer(status, 'application/json', JSON.stringify(body))
+    switch (request.url) {
+      case '/':
+      case '/healthz':
+        return json(200, { status: 'alive' })
+      case '/readyz': {
+        const missing = await readinessOf(checks, lifecycle)
+        return missing.length === 0
+          ? json(200, { status: 'ready' })
+          : json(503, { status: 'not ready', missing })
+      }
+      case '/metrics':
+        return answer(200, metrics.contentType, await metrics.metrics())
+      default:
+        return json(404, { status: 'not found' })
+    }
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, options.host, resolve)
+  })
+  lifecycle.onStop('health server', () => {
+    server.closeAllConnections()
+    server.close()
+  })
+}

@@ -1,0 +1,103 @@
+import { ConfigError } from './config'
+import { createLogger, type Logger } from './logger'
+
+const DRAIN_LIMIT_MS = 10_000
+
+/** Ordered shutdown: what was started last is stopped first. */
+export interface Lifecycle {
+  /** Registers what undoes a step of the start. */
+  onStop(name: string, stop: () => unknown): void
+  /** True from the moment a drain began: readiness says no. */
+  readonly draining: boolean
+  /** Aborted when a drain begins. */
+  readonly signal: AbortSignal
+  /** Runs every registered stop in reverse order; a failing one is logged and does not keep the others from running. */
+  stop(): Promise<void>
+}
+
+export interface ServiceContext<Config> {
+  config: Config
+  logger: Logger
+  lifecycle: Lifecycle
+}
+
+export const createLifecycle = (logger: Logger): Lifecycle => {
+  const stops: { name: string; stop: () => unknown }[] = []
+  const controller = new AbortController()
+  let stopping: Promise<void> | undefined
+  const stopAll = async () => {
+    controller.abort()
+    for (const { name, stop } of stops.reverse()) {
+      try {
+        await stop()
+      } catch (error) {
+        logger.error({ err: error, step: name }, 'could not stop')
+      }
+    }
+  }
+  return {
+    onStop: (name, stop) => void stops.push({ name, stop }),
+    get draining() {
+      return controller.signal.aborted
+    },
+    signal: controller.signal,
+    stop: () => {
+      stopping ??= stopAll()
+      return stopping
+    },
+  }
+}
+
+/**
+ * Runs a service in the foreground: reads its configuration, starts it, and drains it on SIGTERM or SIGINT within 10 s.
+ *
+ * Exits with 1 when the configuration is faulty (every fault in one line), when the start fails, or when the drain
+ * takes too long. An unforeseen error stops the process: whoever supervises it starts a clean one.
+ */
+export const runService = async <Config extends { LOG_LEVEL: string }>(service: {
+  name: string
+  readConfig: (env: NodeJS.ProcessEnv) => Config
+  start: (context: ServiceContext<Config>) => Promise<void>
+}): Promise<void> => {
+  const config = configOrExit(service.name, service.readConfig)
+  const logger = createLogger({ service: service.name, level: config.LOG_LEVEL })
+  const lifecycle = createLifecycle(logger)
+  const exit = async (code: number) => {
+    setTimeout(() => {
+      logger.error('the drain took too long')
+      process.exit(1)
+    }, DRAIN_LIMIT_MS).unref()
+    await lifecycle.stop()
+    process.exit(code)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      logger.info({ signal }, 'draining')
+      void exit(0)
+    })
+  }
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error) => {
+      logger.fatal({ err: error }, event)
+      void exit(1)
+    })
+  }
+  try {
+    await service.start({ config, logger, lifecycle })
+    if (!lifecycle.draining) logger.info('ready')
+  } catch (error) {
+    if (lifecycle.draining) return
+    logger.fatal({ err: error }, 'could not start')
+    await exit(1)
+  }
+}
+
+const configOrExit = <Config>(name: string, read: (env: NodeJS.ProcessEnv) => Config): Config => {
+  try {
+    return read(process.env)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    createLogger({ service: name, level: 'info' }).fatal({ faults: error.faults }, 'faulty configuration')
+    process.exit(1)
+  }
+}

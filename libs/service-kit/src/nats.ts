@@ -1,0 +1,30 @@
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import type { Lifecycle } from './lifecycle'
+import type { Logger } from './logger'
+
+/** A NATS connection that outlives the server: it waits for the first connection and reconnects for ever. */
+export const connectNats = async (options: {
+  url: string
+  name: string
+  logger: Logger
+  lifecycle: Lifecycle
+}): Promise<NatsConnection> => {
+  const connection = await connect({
+    servers: options.url.split(','),
+    name: options.name,
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 100,
+    reconnectJitter: 50,
+    timeout: 2000,
+    pingInterval: 5000,
+  })
+  void (async () => {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect' || status.type === 'reconnect')
+        options.logger.warn({ nats: status.type }, 'nats')
+    }
+  })()
+  options.lifecycle.onStop('nats', () => connection.close())
+  return connection
+}

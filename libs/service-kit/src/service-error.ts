@@ -1,0 +1,39 @@
+/** Everything that can go wrong for a reason a caller should hear. Anything else that is thrown is a bug of ours. */
+export type ErrorCode =
+  | 'bad_request' // the request can't be read
+  | 'unauthenticated'
+  | 'forbidden' // the token lacks a scope
+  | 'not_found'
+  | 'conflict'
+  | 'too_large'
+  | 'invalid' // it can be read, but fields are faulty
+  | 'unavailable' // something behind is away; trying again helps
+  | 'late' // something behind did not answer in time
+  | 'internal'
+
+/** Faulty fields by their dotted path, each with what is wrong with it. */
+export type Faults = Record<string, string[]>
+
+/**
+ * The one error that crosses processes. `detail` is a sentence the caller of the public interface may read;
+ * `cause` is for the log alone.
+ */
+export class ServiceError extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    readonly detail: string,
+    readonly options: { faults?: Faults; cause?: unknown } = {},
+  ) {
+    super(detail, { cause: options.cause })
+    this.name = 'ServiceError'
+  }
+
+  get faults(): Faults {
+    return this.options.faults ?? {}
+  }
+
+  /** 422: every faulty field at once. */
+  static invalid(faults: Faults): ServiceError {
+    return new ServiceError('invalid', 'The given data was invalid.', { faults })
+  }
+}

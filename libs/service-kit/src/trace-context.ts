@@ -1,0 +1,20 @@
+import { randomBytes } from 'node:crypto'
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+
+const random = (bytes: number) => randomBytes(bytes).toString('hex')
+
+/** A traceparent header as it came, or undefined when it is not one (W3C Trace Context, version 00). */
+export const parseTraceparent = (header: string | string[] | undefined): string | undefined => {
+  if (typeof header !== 'string') return undefined
+  const match = TRACEPARENT.exec(header)
+  const invalid = !match || /^0+$/.test(match[1]!) || /^0+$/.test(match[2]!)
+  return invalid ? undefined : header
+}
+
+/** A traceparent that begins a trace of its own. */
+export const newTraceparent = (): string => `00-${random(16)}-${random(8)}-01`
+
+/** The same trace, one span further. */
+export const childTraceparent = (traceparent: string): string =>
+  `${traceparent.slice(0, 36)}${random(8)}${traceparent.slice(52)}`
