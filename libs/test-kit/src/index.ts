@@ -1,0 +1,6 @@
+export { createDatabase, createTemplateDatabase, cutConnections, type TestDatabase } from './database'
+export { eventually } from './eventually'
+export { type ManualClock, manualClock } from './manual-clock'
+export { startNats, type TestNats } from './nats'
+export { type ObjectStoreDirectory, objectStoreDirectory } from './object-store-directory'
+export { type Answer, type ReceivedRequest, type Receiver, startReceiver } from './receiver'

@@ -1,0 +1,19 @@
+export type ManualClock = {
+  now(): Date
+  advance(ms: number): void
+  set(time: Date): void
+}
+
+/** A clock that stands still until it is told to go on. */
+export function manualClock(start: Date | string = '2026-01-01T00:00:00Z'): ManualClock {
+  let time = new Date(start).getTime()
+  return {
+    now: () => new Date(time),
+    advance: (ms) => {
+      time += ms
+    },
+    set: (to) => {
+      time = to.getTime()
+    },
+  }
+}

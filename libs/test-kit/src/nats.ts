@@ -1,0 +1,39 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort, type NatsServer, startNatsServer } from '@leadwire/embedded'
+import { fromGlobalSetup } from './environment'
+
+export type TestNats = {
+  url: string
+  /** kill -9: what clients see when it crashes. */
+  kill(): Promise<void>
+  /** Starts it again at the same address, over the store it had (or, with `empty`, over none). */
+  restart(options?: { empty?: boolean }): Promise<void>
+  /** Stops it and removes its store. */
+  stop(): Promise<void>
+}
+
+/** A nats-server with JetStream of this spec file's own. */
+export async function startNats(): Promise<TestNats> {
+  const binary = fromGlobalSetup('LEADWIRE_TEST_NATS_SERVER')
+  const directory = await mkdtemp(join(tmpdir(), 'leadwire-nats-'))
+  const port = await freePort()
+  const start = () => startNatsServer({ binary, directory, port })
+  let server: NatsServer = await start()
+
+  const kill = async () => {
+    server.kill('SIGKILL')
+    await server.exited
+  }
+  const restart = async ({ empty = false }: { empty?: boolean } = {}) => {
+    if (!server.hasExited()) await server.stop()
+    if (empty) await rm(join(directory, 'jetstream'), { recursive: true, force: true })
+    server = await start()
+  }
+  const stop = async () => {
+    await server.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+  return { url: server.url, kill, restart, stop }
+}

@@ -1,0 +1,85 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, isIPv6 } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+
+export type ReceivedRequest = {
+  method: string
+  url: string
+  headers: IncomingHttpHeaders
+  /** As they were sent: name, value, name, value … */
+  rawHeaders: string[]
+  /** The bytes, unparsed. */
+  body: Buffer
+  arrivedAt: Date
+}
+
+/** How the receiver treats a request. `hang` never answers; `close` cuts the connection without an answer. */
+export type Answer =
+  | { status: number; headers?: Record<string, string>; body?: string | Buffer; delayMs?: number }
+  | 'hang'
+  | 'close'
+
+export type Receiver = {
+  /** With a path, as an endpoint's URL would have. */
+  url: string
+  port: number
+  /** Everything received so far, oldest first. */
+  requests: ReceivedRequest[]
+  /** What each further request gets; a function sees the request and how many came before it. */
+  answerWith(answer: Answer | ((request: ReceivedRequest, index: number) => Answer)): void
+  clear(): void
+  stop(): Promise<void>
+}
+
+/** A real HTTP server that records what it is sent; answers 200 until told otherwise. */
+export async function startReceiver({
+  host = '127.0.0.1',
+  port = 0,
+}: {
+  host?: string
+  port?: number
+} = {}): Promise<Receiver> {
+  const requests: ReceivedRequest[] = []
+  const timers = new Set<NodeJS.Timeout>()
+  let choose: (request: ReceivedRequest, index: number) => Answer = () => ({ status: 200 })
+
+  const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const arrivedAt = new Date()
+    const body = await buffer(incoming)
+    const { method = '', url = '', headers, rawHeaders } = incoming
+    const request = { method, url, headers, rawHeaders, body, arrivedAt }
+    const index = requests.push(request) - 1
+    const answer = choose(request, index)
+    if (answer === 'hang') return
+    if (answer === 'close') return void incoming.socket.destroy()
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      response.writeHead(answer.status, answer.headers).end(answer.body)
+    }, answer.delayMs ?? 0)
+    timers.add(timer)
+  }
+
+  const server = createServer((incoming, response) => {
+    // A sender that went away in the middle of its request has sent nothing that counts.
+    handle(incoming, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const actual = (server.address() as AddressInfo).port
+  return {
+    url: `http://${isIPv6(host) ? `[${host}]` : host}:${actual}/hooks/leads`,
+    port: actual,
+    requests,
+    answerWith: (answer) => {
+      choose = typeof answer === 'function' ? answer : () => answer
+    },
+    clear: () => void requests.splice(0),
+    stop: () => {
+      for (const timer of timers) clearTimeout(timer)
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}

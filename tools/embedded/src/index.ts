@@ -1,0 +1,13 @@
+export { findNatsServer } from './nats/find-nats-server'
+export { type NatsServer, natsReady, natsUrl, spawnNats, startNatsServer } from './nats/nats-server'
+export { cacheDirectory, dataDirectory, repositoryRoot } from './paths'
+export {
+  ensureDatabase,
+  type PostgresServer,
+  postgresReady,
+  postgresUrl,
+  startPostgres,
+} from './postgres/postgres'
+export { type Child, type Exit, startChild, whenReady } from './process/child'
+export { freePort } from './process/free-port'
+export { poll } from './process/poll'

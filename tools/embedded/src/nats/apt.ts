@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { findOnPath } from '../process/find-on-path'
+
+const run = promisify(execFile)
+const impatient = ['Acquire::http::Timeout=3', 'Acquire::https::Timeout=3', 'Acquire::Retries=0']
+
+/**
+ * Takes nats-server from the distribution's archive into `folder`, without installing it and without root. On a new
+ * machine the package lists are fetched too, into `folder`.
+ * @returns the program's path
+ */
+export async function fromApt(folder: string, path: string | undefined): Promise<string> {
+  if (!findOnPath('apt-get', path) || !findOnPath('dpkg', path)) throw new Error('no apt-get here')
+  await apt(folder, [...impatient], 'download').catch(async () => {
+    const lists = join(folder, 'lists')
+    await mkdir(join(lists, 'partial'), { recursive: true })
+    const settings = [
+      ...impatient,
+      `Dir::State::Lists=${lists}`,
+      'Dir::Cache::pkgcache=',
+      'Dir::Cache::srcpkgcache=',
+    ]
+    await apt(folder, settings, 'update')
+    await apt(folder, settings, 'download')
+  })
+  const archive = (await readdir(folder)).find((name) => name.endsWith('.deb'))
+  if (!archive) throw new Error('apt-get downloaded nothing')
+  await run('dpkg', ['-x', archive, 'root'], { cwd: folder })
+  return join(folder, 'root/usr/sbin/nats-server')
+}
+
+async function apt(folder: string, settings: string[], command: 'update' | 'download'): Promise<void> {
+  // As root, apt would fetch as a user of its own that can't write here.
+  const options = [...settings, 'APT::Sandbox::User=root'].flatMap((setting) => ['-o', setting])
+  const what = command === 'download' ? ['download', 'nats-server'] : ['update']
+  await run('apt-get', ['-q', ...options, ...what], { cwd: folder, timeout: 60_000 })
+}

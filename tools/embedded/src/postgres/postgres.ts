@@ -1,0 +1,153 @@
+import { realpathSync } from 'node:fs'
+import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { type Child, startChild, whenReady } from '../process/child'
+import { findPostgresBinaries, type PostgresBinaries } from './binaries'
+import { ensureCluster, superuser } from './cluster'
+import { runAs, type User } from './run-as'
+import { clearStaleServer } from './stale-lock'
+
+export type PostgresOptions = {
+  dataDirectory: string
+  port: number
+  /** False switches off everything that makes it survive a crash of the machine; for specs. */
+  durable: boolean
+  onLine?: (line: string) => void
+}
+
+export type PreparedPostgres = PostgresOptions & {
+  binaries: PostgresBinaries
+  user: User | undefined
+  socketDirectory: string
+}
+
+/** Makes the cluster if it is new, and clears what a server left behind that was not stopped. */
+export async function preparePostgres(options: PostgresOptions): Promise<PreparedPostgres> {
+  const user = await runAs(options.dataDirectory)
+  const binaries = await findPostgresBinaries(user)
+  await ensureCluster({ ...options, binaries, user })
+  const dataDirectory = realpathSync(options.dataDirectory)
+  await clearStaleServer(dataDirectory)
+  return {
+    ...options,
+    dataDirectory,
+    binaries,
+    user,
+    socketDirectory: await socketDirectoryFor(dataDirectory, user),
+  }
+}
+
+/** Starts the server; answers when it has a pid, before it takes connections (see postgresReady). */
+export function spawnPostgres({
+  dataDirectory,
+  port,
+  durable,
+  binaries,
+  user,
+  socketDirectory,
+  onLine,
+}: PreparedPostgres): Promise<Child> {
+  const settings = { ...always, ...(durable ? {} : forgetful) }
+  return startChild({
+    name: 'postgres',
+    command: binaries.postgres,
+    args: [
+      ...['-D', dataDirectory, '-p', String(port), '-h', '127.0.0.1', '-k', socketDirectory],
+      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    cwd: dataDirectory,
+    env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+    user,
+    onLine,
+    // "Fast shutdown": sessions are ended, nobody waits for clients (PostgreSQL manual, "Shutting Down the Server").
+    stopSignal: 'SIGINT',
+  })
+}
+
+export type PostgresServer = {
+  pid: number
+  /** A superuser's URL, over TCP. */
+  url(database?: string): string
+  stop(): Promise<void>
+}
+
+/** Prepares, starts and waits: a server for whoever needs no supervision. */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  const prepared = await preparePostgres(options)
+  const child = await spawnPostgres(prepared)
+  const url = (database = 'postgres') => postgresUrl(options.port, database)
+  try {
+    await whenReady(child, () => postgresReady(options.port), { timeoutMs: 60_000 })
+  } catch (error) {
+    await child.stop()
+    throw error
+  }
+  const stop = async () => {
+    await child.stop()
+    await dropSocketDirectory(prepared)
+  }
+  return { pid: child.pid, url, stop }
+}
+
+export async function dropSocketDirectory({
+  socketDirectory,
+  dataDirectory,
+}: PreparedPostgres): Promise<void> {
+  if (socketDirectory !== dataDirectory) await rm(socketDirectory, { recursive: true, force: true })
+}
+
+export function postgresUrl(port: number, database: string): string {
+  return `postgresql://${superuser}@127.0.0.1:${port}/${database}`
+}
+
+export async function postgresReady(port: number): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: postgresUrl(port, 'postgres'),
+    connectionTimeoutMillis: 1000,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return true
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** Makes a database unless there is one of that name. */
+export async function ensureDatabase(port: number, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: postgresUrl(port, 'postgres') })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+    if (!rowCount) await client.query(`create database ${client.escapeIdentifier(name)}`)
+  } finally {
+    await client.end()
+  }
+}
+
+const always = {
+  max_connections: '400',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_line_prefix: '',
+  listen_addresses: '127.0.0.1',
+}
+
+const forgetful = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  autovacuum_naptime: '10min',
+}
+
+/** The data folder itself, unless its name is too long: a Unix socket's path has at most 107 bytes (unix(7)). */
+async function socketDirectoryFor(dataDirectory: string, user: User | undefined): Promise<string> {
+  if (Buffer.byteLength(dataDirectory) < 80) return dataDirectory
+  const path = await mkdtemp(join(tmpdir().length < 60 ? tmpdir() : '/tmp', 'lw-pg-'))
+  if (user) await chown(path, user.uid, user.gid)
+  return path
+}

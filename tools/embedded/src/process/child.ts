@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { withDeathSignal } from './death-signal'
+import { poll } from './poll'
+
+export type Exit = { code: number | null; signal: NodeJS.Signals | null }
+
+export type ChildOptions = {
+  name: string
+  command: string
+  args: string[]
+  env?: NodeJS.ProcessEnv
+  cwd?: string
+  /** Another user to run it as; only root may ask for that. */
+  user?: { uid: number; gid: number } | undefined
+  /** Told each line of its stdout and stderr. */
+  onLine?: ((line: string) => void) | undefined
+  stopSignal?: NodeJS.Signals
+  /** How long it may take to stop before it is killed. */
+  stopTimeoutMs?: number
+}
+
+export type Child = {
+  name: string
+  pid: number
+  exited: Promise<Exit>
+  hasExited(): boolean
+  /** What it wrote last, for an error message. */
+  lastLines(): string[]
+  kill(signal: NodeJS.Signals): void
+  /** Asks it to stop, and kills it and its group when it doesn't. Answers once it is gone. */
+  stop(): Promise<Exit>
+}
+
+/**
+ * Starts a process in a session of its own, so that a terminal's Ctrl-C reaches only its parent, which stops it in
+ * order. Answers when it has a pid.
+ * @throws when it can't be started at all (no such file, not permitted).
+ */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const { name, stopSignal = 'SIGTERM', stopTimeoutMs = 12_000 } = options
+  const [command, args] = withDeathSignal(options.command, options.args, stopSignal)
+  const child = spawn(command, args, {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(options.env && { env: options.env }),
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...options.user,
+  })
+  const exited = new Promise<Exit>((resolve) =>
+    child.once('exit', (code, signal) => resolve({ code, signal })),
+  )
+  const lastLines = readLines(child, options.onLine)
+  await once(child, 'spawn')
+  const pid = child.pid!
+  const hasExited = () => child.exitCode !== null || child.signalCode !== null
+
+  const stop = async () => {
+    if (!hasExited()) {
+      child.kill(stopSignal)
+      const timer = setTimeout(() => killGroup(pid), stopTimeoutMs)
+      await exited
+      clearTimeout(timer)
+    }
+    return exited
+  }
+  return {
+    name,
+    pid,
+    exited,
+    hasExited,
+    lastLines: () => lastLines,
+    kill: (signal) => child.kill(signal),
+    stop,
+  }
+}
+
+/**
+ * Waits until `probe` says true.
+ * @throws as soon as the child exits, and when `timeoutMs` have passed, with the child's last lines.
+ */
+export async function whenReady(
+  child: Child,
+  probe: () => Promise<boolean>,
+  { timeoutMs }: { timeoutMs: number },
+): Promise<void> {
+  const tail = () =>
+    child
+      .lastLines()
+      .map((line) => `\n  ${line}`)
+      .join('')
+  let gone = false
+  try {
+    await poll(
+      async () => {
+        gone = child.hasExited()
+        return gone || (await probe())
+      },
+      { what: `${child.name} to be ready`, timeoutMs },
+    )
+  } catch (error) {
+    throw new Error(`${error instanceof Error ? error.message : error}${tail()}`)
+  }
+  if (!gone) return
+  const { code, signal } = await child.exited
+  throw new Error(`${child.name} ended before it was ready (${signal ?? `exit code ${code}`})${tail()}`)
+}
+
+function readLines(child: ChildProcess, onLine: ChildOptions['onLine']): string[] {
+  const last: string[] = []
+  for (const stream of [child.stdout!, child.stderr!]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      last.push(line)
+      if (last.length > 20) last.shift()
+      onLine?.(line)
+    })
+  }
+  return last
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It went in this very moment.
+  }
+}
