@@ -1,6 +1,6 @@
 import { cleanEnv, host, makeValidator, port, type Spec, str, url } from 'envalid'
 
-export { host, port, str, url }
+export { host, makeValidator, port, str, url }
 
 /** Every fault of the environment at once, one line each. */
 export class ConfigError extends Error {

@@ -1,4 +1,15 @@
-export { ConfigError, duration, durations, host, list, port, readConfig, str, url } from './config'
+export {
+  ConfigError,
+  duration,
+  durations,
+  host,
+  list,
+  makeValidator,
+  port,
+  readConfig,
+  str,
+  url,
+} from './config'
 export { connectDatabase, type Database, type Query, type Transaction } from './database'
 export { databaseFailure, violatedConstraint } from './database-failure'
 export { failureOf, serviceErrorOf } from './failure'

@@ -1,0 +1,36 @@
+import { host, port, readConfig, str } from '@leadwire/service-kit'
+import { s3Endpoint } from './store/s3-endpoint'
+import { type StoreLocation, storeLocation } from './store/store-location'
+
+export interface Config {
+  STORE_URL: StoreLocation
+  S3_ENDPOINT: URL | undefined
+  S3_ACCESS_KEY: string | undefined
+  S3_SECRET_KEY: string | undefined
+  S3_REGION: string
+  HOST: string
+  GRPC_PORT: number
+  HEALTH_PORT: number
+  LOG_LEVEL: string
+}
+
+/** The settings of files-service. Throws a ConfigError that lists every fault; S3_* are looked for only with an s3:// store. */
+export const readFilesConfig = (env: NodeJS.ProcessEnv): Readonly<Config> => {
+  const s3 = env['STORE_URL']?.startsWith('s3:')
+    ? { desc: 'is missing: a store of s3:// needs it' }
+    : { default: undefined }
+  return readConfig<Config>(env, {
+    STORE_URL: storeLocation({ desc: 'is missing: file:///an/absolute/folder or s3://bucket' }),
+    S3_ENDPOINT: s3Endpoint(s3),
+    S3_ACCESS_KEY: str(s3),
+    S3_SECRET_KEY: str(s3),
+    S3_REGION: str({ default: 'us-east-1' }),
+    HOST: host({ default: '127.0.0.1' }),
+    GRPC_PORT: port({ desc: 'is missing' }),
+    HEALTH_PORT: port({ desc: 'is missing' }),
+    LOG_LEVEL: str({
+      default: 'info',
+      choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    }),
+  })
+}

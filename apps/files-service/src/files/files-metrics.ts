@@ -1,0 +1,52 @@
+import type { Metrics } from '@leadwire/service-kit'
+import { Counter, Histogram } from 'prom-client'
+
+/**
+ * How an upload ended: kept; judged (nothing was to be kept); refused (for its type, its name or its emptiness);
+ * too_large; bad_request; cancelled by the caller; unavailable (the store is away); failed (a fault of ours).
+ */
+export type UploadOutcome =
+  | 'kept'
+  | 'judged'
+  | 'refused'
+  | 'too_large'
+  | 'bad_request'
+  | 'cancelled'
+  | 'unavailable'
+  | 'failed'
+
+export interface FilesMetrics {
+  received(bytes: number): void
+  sent(bytes: number): void
+  uploaded(outcome: UploadOutcome, seconds: number): void
+}
+
+export const createFilesMetrics = (registry: Metrics): FilesMetrics => {
+  const registers = [registry]
+  const uploads = new Counter({
+    name: 'files_uploads_total',
+    help: 'Uploads by how they ended.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const bytes = new Counter({
+    name: 'files_bytes_total',
+    help: 'Bytes of files that came in and went out.',
+    labelNames: ['direction'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'files_upload_seconds',
+    help: 'Time from the start of an upload to its answer.',
+    buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
+    registers,
+  })
+  return {
+    received: (count) => bytes.inc({ direction: 'in' }, count),
+    sent: (count) => bytes.inc({ direction: 'out' }, count),
+    uploaded: (outcome, duration) => {
+      uploads.inc({ outcome })
+      seconds.observe(duration)
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { constants } from 'node:fs'
+import { access, link, mkdir, open, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ServiceError } from '@leadwire/service-kit'
+import type { ObjectStore } from './object-store'
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? ''
+
+// A symbolic link in the place of an object would lead a reader out of the store: it counts as no object.
+const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
+
+const sync = async (path: string) => {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A store in a folder of this machine. Several processes may share it. */
+export const createDirectoryStore = (root: string): ObjectStore => {
+  const spoolFolder = join(root, '.incoming')
+  const away = (cause: unknown) =>
+    new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', { cause })
+  const absentOrThrow = async (error: unknown) => {
+    if (!ABSENT.has(codeOf(error))) throw error
+    await access(root).catch((cause) => {
+      throw away(cause)
+    })
+  }
+
+  return {
+    spoolFolder,
+    prepare: async () => {
+      await mkdir(spoolFolder, { recursive: true, mode: 0o750 })
+      await access(spoolFolder, constants.W_OK | constants.X_OK)
+    },
+    check: async () => {
+      await access(root, constants.W_OK | constants.X_OK)
+      await access(spoolFolder, constants.W_OK | constants.X_OK)
+    },
+    put: async (key, file, signal) => {
+      const path = join(root, key)
+      await sync(file.path)
+      signal?.throwIfAborted()
+      // Not recursive: a root that went away (an unmounted volume) must not be made again on the disk below it.
+      await mkdir(dirname(path), { mode: 0o750 }).catch((error) => {
+        if (codeOf(error) === 'ENOENT') throw away(error)
+        if (codeOf(error) !== 'EEXIST') throw error
+      })
+      // A link and not a rename, because a rename would replace an object that is already there.
+      await link(file.path, path)
+      await sync(dirname(path))
+      // The collection's own entry. Whoever made the folder may not have come to this line yet, so everybody does it.
+      await sync(root)
+    },
+    get: async (key) => {
+      try {
+        const handle = await open(join(root, key), constants.O_RDONLY | constants.O_NOFOLLOW)
+        const { size } = await handle.stat()
+        return { size, bytes: handle.createReadStream({ highWaterMark: 64 * 1024 }) }
+      } catch (error) {
+        await absentOrThrow(error)
+        return undefined
+      }
+    },
+    delete: async (key) => {
+      const path = join(root, key)
+      try {
+        await rm(path)
+        await sync(dirname(path))
+      } catch (error) {
+        await absentOrThrow(error)
+      }
+    },
+  }
+}

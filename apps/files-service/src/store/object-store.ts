@@ -1,0 +1,33 @@
+import type { Readable } from 'node:stream'
+
+/** A file that is complete and judged, waiting to be kept. */
+export interface SpooledFile {
+  path: string
+  /** Bytes. */
+  size: number
+  contentType: string
+}
+
+/**
+ * Where bytes are kept under keys that `newObjectKey` made.
+ *
+ * Every operation fails with a ServiceError `unavailable` while the store is away; anything else it throws is a fault of
+ * ours or of the machine. A signal that aborts ends the operation.
+ */
+export interface ObjectStore {
+  /** The folder of this machine that uploads are spooled in; on the store's own device where it has one. */
+  readonly spoolFolder: string
+  /** Makes what the store needs: its folders, its bucket. */
+  prepare(): Promise<void>
+  /** Rejects while the store can't be used. */
+  check(): Promise<void>
+  /**
+   * Keeps a spooled file, durably and at once as a whole: no reader ever sees a part of it. Never replaces an object:
+   * a key that is taken is an error. The spooled file stays the caller's, to remove.
+   */
+  put(key: string, file: SpooledFile, signal?: AbortSignal): Promise<void>
+  /** The object's size in bytes and its bytes, which the caller reads or destroys; undefined when there is none. */
+  get(key: string, signal?: AbortSignal): Promise<{ size: number; bytes: Readable } | undefined>
+  /** Deleting what is not there is no failure. */
+  delete(key: string): Promise<void>
+}

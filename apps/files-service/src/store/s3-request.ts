@@ -1,0 +1,68 @@
+import { createReadStream } from 'node:fs'
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { pipeline } from 'node:stream/promises'
+import { ServiceError } from '@leadwire/service-kit'
+
+// How long a store may say nothing before it counts as away.
+const SILENCE_LIMIT_MS = 10_000
+
+// An idle connection is given up before the store gives it up: a request sent into a closing one would fail.
+const AGENT_OPTIONS = { keepAlive: true, timeout: 5000 }
+const HTTP_AGENT = new HttpAgent(AGENT_OPTIONS)
+const HTTPS_AGENT = new HttpsAgent(AGENT_OPTIONS)
+
+export const storeAway = (cause: unknown): ServiceError =>
+  new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', { cause })
+
+export interface S3Request {
+  method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  /** Presigned. */
+  url: string
+  headers?: Record<string, string | number>
+  /** The file whose bytes are sent. */
+  file?: string
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Sends one presigned request and answers with the response, its body unread.
+ * Fails as `unavailable` when the store can't be reached, falls silent, or answers 5xx.
+ */
+export const sendS3 = async ({ method, url, headers, file, signal }: S3Request): Promise<IncomingMessage> => {
+  const secure = url.startsWith('https:')
+  const request = (secure ? httpsRequest : httpRequest)(url, {
+    method,
+    agent: secure ? HTTPS_AGENT : HTTP_AGENT,
+    timeout: SILENCE_LIMIT_MS,
+    ...(headers && { headers }),
+    ...(signal && { signal }),
+  })
+  request.once('timeout', () => request.destroy(new Error('the store fell silent')))
+  const response = new Promise<IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve)
+    request.once('error', reject)
+  })
+  try {
+    if (file === undefined) request.end()
+    else {
+      // The store may answer before it has read everything (403, 412, 503): then the answer counts, not the broken pipe.
+      pipeline(createReadStream(file), request).catch(() => undefined)
+    }
+    const answer = await response
+    // From here on silence may be our own: a slow client holds the bytes back.
+    if (method === 'GET') request.setTimeout(0)
+    if ((answer.statusCode ?? 500) < 500) return answer
+    throw new Error(`the store answered ${answer.statusCode}: ${await bodyOf(answer)}`)
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw storeAway(error)
+  }
+}
+
+/** The start of a response's body, as text for an error message; the connection is free again afterwards. */
+export const bodyOf = async (response: IncomingMessage): Promise<string> => {
+  let text = ''
+  for await (const chunk of response) if (text.length < 2000) text += chunk
+  return text.slice(0, 2000)
+}

@@ -1,0 +1,86 @@
+import { tmpdir } from 'node:os'
+import { Client } from 'minio'
+import type { ObjectStore } from './object-store'
+import { bodyOf, type S3Request, sendS3, storeAway } from './s3-request'
+
+/** Seconds a signature holds. Long, because the clocks of two machines differ; the addresses stay in this process. */
+const SIGNATURE_LIFE = 3600
+
+/**
+ * A store in a bucket of any S3. The minio client signs; the bytes go over plain requests, because its putObject holds
+ * every object up to its part size (5 MiB at least) in memory, and its getObject knows no time limit and no signal.
+ */
+export const createS3Store = (options: {
+  bucket: string
+  endpoint: URL
+  accessKey: string
+  secretKey: string
+  region: string
+}): ObjectStore => {
+  const { bucket, endpoint, region } = options
+  const client = new Client({
+    endPoint: endpoint.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(endpoint.port) || (endpoint.protocol === 'https:' ? 443 : 80),
+    useSSL: endpoint.protocol === 'https:',
+    accessKey: options.accessKey,
+    secretKey: options.secretKey,
+    region,
+  })
+  const send = async (key: string, request: Omit<S3Request, 'url'>) =>
+    sendS3({ ...request, url: await client.presignedUrl(request.method, bucket, key, SIGNATURE_LIFE) })
+
+  const prepare = async () => {
+    const head = await send('', { method: 'HEAD' })
+    const { statusCode } = head
+    await bodyOf(head)
+    if (statusCode === 200) return
+    if (statusCode !== 404)
+      throw new Error(`bucket ${bucket} can't be used: the store answered ${statusCode}`)
+    await client.makeBucket(bucket, region).catch((error: { code?: string }) => {
+      // Another copy of this service was faster.
+      if (error.code !== 'BucketAlreadyOwnedByYou' && error.code !== 'BucketAlreadyExists') throw error
+    })
+  }
+
+  return {
+    spoolFolder: tmpdir(),
+    prepare,
+    // A store that lost its disks gets its bucket back without anybody's help.
+    check: prepare,
+    put: async (key, file, signal) => {
+      const response = await send(key, {
+        method: 'PUT',
+        file: file.path,
+        headers: {
+          'content-length': file.size,
+          'content-type': file.contentType,
+          // Amazon S3 and MinIO refuse with 412 to replace an object.
+          'if-none-match': '*',
+        },
+        signal,
+      })
+      const body = await bodyOf(response)
+      if (response.statusCode !== 200) throw failure('keep', key, response.statusCode, body)
+    },
+    get: async (key, signal) => {
+      const response = await send(key, { method: 'GET', signal })
+      if (response.statusCode === 200) {
+        return { size: Number(response.headers['content-length']), bytes: response }
+      }
+      const body = await bodyOf(response)
+      if (response.statusCode === 404 && body.includes('NoSuchKey')) return undefined
+      throw failure('read', key, response.statusCode, body)
+    },
+    delete: async (key) => {
+      const response = await send(key, { method: 'DELETE' })
+      const body = await bodyOf(response)
+      if (response.statusCode !== 204) throw failure('delete', key, response.statusCode, body)
+    },
+  }
+}
+
+const failure = (verb: string, key: string, status: number | undefined, body: string) => {
+  const error = new Error(`could not ${verb} ${key}: the store answered ${status}: ${body}`)
+  // The bucket is gone, for instance with the store's disks; readiness makes it again.
+  return body.includes('NoSuchBucket') ? storeAway(error) : error
+}
