@@ -1,6 +1,6 @@
-import { cleanEnv, host, makeValidator, port, type Spec, str, url } from 'envalid'
+import { cleanEnv, host, makeValidator, num, port, type Spec, str, url } from 'envalid'
 
-export { host, makeValidator, port, str, url }
+export { host, makeValidator, num, port, str, url }
 
 /** Every fault of the environment at once, one line each. */
 export class ConfigError extends Error {

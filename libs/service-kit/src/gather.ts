@@ -24,6 +24,7 @@ export const gather = <Item, Result>(options: {
 }): ((item: Item, signal?: AbortSignal) => Promise<Result>) => {
   const queue = new Set<Waiting<Item, Result>>()
   let inFlight = 0
+  let flushing = false
 
   const nextBatch = () => {
     const batch: Waiting<Item, Result>[] = []
@@ -47,6 +48,16 @@ export const gather = <Item, Result>(options: {
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
+  }
+
+  // In a microtask, so that what one caller hands over in a loop leaves together.
+  const flushSoon = () => {
+    if (flushing) return
+    flushing = true
+    queueMicrotask(() => {
+      flushing = false
+      flush()
+    })
   }
 
   const flush = () => {
@@ -76,6 +87,6 @@ export const gather = <Item, Result>(options: {
         { once: true },
       )
       queue.add(waiting)
-      flush()
+      flushSoon()
     })
 }

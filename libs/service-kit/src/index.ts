@@ -5,6 +5,7 @@ export {
   host,
   list,
   makeValidator,
+  num,
   port,
   readConfig,
   str,

@@ -1,0 +1,37 @@
+import type { CreateTokenRequest, CreateTokenResponse } from '@leadwire/contracts'
+import { type Database, ServiceError, type Transaction, violatedConstraint } from '@leadwire/service-kit'
+import { hashToken, newToken } from './credentials'
+import { TOKEN_COLUMNS, type TokenRow, tokenOfRow } from './token-row'
+
+const INSERT = `
+  INSERT INTO tokens (account_id, name, hash, scopes, test, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
+  RETURNING ${TOKEN_COLUMNS}`
+
+export const insertToken = async (
+  tx: Transaction,
+  request: CreateTokenRequest,
+): Promise<CreateTokenResponse> => {
+  const { accountId, name, scopes, test, expiresAt } = request
+  const secret = newToken(test)
+  const values = [accountId, name, hashToken(secret), [...new Set(scopes)], test, expiresAt ?? null]
+  const [row] = await tx.query<TokenRow>({ text: INSERT, values })
+  return { token: tokenOfRow(row!), secret }
+}
+
+/** Makes a token. Its secret is told this once: what is stored can't be turned back into it. */
+export const createToken =
+  (deps: { database: Database }) =>
+  async (request: CreateTokenRequest): Promise<CreateTokenResponse> => {
+    try {
+      return await insertToken(deps.database, request)
+    } catch (error) {
+      switch (violatedConstraint(error)) {
+        case 'tokens_scopes_check':
+          throw ServiceError.invalid({ scopes: ['The selected scopes are invalid.'] })
+        case 'tokens_account_id_fkey':
+          throw new ServiceError('not_found', 'There is no such account.')
+        default:
+          throw error
+      }
+    }
+  }

@@ -1,0 +1,25 @@
+import type { CreateUserRequest, CreateUserResponse } from '@leadwire/contracts'
+import { type Database, ServiceError, violatedConstraint } from '@leadwire/service-kit'
+import { type UserRow, userOfRow } from './user-row'
+
+const INSERT =
+  'INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) RETURNING id, email, name, created_at'
+
+/** Makes a user that leads and appointments can be assigned to. An e-mail is there once per account, whatever its case. */
+export const createUser =
+  (deps: { database: Database }) =>
+  async ({ accountId, email, name }: CreateUserRequest): Promise<CreateUserResponse> => {
+    try {
+      const [row] = await deps.database.query<UserRow>({ text: INSERT, values: [accountId, email, name] })
+      return { user: userOfRow(row!) }
+    } catch (error) {
+      switch (violatedConstraint(error)) {
+        case 'users_email_once_per_account':
+          throw ServiceError.invalid({ email: ['The email has already been taken.'] })
+        case 'users_account_id_fkey':
+          throw new ServiceError('not_found', 'There is no such account.')
+        default:
+          throw error
+      }
+    }
+  }

@@ -1,0 +1,17 @@
+import type { RevokeTokenRequest, RevokeTokenResponse } from '@leadwire/contracts'
+import { type Database, ServiceError } from '@leadwire/service-kit'
+import { TOKEN_COLUMNS, type TokenRow, tokenOfRow } from './token-row'
+
+const REVOKE = `
+  UPDATE tokens SET revoked_at = coalesce(revoked_at, clock_timestamp())
+  WHERE account_id = $1 AND id = $2
+  RETURNING ${TOKEN_COLUMNS}`
+
+/** Revokes a token for good. Gateways know within half a second, the age their cache may have. */
+export const revokeToken =
+  (deps: { database: Database }) =>
+  async ({ accountId, tokenId }: RevokeTokenRequest): Promise<RevokeTokenResponse> => {
+    const [row] = await deps.database.query<TokenRow>({ text: REVOKE, values: [accountId, tokenId] })
+    if (!row) throw new ServiceError('not_found', 'There is no such token.')
+    return { token: tokenOfRow(row) }
+  }

@@ -1,0 +1,49 @@
+import type { VerifiedToken, VerifyTokensRequest, VerifyTokensResponse } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+
+interface VerifiedRow {
+  hash: Buffer
+  id: number
+  account_id: number
+  scopes: string[]
+  test: boolean
+  expires_at_ms: number | null
+}
+
+// last_used_at is written at most every ten seconds, and never waited for: a row another verification is writing is
+// skipped.
+const VERIFY = `
+  WITH found AS (
+    SELECT * FROM tokens
+    WHERE hash = ANY ($1::bytea[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
+  ), used AS (
+    UPDATE tokens SET last_used_at = clock_timestamp()
+    WHERE id IN (
+      SELECT t.id FROM tokens t JOIN found USING (id)
+      WHERE t.last_used_at IS NULL OR t.last_used_at < clock_timestamp() - interval '10 seconds'
+      FOR NO KEY UPDATE OF t SKIP LOCKED
+    )
+  )
+  SELECT hash, id, account_id, scopes, test, floor(extract(epoch FROM expires_at) * 1000)::float8 AS expires_at_ms
+  FROM found`
+
+const verifiedOf = (row: VerifiedRow): VerifiedToken => ({
+  tokenId: row.id,
+  accountId: row.account_id,
+  scopes: row.scopes,
+  test: row.test,
+  expiresAtMs: row.expires_at_ms ?? undefined,
+})
+
+/** Verifies many tokens at once, by hash: unknown, revoked and expired ones come back empty. */
+export const verifyTokens =
+  (deps: { database: Database }) =>
+  async ({ hashes }: VerifyTokensRequest): Promise<VerifyTokensResponse> => {
+    const rows = await deps.database.query<VerifiedRow>({
+      name: 'verify-tokens',
+      text: VERIFY,
+      values: [hashes],
+    })
+    const tokens = new Map(rows.map((row) => [row.hash.toString('hex'), verifiedOf(row)]))
+    return { results: hashes.map((hash) => ({ token: tokens.get(hash.toString('hex')) })) }
+  }

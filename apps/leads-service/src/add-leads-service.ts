@@ -1,0 +1,19 @@
+import {
+  AccountsServiceDefinition,
+  AttachmentsServiceDefinition,
+  LeadsServiceDefinition,
+} from '@leadwire/contracts'
+import type { Database, GrpcServer } from '@leadwire/service-kit'
+import { accountsService } from './accounts/accounts-service'
+import { attachmentsService } from './attachments/attachments-service'
+import { leadsService } from './leads/leads-service'
+
+/** Adds everything leads-service answers to a server. */
+export const addLeadsService = (
+  server: GrpcServer,
+  deps: { database: Database; assetsUrl: string; onCommitted: () => void },
+): void => {
+  server.add(LeadsServiceDefinition, leadsService(deps))
+  server.add(AccountsServiceDefinition, accountsService(deps))
+  server.add(AttachmentsServiceDefinition, attachmentsService(deps))
+}

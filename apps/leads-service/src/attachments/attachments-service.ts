@@ -1,0 +1,26 @@
+import type { AttachmentsServiceImplementation } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+import { claimKey, releaseKey } from '../idempotency/idempotency-keys'
+import { createAttachment } from './create-attachment'
+import { createImage } from './create-image'
+import { getAttachment } from './get-attachment'
+
+/** The records of stored bytes, and the keys that are held while bytes are on their way. */
+export const attachmentsService = (deps: {
+  database: Database
+  assetsUrl: string
+}): AttachmentsServiceImplementation => ({
+  claimIdempotencyKey: async (request) => {
+    const claim = await deps.database.transaction((tx) => claimKey(tx, request))
+    return 'saved' in claim
+      ? { saved: claim.saved, claimId: '' }
+      : { saved: undefined, claimId: claim.claimId }
+  },
+  releaseIdempotencyKey: async (request) => {
+    await releaseKey(deps.database, request)
+    return {}
+  },
+  createAttachment: createAttachment(deps),
+  getAttachment: getAttachment(deps),
+  createImage: createImage(deps),
+})

@@ -1,0 +1,50 @@
+import { type CreateAttachmentRequest, type CreateAttachmentResponse, imageJson } from '@leadwire/contracts'
+import type { Database, Transaction } from '@leadwire/service-kit'
+import { underKey } from '../idempotency/idempotency-keys'
+import { leadNotFound } from '../leads/lead-body'
+import { isReference } from '../leads/reference'
+
+interface AttachmentRow {
+  id: number
+  reference: string
+  created_at: string
+}
+
+const INSERT = `
+  INSERT INTO attachments (account_id, lead_id, key, name, file_name, file_size, content_type)
+  SELECT account_id, id, $3, $4, $5, $6, $7 FROM leads WHERE reference = $2 AND account_id = $1
+  RETURNING id, created_at, $2::uuid AS reference`
+
+const insertAttachment = async (tx: Transaction, request: CreateAttachmentRequest): Promise<Buffer> => {
+  const { accountId, reference, baseUrl } = request
+  const { key, name, fileName, fileSize, contentType } = request.file!
+  if (!isReference(reference)) throw leadNotFound()
+  const [row] = await tx.query<AttachmentRow>({
+    name: 'insert-attachment',
+    text: INSERT,
+    values: [accountId, reference, key, name, fileName, fileSize, contentType],
+  })
+  if (!row) throw leadNotFound()
+  const attachment = imageJson({
+    id: row.id,
+    name,
+    fileName,
+    fileSize,
+    contentType,
+    public: false,
+    processed: true,
+    createdAt: row.created_at,
+    updatedAt: row.created_at,
+    url: `${baseUrl}/leads/${row.reference}/attachments/${row.id}`,
+  })
+  return Buffer.from(`{"data":${attachment}}`)
+}
+
+/** Records a file that is stored as a lead's attachment (interface: Attach a file). Its url needs the bearer token. */
+export const createAttachment =
+  (deps: { database: Database }) =>
+  async (request: CreateAttachmentRequest): Promise<CreateAttachmentResponse> => ({
+    body: await deps.database.transaction((tx) =>
+      underKey(tx, request.idempotency, () => insertAttachment(tx, request), request.claimId),
+    ),
+  })

@@ -1,0 +1,21 @@
+import { type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from './image-row'
+
+const INSERT = `
+  INSERT INTO images AS m (account_id, key, name, alt, file_name, file_size, content_type)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)
+  RETURNING ${IMAGE_COLUMNS}`
+
+/** Records a stored image that quote items may refer to by its id. */
+export const createImage =
+  (deps: { database: Database; assetsUrl: string }) =>
+  async ({ accountId, file, alt }: CreateImageRequest): Promise<CreateImageResponse> => {
+    const { key, name, fileName, fileSize, contentType } = file!
+    const [row] = await deps.database.query<ImageRow>({
+      name: 'insert-image',
+      text: INSERT,
+      values: [accountId, key, name === '' ? null : name, alt ?? null, fileName, fileSize, contentType],
+    })
+    return { body: Buffer.from(`{"data":${imageJson(imageOfRow(row!, deps.assetsUrl))}}`) }
+  }

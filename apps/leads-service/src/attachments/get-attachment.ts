@@ -1,0 +1,40 @@
+import type { GetAttachmentRequest, GetAttachmentResponse } from '@leadwire/contracts'
+import { type Database, ServiceError } from '@leadwire/service-kit'
+import { isReference } from '../leads/reference'
+
+interface StoredRow {
+  name: string
+  file_name: string
+  file_size: number
+  content_type: string
+  key: string
+}
+
+const SELECT = `
+  SELECT t.name, t.file_name, t.file_size, t.content_type, t.key
+  FROM leads l JOIN attachments t ON t.account_id = l.account_id AND t.lead_id = l.id
+  WHERE l.reference = $2 AND l.account_id = $1 AND t.id = $3`
+
+/** Where an attachment's bytes are and what they are. */
+export const getAttachment =
+  (deps: { database: Database }) =>
+  async ({ accountId, reference, attachmentId }: GetAttachmentRequest): Promise<GetAttachmentResponse> => {
+    const rows = isReference(reference)
+      ? await deps.database.query<StoredRow>({
+          name: 'get-attachment',
+          text: SELECT,
+          values: [accountId, reference, attachmentId],
+        })
+      : []
+    const [row] = rows
+    if (!row) throw new ServiceError('not_found', 'There is no such attachment.')
+    return {
+      file: {
+        name: row.name,
+        fileName: row.file_name,
+        fileSize: row.file_size,
+        contentType: row.content_type,
+        key: row.key,
+      },
+    }
+  }

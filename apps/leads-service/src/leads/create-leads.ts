@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type CreateLead,
+  type CreateLeadsRequest,
+  type CreateLeadsResponse,
+  LeadCreated,
+  type LeadResult,
+} from '@leadwire/contracts'
+import { type Database, failureOf, gather, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
+import { recordEvents } from '../outbox/record-events'
+import { insertLeads } from './insert-leads'
+import { insertQuotes } from './insert-quotes'
+import { leadBody } from './lead-body'
+import { loadReferences } from './load-references'
+
+interface Deps {
+  database: Database
+  assetsUrl: string
+  /** Called after a commit that left events in the outbox. */
+  onCommitted: () => void
+}
+
+type Outcome = { body: Buffer } | { error: ServiceError }
+
+/** Judges each item's key. Answers the outcome of those that are settled by it, and undefined for those to go on with. */
+const settleByKey = async (tx: Transaction, items: CreateLead[]): Promise<(Outcome | undefined)[]> => {
+  const keyed = items.filter((item) => item.idempotency !== undefined)
+  const verdicts = await judgeKeys(
+    tx,
+    keyed.map((item) => item.idempotency!),
+  )
+  return items.map((item) => {
+    const verdict = verdicts[keyed.indexOf(item)]
+    if (!verdict || verdict.proceed) return undefined
+    return 'body' in verdict ? { body: verdict.body } : { error: verdict.error }
+  })
+}
+
+const insertAll = async (
+  deps: Deps,
+  tx: Transaction,
+  items: CreateLead[],
+  references: Awaited<ReturnType<typeof loadReferences>>,
+) => {
+  const inserted = await insertLeads(tx, items)
+  const quotes = await insertQuotes(
+    tx,
+    inserted.map(({ lead }, index) => ({
+      accountId: items[index]!.accountId,
+      leadId: lead.id,
+      createdAt: lead.createdAt,
+      quotes: items[index]!.lead!.quotes,
+    })),
+    references.imageOf,
+    deps.assetsUrl,
+  )
+  const leads = inserted.map(({ lead, accountKey }, index) => ({
+    accountKey,
+    lead: { ...lead, quotes: quotes[index]! },
+  }))
+  await recordEvents(
+    tx,
+    leads.map(({ lead, accountKey }, index) => {
+      const { accountId, traceparent } = items[index]!
+      const eventId = randomUUID()
+      const payload = LeadCreated.encode({ eventId, accountId, accountKey, lead, traceparent }).finish()
+      return { eventId, accountId, kind: 'lead.created', payload }
+    }),
+  )
+  return leads.map(({ lead }) => leadBody(lead))
+}
+
+/** One transaction for many leads: customers, leads, quotes, outbox rows and saved answers, or nothing of them. */
+const createInOneTransaction = (deps: Deps, items: CreateLead[]): Promise<Outcome[]> =>
+  deps.database.transaction(async (tx) => {
+    const outcomes = await settleByKey(tx, items)
+    const open = items.filter((_, index) => outcomes[index] === undefined)
+    const references = await loadReferences(tx, open)
+    items.forEach((item, index) => {
+      const faults = outcomes[index] === undefined ? references.faultsOf(item) : undefined
+      if (faults) outcomes[index] = { error: ServiceError.invalid(faults) }
+    })
+    const good = items.filter((_, index) => outcomes[index] === undefined)
+    const bodies = good.length > 0 ? await insertAll(deps, tx, good, references) : []
+    await saveAnswers(
+      tx,
+      good.flatMap(({ idempotency }, index) =>
+        idempotency ? [{ asked: idempotency, body: bodies[index]! }] : [],
+      ),
+    )
+    return outcomes.map((outcome) => outcome ?? { body: bodies.shift()! })
+  })
+
+const createBatch = async (deps: Deps, items: CreateLead[]): Promise<Outcome[]> => {
+  try {
+    const outcomes = await createInOneTransaction(deps, items)
+    deps.onCommitted()
+    return outcomes
+  } catch (error) {
+    if (error instanceof ServiceError || items.length === 1) throw error
+    // Something one item carries broke a constraint that nobody foresaw. Alone, each of the others goes through.
+    return Promise.all(items.map((item) => createAlone(deps, item)))
+  }
+}
+
+const createAlone = async (deps: Deps, item: CreateLead): Promise<Outcome> => {
+  try {
+    const [outcome] = await createBatch(deps, [item])
+    return outcome!
+  } catch (error) {
+    return {
+      error:
+        error instanceof ServiceError
+          ? error
+          : new ServiceError('internal', 'Something went wrong on our side.', { cause: error }),
+    }
+  }
+}
+
+const resultOf = (outcome: Outcome): LeadResult => ({
+  result:
+    'body' in outcome
+      ? { $case: 'body', value: outcome.body }
+      : { $case: 'failure', value: failureOf(outcome.error) },
+})
+
+/**
+ * Creates leads, each for its own account and with its own result (interface: Create Lead).
+ *
+ * Whatever arrives in this process while one transaction commits goes into the next, so that the account's row lock
+ * and the commit's fsync are shared; a lone call never waits.
+ */
+export const createLeads = (deps: Deps): ((request: CreateLeadsRequest) => Promise<CreateLeadsResponse>) => {
+  const create = gather<CreateLead, Outcome>({
+    send: (items) => createBatch(deps, items),
+    maxBatch: 500,
+    maxInFlight: 2,
+    maxQueued: 20_000,
+  })
+  return async ({ leads }) => ({
+    results: (await Promise.all(leads.map((item) => create(item)))).map(resultOf),
+  })
+}

@@ -1,0 +1,23 @@
+import type { LeadsServiceImplementation } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+import { scheduleAppointment } from '../scheduling/schedule-appointment'
+import { scheduleCallback } from '../scheduling/schedule-callback'
+import { checkReferences } from './check-references'
+import { createLeads } from './create-leads'
+import { getLeads } from './get-leads'
+import { listLeads } from './list-leads'
+import { updateLead } from './update-lead'
+
+export const leadsService = (deps: {
+  database: Database
+  assetsUrl: string
+  onCommitted: () => void
+}): LeadsServiceImplementation => ({
+  getLeads: getLeads(deps),
+  listLeads: listLeads(deps),
+  createLeads: createLeads(deps),
+  updateLead: updateLead(deps),
+  scheduleAppointment: scheduleAppointment(deps),
+  scheduleCallback: scheduleCallback(deps),
+  checkReferences: checkReferences(deps),
+})

@@ -1,0 +1,55 @@
+import type { UpdateLeadRequest, UpdateLeadResponse } from '@leadwire/contracts'
+import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { recordNotification } from '../notifications/record-notification'
+import { leadBody, leadNotFound } from './lead-body'
+import { loadLeads } from './load-leads'
+import { isReference } from './reference'
+
+const LOCK_LEAD = `
+  SELECT id, user_id FROM leads WHERE reference = $2 AND account_id = $1 FOR NO KEY UPDATE`
+
+const FIND_USER = 'SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($2)'
+
+// What is set to what it was is no change: updated_at moves only when something else does, and never back.
+const UPDATE_LEAD = `
+  UPDATE leads
+  SET value = coalesce($3, value), status = coalesce($4, status), user_id = coalesce($5, user_id),
+    updated_at = greatest(clock_timestamp(), updated_at)
+  WHERE account_id = $1 AND id = $2
+    AND (value, status, user_id) IS DISTINCT FROM (coalesce($3, value), coalesce($4, status), coalesce($5, user_id))`
+
+const assigneeOf = async (tx: Transaction, accountId: number, email: string): Promise<number> => {
+  const [user] = await tx.query<{ id: number }>({
+    name: 'find-user',
+    text: FIND_USER,
+    values: [accountId, email],
+  })
+  if (!user) throw ServiceError.invalid({ user_email: ['The selected user email is invalid.'] })
+  return user.id
+}
+
+/** Updates what is given of a lead (interface: Update Lead). With `notify` the user it is then assigned to is told. */
+export const updateLead =
+  (deps: { database: Database; assetsUrl: string }) =>
+  (request: UpdateLeadRequest): Promise<UpdateLeadResponse> =>
+    deps.database.transaction(async (tx) => {
+      const { accountId, reference, value, status, userEmail } = request
+      if (!isReference(reference)) throw leadNotFound()
+      const [lead] = await tx.query<{ id: number; user_id: number | null }>({
+        name: 'lock-lead',
+        text: LOCK_LEAD,
+        values: [accountId, reference],
+      })
+      if (!lead) throw leadNotFound()
+      const userId = userEmail === undefined ? lead.user_id : await assigneeOf(tx, accountId, userEmail)
+      await tx.query({
+        name: 'update-lead',
+        text: UPDATE_LEAD,
+        values: [accountId, lead.id, value ?? null, status ?? null, userId],
+      })
+      if (request.notify && userId !== null) {
+        await recordNotification(tx, { accountId, subject: 'assigned', userId, leadReference: reference })
+      }
+      const [updated] = await loadLeads(tx, [{ accountId, reference }], deps.assetsUrl)
+      return { body: leadBody(updated!) }
+    })

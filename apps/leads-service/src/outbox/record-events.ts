@@ -1,0 +1,28 @@
+import type { Transaction } from '@leadwire/service-kit'
+
+/** Something the outside world is to be told. `payload` is what will be published, byte for byte. */
+export interface OutboxEvent {
+  eventId: string
+  accountId: number
+  kind: 'lead.created' | 'notification.requested'
+  payload: Uint8Array
+}
+
+const INSERT = `
+  INSERT INTO outbox (event_id, account_id, kind, payload)
+  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bytea[])`
+
+/** Writes events in the transaction of what they tell of: neither is ever there without the other. */
+export const recordEvents = async (tx: Transaction, events: OutboxEvent[]): Promise<void> => {
+  if (events.length === 0) return
+  await tx.query({
+    name: 'record-events',
+    text: INSERT,
+    values: [
+      events.map(({ eventId }) => eventId),
+      events.map(({ accountId }) => accountId),
+      events.map(({ kind }) => kind),
+      events.map(({ payload }) => Buffer.from(payload)),
+    ],
+  })
+}

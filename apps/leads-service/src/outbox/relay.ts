@@ -1,0 +1,53 @@
+import { LEADS_STREAM } from '@leadwire/contracts'
+import type { Database, Lifecycle, Logger } from '@leadwire/service-kit'
+import { startLoop } from './loop'
+
+const BATCH = 500
+
+interface OutboxRow {
+  id: number
+  event_id: string
+  payload: Buffer
+}
+
+/** Publishes one message; resolves when the stream has stored it. */
+export type Publish = (subject: string, payload: Uint8Array, messageId: string) => Promise<unknown>
+
+const CLAIM = `
+  SELECT id, event_id, payload FROM outbox
+  WHERE kind = 'lead.created' AND published_at IS NULL
+  ORDER BY id LIMIT ${BATCH}
+  FOR NO KEY UPDATE SKIP LOCKED`
+
+const MARK = 'UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY ($1::bigint[])'
+
+/**
+ * Publishes one batch of waiting events and marks those the stream has confirmed. Rows are locked meanwhile, so the
+ * relays of several copies share the work. Resolves with whether more may be waiting.
+ *
+ * A crash between the stream's confirmation and the commit publishes an event a second time: consumers drop
+ * duplicates by event id.
+ */
+export const relayOnce = (deps: { database: Database; publish: Publish; logger: Logger }): Promise<boolean> =>
+  deps.database.transaction(async (tx) => {
+    const rows = await tx.query<OutboxRow>({ name: 'claim-events', text: CLAIM })
+    const published = await Promise.allSettled(
+      rows.map((row) => deps.publish(LEADS_STREAM.subjects.leadCreated, row.payload, row.event_id)),
+    )
+    const confirmed = rows.filter((_, index) => published[index]!.status === 'fulfilled')
+    if (confirmed.length > 0) {
+      await tx.query({ name: 'mark-published', text: MARK, values: [confirmed.map(({ id }) => id)] })
+    }
+    const failure = published.find((result) => result.status === 'rejected')
+    if (failure)
+      deps.logger.warn({ err: failure.reason, waiting: rows.length - confirmed.length }, 'could not publish')
+    return rows.length === BATCH && !failure
+  })
+
+/** Relays events as they are committed: at once when woken by this process, else at the next look (half a second). */
+export const startRelay = (deps: {
+  database: Database
+  publish: Publish
+  logger: Logger
+  lifecycle: Lifecycle
+}) => startLoop({ name: 'outbox relay', pauseMs: 500, work: () => relayOnce(deps), ...deps })

@@ -1,0 +1,10 @@
+import type { ScheduleAppointmentRequest, ScheduleAppointmentResponse } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+import { schedule } from './schedule'
+
+/** interface: Schedule Appointment. */
+export const scheduleAppointment =
+  (deps: { database: Database }) =>
+  async ({ appointment }: ScheduleAppointmentRequest): Promise<ScheduleAppointmentResponse> => ({
+    body: await schedule(deps, 'appointment', appointment!),
+  })

@@ -1,0 +1,60 @@
+import type { Appointment } from '@leadwire/contracts'
+import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { underKey } from '../idempotency/idempotency-keys'
+import { leadNotFound } from '../leads/lead-body'
+import { isReference } from '../leads/reference'
+import { recordNotification } from '../notifications/record-notification'
+
+export type Subject = 'appointment' | 'callback'
+
+interface EntryRow {
+  id: number
+  date: string
+  created_at: string
+}
+
+const FIND = `
+  SELECT l.id, l.reference, EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND id = $3) AS user_known
+  FROM leads l WHERE l.reference = $2 AND l.account_id = $1`
+
+const insertInto = (table: string) => `
+  INSERT INTO ${table} (account_id, lead_id, user_id, date, notify) VALUES ($1, $2, $3, $4, $5)
+  RETURNING id, date, created_at`
+
+const INSERT: Record<Subject, string> = {
+  appointment: insertInto('appointments'),
+  callback: insertInto('callbacks'),
+}
+
+const insertEntry = async (tx: Transaction, subject: Subject, asked: Appointment): Promise<Buffer> => {
+  const { accountId, userId, notify } = asked
+  if (!isReference(asked.reference)) throw leadNotFound()
+  const [lead] = await tx.query<{ id: number; reference: string; user_known: boolean }>({
+    name: 'find-scheduled-lead',
+    text: FIND,
+    values: [accountId, asked.reference, userId],
+  })
+  if (!lead) throw leadNotFound()
+  if (!lead.user_known) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
+  const [entry] = await tx.query<EntryRow>({
+    name: `insert-${subject}`,
+    text: INSERT[subject],
+    values: [accountId, lead.id, userId, asked.date, notify],
+  })
+  const { id, date, created_at } = entry!
+  const leadReference = lead.reference
+  if (notify) await recordNotification(tx, { accountId, subject, userId, leadReference, date, entryId: id })
+  return Buffer.from(
+    JSON.stringify({
+      data: { id, lead_reference: leadReference, user_id: userId, date, notify, created_at },
+    }),
+  )
+}
+
+/** Stores an appointment or a callback, and, with `notify`, that its user is to be told. The lead's status stays. */
+export const schedule = (
+  deps: { database: Database },
+  subject: Subject,
+  asked: Appointment,
+): Promise<Buffer> =>
+  deps.database.transaction((tx) => underKey(tx, asked.idempotency, () => insertEntry(tx, subject, asked)))
