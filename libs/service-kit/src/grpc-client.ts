@@ -40,7 +40,8 @@ export interface GrpcConnection {
 export const connectGrpc = (target: string, lifecycle: Lifecycle): GrpcConnection => {
   const channel = new Channel(target, credentials.createInsecure(), CLIENT_OPTIONS)
   lifecycle.onStop(`grpc channel ${target}`, () => channel.close())
-  const factory = createClientFactory().use(statusToFailures).use(deadlineMiddleware)
+  // The last one is the outermost: it has to see the deadline's errors too.
+  const factory = createClientFactory().use(deadlineMiddleware).use(statusToFailures)
   const health = factory.create(HealthDefinition, channel)
   return {
     client: <Definition extends CompatServiceDefinition>(
