@@ -1,0 +1,12 @@
+#!/bin/sh
+# Runs once, when the volume is new: a database for each service that keeps data, owned by a role that can reach no other.
+set -eu
+
+psql --username "$POSTGRES_USER" --dbname postgres --no-psqlrc --set ON_ERROR_STOP=1 \
+  --set leads_password="$LEADS_DATABASE_PASSWORD" --set webhooks_password="$WEBHOOKS_DATABASE_PASSWORD" <<'SQL'
+CREATE ROLE leads LOGIN PASSWORD :'leads_password';
+CREATE ROLE webhooks LOGIN PASSWORD :'webhooks_password';
+CREATE DATABASE leads OWNER leads;
+CREATE DATABASE webhooks OWNER webhooks;
+REVOKE CONNECT ON DATABASE leads, webhooks, postgres FROM PUBLIC;
+SQL
