@@ -73,7 +73,8 @@ const finish = async (upload: {
     signal.throwIfAborted()
   } catch (error) {
     // Whoever cancelled will never know the key, and a store that fell silent may have kept the file all the same.
-    await store.delete(key).catch(() => undefined)
+    // Not waited for: that store would be silent once more.
+    void store.delete(key).catch(() => undefined)
     throw error
   }
   return { faults, key, size, contentType, sha256 }

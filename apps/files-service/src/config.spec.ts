@@ -1,0 +1,58 @@
+import { ConfigError } from '@leadwire/service-kit'
+import { readFilesConfig } from './config'
+
+const PORTS = { GRPC_PORT: '4001', HEALTH_PORT: '4002' }
+
+const faultsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
+  try {
+    readFilesConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults
+    throw error
+  }
+  return {}
+}
+
+test('a folder needs nothing of S3', () => {
+  expect(readFilesConfig({ ...PORTS, STORE_URL: 'file:///var/lib/lead%20wire' })).toMatchObject({
+    STORE_URL: { kind: 'directory', path: '/var/lib/lead wire' },
+    HOST: '127.0.0.1',
+    GRPC_PORT: 4001,
+    HEALTH_PORT: 4002,
+    LOG_LEVEL: 'info',
+  })
+})
+
+test('a bucket needs an address and keys', () => {
+  const s3 = { S3_ENDPOINT: 'http://127.0.0.1:9000', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'b' }
+  expect(readFilesConfig({ ...PORTS, STORE_URL: 's3://leadwire', ...s3 })).toMatchObject({
+    STORE_URL: { kind: 's3', bucket: 'leadwire' },
+    S3_ENDPOINT: new URL('http://127.0.0.1:9000'),
+    S3_REGION: 'us-east-1',
+  })
+})
+
+test('every fault is told at once', () => {
+  expect(faultsOf({ STORE_URL: 's3://leadwire', S3_ENDPOINT: 'ftp://a', LOG_LEVEL: 'loud' })).toEqual({
+    S3_ENDPOINT: '"ftp://a" is no address such as http://127.0.0.1:9000',
+    S3_ACCESS_KEY: 'is missing: a store of s3:// needs it',
+    S3_SECRET_KEY: 'is missing: a store of s3:// needs it',
+    GRPC_PORT: 'is missing',
+    HEALTH_PORT: 'is missing',
+    LOG_LEVEL: expect.stringContaining('loud'),
+  })
+  expect(Object.keys(faultsOf({}))).toEqual(['STORE_URL', 'GRPC_PORT', 'HEALTH_PORT'])
+})
+
+test.each([
+  'relative/folder',
+  '/absolute/without/scheme',
+  'file:folder',
+  'file://host/folder',
+  's3://',
+  's3://Upper',
+  's3://bucket/prefix',
+  'http://127.0.0.1',
+])('STORE_URL refuses %s', (url) => {
+  expect(faultsOf({ ...PORTS, STORE_URL: url })).toHaveProperty('STORE_URL')
+})

@@ -1,0 +1,115 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import type { ObjectStore } from './object-store'
+
+const MEBIBYTE = 1024 * 1024
+
+/** What every store must do. `storeOf` answers with the store of this run: prepared, and not yet used. */
+export const itKeepsObjects = (storeOf: () => ObjectStore) => {
+  let folder: string
+  beforeAll(async () => {
+    // Beside the spooled uploads, because a directory store links its objects from there.
+    folder = await mkdtemp(join(storeOf().spoolFolder, 'contract-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  const newKey = () => `attachments/${randomUUID()}.txt`
+  const spool = async (bytes: Buffer) => {
+    const path = join(folder, randomUUID())
+    await writeFile(path, bytes)
+    return { path, size: bytes.length, contentType: 'text/plain' }
+  }
+  const put = async (key: string, bytes: Buffer) => storeOf().put(key, await spool(bytes))
+  const read = async (key: string) => {
+    const object = await storeOf().get(key)
+    return object && { size: object.size, bytes: await buffer(object.bytes) }
+  }
+
+  test.each([
+    0,
+    1,
+    64 * 1024 - 1,
+    64 * 1024,
+    64 * 1024 + 1,
+    5 * MEBIBYTE + 1,
+    10 * MEBIBYTE,
+  ])('gives %d bytes back as they were', async (size) => {
+    const key = newKey()
+    const bytes = randomBytes(size)
+    await put(key, bytes)
+    const object = await read(key)
+    expect(object?.size).toBe(size)
+    expect(object?.bytes.equals(bytes)).toBe(true)
+  })
+
+  test('has nothing under a key nobody used', async () => {
+    expect(await storeOf().get(newKey())).toBeUndefined()
+  })
+
+  test('deletes, and takes no offence at deleting twice', async () => {
+    const key = newKey()
+    await put(key, Buffer.from('a'))
+    await storeOf().delete(key)
+    await storeOf().delete(key)
+    expect(await storeOf().get(key)).toBeUndefined()
+  })
+
+  test('never replaces an object', async () => {
+    const key = newKey()
+    await put(key, Buffer.from('first'))
+    await expect(put(key, Buffer.from('second'))).rejects.toThrow()
+    expect((await read(key))?.bytes.toString()).toBe('first')
+  })
+
+  test('of many puts under one key at once, one wins, whole', async () => {
+    const key = newKey()
+    const contents = Array.from({ length: 8 }, (_, index) => Buffer.alloc(MEBIBYTE, `${index}`))
+    const results = await Promise.allSettled(contents.map((bytes) => put(key, bytes)))
+    const winners = contents.filter((_, index) => results[index]?.status === 'fulfilled')
+    expect(winners).toHaveLength(1)
+    expect((await read(key))?.bytes.equals(winners[0]!)).toBe(true)
+  })
+
+  test('shows a reader all of an object or nothing', async () => {
+    const key = newKey()
+    const bytes = randomBytes(10 * MEBIBYTE)
+    const file = await spool(bytes)
+    let done = false
+    const putting = storeOf()
+      .put(key, file)
+      .finally(() => {
+        done = true
+      })
+    const seen = new Set<number | undefined>()
+    while (!done) seen.add((await read(key))?.bytes.length)
+    await putting
+    seen.add((await read(key))?.bytes.length)
+    expect([...seen].filter((size) => size !== undefined)).toEqual([bytes.length])
+  })
+
+  test('keeps many at once, each its own', async () => {
+    const files = Array.from({ length: 40 }, () => ({ key: newKey(), bytes: randomBytes(100_000) }))
+    await Promise.all(files.map(({ key, bytes }) => put(key, bytes)))
+    const objects = await Promise.all(files.map(({ key }) => read(key)))
+    expect(objects.map((object, index) => object?.bytes.equals(files[index]!.bytes))).toEqual(
+      files.map(() => true),
+    )
+  })
+
+  test('keeps nothing of a put that was aborted', async () => {
+    const key = newKey()
+    const file = await spool(randomBytes(10 * MEBIBYTE))
+    const controller = new AbortController()
+    const putting = storeOf().put(key, file, controller.signal)
+    controller.abort()
+    await expect(putting).rejects.toMatchObject({ name: 'AbortError' })
+    expect(await storeOf().get(key)).toBeUndefined()
+  })
+
+  test('can be prepared again and again, by many at once', async () => {
+    await Promise.all([1, 2, 3].map(() => storeOf().prepare()))
+    await storeOf().check()
+  })
+}

@@ -1,0 +1,125 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
+import {
+  downloaded,
+  MEBIBYTE,
+  repeated,
+  startFilesServer,
+  streamOf,
+  uploadMessages,
+} from '../files/files-server.fixture'
+import { SPOOL_PREFIX } from '../files/sweep-spool'
+import { SAMPLES } from '../formats/samples.fixture'
+import { type Minio, minioBinary, startMinio } from './minio.fixture'
+import { itKeepsObjects } from './object-store.contract.fixture'
+import { createS3Store } from './s3-store'
+
+const AWAY = { code: 'unavailable' }
+
+if (minioBinary === undefined) {
+  console.warn(
+    'SKIPPED: the specs of the S3 store. They need a MinIO server, and there is none in MINIO_BIN, on PATH or in .cache/bin. ' +
+      'With Go: GOBIN=$PWD/.cache/bin go install github.com/minio/minio@latest',
+  )
+}
+
+;(minioBinary === undefined ? describe.skip : describe)('a store in a bucket of MinIO', () => {
+  let directory: ObjectStoreDirectory
+  let minio: Minio
+  const bucketStore = (bucket: string, keys = {}) =>
+    createS3Store({ ...minio, region: 'us-east-1', bucket, ...keys })
+  const storeOf = () => bucketStore('leadwire')
+
+  beforeAll(async () => {
+    directory = await objectStoreDirectory()
+    minio = await startMinio(minioBinary!, join(directory.path, 'minio'))
+    await storeOf().prepare()
+  })
+  afterAll(async () => {
+    await minio.stop()
+    await directory.remove()
+  })
+
+  itKeepsObjects(storeOf)
+
+  const spool = async (bytes: Buffer) => {
+    const path = join(directory.path, randomUUID())
+    await writeFile(path, bytes)
+    return { path, size: bytes.length, contentType: 'image/png' }
+  }
+  const newKey = () => `attachments/${randomUUID()}.png`
+
+  test('refuses keys that MinIO does not know, as a fault of ours', async () => {
+    await expect(bucketStore('leadwire', { secretKey: 'wrong-secret' }).prepare()).rejects.toThrow('403')
+  })
+
+  test('a bucket that is gone counts as away until it is made again', async () => {
+    const store = bucketStore('lost')
+    await expect(store.put(newKey(), await spool(SAMPLES['png']!))).rejects.toMatchObject(AWAY)
+    await expect(store.get(newKey())).rejects.toMatchObject(AWAY)
+    await store.check()
+    await store.put(newKey(), await spool(SAMPLES['png']!))
+  })
+
+  test('forty uploads of 10 MiB each need little memory, and spool files are removed', async () => {
+    const server = await startFilesServer(storeOf())
+    const chunk = Buffer.alloc(64 * 1024, 'All work and no play makes a dull file.\n')
+    const before = process.memoryUsage().rss
+    let peak = before
+    const watch = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().rss)
+    }, 10)
+    const responses = await Promise.all(
+      Array.from({ length: 40 }, () =>
+        server.client.upload(
+          streamOf(uploadMessages({ name: 'a.txt', chunks: repeated(chunk, 10 * MEBIBYTE) })),
+        ),
+      ),
+    )
+    clearInterval(watch)
+    const { size, bytes } = await downloaded(server, responses[39]!.key)
+    await server.stop()
+    expect([size, bytes.length]).toEqual([10 * MEBIBYTE, 10 * MEBIBYTE])
+    expect((peak - before) / MEBIBYTE).toBeLessThan(250)
+    expect((await readdir(tmpdir())).filter((name) => name.startsWith(SPOOL_PREFIX))).toEqual([])
+  }, 60_000)
+
+  test('a MinIO that was killed is away at once, and comes back by itself', async () => {
+    const server = await startFilesServer(storeOf())
+    const upload = () =>
+      server.client.upload(streamOf(uploadMessages({ name: 'a.png', chunks: [SAMPLES['png']!] })))
+    const { key } = await upload()
+    await minio.kill()
+    await expect(upload()).rejects.toMatchObject(AWAY)
+    await expect(downloaded(server, key)).rejects.toMatchObject(AWAY)
+    await expect(server.client.delete({ key })).rejects.toMatchObject(AWAY)
+    await expect(storeOf().check()).rejects.toMatchObject(AWAY)
+    await minio.restart()
+    await storeOf().check()
+    expect((await upload()).faults).toEqual([])
+    expect((await downloaded(server, key)).bytes.equals(SAMPLES['png']!)).toBe(true)
+    await server.stop()
+  })
+
+  test('a MinIO that stopped breathing counts as away after a while', async () => {
+    const file = await spool(randomBytes(1000))
+    minio.signal('SIGSTOP')
+    try {
+      await expect(storeOf().put(newKey(), file)).rejects.toMatchObject(AWAY)
+    } finally {
+      minio.signal('SIGCONT')
+    }
+  })
+
+  test('a MinIO that lost its disks gets its bucket back', async () => {
+    await minio.kill()
+    await rm(join(directory.path, 'minio'), { recursive: true })
+    await mkdir(join(directory.path, 'minio'))
+    await minio.restart()
+    await storeOf().check()
+    await storeOf().put(newKey(), await spool(SAMPLES['png']!))
+  })
+})
