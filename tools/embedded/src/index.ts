@@ -1,3 +1,5 @@
+export { findMinio } from './minio/find-minio'
+export { type ObjectStore, startMinioServer } from './minio/minio'
 export { findNatsServer } from './nats/find-nats-server'
 export { type NatsServer, natsReady, natsUrl, spawnNats, startNatsServer } from './nats/nats-server'
 export { cacheDirectory, dataDirectory, repositoryRoot } from './paths'
@@ -11,3 +13,13 @@ export {
 export { type Child, type Exit, startChild, whenReady } from './process/child'
 export { freePort } from './process/free-port'
 export { poll } from './process/poll'
+export { isReady } from './process/when-serving'
+export { type Account, createAccount } from './stack/demo-account'
+export {
+  planServices,
+  requireBuilt,
+  type ServiceName,
+  type ServicePlan,
+  s3Settings,
+  startService,
+} from './stack/services'

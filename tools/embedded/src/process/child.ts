@@ -29,6 +29,8 @@ export type Child = {
   /** What it wrote last, for an error message. */
   lastLines(): string[]
   kill(signal: NodeJS.Signals): void
+  /** kill -9, for it and whatever it started. */
+  killGroup(): void
   /** Asks it to stop, and kills it and its group when it doesn't. Answers once it is gone. */
   stop(): Promise<Exit>
 }
@@ -72,6 +74,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     hasExited,
     lastLines: () => lastLines,
     kill: (signal) => child.kill(signal),
+    killGroup: () => killGroup(pid),
     stop,
   }
 }

@@ -12,18 +12,18 @@ const handedOut = new Set<number>()
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST))
-    if (handedOut.has(port) || !(await isFree(port, host))) continue
+    if (handedOut.has(port) || (await whyNotFree(port, host))) continue
     handedOut.add(port)
     return port
   }
   throw new Error(`no free TCP port found between ${FIRST} and ${LAST} on ${host}`)
 }
 
-/** Whether a server could listen there now. */
-export function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+/** Why no server could listen there now (a system code such as EADDRINUSE); undefined when one could. */
+export function whyNotFree(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(true)))
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(undefined)))
   })
 }

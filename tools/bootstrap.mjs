@@ -1,0 +1,250 @@
+// Behind every npm script: makes a clone ready (dependencies, build) as far as it isn't, then runs the thing itself in
+// this very process, so that signals and exit codes need no passing on. Plain JavaScript without dependencies, since
+// nothing else is there yet on a fresh clone.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
+const at = (...parts) => join(root, ...parts)
+const [command, ...args] = process.argv.slice(2)
+
+const programs = {
+  start: 'tools/embedded/dist/main.js',
+  leadwire: 'tools/leadwire/dist/main.js',
+  bench: 'tools/bench/dist/main.js',
+  'crash-test': 'tools/crash-test/dist/main.js',
+}
+
+requireNode()
+if (command !== 'test' && !(command in programs))
+  fail(`usage: npm start | test | run ${Object.keys(programs).join('|')}`)
+inTurn(() => {
+  install()
+  build()
+})
+if (command === 'test') test()
+else await run(at(programs[command]))
+
+function requireNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if ((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major >= 24) return
+  fail(`Leadwire needs Node 20.19 or newer, 22.12 or newer, or 24 and up; this is ${process.version}.`)
+}
+
+/** Two commands on a fresh clone at once must not install over each other. */
+function inTurn(work) {
+  mkdirSync(at('.cache'), { recursive: true })
+  const lock = at('.cache/bootstrap.lock')
+  const own = `${lock}.${process.pid}`
+  writeFileSync(own, String(process.pid))
+  try {
+    while (!tryTo(() => linkSync(own, lock))) {
+      const holder = Number(tryTo(() => readFileSync(lock, 'utf8')))
+      if (!holder || !isAlive(holder)) rmSync(lock, { force: true })
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+    }
+    try {
+      work()
+    } finally {
+      rmSync(lock, { force: true })
+    }
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
+
+function install() {
+  const stamp = at('node_modules/.leadwire-installed')
+  const wanted = `${process.platform}-${process.arch} ${process.version} ${sha256(readFileSync(at('package-lock.json')))}`
+  const installed = tryTo(() => readFileSync(stamp, 'utf8'))
+  if (installed === wanted) return
+  const why = whyInstall(installed)
+  if (why) {
+    say(`installing dependencies: ${why}`)
+    // The build needs the development dependencies, whatever NODE_ENV or the user's npm settings say.
+    npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'])
+  }
+  writeFileSync(stamp, wanted)
+}
+
+/** Why node_modules is not what package-lock.json asks for; undefined when it is, though somebody else put it there. */
+function whyInstall(installed) {
+  if (!existsSync(at('node_modules'))) return 'there is no node_modules'
+  const present = tryTo(
+    () => JSON.parse(readFileSync(at('node_modules/.package-lock.json'), 'utf8')).packages,
+  )
+  if (!present) return 'an earlier installation did not finish'
+  const locked = JSON.parse(readFileSync(at('package-lock.json'), 'utf8')).packages
+  for (const [path, { version, link, optional, peer, inBundle }] of Object.entries(locked)) {
+    if (!path.includes('node_modules/')) continue
+    const found = present[path]
+    if (found ? found.version !== version || found.link !== link : !optional && !peer && !inBundle) {
+      return `${path.replace(/^.*node_modules\//, '')} is not as package-lock.json asks`
+    }
+  }
+  if (
+    installed &&
+    !installed.startsWith(`${process.platform}-${process.arch} ${process.version.split('.')[0]}.`)
+  ) {
+    return 'it was made for another Node or machine'
+  }
+  return undefined
+}
+
+function build() {
+  const stamp = at('node_modules/.leadwire-built')
+  const sources = fingerprint()
+  if (tryTo(() => readFileSync(stamp, 'utf8')) === sources && isBuilt()) return
+  say('building')
+  nx(['run-many', '-t', 'build', '--output-style=static'])
+  writeFileSync(stamp, sources)
+}
+
+/** Name, size and time of change of everything a build reads: some hundred files, a few milliseconds. */
+function fingerprint() {
+  const hash = createHash('sha256').update(process.version)
+  const add = (path) => {
+    const { size, mtimeMs } = statSync(path)
+    hash.update(`${path.slice(root.length)} ${size} ${mtimeMs}\n`)
+  }
+  const walk = (folder) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    )) {
+      if (['node_modules', 'dist', 'generated', 'coverage'].includes(entry.name)) continue
+      if (entry.isDirectory()) walk(join(folder, entry.name))
+      else if (entry.isFile() && !/\.(spec\.ts|fixture\.ts|md)$/.test(entry.name))
+        add(join(folder, entry.name))
+    }
+  }
+  for (const folder of ['apps', 'libs', 'tools']) if (existsSync(at(folder))) walk(at(folder))
+  for (const file of ['package-lock.json', 'tsconfig.base.json', 'nx.json'])
+    if (existsSync(at(file))) add(at(file))
+  return hash.digest('hex')
+}
+
+function isBuilt() {
+  return ['apps', 'libs', 'tools'].every((folder) =>
+    projects(folder).every(({ directory, main }) => !main || existsSync(join(directory, main))),
+  )
+}
+
+function projects(folder) {
+  if (!existsSync(at(folder))) return []
+  return readdirSync(at(folder))
+    .map((name) => at(folder, name))
+    .filter((directory) => existsSync(join(directory, 'package.json')))
+    .map((directory) => ({
+      directory,
+      main: JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')).main,
+    }))
+}
+
+async function run(program) {
+  if (!existsSync(program)) fail(`${program} is not there`)
+  process.chdir(root)
+  process.argv = [process.execPath, program, ...args]
+  await import(pathToFileURL(program).href)
+}
+
+/** Type check, lint and specs; each check counts as one. Ends with the count, alone on a line. */
+function test() {
+  const checks = [
+    () => nx(['run-many', '-t', 'typecheck', '--output-style=static'], { mayFail: true }),
+    () => npm(['run', '--silent', 'lint'], { mayFail: true }),
+  ]
+  const outcomes = checks.map((check) => check())
+  const specs = runSpecs()
+  const passed = specs.passed + outcomes.filter(Boolean).length
+  const failed = specs.failed + outcomes.filter((ok) => !ok).length
+  console.log(`\n${passed} passed, ${failed} failed${specs.skipped ? `, ${specs.skipped} skipped` : ''}`)
+  process.exit(failed === 0 ? 0 : 1)
+}
+
+function runSpecs() {
+  const report = join(tmpdir(), `leadwire-specs-${process.pid}.json`)
+  const jest = at('node_modules/jest/bin/jest.js')
+  const { status } = execute(process.execPath, [jest, '--json', `--outputFile=${report}`, ...args], {
+    stdout: 'ignore',
+  })
+  const result = tryTo(() => JSON.parse(readFileSync(report, 'utf8')))
+  rmSync(report, { force: true })
+  if (!result) return { passed: 0, failed: 1, skipped: 0 }
+  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, numRuntimeErrorTestSuites } = result
+  const failed = numFailedTests + numRuntimeErrorTestSuites
+  // A file that leaks fails the run without failing a test.
+  const unexplained = status !== 0 && failed === 0 ? 1 : 0
+  return { passed: numPassedTests, failed: failed + unexplained, skipped: numPendingTests + numTodoTests }
+}
+
+function nx(nxArgs, { mayFail = false } = {}) {
+  // The daemon would outlive the command, and the terminal interface hides what failed.
+  const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false' }
+  return stepOf(
+    execute(process.execPath, [at('node_modules/nx/bin/nx.js'), ...nxArgs], { env, quiet: !mayFail }),
+    mayFail,
+  )
+}
+
+function npm(npmArgs, { mayFail = false } = {}) {
+  const cli = process.env.npm_execpath
+  const [program, first] = cli?.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]
+  return stepOf(execute(program, [...first, ...npmArgs]), mayFail)
+}
+
+function stepOf({ status, output }, mayFail) {
+  if (status !== 0 && output) process.stderr.write(output)
+  if (status !== 0 && !mayFail) process.exit(1)
+  return status === 0
+}
+
+/** Everything goes to stderr: stdout belongs to the command alone. */
+function execute(program, programArgs, { env = process.env, quiet = false, stdout = 2 } = {}) {
+  const stdio = quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', stdout, 2]
+  const result = spawnSync(program, programArgs, { cwd: root, env, stdio, maxBuffer: 64 * 2 ** 20 })
+  if (result.error) fail(`${program} could not be run: ${result.error.message}`)
+  return { status: result.status, output: quiet ? `${result.stdout}${result.stderr}` : '' }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+function tryTo(work) {
+  try {
+    return work() ?? true
+  } catch {
+    return undefined
+  }
+}
+
+function sha256(content) {
+  return createHash('sha256').update(content).digest('hex')
+}
+
+function say(line) {
+  console.error(`leadwire: ${line}`)
+}
+
+function fail(message) {
+  console.error(message)
+  process.exit(1)
+}

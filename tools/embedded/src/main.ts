@@ -1,0 +1,70 @@
+import { createLog } from './stack/log'
+import { readOptions, type StackOptions, usage } from './stack/options'
+import { runStack } from './stack/run-stack'
+
+const stopping = new AbortController()
+let killAll: () => void = () => {}
+
+const options = optionsOrExit()
+stopOnSignals()
+stopWhenNpmGoes()
+
+const write = (text: string) => void process.stdout.write(text)
+const log = createLog({
+  write,
+  colour: process.stdout.isTTY === true,
+  everything: ['debug', 'trace'].includes(process.env['LOG_LEVEL'] ?? ''),
+})
+runStack({
+  options,
+  env: process.env,
+  log,
+  print: write,
+  signal: stopping.signal,
+  onKillSwitch: (kill) => {
+    killAll = kill
+  },
+}).then(
+  () => process.exit(0),
+  (error: unknown) => {
+    if (stopping.signal.aborted) process.exit(0)
+    console.error(`\nLeadwire can't start: ${error instanceof Error ? error.message : error}`)
+    process.exit(1)
+  },
+)
+
+function optionsOrExit(): StackOptions {
+  try {
+    return readOptions(process.argv.slice(2), process.env)
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
+    process.exit(2)
+  }
+}
+
+/**
+ * The first signal stops everything in order, another one at once. One Ctrl-C may come twice, from the terminal and
+ * passed on by npm: what follows within a second is the same one.
+ */
+function stopOnSignals(): void {
+  let first: number | undefined
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      first ??= performance.now()
+      if (performance.now() - first > 1000) {
+        killAll()
+        process.exit(130)
+      }
+      stopping.abort()
+    })
+  }
+}
+
+/** npm runs us through a shell; when that one is killed, its signal never reaches us. */
+function stopWhenNpmGoes(): void {
+  if (!process.env['npm_lifecycle_event']) return
+  const parent = process.ppid
+  setInterval(() => {
+    if (process.ppid !== parent) stopping.abort()
+  }, 500).unref()
+}

@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { cacheDirectory } from '../paths'
+import { cachedBinary } from '../process/cached-binary'
+import { findOnPath } from '../process/find-on-path'
+import { goInstall } from '../process/go-install'
+
+/**
+ * MinIO's server: MINIO_BIN, PATH, the cache, or built with Go into the cache (minutes, once), in that order.
+ * @throws with why it can't be had
+ */
+export async function findMinio(
+  env: NodeJS.ProcessEnv,
+  say: (line: string) => void = () => {},
+): Promise<string> {
+  const installed = env['MINIO_BIN'] || findOnPath('minio', env['PATH'])
+  if (installed) return installed
+  const build = async (folder: string) => {
+    await goInstall(folder, 'github.com/minio/minio@latest', env)
+    return join(folder, 'minio')
+  }
+  try {
+    return await cachedBinary({
+      cache: cacheDirectory(env),
+      name: 'minio',
+      sources: [{ name: 'go install github.com/minio/minio@latest, which takes minutes', get: build }],
+      isUsable: runs,
+      say,
+    })
+  } catch (error) {
+    throw new Error(
+      'MinIO could not be had. Set MINIO_BIN to its server, or put it on PATH. Tried:' +
+        `\n  - MINIO_BIN and PATH: not there${error instanceof Error ? error.message : error}`,
+    )
+  }
+}
+
+async function runs(binary: string): Promise<boolean> {
+  return promisify(execFile)(binary, ['--version'], { timeout: 20_000 }).then(
+    () => true,
+    () => false,
+  )
+}

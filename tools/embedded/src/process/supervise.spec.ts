@@ -1,0 +1,93 @@
+import { eventually } from '@leadwire/test-kit'
+import { startChild } from './child'
+import { type Clock, supervise } from './supervise'
+import { whenServing } from './when-serving'
+
+const lives = () =>
+  startChild({ name: 'stand-in', command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] })
+const fails = () =>
+  startChild({
+    name: 'stand-in',
+    command: process.execPath,
+    args: ['-e', 'console.log("bad setting"); process.exit(3)'],
+  })
+
+/** Time that goes only when asked; waits are noted and are over at once. */
+function fastClock() {
+  const waits: number[] = []
+  let now = 0
+  const clock: Clock = {
+    now: () => now,
+    wait: async (ms) => {
+      waits.push(ms)
+      now += ms
+    },
+  }
+  return { clock, waits, advance: (ms: number) => (now += ms) }
+}
+
+describe('supervise', () => {
+  test('starts what was killed again at once, as a new process', async () => {
+    const { clock, waits } = fastClock()
+    const pids: number[] = []
+    const member = supervise({ name: 'stand-in', start: lives, onUp: ({ pid }) => pids.push(pid), clock })
+    try {
+      await eventually(() => expect(pids).toHaveLength(1))
+      process.kill(pids[0]!, 'SIGKILL')
+      await eventually(() => expect(pids).toHaveLength(2))
+      expect(pids[1]).not.toBe(pids[0])
+      expect(waits).toEqual([0])
+      expect(member.failuresInARow()).toBe(0)
+    } finally {
+      await member.stop()
+    }
+    expect(() => process.kill(pids[1]!, 0)).toThrow('ESRCH')
+  })
+
+  test('pauses longer and longer while it keeps dying, and not any more once it has lived for a while', async () => {
+    const { clock, waits, advance } = fastClock()
+    let starts = 0
+    const start = () => (++starts <= 9 ? fails() : lives())
+    const member = supervise({ name: 'stand-in', start, healthyAfterMs: 10_000, clock })
+    try {
+      await eventually(() => expect(starts).toBe(10))
+      expect(waits).toEqual([0, 100, 200, 500, 1000, 2000, 5000, 5000, 5000])
+      expect(member.failuresInARow()).toBe(9)
+
+      await eventually(() => expect(member.child()).toBeDefined())
+      advance(10_000)
+      member.child()!.kill('SIGKILL')
+      await eventually(() => expect(starts).toBe(11))
+      expect(waits.at(-1)).toBe(0)
+    } finally {
+      await member.stop()
+    }
+  })
+
+  test('a start that throws counts as a death', async () => {
+    const { clock, waits } = fastClock()
+    let starts = 0
+    const start = async () => {
+      if (++starts < 3) throw new Error('no such file')
+      return lives()
+    }
+    const member = supervise({ name: 'stand-in', start, clock })
+    await eventually(() => expect(member.child()).toBeDefined())
+    await member.stop()
+    expect(waits).toEqual([0, 100])
+  })
+
+  test('stopping during a pause ends it', async () => {
+    const member = supervise({ name: 'stand-in', start: fails })
+    await eventually(() => expect(member.failuresInARow()).toBeGreaterThan(3))
+    await member.stop()
+    expect(member.child()).toBeUndefined()
+  })
+})
+
+test('waiting for something that keeps ending by itself fails with its last words', async () => {
+  const member = supervise({ name: 'stand-in', start: fails })
+  const waiting = whenServing(member, async () => false, { timeoutMs: 10_000 })
+  await expect(waiting).rejects.toThrow('stand-in does not start:\n  bad setting')
+  await member.stop()
+})

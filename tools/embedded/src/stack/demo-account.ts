@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { AccountsServiceDefinition } from '@leadwire/contracts'
+import { connectGrpc, createLifecycle, createLogger } from '@leadwire/service-kit'
+import { writeJson } from './write-json'
+
+export type Account = { id: number; api_key: string }
+export type NewAccount = { account: Account; token: string }
+
+/** What later starts must know of the demo account; the secrets in it are shown once, by who made them. */
+export type Demo = NewAccount & { webhook: { id: number; url: string; secret: string } | null }
+
+/** Makes an account and its first token (scopes leads and manage) at a leads-service. */
+export async function createAccount(grpc: string, name: string): Promise<NewAccount> {
+  const lifecycle = createLifecycle(createLogger({ service: 'leadwire', level: 'silent' }))
+  try {
+    const accounts = connectGrpc(grpc, lifecycle).client(AccountsServiceDefinition, { deadlineMs: 10_000 })
+    const { account, secret } = await accounts.createAccount({ name })
+    if (!account) throw new Error('leads-service answered without the account')
+    return { account: { id: Number(account.id), api_key: account.apiKey }, token: secret }
+  } finally {
+    await lifecycle.stop()
+  }
+}
+
+/** The demo account: kept in a file, and made at the first start, or when the database knows the kept one no more. */
+export async function ensureDemoAccount({
+  path,
+  grpc,
+  base,
+}: {
+  path: string
+  grpc: string
+  base: string
+}): Promise<Demo> {
+  const raw = await readFile(path, 'utf8').catch(() => undefined)
+  const kept = raw === undefined ? undefined : (JSON.parse(raw) as Demo)
+  if (kept && (await isKnown(kept.token, base))) return kept
+  const demo: Demo = { ...(await createAccount(grpc, 'Demo')), webhook: null }
+  await writeJson(path, demo)
+  return demo
+}
+
+async function isKnown(token: string, base: string): Promise<boolean> {
+  const answer = await fetch(`${base}/leads/statuses`, { headers: { authorization: `Bearer ${token}` } })
+  await answer.body?.cancel()
+  return answer.status !== 401
+}

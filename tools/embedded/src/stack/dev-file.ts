@@ -1,0 +1,42 @@
+import type { Demo } from './demo-account'
+import type { Servers } from './servers'
+import type { ServicePlan } from './services'
+
+/** What `dev.json` says; scripts rely on its shape. */
+export type DevFile = {
+  base_url: string
+  assets_url: string
+  token: string
+  account: { id: number; api_key: string }
+  webhook_secret: string | null
+  services: Record<string, { pid: number; grpc: string | null; health: string; metrics: string }>
+  pids: { postgres: number; nats: number; minio?: number }
+  postgres_url: string
+  nats_url: string
+}
+
+export type Running = { base: string; demo: Demo; plans: ServicePlan[]; servers: Servers }
+
+export function devFile({ base, demo, plans, servers }: Running, pids: Map<string, number>): DevFile {
+  const pid = (name: string) => pids.get(name) ?? 0
+  return {
+    base_url: base,
+    assets_url: plans[0]?.env['ASSETS_URL'] ?? `${base}/assets`,
+    token: demo.token,
+    account: demo.account,
+    webhook_secret: demo.webhook?.secret ?? null,
+    services: Object.fromEntries(
+      plans.map(({ name, grpc, health }) => [
+        name,
+        { pid: pid(name), grpc, health, metrics: `${health}/metrics` },
+      ]),
+    ),
+    pids: {
+      postgres: pid('postgres'),
+      nats: pid('nats'),
+      ...(pids.has('minio') && { minio: pid('minio') }),
+    },
+    postgres_url: servers.postgres,
+    nats_url: servers.nats,
+  }
+}

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises'
+import { startOf } from '../process/identity'
+import { poll } from '../process/poll'
+import { writeJson } from './write-json'
+
+type Started = { name: string; pid: number; start: string }
+
+/** Notes which processes run, for the start after a `kill -9` of this one. */
+export async function recordProcesses(path: string, running: Map<string, number>): Promise<void> {
+  const started = await Promise.all(
+    [...running].map(async ([name, pid]) => ({ name, pid, start: (await startOf(pid)) ?? 'gone' })),
+  )
+  await writeJson(path, started)
+}
+
+/**
+ * Stops what an earlier stack started and did not stop. A number that belongs to another process by now is left alone.
+ * @returns their names
+ */
+export async function stopLeftovers(path: string): Promise<string[]> {
+  const raw = await readFile(path, 'utf8').catch(() => '[]')
+  const recorded = JSON.parse(raw) as Started[]
+  const alive = await Promise.all(recorded.map(isStillRunning))
+  const leftovers = recorded.filter((_, index) => alive[index])
+  await Promise.all(leftovers.map(stopOne))
+  return leftovers.map(({ name }) => name)
+}
+
+async function isStillRunning({ pid, start }: Started): Promise<boolean> {
+  return (await startOf(pid)) === start
+}
+
+async function stopOne(process_: Started): Promise<void> {
+  const { name, pid } = process_
+  const gone = async () => !(await isStillRunning(process_))
+  process.kill(pid, name === 'postgres' ? 'SIGINT' : 'SIGTERM')
+  await poll(gone, { what: `${name} to stop`, timeoutMs: 12_000 }).catch(async () => {
+    process.kill(-pid, 'SIGKILL')
+    await poll(gone, { what: `${name} (pid ${pid}), left over from before, to stop`, timeoutMs: 5000 })
+  })
+}

@@ -1,0 +1,47 @@
+import { prettyFactory } from 'pino-pretty'
+
+export type Log = {
+  /** A line of a process's output. */
+  of(name: string): (line: string) => void
+  /** A word of the stack's own. */
+  say(line: string): void
+}
+
+/** One readable log of many processes. */
+export function createLog({
+  write,
+  colour,
+  everything,
+}: {
+  write: (text: string) => void
+  colour: boolean
+  /** Also what PostgreSQL and NATS say when all is well. */
+  everything: boolean
+}): Log {
+  const pretty = prettyFactory({
+    colorize: colour,
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'pid,hostname,name,service',
+    singleLine: true,
+    errorLikeObjectKeys: ['err', 'error'],
+  })
+  const label = (name: string) => name.padEnd(15)
+  const plain = (name: string, line: string) => write(`${label(name)} ${line}\n`)
+  return {
+    of: (name) => (line) => {
+      if (line.startsWith('{')) {
+        write(`${label(name)} ${pretty(line)}`)
+      } else if (everything || !isChatter(name, line)) {
+        plain(name, line)
+      }
+    },
+    say: (line) => plain('leadwire', line),
+  }
+}
+
+function isChatter(name: string, line: string): boolean {
+  if (line.trim() === '') return true
+  if (name === 'postgres') return /^LOG: /.test(line)
+  if (name === 'nats') return line.includes('[INF]')
+  return name === 'minio'
+}

@@ -1,0 +1,124 @@
+import { once } from 'node:events'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { whyNotFree } from '../process/free-port'
+import { isReady, whenServing } from '../process/when-serving'
+import { createCrew } from './crew'
+import { openDataDirectory } from './data-directory'
+import { ensureDemoAccount } from './demo-account'
+import { ensureDemoEndpoint } from './demo-endpoint'
+import { devFile, type Running } from './dev-file'
+import { recordProcesses, stopLeftovers } from './leftovers'
+import type { Log } from './log'
+import type { StackOptions } from './options'
+import { quickStart } from './quick-start'
+import { startServers } from './servers'
+import { baseUrl, planServices, requireBuilt, type ServicePlan, startService } from './services'
+import { writeJson } from './write-json'
+
+type StackContext = {
+  options: StackOptions
+  env: NodeJS.ProcessEnv
+  log: Log
+  /** Printed once, when everything serves. */
+  print: (text: string) => void
+  /** Ends the stack in order. */
+  signal: AbortSignal
+  /** Given a way to end everything without asking, for whoever can't wait. */
+  onKillSwitch: (killAll: () => void) => void
+}
+
+/**
+ * Runs the whole stack until `signal` aborts, then stops it: gateways first, then the other services, then the servers.
+ * @throws with one clear message when it can't start
+ */
+export async function runStack(context: StackContext): Promise<void> {
+  const { options, log, signal } = context
+  requireBuilt()
+  const lock = await openDataDirectory(options.data)
+  const files = stateFiles(options.data)
+  let running: Running | undefined
+  let writing = Promise.resolve()
+  const crew = createCrew({
+    log,
+    onChange: () => {
+      writing = writing.then(writeState, writeState)
+    },
+  })
+  const writeState = async () => {
+    await recordProcesses(files.processes, crew.pids())
+    if (running && !signal.aborted) await writeJson(files.dev, devFile(running, crew.pids()))
+  }
+  context.onKillSwitch(crew.killAll)
+
+  try {
+    await clearTheWay(context, files)
+    running = await bringUp(context, crew, files.demo)
+    await writeState()
+    if (!signal.aborted) {
+      context.print(quickStart(running, options.data))
+      await once(signal, 'abort')
+    }
+    log.say('stopping')
+  } finally {
+    await rm(files.dev, { force: true })
+    const isServer = (name: string) => ['postgres', 'nats', 'minio'].includes(name)
+    await crew.stop((name) => name.startsWith('gateway'))
+    await crew.stop((name) => !isServer(name))
+    await crew.stop(isServer)
+    await writing.catch(() => {})
+    await rm(files.processes, { force: true })
+    await lock.release()
+  }
+}
+
+function stateFiles(data: string) {
+  const file = (name: string) => join(data, name)
+  return { dev: file('dev.json'), demo: file('demo.json'), processes: file('processes.json') }
+}
+
+async function clearTheWay(
+  { options, log }: StackContext,
+  files: ReturnType<typeof stateFiles>,
+): Promise<void> {
+  await rm(files.dev, { force: true })
+  const leftovers = await stopLeftovers(files.processes)
+  if (leftovers.length > 0) log.say(`stopped what an earlier start left behind: ${leftovers.join(', ')}`)
+  const why = await whyNotFree(options.port, options.host)
+  if (why) {
+    const reason = why === 'EADDRINUSE' ? 'another program listens there' : why
+    throw new Error(
+      `can't listen on port ${options.port} of ${options.host}: ${reason}. Choose another: PORT=${options.port + 1} npm start`,
+    )
+  }
+}
+
+async function bringUp(
+  { options, env, log, signal }: StackContext,
+  crew: ReturnType<typeof createCrew>,
+  demoFile: string,
+): Promise<Running> {
+  const servers = await startServers({ crew, options, env, log, signal })
+  signal.throwIfAborted()
+  await mkdir(join(options.data, 'files'), { recursive: true })
+  const base = baseUrl(options)
+  const plans = await planServices({
+    replicas: options.replicas,
+    gateway: options,
+    ...servers,
+    env: { WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
+  })
+  await Promise.all(plans.map((plan) => runService(plan)))
+  signal.throwIfAborted()
+
+  const grpc = plans.find(({ service }) => service === 'leads-service')?.grpc ?? ''
+  const demo = await ensureDemoAccount({ path: demoFile, grpc, base })
+  const url = options.webhookUrl
+  const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: demoFile, base, url })
+  return { base, demo: complete, plans, servers }
+
+  async function runService(plan: ServicePlan): Promise<void> {
+    const member = crew.add(plan.name, () => startService(plan, log.of(plan.name)))
+    await whenServing(member, () => isReady(plan.health), { timeoutMs: 120_000, signal })
+  }
+}

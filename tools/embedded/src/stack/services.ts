@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ObjectStore } from '../minio/minio'
+import { repositoryRoot } from '../paths'
+import { type Child, startChild } from '../process/child'
+import { freePort } from '../process/free-port'
+
+export const serviceNames = ['gateway', 'leads-service', 'files-service', 'webhook-service'] as const
+export type ServiceName = (typeof serviceNames)[number]
+
+/** One copy of a service: where it will listen, and its settings. */
+export type ServicePlan = {
+  /** `gateway`, `gateway-2` … */
+  name: string
+  service: ServiceName
+  /** Where the gateway serves its REST interface; null for the others. */
+  base: string | null
+  /** `host:port`; null for the gateway, which offers no gRPC. */
+  grpc: string | null
+  /** The address under which /healthz, /readyz and /metrics are. */
+  health: string
+  env: NodeJS.ProcessEnv
+}
+
+export type Surroundings = {
+  replicas: number
+  gateway: { host: string; port: number }
+  databases: { leads: string; webhooks: string }
+  nats: string
+  /** STORE_URL and what belongs to it. */
+  store: Record<string, string>
+  /** The environment each starts from; what is said above wins. */
+  env: NodeJS.ProcessEnv
+}
+
+/** Chooses a port for everything and tells each service where the others are. */
+export async function planServices({
+  replicas,
+  gateway,
+  databases,
+  nats,
+  store,
+  env,
+}: Surroundings): Promise<ServicePlan[]> {
+  const copies = await Promise.all(
+    serviceNames.flatMap((service) =>
+      Array.from({ length: replicas }, (_, index) => placeCopy(service, index, gateway)),
+    ),
+  )
+  const target = (service: ServiceName) => `ipv4:${addresses(copies, service).join(',')}`
+  const own: Record<ServiceName, NodeJS.ProcessEnv> = {
+    gateway: {
+      LEADS_SERVICE_URL: target('leads-service'),
+      FILES_SERVICE_URL: target('files-service'),
+      WEBHOOK_SERVICE_URL: target('webhook-service'),
+    },
+    'leads-service': {
+      DATABASE_URL: databases.leads,
+      NATS_URL: nats,
+      WEBHOOK_SERVICE_URL: target('webhook-service'),
+    },
+    'files-service': store,
+    'webhook-service': { DATABASE_URL: databases.webhooks, NATS_URL: nats },
+  }
+  const base = baseUrl(gateway)
+  const shared = { ...env, ASSETS_URL: env['ASSETS_URL'] || `${env['PUBLIC_URL'] || base}/assets` }
+  return copies.map(({ ports, ...copy }) => ({ ...copy, env: { ...shared, ...own[copy.service], ...ports } }))
+}
+
+/** The address under which a gateway is reached from this machine; no slash at its end. */
+export function baseUrl({ host, port }: { host: string; port: number }): string {
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** The settings with which files-service uses an S3 store. */
+export function s3Settings({
+  endpoint,
+  accessKey,
+  secretKey,
+  region,
+  bucket,
+}: ObjectStore): Record<string, string> {
+  return {
+    STORE_URL: `s3://${bucket}`,
+    S3_ENDPOINT: endpoint,
+    S3_ACCESS_KEY: accessKey,
+    S3_SECRET_KEY: secretKey,
+    S3_REGION: region,
+  }
+}
+
+export function startService(plan: ServicePlan, onLine?: (line: string) => void): Promise<Child> {
+  return startChild({
+    name: plan.name,
+    command: process.execPath,
+    args: [entryPoint(plan.service)],
+    env: plan.env,
+    onLine,
+  })
+}
+
+/** @throws when a service is not built */
+export function requireBuilt(): void {
+  const missing = serviceNames.map(entryPoint).filter((path) => !existsSync(path))
+  if (missing.length > 0) throw new Error(`not built: ${missing.join(', ')}. Run "npx nx run-many -t build".`)
+}
+
+function entryPoint(service: ServiceName): string {
+  return join(repositoryRoot, 'apps', service, 'dist/main.js')
+}
+
+async function placeCopy(service: ServiceName, index: number, gateway: Surroundings['gateway']) {
+  const isGateway = service === 'gateway'
+  const host = isGateway ? gateway.host : '127.0.0.1'
+  const healthPort = await freePort(host)
+  const port = isGateway && index === 0 ? gateway.port : await freePort(host)
+  return {
+    name: index === 0 ? service : `${service}-${index + 1}`,
+    service,
+    base: isGateway ? baseUrl({ host, port }) : null,
+    grpc: isGateway ? null : `127.0.0.1:${port}`,
+    health: baseUrl({ host, port: healthPort }),
+    ports: { HOST: host, HEALTH_PORT: String(healthPort), [isGateway ? 'PORT' : 'GRPC_PORT']: String(port) },
+  }
+}
+
+function addresses(copies: { service: ServiceName; grpc: string | null }[], service: ServiceName): string[] {
+  return copies.flatMap((copy) => (copy.service === service && copy.grpc ? [copy.grpc] : []))
+}
