@@ -3,7 +3,7 @@ import {
   AttachmentsServiceDefinition,
   LeadsServiceDefinition,
 } from '@leadwire/contracts'
-import type { Database, GrpcServer } from '@leadwire/service-kit'
+import type { Database, GrpcServer, Logger } from '@leadwire/service-kit'
 import { accountsService } from './accounts/accounts-service'
 import { attachmentsService } from './attachments/attachments-service'
 import { leadsService } from './leads/leads-service'
@@ -11,7 +11,7 @@ import { leadsService } from './leads/leads-service'
 /** Adds everything leads-service answers to a server. */
 export const addLeadsService = (
   server: GrpcServer,
-  deps: { database: Database; assetsUrl: string; onCommitted: () => void },
+  deps: { database: Database; assetsUrl: string; logger: Logger; onCommitted: () => void },
 ): void => {
   server.add(LeadsServiceDefinition, leadsService(deps))
   server.add(AccountsServiceDefinition, accountsService(deps))

@@ -62,6 +62,7 @@ void runService({
     addLeadsService(server, {
       database,
       assetsUrl: config.ASSETS_URL.replace(/\/$/, ''),
+      logger,
       onCommitted: () => wakeRelay(),
     })
     await server.listen({ host: config.HOST, port: config.GRPC_PORT })

@@ -16,7 +16,8 @@ const CLIENT_OPTIONS: ChannelOptions = {
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // The default grows to two minutes: a service that came back would stay unknown for as long.
   'grpc.initial_reconnect_backoff_ms': 50,
-  'grpc.min_reconnect_backoff_ms': 50,
+  // How long one attempt to connect may take.
+  'grpc.min_reconnect_backoff_ms': 2000,
   'grpc.max_reconnect_backoff_ms': 500,
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 3000,

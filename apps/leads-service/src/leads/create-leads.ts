@@ -6,7 +6,14 @@ import {
   LeadCreated,
   type LeadResult,
 } from '@leadwire/contracts'
-import { type Database, failureOf, gather, ServiceError, type Transaction } from '@leadwire/service-kit'
+import {
+  type Database,
+  failureOf,
+  gather,
+  type Logger,
+  ServiceError,
+  type Transaction,
+} from '@leadwire/service-kit'
 import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
 import { recordEvents } from '../outbox/record-events'
 import { insertLeads } from './insert-leads'
@@ -17,6 +24,7 @@ import { loadReferences } from './load-references'
 interface Deps {
   database: Database
   assetsUrl: string
+  logger: Logger
   /** Called after a commit that left events in the outbox. */
   onCommitted: () => void
 }
@@ -109,12 +117,9 @@ const createAlone = async (deps: Deps, item: CreateLead): Promise<Outcome> => {
     const [outcome] = await createBatch(deps, [item])
     return outcome!
   } catch (error) {
-    return {
-      error:
-        error instanceof ServiceError
-          ? error
-          : new ServiceError('internal', 'Something went wrong on our side.', { cause: error }),
-    }
+    if (error instanceof ServiceError) return { error }
+    deps.logger.error({ err: error, account_id: item.accountId }, 'could not create a lead')
+    return { error: new ServiceError('internal', 'Something went wrong on our side.') }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { LeadsServiceImplementation } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import type { Database, Logger } from '@leadwire/service-kit'
 import { scheduleAppointment } from '../scheduling/schedule-appointment'
 import { scheduleCallback } from '../scheduling/schedule-callback'
 import { checkReferences } from './check-references'
@@ -11,6 +11,7 @@ import { updateLead } from './update-lead'
 export const leadsService = (deps: {
   database: Database
   assetsUrl: string
+  logger: Logger
   onCommitted: () => void
 }): LeadsServiceImplementation => ({
   getLeads: getLeads(deps),

@@ -1,6 +1,7 @@
 import type { Migration } from '@leadwire/service-kit'
 
 // Every key begins with the account, so that no row can refer to another account's.
+// knex reads a question mark as a binding, hence the backslashes in the postcode's pattern.
 // (account_id, number) is the list: page N is a range scan on it, whatever N is.
 export const leads: Migration = {
   name: '0002-leads',
@@ -38,7 +39,7 @@ export const leads: Migration = {
         name text NOT NULL,
         value integer NOT NULL CHECK (value >= 0),
         description text,
-        postcode text NOT NULL CHECK (postcode ~ '^(GIR 0AA|[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2})$'),
+        postcode text NOT NULL CHECK (postcode ~ '^(GIR 0AA|[A-Z]{1,2}[0-9][A-Z0-9]\\? [0-9][A-Z]{2})$'),
         user_agent text NOT NULL,
         ip text NOT NULL,
         referrer text NOT NULL CHECK (referrer IN ('Canvasser', 'Email', 'Existing Customer', 'Facebook', 'Live Chat',

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto'
+import { migrate } from '@leadwire/service-kit'
+import { newAccount, type RunningLeadsService, startLeadsService } from '../leads-service.fixture'
+import { migrations } from '../migrations'
+
+let service: RunningLeadsService
+
+beforeAll(async () => {
+  service = await startLeadsService()
+})
+afterAll(() => service.stop())
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest()
+
+const verify = async (...tokens: string[]) =>
+  (await service.accounts.verifyTokens({ hashes: tokens.map(sha256) })).results.map(({ token }) => token)
+
+test('a token is verified by its hash, and stored as nothing else', async () => {
+  const { accountId, tokenId, secret } = await newAccount(service)
+  expect(secret).toMatch(/^lw_live_[\w-]{43}$/)
+  expect(await verify('lw_live_nobody', secret)).toEqual([
+    undefined,
+    { tokenId, accountId, scopes: ['leads', 'manage'], test: false, expiresAtMs: undefined },
+  ])
+  const { db } = service
+  const [row] = await db.query<{ text: string }>({
+    text: 'SELECT tokens::text AS text FROM tokens WHERE id = $1',
+    values: [tokenId],
+  })
+  expect(row!.text).not.toContain(secret.slice(8))
+})
+
+test('expired and revoked tokens verify no more, and revoking twice keeps the first time', async () => {
+  const { accountId, secret, tokenId } = await newAccount(service)
+  const soon = await service.accounts.createToken({
+    accountId,
+    name: 'soon',
+    scopes: ['leads:read'],
+    test: true,
+    expiresAt: '2999-01-01T00:00:00Z',
+  })
+  expect(soon.secret).toMatch(/^lw_test_/)
+  expect(await verify(soon.secret)).toMatchObject([
+    { test: true, expiresAtMs: Date.parse('2999-01-01T00:00:00Z') },
+  ])
+  await service.db.query({
+    text: 'UPDATE tokens SET expires_at = clock_timestamp() WHERE id = $1',
+    values: [soon.token!.id],
+  })
+  const first = await service.accounts.revokeToken({ accountId, tokenId })
+  expect(await service.accounts.revokeToken({ accountId, tokenId })).toEqual(first)
+  expect(await verify(soon.secret, secret)).toEqual([undefined, undefined])
+})
+
+test('tokens and users are their account’s own', async () => {
+  const [mine, other] = [await newAccount(service), await newAccount(service)]
+  await expect(
+    service.accounts.revokeToken({ accountId: other.accountId, tokenId: mine.tokenId }),
+  ).rejects.toMatchObject({ code: 'not_found' })
+  const sam = { email: 'sam@example.test', name: 'Sam' }
+  await service.accounts.createUser({ accountId: mine.accountId, ...sam })
+  await service.accounts.createUser({ accountId: other.accountId, ...sam })
+  await expect(
+    service.accounts.createUser({ accountId: mine.accountId, email: 'SAM@example.test', name: 'Sam' }),
+  ).rejects.toMatchObject({ code: 'invalid', faults: { email: ['The email has already been taken.'] } })
+  expect((await service.accounts.listUsers({ accountId: mine.accountId })).users).toMatchObject([sam])
+})
+
+test('the last use of a token is noted', async () => {
+  const { accountId, secret } = await newAccount(service)
+  await verify(secret, secret)
+  const { tokens } = await service.accounts.listTokens({ accountId })
+  expect(tokens[0]!.lastUsedAt).toMatch(/\.\d{6}Z$/)
+})
+
+test('ten processes that migrate at once migrate once', async () => {
+  const { createDatabase } = await import('@leadwire/test-kit')
+  const { connectDatabase } = await import('@leadwire/service-kit')
+  const database = await createDatabase({ name: 'fresh' })
+  const copies = Array.from({ length: 10 }, () =>
+    connectDatabase({ url: database.url, poolSize: 2, lifecycle: service.lifecycle }),
+  )
+  await Promise.all(copies.map(({ knex }) => migrate(knex, migrations)))
+  const [{ count }] = (await copies[0]!.query<{ count: number }>({
+    text: 'SELECT count(*) FROM knex_migrations',
+  })) as [{ count: number }]
+  expect(count).toBe(migrations.length)
+  await Promise.all(copies.map(({ knex }) => knex.destroy()))
+  await database.drop()
+})

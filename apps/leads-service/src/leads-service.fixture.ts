@@ -1,0 +1,106 @@
+import {
+  AccountsServiceDefinition,
+  AttachmentsServiceDefinition,
+  type CreateLead,
+  LeadCreated,
+  LeadsServiceDefinition,
+  NewLead,
+} from '@leadwire/contracts'
+import {
+  connectDatabase,
+  connectGrpc,
+  createGrpcServer,
+  createLifecycle,
+  createLogger,
+  migrate,
+} from '@leadwire/service-kit'
+import { createDatabase, createTemplateDatabase } from '@leadwire/test-kit'
+import { addLeadsService } from './add-leads-service'
+import { migrations } from './migrations'
+
+export const ASSETS_URL = 'https://assets.example.test'
+
+const logger = createLogger({ service: 'spec', level: process.env['LOG_LEVEL'] ?? 'silent' })
+
+const migrated = () =>
+  createTemplateDatabase('leads', async (url) => {
+    const lifecycle = createLifecycle(logger)
+    await migrate(connectDatabase({ url, poolSize: 2, lifecycle }).knex, migrations)
+    await lifecycle.stop()
+  })
+
+/** A leads-service on a database of its own, reached the way gateways reach it. */
+export const startLeadsService = async () => {
+  const database = await createDatabase({ name: 'leads', template: await migrated() })
+  const lifecycle = createLifecycle(logger)
+  const db = connectDatabase({ url: database.url, poolSize: 6, lifecycle })
+  const startCopy = async () => {
+    const server = createGrpcServer({ logger, lifecycle })
+    addLeadsService(server, { database: db, assetsUrl: ASSETS_URL, logger, onCommitted: () => {} })
+    return connectGrpc(`127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`, lifecycle)
+  }
+  const connection = await startCopy()
+  const secondConnection = await startCopy()
+  const deadline = { deadlineMs: 20_000 }
+  return {
+    db,
+    database,
+    logger,
+    lifecycle,
+    leads: connection.client(LeadsServiceDefinition, deadline),
+    /** Another copy of the service on the same database. */
+    otherLeads: secondConnection.client(LeadsServiceDefinition, deadline),
+    accounts: connection.client(AccountsServiceDefinition, deadline),
+    attachments: connection.client(AttachmentsServiceDefinition, deadline),
+    stop: async () => {
+      await lifecycle.stop()
+      await database.drop()
+    },
+  }
+}
+
+export type RunningLeadsService = Awaited<ReturnType<typeof startLeadsService>>
+
+export const newAccount = async ({ accounts }: RunningLeadsService) => {
+  const { account, token, secret } = await accounts.createAccount({ name: 'Clear Windows' })
+  return { accountId: account!.id, apiKey: account!.apiKey, tokenId: token!.id, secret }
+}
+
+export const newLead = (over: Partial<NewLead> = {}): NewLead =>
+  NewLead.fromPartial({
+    name: 'Bay window',
+    firstName: 'Ada',
+    lastName: 'Byron',
+    email: 'ada@example.test',
+    phone: '01632 960123',
+    postcode: 'SW1A 1AA',
+    referrer: 'Website',
+    status: 'open',
+    userAgent: 'curl/8.5.0',
+    ip: '203.0.113.7',
+    ...over,
+  })
+
+export const newItem = (accountId: number, over: Partial<CreateLead> = {}): CreateLead => ({
+  accountId,
+  lead: newLead(),
+  idempotency: undefined,
+  traceparent: '',
+  ...over,
+})
+
+/** The results of a batch: the parsed body of each, or its failure. */
+export const outcomesOf = (response: {
+  results: { result?: { $case: 'body'; value: Buffer } | { $case: 'failure'; value: object } | undefined }[]
+}) =>
+  response.results.map(({ result }) =>
+    result?.$case === 'body' ? JSON.parse(result.value.toString()).data : { failure: result?.value },
+  )
+
+/** The LeadCreated events in the outbox, oldest first. */
+export const outboxOf = async ({ db }: RunningLeadsService) => {
+  const rows = await db.query<{ payload: Buffer }>({
+    text: `SELECT payload FROM outbox WHERE kind = 'lead.created' ORDER BY id`,
+  })
+  return rows.map(({ payload }) => LeadCreated.decode(payload))
+}

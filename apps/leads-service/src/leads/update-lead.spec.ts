@@ -1,0 +1,110 @@
+import { NotificationRequested } from '@leadwire/contracts'
+import {
+  newAccount,
+  newItem,
+  newLead,
+  outcomesOf,
+  type RunningLeadsService,
+  startLeadsService,
+} from '../leads-service.fixture'
+
+let service: RunningLeadsService
+
+beforeAll(async () => {
+  service = await startLeadsService()
+})
+afterAll(() => service.stop())
+
+const leadOf = async (accountId: number, over = {}) =>
+  outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId, { lead: newLead(over) })] }))[0]
+
+const update = async (request: Parameters<typeof service.leads.updateLead>[0]) =>
+  JSON.parse((await service.leads.updateLead(request)).body.toString()).data
+
+const notifications = async (accountId: number) => {
+  const rows = await service.db.query<{ payload: Buffer }>({
+    text: `SELECT payload FROM outbox WHERE kind = 'notification.requested' AND account_id = $1 ORDER BY id`,
+    values: [accountId],
+  })
+  return rows.map(({ payload }) => NotificationRequested.decode(payload))
+}
+
+test('only what is given changes, and updated_at moves with it', async () => {
+  const { accountId } = await newAccount(service)
+  const before = await leadOf(accountId)
+  const after = await update({
+    accountId,
+    reference: before.reference,
+    value: 5000,
+    status: 'sold',
+    notify: false,
+  })
+  expect(after).toEqual({ ...before, value: 5000, status: 'sold', updated_at: expect.any(String) })
+  expect(after.updated_at > before.updated_at).toBe(true)
+})
+
+test('nothing given, or nothing new, changes nothing, not even updated_at', async () => {
+  const { accountId } = await newAccount(service)
+  const before = await leadOf(accountId)
+  expect(await update({ accountId, reference: before.reference, notify: false })).toEqual(before)
+  expect(await update({ accountId, reference: before.reference, status: 'open', notify: false })).toEqual(
+    before,
+  )
+})
+
+test('a lead is a test lead while its status is test', async () => {
+  const { accountId } = await newAccount(service)
+  const { reference } = await leadOf(accountId)
+  expect(await update({ accountId, reference, status: 'test', notify: false })).toMatchObject({ test: 1 })
+  expect(await update({ accountId, reference, status: 'open', notify: false })).toMatchObject({ test: 0 })
+})
+
+test('notify tells the user the lead is assigned to after the change, and nobody when there is none', async () => {
+  const { accountId } = await newAccount(service)
+  const { user } = await service.accounts.createUser({ accountId, email: 'Sam@example.test', name: 'Sam' })
+  const { reference } = await leadOf(accountId)
+  await update({ accountId, reference, value: 1, notify: true })
+  expect(await notifications(accountId)).toEqual([])
+  await update({ accountId, reference, userEmail: 'sam@EXAMPLE.test', notify: true })
+  expect(await notifications(accountId)).toMatchObject([
+    { subject: 'assigned', userId: user!.id, leadReference: reference },
+  ])
+  await update({ accountId, reference, value: 2, notify: false })
+  expect(await notifications(accountId)).toHaveLength(1)
+})
+
+test('an unknown user is a fault and leaves the lead as it was', async () => {
+  const { accountId } = await newAccount(service)
+  const other = await newAccount(service)
+  await service.accounts.createUser({ accountId: other.accountId, email: 'kim@example.test', name: 'Kim' })
+  const before = await leadOf(accountId)
+  const attempt = update({
+    accountId,
+    reference: before.reference,
+    value: 9,
+    userEmail: 'kim@example.test',
+    notify: false,
+  })
+  await expect(attempt).rejects.toMatchObject({
+    code: 'invalid',
+    faults: { user_email: [expect.any(String)] },
+  })
+  const [now] = outcomesOf(
+    await service.leads.getLeads({ leads: [{ accountId, reference: before.reference }] }),
+  )
+  expect(now).toEqual(before)
+})
+
+test.each(['not-a-uuid', '6f1c2c0e-0000-4000-8000-000000000000'])('%s is no lead', async (reference) => {
+  const { accountId } = await newAccount(service)
+  await expect(update({ accountId, reference, notify: false })).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('another account’s lead is no lead', async () => {
+  const [mine, other] = [await newAccount(service), await newAccount(service)]
+  const { reference } = await leadOf(mine.accountId)
+  const asked = { accountId: other.accountId, reference }
+  await expect(update({ ...asked, value: 1, notify: false })).rejects.toMatchObject({ code: 'not_found' })
+  const [retrieved] = outcomesOf(await service.leads.getLeads({ leads: [asked] }))
+  expect(retrieved.failure.code).toBe('not_found')
+})

@@ -1,0 +1,103 @@
+import { LEADS_STREAM, LeadCreated } from '@leadwire/contracts'
+import { connectNats } from '@leadwire/service-kit'
+import { eventually, startNats, type TestNats } from '@leadwire/test-kit'
+import { jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import {
+  newAccount,
+  newItem,
+  outboxOf,
+  outcomesOf,
+  type RunningLeadsService,
+  startLeadsService,
+} from '../leads-service.fixture'
+import { publishTo } from './publish'
+import { relayOnce } from './relay'
+import { sweepOnce } from './sweep'
+
+let service: RunningLeadsService
+let nats: TestNats
+let connection: NatsConnection
+
+beforeAll(async () => {
+  service = await startLeadsService()
+  nats = await startNats()
+  connection = await connectNats({
+    url: nats.url,
+    name: 'spec',
+    logger: service.logger,
+    lifecycle: service.lifecycle,
+  })
+})
+afterAll(async () => {
+  await service.stop()
+  await nats.stop()
+})
+
+const create = async (count: number) => {
+  const { accountId } = await newAccount(service)
+  return outcomesOf(
+    await service.leads.createLeads({ leads: Array.from({ length: count }, () => newItem(accountId)) }),
+  )
+}
+
+const relay = () =>
+  relayOnce({ database: service.db, publish: publishTo(connection), logger: service.logger })
+
+const streamed = async () => {
+  const manager = await jetstreamManager(connection)
+  const { state } = await manager.streams.info(LEADS_STREAM.name)
+  const references: string[] = []
+  for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+    const message = await manager.streams.getMessage(LEADS_STREAM.name, { seq })
+    references.push(LeadCreated.decode(message!.data).lead!.reference)
+  }
+  return references
+}
+
+const agePublished = () =>
+  service.db.query({ text: `UPDATE outbox SET published_at = published_at - interval '1 minute'` })
+
+test('committed events reach the stream once, though two relays share the work and one publishes again', async () => {
+  const leads = await create(20)
+  await Promise.all([relay(), relay()])
+  await service.db.query({ text: 'UPDATE outbox SET published_at = NULL' })
+  await relay()
+  expect((await streamed()).toSorted()).toEqual(leads.map(({ reference }) => reference).toSorted())
+})
+
+test('the stream loses everything, and the sweep has what is not held published again', async () => {
+  await nats.restart({ empty: true })
+  const [held, lost] = (await create(2)).map(({ reference }) => reference)
+  const heldEvents = async (eventIds: string[]) => {
+    const events = await outboxOf(service)
+    return events
+      .filter(({ lead, eventId }) => lead!.reference !== lost && eventIds.includes(eventId))
+      .map(({ eventId }) => eventId)
+  }
+  await eventually(async () => {
+    await relay()
+    expect(await streamed()).toEqual(expect.arrayContaining([held, lost]))
+  })
+  await nats.restart({ empty: true })
+  await agePublished()
+  await sweepOnce({ database: service.db, findHeldEvents: heldEvents, logger: service.logger })
+  await eventually(async () => {
+    await relay()
+    expect(await streamed()).toEqual([lost])
+  })
+  expect((await outboxOf(service)).map(({ lead }) => lead!.reference)).toEqual([lost])
+})
+
+test('while the broker is away events wait, and nothing is marked', async () => {
+  await nats.kill()
+  const [lead] = await create(1)
+  await relay()
+  const waiting = await service.db.query({ text: 'SELECT id FROM outbox WHERE published_at IS NULL' })
+  expect(waiting.length).toBeGreaterThanOrEqual(1)
+  await nats.restart()
+  await eventually(async () => {
+    await relay()
+    expect(await streamed()).toContain(lead.reference)
+  })
+})
