@@ -16,6 +16,12 @@ describe('a store in a folder', () => {
 
   itKeepsObjects(storeOf)
 
+  test('makes its folder for incoming files again', async () => {
+    await rm(storeOf().spoolFolder, { recursive: true })
+    await storeOf().check()
+    expect(await readdir(storeOf().spoolFolder)).toEqual([])
+  })
+
   test('is not usable once its folder is gone, and does not make it again by itself', async () => {
     await rm(join(directory.path, 'store'), { recursive: true })
     await expect(storeOf().check()).rejects.toThrow()

@@ -30,6 +30,14 @@ export const createDirectoryStore = (root: string): ObjectStore => {
     })
   }
 
+  const makeFolder = async (path: string) => {
+    // Not recursive: a root that went away (an unmounted volume) must not be made again on the disk below it.
+    await mkdir(path, { mode: 0o750 }).catch((error) => {
+      if (codeOf(error) === 'ENOENT') throw away(error)
+      if (codeOf(error) !== 'EEXIST') throw error
+    })
+  }
+
   return {
     spoolFolder,
     prepare: async () => {
@@ -38,17 +46,14 @@ export const createDirectoryStore = (root: string): ObjectStore => {
     },
     check: async () => {
       await access(root, constants.W_OK | constants.X_OK)
+      await makeFolder(spoolFolder)
       await access(spoolFolder, constants.W_OK | constants.X_OK)
     },
     put: async (key, file, signal) => {
       const path = join(root, key)
       await sync(file.path)
       signal?.throwIfAborted()
-      // Not recursive: a root that went away (an unmounted volume) must not be made again on the disk below it.
-      await mkdir(dirname(path), { mode: 0o750 }).catch((error) => {
-        if (codeOf(error) === 'ENOENT') throw away(error)
-        if (codeOf(error) !== 'EEXIST') throw error
-      })
+      await makeFolder(dirname(path))
       // A link and not a rename, because a rename would replace an object that is already there.
       await link(file.path, path)
       await sync(dirname(path))
