@@ -37,3 +37,8 @@ const away = (cause: Error) =>
 /** The name of the constraint a statement broke, for the repository that knows what it means; else undefined. */
 export const violatedConstraint = (error: unknown): string | undefined =>
   error instanceof DatabaseError && error.code?.startsWith('23') ? error.constraint : undefined
+
+/** Whether a statement was refused because a date or time it was given is none, or lies outside what can be stored. */
+export const isUnfitTime = (error: unknown): boolean =>
+  error instanceof DatabaseError &&
+  (error.code === '22007' || error.code === '22008' || error.code === '22009')

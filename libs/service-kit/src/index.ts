@@ -12,7 +12,7 @@ export {
   url,
 } from './config'
 export { connectDatabase, type Database, type Query, type Transaction } from './database'
-export { databaseFailure, violatedConstraint } from './database-failure'
+export { databaseFailure, isUnfitTime, violatedConstraint } from './database-failure'
 export { failureOf, serviceErrorOf } from './failure'
 export { gather } from './gather'
 export { connectGrpc } from './grpc-client'

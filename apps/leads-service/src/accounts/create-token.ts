@@ -1,5 +1,11 @@
 import type { CreateTokenRequest, CreateTokenResponse } from '@leadwire/contracts'
-import { type Database, ServiceError, type Transaction, violatedConstraint } from '@leadwire/service-kit'
+import {
+  type Database,
+  isUnfitTime,
+  ServiceError,
+  type Transaction,
+  violatedConstraint,
+} from '@leadwire/service-kit'
 import { hashToken, newToken } from './credentials'
 import { TOKEN_COLUMNS, type TokenRow, tokenOfRow } from './token-row'
 
@@ -25,6 +31,8 @@ export const createToken =
     try {
       return await insertToken(deps.database, request)
     } catch (error) {
+      if (isUnfitTime(error))
+        throw ServiceError.invalid({ expires_at: ['The expires at is not a valid date.'] })
       switch (violatedConstraint(error)) {
         case 'tokens_scopes_check':
           throw ServiceError.invalid({ scopes: ['The selected scopes are invalid.'] })

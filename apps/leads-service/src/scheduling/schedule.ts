@@ -1,5 +1,5 @@
 import type { Appointment } from '@leadwire/contracts'
-import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { type Database, isUnfitTime, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { underKey } from '../idempotency/idempotency-keys'
 import { leadNotFound } from '../leads/lead-body'
 import { isReference } from '../leads/reference'
@@ -57,4 +57,8 @@ export const schedule = (
   subject: Subject,
   asked: Appointment,
 ): Promise<Buffer> =>
-  deps.database.transaction((tx) => underKey(tx, asked.idempotency, () => insertEntry(tx, subject, asked)))
+  deps.database
+    .transaction((tx) => underKey(tx, asked.idempotency, () => insertEntry(tx, subject, asked)))
+    .catch((error: unknown) => {
+      throw isUnfitTime(error) ? ServiceError.invalid({ date: ['The date is not a valid date.'] }) : error
+    })

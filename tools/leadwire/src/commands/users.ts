@@ -1,0 +1,27 @@
+import type { User } from '@leadwire/contracts'
+import type { Command } from 'commander'
+import { does, id } from './run'
+
+const userOutput = ({ id, email, name, createdAt }: User) => ({ id, email, name, created_at: createdAt })
+
+/** `leadwire users …` */
+export const addUsers = (program: Command): void => {
+  const users = program.command('users').description('people leads and appointments are assigned to')
+
+  does<{ account: number; email: string; name: string }>(
+    users
+      .command('create')
+      .description('make a user')
+      .requiredOption('--account <id>', 'the account', id)
+      .requiredOption('--email <email>', 'the e-mail address, once per account')
+      .requiredOption('--name <name>', 'the full name'),
+    async ({ accounts }, { account, email, name }) =>
+      userOutput((await accounts.createUser({ accountId: account, email, name })).user!),
+  )
+
+  does<{ account: number }>(
+    users.command('list').description('every user').requiredOption('--account <id>', 'the account', id),
+    async ({ accounts }, { account }) =>
+      (await accounts.listUsers({ accountId: account })).users.map(userOutput),
+  )
+}

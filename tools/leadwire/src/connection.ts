@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { AccountsServiceDefinition, WebhooksServiceDefinition } from '@leadwire/contracts'
+import { connectGrpc, createLifecycle, createLogger } from '@leadwire/service-kit'
+
+const repositoryRoot = resolve(__dirname, '../../..')
+
+const DEADLINE_MS = 10_000
+
+/** The gRPC targets a command talks to. */
+export interface Targets {
+  leads: string
+  webhooks: string
+}
+
+/**
+ * Where the running stack is: LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL where they are set (a deployed stack), else what
+ * `npm start` wrote to dev.json in LEADWIRE_DATA (`.data/` when unset).
+ *
+ * Throws with what to do when neither tells.
+ */
+export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
+  const { LEADS_SERVICE_URL: leads, WEBHOOK_SERVICE_URL: webhooks } = env
+  if (leads && webhooks) return { leads, webhooks }
+  const file = join(resolve(env['LEADWIRE_DATA'] || join(repositoryRoot, '.data')), 'dev.json')
+  try {
+    const { services } = JSON.parse(readFileSync(file, 'utf8'))
+    return {
+      leads: leads || services['leads-service'].grpc,
+      webhooks: webhooks || services['webhook-service'].grpc,
+    }
+  } catch (error) {
+    throw new Error(
+      `No running stack was found: ${file} can't be read. Run npm start, point LEADWIRE_DATA at its folder, ` +
+        'or set LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL.',
+      { cause: error },
+    )
+  }
+}
+
+/** Clients of the services behind a stack. `close` lets the process end. */
+export const connect = ({ leads, webhooks }: Targets) => {
+  const lifecycle = createLifecycle(createLogger({ service: 'leadwire', level: 'silent' }))
+  const client = { deadlineMs: DEADLINE_MS }
+  return {
+    accounts: connectGrpc(leads, lifecycle).client(AccountsServiceDefinition, client),
+    webhooks: connectGrpc(webhooks, lifecycle).client(WebhooksServiceDefinition, client),
+    close: () => lifecycle.stop(),
+  }
+}
+
+export type Connection = ReturnType<typeof connect>

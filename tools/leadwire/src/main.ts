@@ -1,0 +1,22 @@
+import { VERSION } from '@leadwire/service-kit'
+import { Command } from 'commander'
+import { addAccounts } from './commands/accounts'
+import { addEndpoints } from './commands/endpoints'
+import { explain } from './commands/run'
+import { addTokens } from './commands/tokens'
+import { addUsers } from './commands/users'
+
+const program = new Command('leadwire')
+  .description('Operates a running Leadwire stack.')
+  .version(VERSION)
+  .showHelpAfterError()
+
+addAccounts(program)
+addTokens(program)
+addUsers(program)
+addEndpoints(program)
+
+program.parseAsync().catch((error: unknown) => {
+  process.stderr.write(`leadwire: ${explain(error)}\n`)
+  process.exitCode = 1
+})
