@@ -1,0 +1,49 @@
+/** Why an attempt failed, as deliveries show it; `ours` is no failure of the receiver's and never spends an attempt. */
+export type FailureClass =
+  | 'timeout'
+  | 'refused'
+  | 'unreachable'
+  | 'dns'
+  | 'tls'
+  | 'reset'
+  | 'protocol'
+  | 'blocked'
+  | 'network'
+  | 'ours'
+
+const CLASS_OF_CODE: Record<string, FailureClass> = {
+  ETIMEDOUT: 'timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  ECONNREFUSED: 'refused',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  EHOSTDOWN: 'unreachable',
+  ENETDOWN: 'unreachable',
+  ECONNRESET: 'reset',
+  ECONNABORTED: 'reset',
+  EPIPE: 'reset',
+  UND_ERR_SOCKET: 'reset',
+  LEADWIRE_BLOCKED: 'blocked',
+  LEADWIRE_DNS: 'dns',
+  EPROTO: 'tls',
+  EMFILE: 'ours',
+  ENFILE: 'ours',
+  ENOBUFS: 'ours',
+  ENOMEM: 'ours',
+  EADDRNOTAVAIL: 'ours',
+}
+
+// OpenSSL's verdicts on certificates come without a common prefix.
+const TLS_CODE =
+  /^(ERR_TLS|ERR_SSL|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_(CA|PURPOSE))/
+const PROTOCOL_CODE = /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE_))/
+
+/** Sorts what a connection or a request threw. Several addresses that all failed count as the first one did. */
+export const failureClass = (error: unknown): FailureClass => {
+  const { code } = error as { code?: unknown }
+  if (typeof code !== 'string') return 'network'
+  const known = CLASS_OF_CODE[code]
+  if (known) return known
+  if (TLS_CODE.test(code)) return 'tls'
+  return PROTOCOL_CODE.test(code) ? 'protocol' : 'network'
+}

@@ -1,0 +1,50 @@
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../clock'
+import { type FailureClass, failureClass } from './failure-class'
+import { type Answer, AttemptTimeout, post } from './post'
+import { webhookHeaders } from './webhook-headers'
+
+/** What came of an attempt. `error` is null on success; `ours` when nothing was learnt about the receiver. */
+export interface Outcome {
+  startedAt: Date
+  durationMs: number
+  status: number | null
+  error: FailureClass | 'http_status' | null
+  response: string | null
+  /** For the log. */
+  cause?: unknown
+}
+
+/** Makes one attempt (interface: Delivery): a 2xx answer within the time is success, everything else is not. Never rejects. */
+export const makeAttempt = async (
+  delivery: {
+    url: string
+    secret: string
+    eventId: string
+    accountKey: string
+    body: Buffer
+    traceparent: string | null
+  },
+  { dispatcher, timeoutMs, clock }: { dispatcher: Dispatcher; timeoutMs: number; clock: Clock },
+): Promise<Outcome> => {
+  const startedAt = clock.now()
+  const ended = (rest: Omit<Outcome, 'startedAt' | 'durationMs'>): Outcome => ({
+    startedAt,
+    durationMs: Math.max(0, clock.now().getTime() - startedAt.getTime()),
+    ...rest,
+  })
+  try {
+    const headers = webhookHeaders(delivery, startedAt)
+    const url = new URL(delivery.url)
+    const { status, response } = await post({ dispatcher, url, headers, body: delivery.body, timeoutMs })
+    return ended({ status, response, error: status >= 200 && status < 300 ? null : 'http_status' })
+  } catch (cause) {
+    const answer: Answer | undefined = cause instanceof AttemptTimeout ? cause.answer : undefined
+    return ended({
+      status: answer?.status ?? null,
+      response: answer?.response ?? null,
+      error: failureClass(cause),
+      cause,
+    })
+  }
+}

@@ -1,0 +1,96 @@
+import type { Dispatcher } from 'undici'
+
+/** What is kept of an answer. */
+export interface Answer {
+  status: number
+  /** The first 4 KiB of the body as text; null when there was none. */
+  response: string | null
+}
+
+export class AttemptTimeout extends Error {
+  readonly code = 'ETIMEDOUT'
+  constructor(readonly answer: Answer | undefined) {
+    super('the attempt took too long')
+    this.name = 'AttemptTimeout'
+  }
+}
+
+const KEPT_BYTES = 4096
+// What is read and thrown away so that a connection can be used again; a longer answer costs its connection.
+const READ_BYTES = 1024 * 1024
+
+/**
+ * Posts a body and reads the answer, all within `timeoutMs`, from connecting to the answer's last byte. Redirects are
+ * answers like others. Of an answer longer than 1 MiB the rest is not read: its status stands.
+ *
+ * Rejects with AttemptTimeout (with the answer as far as it came) or with what the network threw.
+ */
+export const post = (options: {
+  dispatcher: Dispatcher
+  url: URL
+  headers: Record<string, string>
+  body: Buffer
+  timeoutMs: number
+}): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const { dispatcher, url, headers, body, timeoutMs } = options
+    let controller: Dispatcher.DispatchController | undefined
+    let status: number | undefined
+    let kept: Buffer[] = []
+    let length = 0
+
+    const answer = (): Answer | undefined =>
+      status === undefined ? undefined : { status, response: textOf(kept, length) }
+    const timeout = new AttemptTimeout(undefined)
+    let over = false
+    const end = (settle: () => void) => {
+      if (over) return
+      over = true
+      clearTimeout(timer)
+      settle()
+      kept = []
+    }
+    const timer = setTimeout(() => {
+      end(() => reject(new AttemptTimeout(answer())))
+      // Before the connection stands there is nothing to abort: the connector has the same limit.
+      controller?.abort(timeout)
+    }, timeoutMs)
+
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart: (started) => {
+        controller = started
+        if (over) started.abort(timeout)
+      },
+      onResponseStart: (_, statusCode) => {
+        if (statusCode >= 200) status = statusCode
+      },
+      onResponseData: (receiving, chunk) => {
+        if (length < KEPT_BYTES) kept.push(Buffer.from(chunk.subarray(0, KEPT_BYTES - length)))
+        length += chunk.length
+        if (length <= READ_BYTES) return
+        end(() => resolve(answer()!))
+        receiving.abort(new Error('the answer is too long'))
+      },
+      onResponseEnd: () => end(() => resolve(answer()!)),
+      onResponseError: (_, error) => end(() => reject(error)),
+    }
+    dispatcher.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'POST',
+        headers,
+        body,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      handler,
+    )
+  })
+
+const textOf = (kept: Buffer[], length: number): string | null => {
+  if (length === 0) return null
+  // A character that was cut in two at the end is left out; PostgreSQL takes no NUL in a text.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  return decoder.decode(Buffer.concat(kept), { stream: length > KEPT_BYTES }).replaceAll('\0', '')
+}

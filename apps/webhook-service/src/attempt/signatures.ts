@@ -1,0 +1,24 @@
+import { createHmac } from 'node:crypto'
+
+/**
+ * X-SERVICE-Signature (interface: Authentication): HMAC-SHA1 over the raw body in lower-case hex. Its key is the
+ * UTF-8 bytes of the secret exactly as it is shown, prefix included.
+ */
+export const serviceSignature = (secret: string, body: Buffer): string =>
+  createHmac('sha1', secret).update(body).digest('hex')
+
+/** webhook-signature (Standard Webhooks 1.0.0): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+export const standardSignature = (
+  secret: string,
+  { id, timestamp, body }: { id: string; timestamp: number; body: Buffer },
+): string =>
+  `v1,${createHmac('sha256', standardKey(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
+
+// `whsec_` and base64 is how the specification writes a key of bytes, and its libraries decode it. A secret of any
+// other form that a receiver brought along is no such writing: its own UTF-8 bytes are the key (those libraries'
+// `raw` form).
+const standardKey = (secret: string): Buffer => {
+  const encoded = /^whsec_(.+)$/.exec(secret)?.[1]
+  const key = Buffer.from(encoded ?? '', 'base64')
+  return encoded !== undefined && key.toString('base64') === encoded ? key : Buffer.from(secret)
+}

@@ -1,0 +1,38 @@
+import { duration, durations, host, list, makeValidator, port, readConfig, str } from '@leadwire/service-kit'
+
+export interface Config {
+  LOG_LEVEL: string
+  HOST: string
+  HEALTH_PORT: number
+  GRPC_PORT: number
+  DATABASE_URL: string
+  DATABASE_POOL_SIZE: number
+  NATS_URL: string
+  WEBHOOK_RETRY_SCHEDULE: number[]
+  WEBHOOK_TIMEOUT: number
+  WEBHOOK_ALLOW_HOSTS: string[]
+  WEBHOOK_CONCURRENCY: number
+  WEBHOOK_ENDPOINT_CONCURRENCY: number
+}
+
+const count = makeValidator<number>((text) => {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new TypeError(`"${text}" is no number from 1 to 999999`)
+  return Number(text)
+})
+
+/** The settings of this service. Throws a ConfigError that lists every fault. */
+export const readWebhookConfig = (env: NodeJS.ProcessEnv): Config =>
+  readConfig<Config>(env, {
+    LOG_LEVEL: str({ default: 'info' }),
+    HOST: host({ default: '127.0.0.1' }),
+    HEALTH_PORT: port(),
+    GRPC_PORT: port(),
+    DATABASE_URL: str(),
+    DATABASE_POOL_SIZE: count({ default: 10 }),
+    NATS_URL: str(),
+    WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
+    WEBHOOK_TIMEOUT: duration({ default: 10_000 }),
+    WEBHOOK_ALLOW_HOSTS: list({ default: [] }),
+    WEBHOOK_CONCURRENCY: count({ default: 256 }),
+    WEBHOOK_ENDPOINT_CONCURRENCY: count({ default: 16 }),
+  })

@@ -1,0 +1,42 @@
+import type { Attempt, GetDeliveryRequest, GetDeliveryResponse } from '@leadwire/contracts'
+import { type Database, ServiceError } from '@leadwire/service-kit'
+import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
+
+interface AttemptRow {
+  number: number
+  started_at: string
+  duration_ms: number
+  status: number | null
+  error: string | null
+  response: string | null
+}
+
+const attemptOf = (row: AttemptRow): Attempt => ({
+  number: row.number,
+  startedAt: row.started_at,
+  durationMs: row.duration_ms,
+  status: row.status ?? undefined,
+  error: row.error ?? undefined,
+  response: row.response ?? undefined,
+})
+
+/** One delivery of the account with every attempt made, first to last. Throws not_found. */
+export const getDelivery = async (
+  database: Database,
+  { accountId, deliveryId }: GetDeliveryRequest,
+): Promise<GetDeliveryResponse> => {
+  const [row] = await database.query<DeliveryRow>({
+    name: 'get-delivery',
+    text: `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`,
+    values: [accountId, deliveryId],
+  })
+  if (!row) throw new ServiceError('not_found', 'There is no such delivery.')
+  const attempts = await database.query<AttemptRow>({
+    name: 'attempts-of-delivery',
+    // An attempt that ended between the two statements is left for the next look, so that both agree.
+    text: `SELECT number, started_at, duration_ms, status, error, response
+           FROM attempts WHERE delivery_id = $1 AND number <= $2 ORDER BY number`,
+    values: [deliveryId, row.attempt_count],
+  })
+  return { delivery: deliveryOf(row), attempts: attempts.map(attemptOf) }
+}

@@ -1,0 +1,44 @@
+import type { ListDeliveriesRequest, ListDeliveriesResponse } from '@leadwire/contracts'
+import { type Database, databaseFailure } from '@leadwire/service-kit'
+import { isUuid } from '../uuid'
+import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
+
+const PER_PAGE = 20
+
+/** A page of the account's deliveries, newest first, and how many there are in all that the filters let through. */
+export const listDeliveries = async (
+  database: Database,
+  request: ListDeliveriesRequest,
+): Promise<ListDeliveriesResponse> => {
+  const { accountId, endpointId, status, leadReference } = request
+  if (leadReference !== undefined && !isUuid(leadReference)) return pageOf([], 0)
+  const matching = () => {
+    const query = database.knex('deliveries').where({ account_id: accountId })
+    if (endpointId !== undefined) query.where({ endpoint_id: endpointId })
+    if (status !== undefined) query.where({ status })
+    // Over the events, which have the index: one more on deliveries would be paid for with every attempt.
+    if (leadReference !== undefined)
+      query.whereIn('event_id', database.knex('events').select('id').where({ lead_reference: leadReference }))
+    return query
+  }
+  try {
+    const page = Math.max(1, request.page)
+    const [[count], rows] = await Promise.all([
+      matching().count<{ count: number }[]>('* as count'),
+      matching()
+        .select(database.knex.raw(DELIVERY_COLUMNS))
+        .orderBy('id', 'desc')
+        .limit(PER_PAGE)
+        .offset((page - 1) * PER_PAGE) as unknown as Promise<DeliveryRow[]>,
+    ])
+    return pageOf(rows, count?.count ?? 0)
+  } catch (error) {
+    throw databaseFailure(error)
+  }
+}
+
+const pageOf = (rows: DeliveryRow[], total: number): ListDeliveriesResponse => ({
+  deliveries: rows.map(deliveryOf),
+  total,
+  perPage: PER_PAGE,
+})

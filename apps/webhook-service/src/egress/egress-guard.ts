@@ -1,0 +1,65 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** Says which addresses webhooks may be sent to. */
+export interface EgressGuard {
+  /** `host` as the URL has it (a name, or an address in any spelling that URLs allow), `address` as it resolved. */
+  allows(host: string, address: string): boolean
+}
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+// Beside what ipaddr.js calls anything but unicast: ranges that lead elsewhere than they seem to.
+const REFUSED_TOO = [
+  '192.88.99.0/24', // 6to4 relays
+  '64:ff9b::/96', // NAT64 (RFC 6052), also of private addresses
+  '64:ff9b:1::/48', // NAT64 for local use (RFC 8215)
+  '2002::/16', // 6to4 (RFC 3056)
+  '2001::/23', // Teredo, ORCHID, benchmarking and other special purposes (RFC 2928)
+  '2001:db8::/32', // documentation
+  '3fff::/20', // documentation (RFC 9637)
+  '5f00::/16', // segment routing (RFC 9602)
+  '100::/64', // discard (RFC 6666)
+  '100:0:0:1::/64', // dummy prefix (RFC 9780)
+  'fec0::/10', // site-local of old
+  '::/96', // IPv4-compatible of old
+  '::ffff:0:0:0/96', // IPv4-translated (RFC 2765)
+].map((cidr) => ipaddr.parseCIDR(cidr))
+
+const inside = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
+  address.kind() === network.kind() && address.match(network, bits)
+
+const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6) =>
+  address.range() === 'unicast' && !REFUSED_TOO.some((range) => inside(address, range))
+
+const hostName = (host: string) =>
+  host
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+
+const rangeOf = (entry: string): Range | undefined => {
+  if (ipaddr.isValidCIDR(entry)) return ipaddr.parseCIDR(entry)
+  if (!isIP(entry)) return undefined
+  const address = ipaddr.parse(entry)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+/**
+ * A guard that lets webhooks go to public addresses only, and to what `allowed` names: host names (then wherever they
+ * lead), addresses and CIDRs (then under any name). An address it can't read is refused.
+ */
+export const createEgressGuard = (allowed: string[]): EgressGuard => {
+  const entries = allowed.map((entry) => hostName(entry))
+  const ranges = entries.map(rangeOf).filter((range) => range !== undefined)
+  const names = new Set(entries.filter((entry) => rangeOf(entry) === undefined))
+  return {
+    allows: (host, text) => {
+      if (names.has(hostName(host))) return true
+      if (!isIP(text)) return false
+      // A scope only says over which interface.
+      const address = ipaddr.parse(text.replace(/%.*$/, ''))
+      return ranges.some((range) => inside(address, range)) || isPublic(address)
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import { promises as dns, type LookupAddress } from 'node:dns'
+
+/** DNS has no address for a name, or no answer. */
+export class DnsError extends Error {
+  readonly code = 'LEADWIRE_DNS'
+  constructor(host: string, options: { cause: unknown }) {
+    super(`${host} has no address`, options)
+    this.name = 'DnsError'
+  }
+}
+
+// The servers keep silent, so the system's resolver would wait for them once more.
+const NO_ANSWER = new Set(['ETIMEOUT', 'ECANCELLED'])
+
+/**
+ * Every address of a host name. DNS is asked without the thread pool: the system's resolver holds one of its four
+ * threads for as long as a dead name server keeps silent, and four such names would stop everyone's lookups. It is
+ * asked only for what DNS does not know (the hosts file, search domains). Throws DnsError.
+ */
+export const resolveHost = async (host: string): Promise<LookupAddress[]> => {
+  const [v4, v6] = await Promise.allSettled([dns.resolve4(host), dns.resolve6(host)])
+  const addresses = [
+    ...(v4.status === 'fulfilled' ? v4.value : []).map((address) => ({ address, family: 4 })),
+    ...(v6.status === 'fulfilled' ? v6.value : []).map((address) => ({ address, family: 6 })),
+  ]
+  if (addresses.length > 0) return addresses
+  const fault = v4.status === 'rejected' ? v4.reason : undefined
+  if (NO_ANSWER.has((fault as { code?: string } | undefined)?.code ?? ''))
+    throw new DnsError(host, { cause: fault })
+  try {
+    return await dns.lookup(host, { all: true })
+  } catch (cause) {
+    throw new DnsError(host, { cause })
+  }
+}

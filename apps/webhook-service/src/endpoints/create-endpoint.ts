@@ -1,0 +1,27 @@
+import type { CreateEndpointRequest, CreateEndpointResponse } from '@leadwire/contracts'
+import { type Database, type Faults, ServiceError } from '@leadwire/service-kit'
+import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
+import { endpointUrlFaults } from './endpoint-url'
+import { insertEndpoint } from './endpoints-repository'
+
+/** Registers an address for the account's webhooks; makes the secret unless one is given. Throws invalid. */
+export const createEndpoint = async (
+  database: Database,
+  request: CreateEndpointRequest,
+): Promise<CreateEndpointResponse> => {
+  const secret = request.secret ?? newEndpointSecret()
+  const faults: Faults = {}
+  const urlFaults = endpointUrlFaults(request.url)
+  if (urlFaults.length > 0) faults['url'] = urlFaults
+  const secretFaults = endpointSecretFaults(secret)
+  if (secretFaults.length > 0) faults['secret'] = secretFaults
+  if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
+  const endpoint = await insertEndpoint(database, {
+    accountId: request.accountId,
+    url: request.url,
+    description: request.description || null,
+    enabled: request.enabled,
+    secret,
+  })
+  return { endpoint, secret }
+}

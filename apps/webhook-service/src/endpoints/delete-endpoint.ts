@@ -1,0 +1,14 @@
+import type { DeleteEndpointRequest, DeleteEndpointResponse } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+import { markEndpointDeleted, moveDeliveries } from './endpoints-repository'
+
+/** Deletes an endpoint and cancels what is pending or held for it; its deliveries stay readable. Throws not_found. */
+export const deleteEndpoint = async (
+  database: Database,
+  { accountId, endpointId }: DeleteEndpointRequest,
+): Promise<DeleteEndpointResponse> =>
+  database.transaction(async (tx) => {
+    await markEndpointDeleted(tx, { accountId, endpointId })
+    await moveDeliveries(tx, { endpointId, from: ['pending', 'held'], to: 'cancelled' })
+    return {}
+  })

@@ -1,0 +1,79 @@
+import { gather, type Logger, type Transaction, untilSuccess } from '@leadwire/service-kit'
+import type { Outcome } from '../attempt/make-attempt'
+import type { WebhookMetrics } from '../webhook-metrics'
+import type { ClaimedDelivery } from './claim-deliveries'
+import { type AttemptRecord, recordAttempts } from './record-attempts'
+
+/** The part of an attempt after the answer: its record, its metrics and its one log line. */
+export const createAttemptRecorder = (options: {
+  database: Transaction
+  workerId: number
+  /** Milliseconds from the end of each failure to the next attempt. */
+  schedule: number[]
+  /** Aborted when there is no more time to wait for the database. */
+  signal: AbortSignal
+  metrics: WebhookMetrics
+  logger: Logger
+}) => {
+  const { database, workerId, schedule, signal, metrics, logger } = options
+  const record = gather({
+    send: (records: AttemptRecord[]) => recordAttempts(database, { workerId, records }),
+    maxBatch: 200,
+    maxInFlight: 2,
+    maxQueued: 100_000,
+  })
+
+  const retryAt = (delivery: ClaimedDelivery, outcome: Outcome): Date | null => {
+    const pause = schedule[delivery.attemptCount]
+    if (outcome.error === null || pause === undefined) return null
+    return new Date(outcome.startedAt.getTime() + outcome.durationMs + pause)
+  }
+
+  const observe = (delivery: ClaimedDelivery, outcome: Outcome, written: boolean) => {
+    const { startedAt, durationMs, status, error, cause } = outcome
+    const name = error ?? 'delivered'
+    const latenessMs = startedAt.getTime() - delivery.dueAt
+    metrics.attempts.inc({ outcome: name })
+    metrics.attemptSeconds.observe({ outcome: name }, durationMs / 1000)
+    metrics.latenessSeconds.observe(Math.max(0, latenessMs) / 1000)
+    if (delivery.attemptCount === 0)
+      metrics.firstAttemptSeconds.observe(Math.max(0, startedAt.getTime() - delivery.storedAt) / 1000)
+    logger.info(
+      {
+        delivery_id: delivery.id,
+        endpoint_id: delivery.endpointId,
+        event_id: delivery.eventId,
+        number: delivery.attemptCount + 1,
+        status,
+        error,
+        duration_ms: durationMs,
+        lateness_ms: latenessMs,
+        recorded: written,
+        ...(cause instanceof Error ? { cause: cause.message } : {}),
+      },
+      'attempt',
+    )
+  }
+
+  /** Writes an attempt down, however long the database is away. Rejects only when `signal` aborts. */
+  return async (delivery: ClaimedDelivery, outcome: Outcome): Promise<void> => {
+    const { startedAt, durationMs, status, error, response } = outcome
+    const entry: AttemptRecord = {
+      deliveryId: delivery.id,
+      claim: delivery.claim,
+      startedAt,
+      durationMs,
+      status,
+      error,
+      response,
+      retryAt: retryAt(delivery, outcome),
+    }
+    const written = await untilSuccess(() => record(entry), {
+      signal,
+      pauseMs: 250,
+      onFailure: (failure) =>
+        logger.warn({ err: failure, delivery_id: delivery.id }, 'an attempt is not written down yet'),
+    })
+    observe(delivery, outcome, written)
+  }
+}

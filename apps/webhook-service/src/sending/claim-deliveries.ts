@@ -1,0 +1,75 @@
+import type { WorkerSession } from './worker-session'
+
+/** A delivery that this worker may attempt, with all that the attempt needs, as it was when it was claimed. */
+export interface ClaimedDelivery {
+  id: number
+  /** The fencing number: a result under another one comes too late and changes nothing. */
+  claim: number
+  /** Attempts made before. */
+  attemptCount: number
+  dueAt: number
+  endpointId: number
+  url: string
+  secret: string
+  eventId: string
+  accountKey: string
+  body: Buffer
+  traceparent: string | null
+  storedAt: number
+}
+
+interface Row {
+  id: number
+  claim: number
+  attempt_count: number
+  next_attempt_at: string
+  endpoint_id: number
+  url: string
+  secret: string
+  event_id: string
+  account_key: string
+  body: Buffer
+  traceparent: string | null
+  stored_at: string
+}
+
+/** Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first. */
+export const claimDeliveries = async (
+  session: WorkerSession,
+  { workerId, rooms, now }: { workerId: number; rooms: Map<number, number>; now: Date },
+): Promise<ClaimedDelivery[]> => {
+  const rows = await session.query<Row>({
+    name: 'claim-deliveries',
+    // The ids as an array: the planner then takes the primary key, whatever it believes of the LIMITs.
+    text: `
+      WITH due AS MATERIALIZED (
+        SELECT d.id FROM unnest($1::bigint[], $2::int[]) AS wanted (endpoint_id, room) CROSS JOIN LATERAL (
+          SELECT id FROM deliveries
+          WHERE endpoint_id = wanted.endpoint_id AND status = 'pending' AND claimed_by IS NULL
+            AND next_attempt_at <= $3
+          ORDER BY next_attempt_at LIMIT wanted.room
+          FOR UPDATE SKIP LOCKED
+        ) d
+      )
+      UPDATE deliveries d SET claimed_by = $4, claim = d.claim + 1
+      FROM events e, endpoints p
+      WHERE d.id = ANY (ARRAY (SELECT id FROM due)) AND e.id = d.event_id AND p.id = d.endpoint_id
+      RETURNING d.id, d.claim, d.attempt_count, d.next_attempt_at, d.endpoint_id, p.url, p.secret,
+        e.id AS event_id, e.account_key, e.body, e.traceparent, e.created_at AS stored_at`,
+    values: [[...rooms.keys()], [...rooms.values()], now.toISOString(), workerId],
+  })
+  return rows.map((row) => ({
+    id: row.id,
+    claim: row.claim,
+    attemptCount: row.attempt_count,
+    dueAt: Date.parse(row.next_attempt_at),
+    endpointId: row.endpoint_id,
+    url: row.url,
+    secret: row.secret,
+    eventId: row.event_id,
+    accountKey: row.account_key,
+    body: row.body,
+    traceparent: row.traceparent,
+    storedAt: Date.parse(row.stored_at),
+  }))
+}

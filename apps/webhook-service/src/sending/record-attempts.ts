@@ -1,0 +1,71 @@
+import type { Transaction } from '@leadwire/service-kit'
+
+/** What came of an attempt, to be written down. */
+export interface AttemptRecord {
+  deliveryId: number
+  claim: number
+  startedAt: Date
+  durationMs: number
+  /** The HTTP status of the answer. */
+  status: number | null
+  /** Null: delivered. */
+  error: string | null
+  response: string | null
+  /** When to try again; null after the last of the schedule. */
+  retryAt: Date | null
+}
+
+/**
+ * Writes attempts down and moves their deliveries on, all in one statement. A record whose claim was lost meanwhile
+ * changes nothing. A delivery that was held or cancelled in the middle of its attempt keeps that, unless the attempt
+ * delivered it. Answers with true for each record that was written.
+ */
+export const recordAttempts = async (
+  database: Transaction,
+  { workerId, records }: { workerId: number; records: AttemptRecord[] },
+): Promise<boolean[]> => {
+  const rows = await database.query<{ id: number }>({
+    name: 'record-attempts',
+    text: `
+      WITH ended AS (
+        SELECT * FROM unnest($2::bigint[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[],
+          $8::text[], $9::timestamptz[])
+          AS r (id, claim, started_at, duration_ms, status, error, response, retry_at)
+      ), mine AS MATERIALIZED (
+        SELECT ended.*, d.attempt_count + 1 AS number, CASE
+            WHEN ended.error IS NULL THEN 'delivered'
+            WHEN d.status = 'cancelled' THEN 'cancelled'
+            WHEN ended.retry_at IS NULL THEN 'exhausted'
+            ELSE d.status
+          END AS outcome
+        FROM ended JOIN deliveries d ON d.id = ended.id AND d.claimed_by = $1 AND d.claim = ended.claim
+        WHERE d.id = ANY ($2)
+        ORDER BY d.id
+        FOR UPDATE OF d
+      ), written AS (
+        INSERT INTO attempts (delivery_id, number, started_at, duration_ms, status, error, response)
+        SELECT id, number, started_at, duration_ms, status, error, response FROM mine
+      )
+      UPDATE deliveries d SET
+        status = mine.outcome,
+        attempt_count = mine.number,
+        next_attempt_at = CASE WHEN mine.outcome IN ('pending', 'held') THEN mine.retry_at END,
+        claimed_by = NULL,
+        updated_at = clock_timestamp()
+      FROM mine WHERE d.id = mine.id AND d.id = ANY ($2)
+      RETURNING d.id`,
+    values: [
+      workerId,
+      records.map(({ deliveryId }) => deliveryId),
+      records.map(({ claim }) => claim),
+      records.map(({ startedAt }) => startedAt.toISOString()),
+      records.map(({ durationMs }) => durationMs),
+      records.map(({ status }) => status),
+      records.map(({ error }) => error),
+      records.map(({ response }) => response),
+      records.map(({ retryAt }) => retryAt?.toISOString() ?? null),
+    ],
+  })
+  const written = new Set(rows.map(({ id }) => id))
+  return records.map(({ deliveryId }) => written.has(deliveryId))
+}

@@ -1,0 +1,132 @@
+/** How an endpoint has been answering: `unknown` before its first answer to this process. */
+type Pace = 'quick' | 'unknown' | 'slow'
+
+interface Endpoint {
+  inFlight: number
+  pace: Pace
+}
+
+/** An attempt that is under way, as `start` gives it out and `finish` takes it back. */
+export interface Running {
+  endpoint: Endpoint
+  lane: Pace
+  startedAt: number
+}
+
+const LANES: Pace[] = ['quick', 'unknown', 'slow']
+
+// No lane can fill all slots, so each always moves; the known-good have the most and are served first.
+const SHARE_OF_SLOTS: Record<Pace, number> = { quick: 3 / 4, unknown: 3 / 8, slow: 3 / 8 }
+
+/** An attempt that waits longer for its receiver costs a socket and no work: it gives its slot to another. */
+const WAITING_AFTER_MS = 100
+/** An endpoint that takes longer to answer is slow until it answers quicker. */
+const SLOW_AFTER_MS = 1000
+/** How many attempts may wait for receivers that are not known to be quick, as a multiple of the slots. */
+const WAITING_PER_SLOT = 16
+const SHARE_OF_WAITING: Record<Pace, number> = { quick: Infinity, unknown: 1, slow: 3 / 4 }
+
+/**
+ * Decides who may send: at most `perEndpoint` attempts at one endpoint, and `concurrency` attempts at work at once.
+ *
+ * A thousand endpoints that hang must change nothing for one that answers. No fixed number of slots gives that when
+ * each attempt holds one until its time is up, so an attempt holds a slot only while it is young, and then waits in
+ * a much larger room that endpoints of unknown or slow pace share; who is known to be quick is let past them.
+ *
+ * `now` is monotonic, in milliseconds.
+ */
+export const createSlots = (options: { concurrency: number; perEndpoint: number; now: () => number }) => {
+  const { concurrency, perEndpoint, now } = options
+  const endpoints = new Map<number, Endpoint>()
+  // Both in the order of their start.
+  const young = new Set<Running>()
+  const waiting = new Set<Running>()
+  const atWork: Record<Pace, number> = { quick: 0, unknown: 0, slow: 0 }
+  const inFlight: Record<Pace, number> = { quick: 0, unknown: 0, slow: 0 }
+
+  const endpointOf = (id: number): Endpoint => {
+    let endpoint = endpoints.get(id)
+    if (!endpoint) {
+      endpoint = { inFlight: 0, pace: 'unknown' }
+      endpoints.set(id, endpoint)
+    }
+    return endpoint
+  }
+
+  const age = () => {
+    for (const running of young) {
+      if (now() - running.startedAt < WAITING_AFTER_MS) break
+      young.delete(running)
+      waiting.add(running)
+      atWork[running.lane] -= 1
+    }
+    for (const running of waiting) {
+      if (now() - running.startedAt < SLOW_AFTER_MS) break
+      waiting.delete(running)
+      inFlight[running.lane] -= 1
+      inFlight.slow += 1
+      running.lane = 'slow'
+      running.endpoint.pace = 'slow'
+    }
+  }
+
+  const roomIn = (lane: Pace, given: number): number => {
+    const slots = Math.min(
+      Math.ceil(concurrency * SHARE_OF_SLOTS[lane]) - atWork[lane],
+      concurrency - atWork.quick - atWork.unknown - atWork.slow - given,
+    )
+    const waitingRoom = concurrency * WAITING_PER_SLOT * SHARE_OF_WAITING[lane]
+    return Math.min(slots, waitingRoom - inFlight.unknown - inFlight.slow)
+  }
+
+  return {
+    /** How many deliveries may be claimed for which of these endpoints; who comes first is served first. */
+    allot: (due: Iterable<number>): Map<number, number> => {
+      age()
+      const ready: Record<Pace, [number, Endpoint][]> = { quick: [], unknown: [], slow: [] }
+      for (const id of due) {
+        const endpoint = endpointOf(id)
+        if (endpoint.inFlight < perEndpoint) ready[endpoint.pace].push([id, endpoint])
+      }
+      const rooms = new Map<number, number>()
+      let given = 0
+      for (const lane of LANES) {
+        let free = roomIn(lane, given)
+        let left = ready[lane].length
+        for (const [id, endpoint] of ready[lane]) {
+          if (free < 1) break
+          const room = Math.min(perEndpoint - endpoint.inFlight, Math.max(1, Math.floor(free / left)))
+          rooms.set(id, room)
+          free -= room
+          given += room
+          left -= 1
+        }
+      }
+      return rooms
+    },
+    start: (endpointId: number): Running => {
+      const endpoint = endpointOf(endpointId)
+      const running = { endpoint, lane: endpoint.pace, startedAt: now() }
+      endpoint.inFlight += 1
+      atWork[running.lane] += 1
+      inFlight[running.lane] += 1
+      young.add(running)
+      return running
+    },
+    finish: (running: Running): void => {
+      age()
+      if (young.delete(running)) atWork[running.lane] -= 1
+      waiting.delete(running)
+      inFlight[running.lane] -= 1
+      running.endpoint.inFlight -= 1
+      running.endpoint.pace = now() - running.startedAt < SLOW_AFTER_MS ? 'quick' : 'slow'
+    },
+    /** In how many milliseconds the next attempt gives its slot away by waiting; undefined when none will. */
+    nextFreeIn: (): number | undefined => {
+      for (const { startedAt } of young) return Math.max(0, startedAt + WAITING_AFTER_MS - now())
+      return undefined
+    },
+  }
+}
+
+export type Slots = ReturnType<typeof createSlots>

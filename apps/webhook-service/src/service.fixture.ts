@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { LEADS_STREAM, LeadCreated, WebhooksServiceDefinition } from '@leadwire/contracts'
+import { connectGrpc, createLifecycle, createLogger } from '@leadwire/service-kit'
+import { createDatabase, eventually, startNats, type TestDatabase, type TestNats } from '@leadwire/test-kit'
+import { jetstream } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import { Client } from 'pg'
+import { type Clock, systemClock } from './clock'
+import type { Config } from './config'
+import { startWebhookService } from './start-webhook-service'
+
+export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
+  LOG_LEVEL: process.env['SPEC_LOG_LEVEL'] ?? 'silent',
+  HOST: '127.0.0.1',
+  HEALTH_PORT: 0,
+  GRPC_PORT: 0,
+  DATABASE_POOL_SIZE: 10,
+  WEBHOOK_RETRY_SCHEDULE: [60_000, 300_000, 900_000, 1_800_000, 3_600_000],
+  WEBHOOK_TIMEOUT: 10_000,
+  WEBHOOK_ALLOW_HOSTS: ['127.0.0.0/8', '::1'],
+  WEBHOOK_CONCURRENCY: 256,
+  WEBHOOK_ENDPOINT_CONCURRENCY: 16,
+}
+
+const event = (accountId: number): LeadCreated => {
+  const now = '2026-01-02T03:04:05.123456Z'
+  const lead: Parameters<typeof LeadCreated.fromPartial>[0]['lead'] = {
+    id: 7,
+    reference: randomUUID(),
+    name: 'Zoë Ångström',
+    status: 'open',
+    type: 'quote',
+    createdAt: now,
+    updatedAt: now,
+    customer: { id: 9, firstName: 'Zoë', lastName: 'Ångström', email: 'zoe@example.com', createdAt: now },
+  }
+  return LeadCreated.fromPartial({
+    eventId: randomUUID(),
+    accountId,
+    accountKey: `key-of-${accountId}`,
+    lead,
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  })
+}
+
+/** The doors of a running stack: JetStream to publish to, PostgreSQL to look into. */
+export const openDoors = async () => {
+  const [database, nats] = await Promise.all([createDatabase({ name: 'webhooks' }), startNats()])
+  const connection = await connect({ servers: nats.url, maxReconnectAttempts: -1, reconnectTimeWait: 50 })
+  const sql = new Client({ connectionString: database.url })
+  sql.on('error', () => undefined)
+  await sql.connect()
+  return {
+    database,
+    nats,
+    connection,
+    event,
+    rows: async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await sql.query<Row>(text, values)).rows,
+    /** Publishes events until JetStream has them, without its own look for duplicates. */
+    publish: async (...events: LeadCreated[]) => {
+      const js = jetstream(connection)
+      await Promise.all(
+        events.map((each) =>
+          eventually(() => js.publish(LEADS_STREAM.subjects.leadCreated, LeadCreated.encode(each).finish())),
+        ),
+      )
+    },
+    close: async () => {
+      await connection.close()
+      await sql.end().catch(() => undefined)
+      await nats.stop()
+      await database.drop()
+    },
+  }
+}
+
+export type Doors = { database: TestDatabase; nats: TestNats }
+
+/** The whole service in this process, with a gRPC client. */
+export const startService = async (
+  { database, nats }: Doors,
+  { clock = systemClock, ...settings }: Partial<Config> & { clock?: Clock } = {},
+) => {
+  const config = { ...SETTINGS, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }
+  const logger = createLogger({ service: 'webhook-service', level: config.LOG_LEVEL })
+  const lifecycle = createLifecycle(logger)
+  const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock)
+  const client = connectGrpc(`127.0.0.1:${grpcPort}`, lifecycle).client(WebhooksServiceDefinition, {
+    deadlineMs: 5000,
+  })
+  return {
+    client,
+    /** Registers an endpoint of an account. */
+    endpoint: async (accountId: number, url: string, rest: { enabled?: boolean; secret?: string } = {}) => {
+      const { endpoint, secret } = await client.createEndpoint({ accountId, url, enabled: true, ...rest })
+      return { id: endpoint!.id, secret }
+    },
+    stop: () => lifecycle.stop(),
+  }
+}
+
+/** Long enough for several looks at the database: what has not happened by then was not going to. */
+export const aWhile = () => pause(700)

@@ -1,0 +1,89 @@
+import { WebhooksServiceDefinition } from '@leadwire/contracts'
+import {
+  connectDatabase,
+  connectNats,
+  createGrpcServer,
+  createMetrics,
+  migrate,
+  type ServiceContext,
+  startHealthServer,
+  untilSuccess,
+} from '@leadwire/service-kit'
+import { makeAttempt } from './attempt/make-attempt'
+import type { Clock } from './clock'
+import type { Config } from './config'
+import { MIGRATIONS } from './database/migrations'
+import { createEgressGuard } from './egress/egress-guard'
+import { createGuardedDispatcher } from './egress/guarded-dispatcher'
+import { consumeLeads } from './events/consume-leads'
+import { storeEvents } from './events/store-events'
+import { takeLeadMessages } from './events/take-lead-messages'
+import { sendDeliveries } from './sending/send-deliveries'
+import { createWebhookMetrics } from './webhook-metrics'
+import { webhooksService } from './webhooks-service'
+
+/**
+ * Starts everything in the order in which it is needed; the lifecycle undoes it in reverse: no more events are
+ * taken, then no more attempts begun, then no more calls answered. Answers with the port of the gRPC server.
+ */
+export const startWebhookService = async (
+  { config, logger, lifecycle }: ServiceContext<Config>,
+  clock: Clock,
+): Promise<{ grpcPort: number }> => {
+  const metrics = createMetrics('webhook-service')
+  const database = connectDatabase({
+    url: config.DATABASE_URL,
+    poolSize: config.DATABASE_POOL_SIZE,
+    lifecycle,
+  })
+  let natsCheck = (): Promise<unknown> => Promise.reject(new Error('not connected yet'))
+  await startHealthServer({
+    host: config.HOST,
+    port: config.HEALTH_PORT,
+    checks: [
+      { name: 'database', check: database.check },
+      { name: 'nats', check: () => natsCheck() },
+    ],
+    metrics,
+    lifecycle,
+  })
+  await untilSuccess(() => migrate(database.knex, MIGRATIONS), {
+    signal: lifecycle.signal,
+    pauseMs: 250,
+    onFailure: (error) => logger.warn({ err: error }, 'waiting for the database'),
+  })
+  const webhookMetrics = createWebhookMetrics(metrics, database)
+  const dispatcher = createGuardedDispatcher({
+    guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
+    connectMs: config.WEBHOOK_TIMEOUT,
+  })
+  lifecycle.onStop('http connections', () => dispatcher.destroy())
+  const grpc = createGrpcServer({ logger, lifecycle })
+  const sender = sendDeliveries({
+    database,
+    attempt: (delivery) => makeAttempt(delivery, { dispatcher, timeoutMs: config.WEBHOOK_TIMEOUT, clock }),
+    schedule: config.WEBHOOK_RETRY_SCHEDULE,
+    concurrency: config.WEBHOOK_CONCURRENCY,
+    endpointConcurrency: config.WEBHOOK_ENDPOINT_CONCURRENCY,
+    clock,
+    metrics: webhookMetrics,
+    logger,
+  })
+  grpc.add(WebhooksServiceDefinition, webhooksService({ database, wake: () => sender.wake() }))
+  const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
+  lifecycle.onStop('sender', () => sender.stop())
+
+  const nats = await connectNats({ url: config.NATS_URL, name: 'webhook-service', logger, lifecycle })
+  natsCheck = () => nats.rtt()
+
+  const { take, settled } = takeLeadMessages({
+    store: async (events) => {
+      sender.wake(await storeEvents(database, { events, dueAt: clock.now().toISOString() }))
+      webhookMetrics.eventsTaken.inc(events.length)
+    },
+    logger,
+  })
+  lifecycle.onStop('messages in hand', () => settled())
+  lifecycle.onStop('lead events', consumeLeads({ nats, take, logger }))
+  return { grpcPort }
+}
