@@ -15,9 +15,16 @@ export interface GrpcServer {
   listen(address: { host: string; port: number }): Promise<number>
 }
 
+const SERVER_OPTIONS = {
+  ...GRPC_OPTIONS,
+  // Clients look addresses up again only when a connection ends: without an end, a copy that is added behind a name
+  // gets no call, ever. Calls in flight finish first.
+  'grpc.max_connection_age_ms': 30_000,
+}
+
 /** A gRPC server with the standard health service. On a drain it finishes the calls in flight before it closes. */
 export const createGrpcServer = (options: { logger: Logger; lifecycle: Lifecycle }): GrpcServer => {
-  const server: Server = createServer(GRPC_OPTIONS).use(failuresToStatus(options.logger))
+  const server: Server = createServer(SERVER_OPTIONS).use(failuresToStatus(options.logger))
   server.add(HealthDefinition, HealthServiceImpl(HealthState()))
   return {
     add: (definition, implementation) => void server.add(definition, implementation),
