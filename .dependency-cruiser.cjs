@@ -1,6 +1,6 @@
 // The directions come from the Nx tags in each package.json, so that the graph Nx schedules by and the imports the
 // code really makes obey the same rules. Nx's own check needs typescript-eslint, which does not take TypeScript 7.
-const { existsSync, readFileSync, readdirSync } = require("node:fs")
+const { existsSync, readFileSync, readdirSync } = require('node:fs')
 
 const projects = ['apps', 'libs', 'tools'].flatMap((root) =>
   readdirSync(root)
@@ -21,7 +21,12 @@ module.exports = {
       from: { path: '^apps/([^/]+)/' },
       to: { path: tagged('type:app'), pathNot: '^apps/$1/' },
     },
-    { name: 'libs-never-import-apps', severity: 'error', from: { path: tagged('type:lib') }, to: { path: tagged('type:app') } },
+    {
+      name: 'libs-never-import-apps',
+      severity: 'error',
+      from: { path: tagged('type:lib') },
+      to: { path: tagged('type:app') },
+    },
     {
       name: 'only-specs-import-test-kit',
       severity: 'error',
@@ -48,6 +53,10 @@ module.exports = {
     parser: 'swc',
     exclude: { path: '(^|/)(dist|generated|node_modules)/' },
     doNotFollow: { path: '(^|/)(dist|generated|node_modules)/' },
-    enhancedResolveOptions: { conditionNames: ['@leadwire/source', 'require', 'node', 'default'], extensions: ['.ts', '.js', '.json'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@leadwire/source', 'require', 'node', 'default'],
+      extensions: ['.ts', '.js', '.json'],
+    },
   },
 }

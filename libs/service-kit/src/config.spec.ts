@@ -1,0 +1,33 @@
+import { ConfigError, duration, durations, list, port, readConfig, str } from './config'
+
+test('every fault is named at once', () => {
+  const read = () =>
+    readConfig(
+      { PORT: '70000', TIMEOUT: 'soon', SCHEDULE: '60s,never' },
+      { PORT: port(), TIMEOUT: duration(), SCHEDULE: durations(), DATABASE_URL: str() },
+    )
+  expect(read).toThrow(ConfigError)
+  try {
+    read()
+  } catch (error) {
+    expect(Object.keys((error as ConfigError).faults).sort()).toEqual([
+      'DATABASE_URL',
+      'PORT',
+      'SCHEDULE',
+      'TIMEOUT',
+    ])
+  }
+})
+
+test('durations, lists and defaults are read, and an empty variable counts as unset', () => {
+  const config = readConfig(
+    { TIMEOUT: '1500ms', SCHEDULE: '60s, 5m,1h', HOSTS: 'a.test, ,b.test', LEVEL: '' },
+    { TIMEOUT: duration(), SCHEDULE: durations(), HOSTS: list(), LEVEL: str({ default: 'info' }) },
+  )
+  expect(config).toMatchObject({
+    TIMEOUT: 1500,
+    SCHEDULE: [60_000, 300_000, 3_600_000],
+    HOSTS: ['a.test', 'b.test'],
+    LEVEL: 'info',
+  })
+})

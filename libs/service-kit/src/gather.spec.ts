@@ -1,0 +1,86 @@
+import { gather } from './gather'
+
+/** A `send` whose batches are answered when the spec says so. */
+const heldSend = () => {
+  const batches: { items: string[]; answer: (results?: string[]) => void; fail: (error: Error) => void }[] =
+    []
+  const send = (items: string[]) =>
+    new Promise<string[]>((resolve, reject) => {
+      const answer = (results = items.map((item) => item.toUpperCase())) => resolve(results)
+      batches.push({ items, answer, fail: reject })
+    })
+  return { batches, send }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+const gathered = (over: Partial<Parameters<typeof gather<string, string>>[0]> = {}) => {
+  const { batches, send } = heldSend()
+  return { batches, call: gather({ send, maxBatch: 3, maxInFlight: 1, maxQueued: 5, ...over }) }
+}
+
+test('a lone item leaves at once, and what arrives meanwhile leaves together', async () => {
+  const { batches, call } = gathered()
+  const first = call('a')
+  await turn()
+  const others = [call('b'), call('c')]
+  await turn()
+  expect(batches.map(({ items }) => items)).toEqual([['a']])
+  batches[0]!.answer()
+  expect(await first).toBe('A')
+  await turn()
+  expect(batches.map(({ items }) => items)).toEqual([['a'], ['b', 'c']])
+  batches[1]!.answer()
+  expect(await Promise.all(others)).toEqual(['B', 'C'])
+})
+
+test('what one caller hands over in a loop leaves in full batches', async () => {
+  const { batches, call } = gathered({ maxInFlight: 2 })
+  void ['a', 'b', 'c', 'd'].map((item) => call(item))
+  await turn()
+  expect(batches.map(({ items }) => items)).toEqual([['a', 'b', 'c'], ['d']])
+})
+
+test('a failing batch rejects its own items and no others', async () => {
+  const { batches, call } = gathered()
+  const first = call('a')
+  await turn()
+  const second = call('b')
+  batches[0]!.fail(new Error('lost'))
+  await expect(first).rejects.toThrow('lost')
+  await turn()
+  batches[1]!.answer()
+  expect(await second).toBe('B')
+})
+
+test('too few results are an error, never a mix-up', async () => {
+  const { batches, call } = gathered()
+  const calls = [call('a'), call('b')]
+  await turn()
+  batches[0]!.answer(['A'])
+  for (const one of calls) await expect(one).rejects.toMatchObject({ code: 'internal' })
+})
+
+test('an aborted item is not sent while it waits, and leaves its neighbours alone once it was', async () => {
+  const { batches, call } = gathered()
+  const controller = new AbortController()
+  const sent = call('a', controller.signal)
+  const neighbour = call('b')
+  await turn()
+  const waiting = call('c', controller.signal)
+  controller.abort(new Error('gone'))
+  await expect(sent).rejects.toThrow('gone')
+  await expect(waiting).rejects.toThrow('gone')
+  batches[0]!.answer()
+  expect(await neighbour).toBe('B')
+  await turn()
+  expect(batches).toHaveLength(1)
+})
+
+test('beyond the bound an item is refused as unavailable', async () => {
+  const { call } = gathered()
+  void call('in flight')
+  await turn()
+  void Array.from({ length: 5 }, () => call('waiting'))
+  await expect(call('too many')).rejects.toMatchObject({ code: 'unavailable' })
+})

@@ -1,0 +1,54 @@
+import { startHealthServer } from './health'
+import { createLifecycle } from './lifecycle'
+import { createLogger } from './logger'
+import { createMetrics } from './metrics'
+
+const logger = createLogger({ service: 'spec', level: 'silent' })
+
+test('what was started last is stopped first, once, and a failing step stops no other', async () => {
+  const lifecycle = createLifecycle(logger)
+  const stopped: string[] = []
+  lifecycle.onStop('first', () => stopped.push('first'))
+  lifecycle.onStop('second', () => {
+    stopped.push('second')
+    throw new Error('stuck')
+  })
+  lifecycle.onStop('third', () => stopped.push('third'))
+  await Promise.all([lifecycle.stop(), lifecycle.stop()])
+  expect(stopped).toEqual(['third', 'second', 'first'])
+  expect(lifecycle.draining).toBe(true)
+})
+
+test('readiness names what is missing, and says no during a drain', async () => {
+  const { createServer } = await import('node:net')
+  const port = await new Promise<number>((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port: free } = probe.address() as { port: number }
+      probe.close(() => resolve(free))
+    })
+  })
+  const lifecycle = createLifecycle(logger)
+  let postgres: Promise<unknown> = Promise.resolve()
+  const checks = [
+    { name: 'postgres', check: () => postgres },
+    { name: 'nats', check: async () => undefined },
+  ]
+  let release = () => {}
+  await startHealthServer({ host: '127.0.0.1', port, checks, metrics: createMetrics('spec'), lifecycle })
+  const get = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`)
+    return { status: response.status, body: await response.text() }
+  }
+  expect((await get('/healthz')).status).toBe(200)
+  expect(await get('/readyz')).toEqual({ status: 200, body: '{"status":"ready"}' })
+  expect((await get('/metrics')).body).toContain('process_cpu_seconds_total{service="spec"}')
+  postgres = Promise.reject(new Error('down'))
+  expect(await get('/readyz')).toEqual({ status: 503, body: '{"status":"not ready","missing":["postgres"]}' })
+  postgres = new Promise(() => {})
+  expect((await get('/readyz')).status).toBe(503)
+  lifecycle.onStop('slow', () => new Promise<void>((resolve) => (release = resolve)))
+  const stopping = lifecycle.stop()
+  expect((await get('/readyz')).body).toContain('draining')
+  release()
+  await stopping
+})
