@@ -36,11 +36,10 @@ void runService({
     })
     const removed = await sweepSpool(store.spoolFolder, Date.now)
     if (removed > 0) logger.info({ removed }, 'removed what interrupted uploads had left')
+    const service = createFilesService({ store, metrics: createFilesMetrics(metrics), logger })
+    lifecycle.onStop('uploads', () => service.settled())
     const server = createGrpcServer({ logger, lifecycle })
-    server.add(
-      FilesServiceDefinition,
-      createFilesService({ store, metrics: createFilesMetrics(metrics), logger }),
-    )
+    server.add(FilesServiceDefinition, service.implementation)
     await server.listen({ host: config.HOST, port: config.GRPC_PORT })
     listening = true
   },

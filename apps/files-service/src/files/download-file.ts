@@ -19,8 +19,6 @@ export const downloadFile = ({
     const object = isObjectKey(key) ? await store.get(key, signal) : undefined
     if (!object) throw new ServiceError('not_found', 'There is no such file.')
     const { size, bytes } = object
-    const close = () => bytes.destroy()
-    signal.addEventListener('abort', close)
     try {
       yield { part: { $case: 'size', value: size } }
       for await (const chunk of bytes as AsyncIterable<Buffer>) {
@@ -33,7 +31,6 @@ export const downloadFile = ({
         cause: error,
       })
     } finally {
-      signal.removeEventListener('abort', close)
-      close()
+      bytes.destroy()
     }
   }

@@ -20,11 +20,10 @@ export const startFilesServer = async (store: ObjectStore) => {
   const logger = createLogger({ service: `files-${randomUUID()}`, level: 'silent' })
   const lifecycle = createLifecycle(logger)
   const metrics = createMetrics('files-service')
+  const service = createFilesService({ store, logger, metrics: createFilesMetrics(metrics) })
+  lifecycle.onStop('uploads', () => service.settled())
   const server = createGrpcServer({ logger, lifecycle })
-  server.add(
-    FilesServiceDefinition,
-    createFilesService({ store, logger, metrics: createFilesMetrics(metrics) }),
-  )
+  server.add(FilesServiceDefinition, service.implementation)
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
   const client = connectGrpc(`127.0.0.1:${port}`, lifecycle).client(FilesServiceDefinition, {
     deadlineMs: 25_000,

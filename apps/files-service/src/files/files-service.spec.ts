@@ -244,6 +244,23 @@ test('a client that dies in the middle of an upload leaves nothing behind', asyn
   wire.close()
 })
 
+test('a server that stops right after its clients left still tidies up', async () => {
+  const { client, close } = connectFiles(server.port)
+  const controllers = Array.from({ length: 40 }, () => new AbortController())
+  const stalling = async function* () {
+    yield* [...uploadMessages({ name: 'a.txt', chunks: [text, text] })].slice(0, -1)
+    await new Promise(() => undefined)
+  }
+  const uploads = controllers.map(({ signal }) => client.upload(stalling(), { signal }))
+  const ended = Promise.allSettled(uploads)
+  await eventually(async () => expect(await filesLeft()).toHaveLength(40))
+  for (const controller of controllers) controller.abort()
+  await ended
+  await server.stop()
+  expect(await filesLeft()).toEqual([])
+  await close()
+})
+
 describe('many at once', () => {
   test('forty uploads of 10 MiB each need little memory, and all are kept whole', async () => {
     const before = process.memoryUsage().rss

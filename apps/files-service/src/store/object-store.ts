@@ -26,7 +26,10 @@ export interface ObjectStore {
    * a key that is taken is an error. The spooled file stays the caller's, to remove.
    */
   put(key: string, file: SpooledFile, signal?: AbortSignal): Promise<void>
-  /** The object's size in bytes and its bytes, which the caller reads or destroys; undefined when there is none. */
+  /**
+   * The object's size in bytes and its bytes, which the caller reads or destroys; undefined when there is none.
+   * The signal also ends a read that waits for more of them.
+   */
   get(key: string, signal?: AbortSignal): Promise<{ size: number; bytes: Readable } | undefined>
   /** Deleting what is not there is no failure. */
   delete(key: string): Promise<void>

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import type { Config } from '../config'
 import { createDirectoryStore } from './directory-store'
 import type { ObjectStore } from './object-store'
@@ -13,5 +14,6 @@ export const openStore = (config: Config): ObjectStore => {
     accessKey: S3_ACCESS_KEY!,
     secretKey: S3_SECRET_KEY!,
     region: S3_REGION,
+    spoolFolder: tmpdir(),
   })
 }

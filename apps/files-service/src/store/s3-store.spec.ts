@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
 import {
   downloaded,
@@ -30,11 +30,18 @@ if (minioBinary === undefined) {
   let directory: ObjectStoreDirectory
   let minio: Minio
   const bucketStore = (bucket: string, keys = {}) =>
-    createS3Store({ ...minio, region: 'us-east-1', bucket, ...keys })
+    createS3Store({
+      ...minio,
+      region: 'us-east-1',
+      spoolFolder: join(directory.path, 'spool'),
+      bucket,
+      ...keys,
+    })
   const storeOf = () => bucketStore('leadwire')
 
   beforeAll(async () => {
     directory = await objectStoreDirectory()
+    await mkdir(join(directory.path, 'spool'))
     minio = await startMinio(minioBinary!, join(directory.path, 'minio'))
     await storeOf().prepare()
   })
@@ -84,7 +91,7 @@ if (minioBinary === undefined) {
     await server.stop()
     expect([size, bytes.length]).toEqual([10 * MEBIBYTE, 10 * MEBIBYTE])
     expect((peak - before) / MEBIBYTE).toBeLessThan(250)
-    expect((await readdir(tmpdir())).filter((name) => name.startsWith(SPOOL_PREFIX))).toEqual([])
+    expect((await readdir(storeOf().spoolFolder)).filter((name) => name.startsWith(SPOOL_PREFIX))).toEqual([])
   }, 60_000)
 
   test('a MinIO that was killed is away at once, and comes back by itself', async () => {
@@ -109,6 +116,21 @@ if (minioBinary === undefined) {
     minio.signal('SIGSTOP')
     try {
       await expect(storeOf().put(newKey(), file)).rejects.toMatchObject(AWAY)
+    } finally {
+      minio.signal('SIGCONT')
+    }
+  })
+
+  test('a download from a MinIO that stopped breathing ends when its signal says so', async () => {
+    const key = newKey()
+    await storeOf().put(key, await spool(randomBytes(10 * MEBIBYTE)))
+    const controller = new AbortController()
+    const object = await storeOf().get(key, controller.signal)
+    minio.signal('SIGSTOP')
+    try {
+      const reading = buffer(object!.bytes)
+      controller.abort()
+      await expect(reading).rejects.toThrow('abort')
     } finally {
       minio.signal('SIGCONT')
     }

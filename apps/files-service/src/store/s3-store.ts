@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os'
 import { Client } from 'minio'
 import type { ObjectStore } from './object-store'
 import { bodyOf, type S3Request, sendS3, storeAway } from './s3-request'
@@ -16,6 +15,8 @@ export const createS3Store = (options: {
   accessKey: string
   secretKey: string
   region: string
+  /** A folder of this machine: an upload's size is only known at its end, and S3 wants it at the beginning. */
+  spoolFolder: string
 }): ObjectStore => {
   const { bucket, endpoint, region } = options
   const client = new Client({
@@ -43,7 +44,7 @@ export const createS3Store = (options: {
   }
 
   return {
-    spoolFolder: tmpdir(),
+    spoolFolder: options.spoolFolder,
     prepare,
     // A store that lost its disks gets its bucket back without anybody's help.
     check: prepare,
