@@ -1,0 +1,61 @@
+import { ServiceError } from '@leadwire/service-kit'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import { SANDBOX } from '../attachments/download-attachment'
+import { openFile } from '../attachments/open-file'
+import type { Dependencies } from '../dependencies'
+import { describe } from '../docs/describe'
+
+const FILE = /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.(png|jpg|gif|svg)$/
+
+const TYPES: Record<string, string> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  gif: 'image/gif',
+  svg: 'image/svg+xml',
+}
+
+const Params = Type.Object({ file: Type.String({ examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10.png'] }) })
+
+const matches = (header: string | undefined, etag: string) =>
+  header?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
+
+const headersOf = (extension: string, etag: string) => ({
+  'content-type': TYPES[extension],
+  'cache-control': 'public, max-age=31536000, immutable',
+  etag,
+  'content-security-policy': SANDBOX,
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  // As a page of its own an SVG could run scripts; as an image in a page it can't, and this does not hinder that.
+  ...(extension === 'svg' && { 'content-disposition': 'attachment' }),
+})
+
+/** GET /assets/images/:file: stored images, for everyone. A stored image never changes, so it may be kept for ever. */
+export const serveAsset = (app: FastifyInstance, { clients }: Dependencies): void => {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/assets/images/:file',
+    schema: describe({
+      tag: 'Assets',
+      summary: 'Get an image',
+      params: Params,
+      answer: { description: 'The image.', type: 'image/*' },
+      problems: ['not-found'],
+    }),
+    handler: async (request, reply) => {
+      const { file } = request.params as { file: string }
+      const match = FILE.exec(file)
+      if (!match) throw new ServiceError('not_found', 'There is no such image.')
+      const [, uuid, extension] = match as unknown as [string, string, string]
+      const etag = `"${uuid}"`
+      const headers = headersOf(extension, etag)
+      if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(headers).send()
+      const stored = await openFile(clients.files, `images/${file}`)
+      reply.headers({ ...headers, 'content-length': stored.size })
+      if (request.method !== 'HEAD') return reply.send(stored.bytes())
+      stored.close()
+      return reply.send()
+    },
+  })
+}

@@ -1,0 +1,24 @@
+const MAX_LENGTH = 255
+
+/** The base name of what a client calls its file: folders of either kind are left away (design: Attach). */
+export const baseName = (fileName: string): string => fileName.split(/[/\\]/).pop()!.trim()
+
+/** What is wrong with a base name, or undefined. */
+export const fileNameFault = (name: string): string | undefined => {
+  if (name === '') return 'The file must have a name.'
+  if (/[\p{Cc}\p{Surrogate}]/u.test(name)) return 'The file name contains characters that are not allowed.'
+  return [...name].length > MAX_LENGTH
+    ? `The file name may not be greater than ${MAX_LENGTH} characters.`
+    : undefined
+}
+
+const ascii = (name: string) => name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
+
+const extended = (name: string) =>
+  encodeURIComponent(name).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/** A Content-Disposition that saves under a file name of any script (RFC 6266, RFC 8187). */
+export const attachmentDisposition = (name: string): string => {
+  const plain = `attachment; filename="${ascii(name)}"`
+  return ascii(name) === name ? plain : `${plain}; filename*=UTF-8''${extended(name)}`
+}

@@ -1,0 +1,169 @@
+import type { Lifecycle, Logger, Metrics } from '@leadwire/service-kit'
+import { type FastifyBaseLogger, type FastifyInstance, fastify } from 'fastify'
+import { serveAsset } from './assets/serve-asset'
+import { attachFile } from './attachments/attach-file'
+import { downloadAttachment } from './attachments/download-attachment'
+import { readMultipart } from './attachments/read-multipart'
+import { createAuthenticate } from './auth/authenticate'
+import { createTokenVerifier } from './auth/token-verifier'
+import type { Clients } from './clients'
+import type { Dependencies } from './dependencies'
+import { serveOpenApi } from './docs/serve-openapi'
+import { Problem } from './docs/shared-schemas'
+import { answerClientError } from './http/answer-client-error'
+import { readBodies } from './http/body'
+import { commonHeaders } from './http/common-headers'
+import { answerError, handleErrors } from './http/handle-errors'
+import { observeRequests } from './http/observe-requests'
+import { publicAddress } from './http/public-address'
+import { refuseOtherMethods } from './http/refuse-other-methods'
+import { requestId } from './http/request-id'
+import { serveHealth } from './http/serve-health'
+import { serveProblems } from './http/serve-problems'
+import { drainUnreadBodies } from './http/unread-body'
+import { createLead } from './leads/create-lead'
+import { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './leads/lead-schema'
+import { listLeadStatuses } from './leads/list-lead-statuses'
+import { listLeads } from './leads/list-leads'
+import { retrieveLead } from './leads/retrieve-lead'
+import { updateLead } from './leads/update-lead'
+import { createImage } from './management/create-image'
+import { createToken } from './management/create-token'
+import { createUser } from './management/create-user'
+import { createVisitorLead } from './management/create-visitor-lead'
+import { createWebhookEndpoint } from './management/create-webhook-endpoint'
+import { deleteWebhookEndpoint } from './management/delete-webhook-endpoint'
+import { AttemptRecord, DeliveryRecord } from './management/delivery-schema'
+import { EndpointRecord } from './management/endpoint-schema'
+import { listDeliveries } from './management/list-deliveries'
+import { listTokens } from './management/list-tokens'
+import { listUsers } from './management/list-users'
+import { listWebhookEndpoints } from './management/list-webhook-endpoints'
+import { retrieveDelivery } from './management/retrieve-delivery'
+import { retrieveWebhookEndpoint } from './management/retrieve-webhook-endpoint'
+import { revokeToken } from './management/revoke-token'
+import { TokenRecord } from './management/token-schema'
+import { updateWebhookEndpoint } from './management/update-webhook-endpoint'
+import { UserRecord } from './management/user-schema'
+import { scheduleAppointment } from './scheduling/schedule-appointment'
+import { scheduleCallback } from './scheduling/schedule-callback'
+import { Scheduled } from './scheduling/schedule-fields'
+import { createValidation } from './validation/checker'
+
+export interface GatewayOptions {
+  clients: Clients
+  logger: Logger
+  lifecycle: Lifecycle
+  metrics: Metrics
+  publicUrl: string | undefined
+  trustedProxies: string[]
+  timeZone: string
+  now?: () => number
+}
+
+const RECORDS = [
+  Problem,
+  Lead,
+  LeadListItem,
+  Customer,
+  Quote,
+  QuoteItem,
+  Image,
+  Scheduled,
+  UserRecord,
+  TokenRecord,
+  EndpointRecord,
+  DeliveryRecord,
+  AttemptRecord,
+]
+
+const createApp = ({ logger, trustedProxies }: GatewayOptions): FastifyInstance => {
+  const app = fastify({
+    loggerInstance: logger as FastifyBaseLogger,
+    // One logger for all: a child for each request costs more than the few lines that would use it.
+    childLoggerFactory: (parent) => parent,
+    disableRequestLogging: true,
+    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
+    genReqId: requestId,
+    bodyLimit: 1024 * 1024,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
+    // In a drain requests on open connections are still answered.
+    return503OnClosing: false,
+    frameworkErrors: answerError(logger) as never,
+    clientErrorHandler: answerClientError as never,
+    // Longer than the 60 s of common load balancers, so that it is never us who closes under their next request.
+    keepAliveTimeout: 72_000,
+    // An upload of a file has 5 minutes.
+    requestTimeout: 330_000,
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5000 },
+  })
+  // What a request may be is checked by the operations, after the token and the address (design: Errors); schemas
+  // are there for the document. Answers are finished JSON.
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => JSON.stringify)
+  return app
+}
+
+/** The gateway's HTTP server with every route; nothing listens yet. */
+export const buildGateway = (options: GatewayOptions): FastifyInstance => {
+  const { clients, logger, lifecycle, metrics, publicUrl, timeZone, now = Date.now } = options
+  const app = createApp(options)
+  const methods = refuseOtherMethods(app)
+  handleErrors(app, logger)
+  commonHeaders(app, lifecycle)
+  drainUnreadBodies(app)
+  observeRequests(app, { logger, metrics })
+  readBodies(app)
+  for (const record of RECORDS) app.addSchema(record)
+  serveOpenApi(app, { publicUrl })
+
+  const authenticate = createAuthenticate(app, createTokenVerifier({ verify: clients.verifyToken, now }))
+  const dependencies: Dependencies = {
+    clients,
+    authenticate,
+    validation: createValidation({ timeZone }),
+    addressOf: publicAddress(publicUrl),
+    timeZone,
+    now,
+    logger,
+  }
+  app.register(async (scope) => registerRoutes(scope, dependencies))
+  app.register(async (scope) => {
+    readMultipart(scope)
+    attachFile(scope, dependencies)
+    createImage(scope, dependencies)
+  })
+  app.register(async (scope) => {
+    serveHealth(scope, { checks: clients.checks, lifecycle })
+    serveProblems(scope)
+  })
+  methods.refuse()
+  return app
+}
+
+const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void => {
+  listLeads(app, dependencies)
+  createLead(app, dependencies)
+  listLeadStatuses(app, dependencies)
+  retrieveLead(app, dependencies)
+  updateLead(app, dependencies)
+  scheduleAppointment(app, dependencies)
+  scheduleCallback(app, dependencies)
+  downloadAttachment(app, dependencies)
+
+  createVisitorLead(app, dependencies)
+  listUsers(app, dependencies)
+  createUser(app, dependencies)
+  listTokens(app, dependencies)
+  createToken(app, dependencies)
+  revokeToken(app, dependencies)
+  listWebhookEndpoints(app, dependencies)
+  createWebhookEndpoint(app, dependencies)
+  retrieveWebhookEndpoint(app, dependencies)
+  updateWebhookEndpoint(app, dependencies)
+  deleteWebhookEndpoint(app, dependencies)
+  listDeliveries(app, dependencies)
+  retrieveDelivery(app, dependencies)
+
+  serveAsset(app, dependencies)
+}

@@ -1,0 +1,84 @@
+import {
+  AccountsServiceDefinition,
+  AttachmentsServiceDefinition,
+  type CreateLead,
+  FilesServiceDefinition,
+  type GetLead,
+  type LeadPage,
+  type LeadPageResult,
+  type LeadResult,
+  LeadsServiceDefinition,
+  type VerifiedToken,
+  WebhooksServiceDefinition,
+} from '@leadwire/contracts'
+import { connectGrpc, gather, type HealthCheck, type Lifecycle, serviceErrorOf } from '@leadwire/service-kit'
+import { halveWhenTooLarge } from './halve-when-too-large'
+
+const DEADLINE_MS = 5000
+const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000 }
+
+// 256 of these still fit one message (64 MiB), as do the answers to them.
+const LARGE_LEAD_BYTES = 64 * 1024
+
+export type Clients = ReturnType<typeof connectClients>
+
+const bodyOf = ({ result }: LeadResult): Uint8Array => {
+  if (result?.$case === 'body') return result.value
+  throw serviceErrorOf(result?.value ?? { code: 'internal', detail: 'an empty result came', faults: [] })
+}
+
+/**
+ * Everything the gateway asks of the services behind it. Reads, creates and token checks are gathered: what arrives
+ * while a call is on its way travels in the next one.
+ */
+export const connectClients = (options: {
+  leadsServiceUrl: string
+  filesServiceUrl: string
+  webhookServiceUrl: string
+  lifecycle: Lifecycle
+}) => {
+  const deadline = { deadlineMs: DEADLINE_MS }
+  const leadsConnection = connectGrpc(options.leadsServiceUrl, options.lifecycle)
+  const filesConnection = connectGrpc(options.filesServiceUrl, options.lifecycle)
+  const webhooksConnection = connectGrpc(options.webhookServiceUrl, options.lifecycle)
+  const leads = leadsConnection.client(LeadsServiceDefinition, deadline)
+  const accounts = leadsConnection.client(AccountsServiceDefinition, deadline)
+
+  const getLead = gather<GetLead, LeadResult>({
+    ...GATHERED,
+    send: halveWhenTooLarge(async (items) => (await leads.getLeads({ leads: items })).results),
+  })
+  const listLeads = gather<LeadPage, LeadPageResult>({
+    ...GATHERED,
+    send: halveWhenTooLarge(async (items) => (await leads.listLeads({ pages: items })).results),
+  })
+  const createLeads = async (items: CreateLead[]) => (await leads.createLeads({ leads: items })).results
+  const createLead = gather<CreateLead, LeadResult>({ ...GATHERED, send: createLeads })
+  const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
+    ...GATHERED,
+    send: async (hashes) =>
+      (await accounts.verifyTokens({ hashes: hashes as Buffer[] })).results.map(({ token }) => token),
+  })
+
+  const checks: HealthCheck[] = [
+    { name: 'leads-service', check: leadsConnection.check },
+    { name: 'files-service', check: filesConnection.check },
+    { name: 'webhook-service', check: webhooksConnection.check },
+  ]
+
+  return {
+    checks,
+    leads,
+    accounts,
+    attachments: leadsConnection.client(AttachmentsServiceDefinition, deadline),
+    files: filesConnection.client(FilesServiceDefinition, deadline),
+    webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
+    verifyToken: (hash: Uint8Array) => verifyToken(hash),
+    /** The public JSON of one lead. */
+    getLead: async (item: GetLead) => bodyOf(await getLead(item)),
+    listLeads: (page: LeadPage) => listLeads(page),
+    /** Creates a lead out of a request of `bytes`; a large one travels alone. Resolves with its public JSON. */
+    createLead: async (item: CreateLead, bytes: number) =>
+      bodyOf(bytes > LARGE_LEAD_BYTES ? (await createLeads([item]))[0]! : await createLead(item)),
+  }
+}

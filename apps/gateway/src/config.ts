@@ -1,0 +1,68 @@
+import { isIP } from 'node:net'
+import { host, makeValidator, port, readConfig, str } from '@leadwire/service-kit'
+import { Temporal } from 'temporal-polyfill'
+
+export interface GatewayConfig {
+  LOG_LEVEL: string
+  HOST: string
+  PORT: number
+  HEALTH_PORT: number
+  LEADS_SERVICE_URL: string
+  FILES_SERVICE_URL: string
+  WEBHOOK_SERVICE_URL: string
+  /** The address clients know the API by, without a slash at its end; without it, each request's own. */
+  PUBLIC_URL: string | undefined
+  /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
+  TRUSTED_PROXIES: string[]
+  /** The time zone in which clients give the dates of appointments and callbacks. */
+  TIME_ZONE: string
+}
+
+const publicUrl = makeValidator<string>((text) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
+    throw new TypeError(`"${text}" is no http(s) address without credentials, query and fragment`)
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+})
+
+const timeZone = makeValidator<string>((text) => {
+  Temporal.Now.zonedDateTimeISO(text)
+  return text
+})
+
+const isRange = (entry: string): boolean => {
+  const [address = '', bits, ...rest] = entry.split('/')
+  const widest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return (
+    widest > 0 && rest.length === 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= widest))
+  )
+}
+
+const proxies = makeValidator<string[]>((text) => {
+  const entries = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+  const wrong = entries.filter((entry) => !isRange(entry))
+  if (wrong.length > 0) throw new TypeError(`no address or CIDR range: ${wrong.join(', ')}`)
+  return entries
+})
+
+/** The gateway's settings. Throws a ConfigError with every fault at once. */
+export const readGatewayConfig = (env: NodeJS.ProcessEnv): GatewayConfig =>
+  readConfig<GatewayConfig>(env, {
+    LOG_LEVEL: str({
+      default: 'info',
+      choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    }),
+    HOST: host({ default: '127.0.0.1' }),
+    PORT: port({ default: 3000 }),
+    HEALTH_PORT: port(),
+    LEADS_SERVICE_URL: str(),
+    FILES_SERVICE_URL: str(),
+    WEBHOOK_SERVICE_URL: str(),
+    PUBLIC_URL: publicUrl({ default: undefined }),
+    TRUSTED_PROXIES: proxies({ default: [] }),
+    TIME_ZONE: timeZone({ default: 'Europe/London' }),
+  })

@@ -1,0 +1,18 @@
+import type { Logger } from '@leadwire/service-kit'
+import type { FastifyRequest } from 'fastify'
+import type { Authenticate } from './auth/authenticate'
+import type { Clients } from './clients'
+import type { Validation } from './validation/checker'
+
+/** What the routes are made with. */
+export interface Dependencies {
+  clients: Clients
+  authenticate: Authenticate
+  validation: Validation
+  /** The address the API is known by to this request's client, without a slash at its end. */
+  addressOf: (request: FastifyRequest) => string
+  timeZone: string
+  /** The clock, in milliseconds since the epoch. */
+  now: () => number
+  logger: Logger
+}

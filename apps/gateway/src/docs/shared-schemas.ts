@@ -1,0 +1,105 @@
+import { Type } from '@sinclair/typebox'
+import { PROBLEMS_PATH } from '../http/problem'
+
+/** A timestamp as every record carries it. */
+export const timestamp = (description: string) =>
+  Type.String({ description, format: 'date-time', examples: ['2026-11-21T09:30:00.123456Z'] })
+
+/** A flag as the records of the interface carry it. */
+export const flag = (description: string) =>
+  Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description, examples: [0] })
+
+/** `{"data": ...}` around a record. */
+export const dataOf = (schema: object) => Type.Object({ data: Type.Unsafe(schema) })
+
+/** `{"data": [...]}` around records. */
+export const listOf = (schema: object) => Type.Object({ data: Type.Array(Type.Unsafe(schema)) })
+
+/** The paging fields around the rows of a list (interface: Get Leads). */
+export const pageOf = (schema: object, path: string) =>
+  Type.Object({
+    current_page: Type.Integer({ examples: [1] }),
+    data: Type.Array(Type.Unsafe(schema)),
+    first_page_url: Type.String({ examples: [`https://api.example.com${path}?page=1`] }),
+    from: Type.Unsafe({
+      type: ['integer', 'null'],
+      description: 'Position of the first row; null on an empty page.',
+      examples: [1],
+    }),
+    last_page: Type.Integer({ examples: [3] }),
+    last_page_url: Type.String({ examples: [`https://api.example.com${path}?page=3`] }),
+    next_page_url: Type.Unsafe({
+      type: ['string', 'null'],
+      description: 'Null on the last page and past it.',
+      examples: [`https://api.example.com${path}?page=2`],
+    }),
+    path: Type.String({ examples: [`https://api.example.com${path}`] }),
+    per_page: Type.Integer({ examples: [20] }),
+    prev_page_url: Type.Unsafe({
+      type: ['string', 'null'],
+      description: 'Null on the first page.',
+      examples: [null],
+    }),
+    to: Type.Unsafe({
+      type: ['integer', 'null'],
+      description: 'Position of the last row; null on an empty page.',
+      examples: [20],
+    }),
+    total: Type.Integer({ description: 'How many there are on all pages.', examples: [42] }),
+  })
+
+export const PageQuery = Type.Object({
+  page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'Which page; anything that is no page number counts as 1.',
+      examples: [1],
+    }),
+  ),
+})
+
+/** Header of requests that may be sent again. */
+export const IdempotencyHeader = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      maxLength: 255,
+      description:
+        'A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409.',
+      examples: ['8e03978e-40d5-43e8-bc93-6894a57f9324'],
+    }),
+  ),
+})
+
+export const LeadParams = Type.Object({
+  reference: Type.String({
+    format: 'uuid',
+    description: "The lead's reference.",
+    examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'],
+  }),
+})
+
+export const IdParams = Type.Object({ id: Type.Integer({ minimum: 1, examples: [1] }) })
+
+/** Error documents (RFC 9457). */
+export const Problem = Type.Object(
+  {
+    type: Type.String({
+      description: `The kind of problem, explained at ${PROBLEMS_PATH}.`,
+      examples: [`${PROBLEMS_PATH}#invalid`],
+    }),
+    title: Type.String({ examples: ['Unprocessable Content'] }),
+    status: Type.Integer({ examples: [422] }),
+    detail: Type.String({ examples: ['The given data was invalid.'] }),
+    request_id: Type.String({
+      description: 'Quote it when you ask us about a failure; also in X-Request-Id.',
+      examples: ['5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7'],
+    }),
+    errors: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.String()), {
+        description: 'With status 422: every faulty field, by its dotted path, with what is wrong with it.',
+        examples: [{ postcode: ['The postcode format is invalid.'] }],
+      }),
+    ),
+  },
+  { $id: 'Problem', description: 'What went wrong (RFC 9457).' },
+)

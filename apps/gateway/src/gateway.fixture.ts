@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import {
+  AccountsServiceDefinition,
+  type AccountsServiceImplementation,
+  AttachmentsServiceDefinition,
+  type AttachmentsServiceImplementation,
+  FilesServiceDefinition,
+  type FilesServiceImplementation,
+  LeadsServiceDefinition,
+  type LeadsServiceImplementation,
+  type VerifiedToken,
+  WebhooksServiceDefinition,
+  type WebhooksServiceImplementation,
+} from '@leadwire/contracts'
+import {
+  createGrpcServer,
+  createLifecycle,
+  createLogger,
+  createMetrics,
+  ServiceError,
+} from '@leadwire/service-kit'
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import { buildGateway, type GatewayOptions } from './build-gateway'
+import { connectClients } from './clients'
+
+/** What stands behind the gateway in a spec of its own concerns: a real gRPC server that answers as the spec says. */
+export interface Behind {
+  leads?: Partial<LeadsServiceImplementation>
+  attachments?: Partial<AttachmentsServiceImplementation>
+  accounts?: Partial<AccountsServiceImplementation>
+  files?: Partial<FilesServiceImplementation>
+  webhooks?: Partial<WebhooksServiceImplementation>
+}
+
+export interface RunningGateway {
+  app: FastifyInstance
+  lifecycle: ReturnType<typeof createLifecycle>
+  /** Sends a request with the token `all`, unless it brings its own Authorization. */
+  send: (
+    request: InjectOptions,
+  ) => Promise<{ status: number; headers: Record<string, unknown>; body: string; json: () => any }>
+  stop: () => Promise<void>
+}
+
+const TOKENS: Record<string, Partial<VerifiedToken>> = {
+  all: { scopes: ['leads', 'manage'] },
+  read: { scopes: ['leads:read'] },
+  leads: { scopes: ['leads'] },
+  test: { scopes: ['leads', 'manage'], test: true },
+  expired: { scopes: ['leads'], expiresAtMs: Date.now() - 1 },
+}
+
+const tokenOf = (hash: Uint8Array): VerifiedToken | undefined => {
+  const found = Object.entries(TOKENS).find(([token]) =>
+    createHash('sha256').update(token).digest().equals(hash),
+  )
+  return found && { tokenId: 7, accountId: 3, scopes: [], test: false, expiresAtMs: undefined, ...found[1] }
+}
+
+// A method that a spec did not foresee answers like a bug would.
+const unforeseen = <Implementation extends object>(given: Partial<Implementation>): Implementation =>
+  new Proxy(given, {
+    get: (target, name) =>
+      Reflect.get(target, name) ??
+      (async () => {
+        throw new ServiceError('internal', `${String(name)} was not expected`)
+      }),
+  }) as Implementation
+
+export const startGateway = async (
+  behind: Behind = {},
+  options: Partial<GatewayOptions> = {},
+): Promise<RunningGateway> => {
+  const logger = createLogger({ service: 'gateway', level: process.env['SPEC_LOG_LEVEL'] ?? 'silent' })
+  const lifecycle = createLifecycle(logger)
+  const server = createGrpcServer({ logger, lifecycle })
+  server.add(LeadsServiceDefinition, unforeseen(behind.leads ?? {}))
+  server.add(AttachmentsServiceDefinition, unforeseen(behind.attachments ?? {}))
+  server.add(FilesServiceDefinition, unforeseen(behind.files ?? {}))
+  server.add(WebhooksServiceDefinition, unforeseen(behind.webhooks ?? {}))
+  server.add(
+    AccountsServiceDefinition,
+    unforeseen<AccountsServiceImplementation>({
+      verifyTokens: async ({ hashes }) => ({ results: hashes.map((hash) => ({ token: tokenOf(hash) })) }),
+      ...behind.accounts,
+    }),
+  )
+  const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`
+  const clients = connectClients({
+    leadsServiceUrl: target,
+    filesServiceUrl: target,
+    webhookServiceUrl: target,
+    lifecycle,
+  })
+  const app = buildGateway({
+    clients,
+    logger,
+    lifecycle,
+    metrics: createMetrics('gateway'),
+    publicUrl: 'https://api.example.test',
+    trustedProxies: [],
+    timeZone: 'Europe/London',
+    ...options,
+  })
+  lifecycle.onStop('http server', () => app.close())
+  await app.ready()
+  return {
+    app,
+    lifecycle,
+    send: async (request) => {
+      const response = await app.inject({
+        ...request,
+        headers: { authorization: 'Bearer all', ...request.headers },
+      })
+      return {
+        status: response.statusCode,
+        headers: response.headers,
+        body: response.body,
+        json: () => response.json(),
+      }
+    },
+    stop: () => lifecycle.stop(),
+  }
+}

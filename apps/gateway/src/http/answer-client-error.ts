@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { PROBLEMS, ProblemError, problemJson, problemOf } from './problem'
+
+const problemOfParser = (code: string | undefined): ProblemError => {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ProblemError('headers-too-large', 'The headers may not be larger than 16 KiB.')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ProblemError('timeout', 'The request did not arrive in time.')
+    default:
+      return new ProblemError('bad-request', 'The request is not well-formed HTTP.')
+  }
+}
+
+/** Answers what Node's HTTP parser refused, on the bare socket, with the same document as everything else. */
+export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket): void => {
+  // A response that has begun can't be taken back: another one inside it would be taken for its body.
+  const begun = (socket as Socket & { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent
+  if (error.code === 'ECONNRESET' || !socket.writable || begun) {
+    socket.destroy()
+    return
+  }
+  const problem = problemOf(problemOfParser(error.code))
+  const requestId = randomUUID()
+  const body = problemJson(problem, requestId)
+  socket.end(
+    [
+      `HTTP/1.1 ${problem.status} ${PROBLEMS[problem.kind].title}`,
+      'content-type: application/problem+json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${requestId}`,
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}

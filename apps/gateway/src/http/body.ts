@@ -1,0 +1,97 @@
+import { type Faults, ServiceError } from '@leadwire/service-kit'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { parse as parseForm } from 'qs'
+import { textFaults } from '../validation/text-faults'
+import { ProblemError } from './problem'
+
+/** A request body that could be read: an object, whatever its fields are. */
+export interface Body {
+  fields: Record<string, unknown>
+  /** The text of a JSON body; undefined for a form. */
+  json?: string
+  /** Strings and keys that no field may hold. */
+  faults: Faults
+}
+
+const NO_BODY: Body = { fields: {}, faults: {} }
+
+export const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json(?:\s*;|$)/i
+export const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+const decodeUtf8 = (bytes: Buffer): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new ServiceError('bad_request', 'The body is not well-formed UTF-8.', { cause })
+  }
+}
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ServiceError('bad_request', 'The body is not well-formed JSON.', { cause })
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const jsonBody = (bytes: Buffer): Body => {
+  const json = decodeUtf8(bytes)
+  const fields = parseJson(json)
+  if (!isObject(fields)) throw new ServiceError('invalid', 'The body must be a JSON object.')
+  return { fields, json, faults: textFaults(fields) }
+}
+
+const formBody = (bytes: Buffer): Body => {
+  const text = decodeUtf8(bytes)
+  try {
+    const fields = parseForm(text, {
+      plainObjects: true,
+      depth: 10,
+      arrayLimit: 1000,
+      parameterLimit: 20_000,
+      throwOnLimitExceeded: true,
+      duplicates: 'last',
+    })
+    return { fields, faults: textFaults(fields) }
+  } catch (cause) {
+    if (cause instanceof RangeError)
+      throw new ServiceError('too_large', 'The form has too many fields.', { cause })
+    throw cause
+  }
+}
+
+const hasNoBody = ({ headers }: FastifyRequest) =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+
+/**
+ * Reads JSON and form bodies, and nothing else. Fastify's own JSON parser refuses keys such as __proto__; here they
+ * are unknown fields like any other, because nothing is ever merged from a body.
+ */
+export const readBodies = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    JSON_TYPE,
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, bytes: Buffer) => (bytes.length === 0 ? NO_BODY : jsonBody(bytes)),
+  )
+  app.addContentTypeParser(
+    FORM_TYPE,
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, bytes: Buffer) => (bytes.length === 0 ? NO_BODY : formBody(bytes)),
+  )
+  refuseOtherTypes(app)
+}
+
+/** Answers 415 to a body of a type that the routes of `app` have no parser for. */
+export const refuseOtherTypes = (app: FastifyInstance): void => {
+  app.addContentTypeParser('*', async (request: FastifyRequest) => {
+    if (hasNoBody(request)) return undefined
+    throw new ProblemError('unsupported-media-type', 'The Content-Type is not one this operation reads.')
+  })
+}
+
+/** The body of a request whose route reads JSON and forms; a request without one counts as `{}`. */
+export const bodyOf = (request: FastifyRequest): Body => (request.body as Body | undefined) ?? NO_BODY

@@ -1,0 +1,31 @@
+import type { Logger } from '@leadwire/service-kit'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ProblemError, problemJson, problemOf } from './problem'
+
+/** Answers with the problem that an error is, and logs it when it is ours. */
+export const answerError =
+  (logger: Logger) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const problem = problemOf(error)
+    if (problem.status >= 500) {
+      const cause = error instanceof Error ? error.cause : undefined
+      logger.error({ err: error, ...(cause ? { cause } : {}), request_id: request.id }, 'request failed')
+    }
+    return reply
+      .code(problem.status)
+      .headers({ ...problem.headers, 'content-type': 'application/problem+json; charset=utf-8' })
+      .send(problemJson(problem, request.id))
+  }
+
+const notFound = () => new ProblemError('not-found', 'There is nothing at this address.')
+
+/** Every error, and every unknown address, becomes a problem document. */
+export const handleErrors = (app: FastifyInstance, logger: Logger): void => {
+  app.setErrorHandler(answerError(logger))
+  // Before the body is looked at: at an unknown address its type and size are nobody's business.
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw notFound()
+  })
+  app.setNotFoundHandler(async () => {
+    throw notFound()
+  })
+}

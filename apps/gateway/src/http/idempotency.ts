@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto'
+import type { Idempotency } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
+import type { FastifyRequest } from 'fastify'
+
+const BARE = /^[\x21\x23-\x7e][\x20-\x7e]{0,254}$/
+const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
+
+const keyOf = (header: string): string | undefined => {
+  const quoted = QUOTED.exec(header)
+  const key = quoted ? quoted[1]!.replace(/\\(["\\])/g, '$1') : BARE.test(header) ? header : ''
+  return key.length >= 1 && key.length <= 255 ? key : undefined
+}
+
+/**
+ * The Idempotency-Key of a request (draft-ietf-httpapi-idempotency-key-header-07): a structured-field string, or the
+ * bare key as many clients send it, 1 to 255 printable ASCII characters. Undefined without one; throws bad_request.
+ */
+export const idempotencyKey = ({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined => {
+  const header = headers['idempotency-key']
+  if (header === undefined) return undefined
+  const key = typeof header === 'string' ? keyOf(header.trim()) : undefined
+  if (key === undefined) {
+    throw new ServiceError('bad_request', 'The Idempotency-Key must be 1 to 255 printable ASCII characters.')
+  }
+  return key
+}
+
+/** SHA-256 of what was asked: the method, the address (references in lower case) and the parsed content. */
+export const requestFingerprint = (request: FastifyRequest, content: unknown): Buffer => {
+  const path = request.url.split('?', 1)[0]!.toLowerCase().replace(/\/+$/, '')
+  return createHash('sha256').update(`${request.method} ${path}\n`).update(JSON.stringify(content)).digest()
+}
+
+/** What leads-service needs to answer a request that is sent again as it was answered the first time. */
+export const idempotencyOf = (request: FastifyRequest, content: unknown): Idempotency | undefined => {
+  const key = idempotencyKey(request)
+  return key === undefined
+    ? undefined
+    : { tokenId: request.principal.tokenId, key, fingerprint: requestFingerprint(request, content) }
+}

@@ -1,0 +1,37 @@
+import { METHODS } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { ProblemError } from './problem'
+
+// CONNECT never reaches a route, and QUERY's rules on bodies are checked before any hook.
+const UNROUTABLE = new Set(['CONNECT', 'QUERY'])
+
+/** Watches which methods each address takes; `refuse`, once all routes stand, answers every other one with 405. */
+export const refuseOtherMethods = (app: FastifyInstance): { refuse: () => void } => {
+  const methodsOf = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = methodsOf.get(url) ?? new Set()
+    methodsOf.set(url, methods)
+    for (const name of [method].flat()) methods.add(name)
+  })
+  for (const method of METHODS) {
+    if (!UNROUTABLE.has(method) && !app.supportedMethods.includes(method as never)) app.addHttpMethod(method)
+  }
+  const refuse = () => {
+    for (const [url, taken] of [...methodsOf]) {
+      const allow = [...taken].sort().join(', ')
+      const others = app.supportedMethods.filter((method) => !taken.has(method) && !UNROUTABLE.has(method))
+      app.route({
+        method: others,
+        url,
+        exposeHeadRoute: false,
+        schema: { hide: true },
+        // In this hook, so that neither the token nor the body is looked at for what can't be done anyway.
+        onRequest: async () => {
+          throw new ProblemError('method-not-allowed', `This address takes ${allow}.`, { allow })
+        },
+        handler: async () => undefined,
+      })
+    }
+  }
+  return { refuse: () => void app.register(async () => refuse()) }
+}

@@ -1,0 +1,72 @@
+import { LEAD_STATUSES } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import type { Dependencies } from '../dependencies'
+import { describe } from '../docs/describe'
+import { dataOf, LeadParams } from '../docs/shared-schemas'
+import { bodyOf } from '../http/body'
+import { sendJson } from '../http/send-json'
+import { integer, oneOf, text } from '../validation/fields'
+import { refusal } from '../validation/refusal'
+import { leadReference } from './lead-reference'
+
+export const MAX_VALUE = 2_147_483_647
+
+const UpdateLead = Type.Object({
+  value: Type.Optional(
+    integer({ minimum: 0, maximum: MAX_VALUE, description: 'Value of the lead in GBP.', examples: [4500] }),
+  ),
+  status: Type.Optional(oneOf(LEAD_STATUSES, { description: 'Status of the lead.', examples: ['sold'] })),
+  user_email: Type.Optional(
+    text({
+      format: 'email',
+      description: 'Email address of the user to assign.',
+      examples: ['sales@example.com'],
+    }),
+  ),
+  notify: Type.Optional(
+    Type.Boolean({ description: 'Whether to notify the assigned user.', examples: [true] }),
+  ),
+})
+
+/** PATCH /leads/:reference (interface: Update Lead). */
+export const updateLead = (
+  app: FastifyInstance,
+  { authenticate, clients, validation }: Dependencies,
+): void => {
+  const check = validation.checker(UpdateLead)
+  app.patch(
+    '/leads/:reference',
+    {
+      onRequest: authenticate('leads'),
+      schema: describe({
+        tag: 'Leads',
+        summary: 'Update a lead',
+        description: 'Changes what is given and leaves the rest. `{}` changes nothing.',
+        scope: 'leads',
+        params: LeadParams,
+        body: UpdateLead,
+        answer: { description: 'The lead as it is now.', schema: dataOf({ $ref: 'Lead#' }) },
+        problems: ['not-found'],
+      }),
+    },
+    async (request, reply) => {
+      const { accountId } = request.principal
+      const reference = leadReference(request)
+      const { value, faults, fields } = check(bodyOf(request))
+      if (faults) {
+        const references = { leadReference: reference, userEmail: fields['user_email'] }
+        throw await refusal({ checkReferences: clients.leads.checkReferences, accountId, faults, references })
+      }
+      const { body } = await clients.leads.updateLead({
+        accountId,
+        reference,
+        value: value.value,
+        status: value.status,
+        userEmail: value.user_email,
+        notify: value.notify ?? false,
+      })
+      return sendJson(reply, body)
+    },
+  )
+}

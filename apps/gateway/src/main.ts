@@ -1,0 +1,44 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { createMetrics, runService, type ServiceContext, startHealthServer } from '@leadwire/service-kit'
+import { buildGateway } from './build-gateway'
+import { connectClients } from './clients'
+import { type GatewayConfig, readGatewayConfig } from './config'
+
+// Answers in this time close their connections one by one, so that none is closed under a request on its way here.
+const MOVE_ON_MS = 500
+
+const start = async ({ config, logger, lifecycle }: ServiceContext<GatewayConfig>): Promise<void> => {
+  const metrics = createMetrics('gateway')
+  const clients = connectClients({
+    leadsServiceUrl: config.LEADS_SERVICE_URL,
+    filesServiceUrl: config.FILES_SERVICE_URL,
+    webhookServiceUrl: config.WEBHOOK_SERVICE_URL,
+    lifecycle,
+  })
+  await startHealthServer({
+    host: config.HOST,
+    port: config.HEALTH_PORT,
+    checks: clients.checks,
+    metrics,
+    lifecycle,
+  })
+  const gateway = buildGateway({
+    clients,
+    logger,
+    lifecycle,
+    metrics,
+    publicUrl: config.PUBLIC_URL,
+    trustedProxies: config.TRUSTED_PROXIES,
+    timeZone: config.TIME_ZONE,
+  })
+  await gateway.listen({ host: config.HOST, port: config.PORT })
+  lifecycle.onStop('http server', async () => {
+    await pause(MOVE_ON_MS)
+    // A connection whose last answer began before the drain is idle only after it: they are closed as they become so.
+    const sweep = setInterval(() => gateway.server.closeIdleConnections(), 50)
+    await gateway.close()
+    clearInterval(sweep)
+  })
+}
+
+void runService({ name: 'gateway', readConfig: readGatewayConfig, start })

@@ -1,0 +1,66 @@
+import type { Attempt, Delivery } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import { timestamp } from '../docs/shared-schemas'
+
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
+
+const nullableOf = (type: string, description: string, example: unknown) =>
+  Type.Unsafe({ type: [type, 'null'], description, examples: [example] })
+
+export const DeliveryRecord = Type.Object(
+  {
+    id: Type.Integer({ examples: [1] }),
+    endpoint_id: Type.Integer({ examples: [1] }),
+    event_id: Type.String({
+      format: 'uuid',
+      description: "Also the webhook's `webhook-id`.",
+      examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
+    }),
+    lead_reference: Type.String({ format: 'uuid', examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'] }),
+    status: Type.Unsafe<string>({ type: 'string', enum: DELIVERY_STATUSES, examples: ['delivered'] }),
+    attempt_count: Type.Integer({ examples: [1] }),
+    next_attempt_at: nullableOf('string', 'Null unless another attempt is to come.', null),
+    created_at: timestamp('When it was recorded.'),
+    updated_at: timestamp('When it changed last.'),
+  },
+  { $id: 'Delivery', description: 'One event on its way to one endpoint.' },
+)
+
+export const AttemptRecord = Type.Object(
+  {
+    number: Type.Integer({ examples: [1] }),
+    started_at: timestamp('When it began.'),
+    duration_ms: Type.Integer({ description: 'In milliseconds.', examples: [84] }),
+    status: nullableOf('integer', "The answer's HTTP status; null when there was no answer.", 200),
+    error: nullableOf(
+      'string',
+      'Null on success; else timeout, refused, dns, tls, http_status, blocked, …',
+      null,
+    ),
+    response: nullableOf('string', "The first 4 KiB of the answer's body.", 'ok'),
+  },
+  { $id: 'Attempt' },
+)
+
+/** A delivery's public record. */
+export const deliveryRecord = (delivery: Delivery) => ({
+  id: delivery.id,
+  endpoint_id: delivery.endpointId,
+  event_id: delivery.eventId,
+  lead_reference: delivery.leadReference,
+  status: delivery.status,
+  attempt_count: delivery.attemptCount,
+  next_attempt_at: delivery.nextAttemptAt ?? null,
+  created_at: delivery.createdAt,
+  updated_at: delivery.updatedAt,
+})
+
+/** An attempt's public record. */
+export const attemptRecord = (attempt: Attempt) => ({
+  number: attempt.number,
+  started_at: attempt.startedAt,
+  duration_ms: attempt.durationMs,
+  status: attempt.status ?? null,
+  error: attempt.error ?? null,
+  response: attempt.response ?? null,
+})

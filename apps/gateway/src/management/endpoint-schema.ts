@@ -1,0 +1,35 @@
+import type { Endpoint } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import { timestamp } from '../docs/shared-schemas'
+import { nullable, text } from '../validation/fields'
+
+export const endpointFields = {
+  url: text({
+    maxLength: 2048,
+    format: 'web-url',
+    description: 'Where webhooks are sent: http or https, without credentials.',
+    examples: ['https://crm.example.com/webhooks/leads'],
+  }),
+  description: nullable(text({ description: 'For your own eyes. Null clears it.', examples: ['CRM'] })),
+  enabled: Type.Boolean({ description: 'While it is false, deliveries are held.', examples: [true] }),
+}
+
+export const EndpointRecord = Type.Object(
+  {
+    id: Type.Integer({ examples: [1] }),
+    ...endpointFields,
+    created_at: timestamp('When it was made.'),
+    updated_at: timestamp('When it changed last.'),
+  },
+  { $id: 'WebhookEndpoint', description: 'An address that webhooks are sent to.' },
+)
+
+/** An endpoint's public record, without its secret. */
+export const endpointRecord = (endpoint: Endpoint) => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  description: endpoint.description ?? null,
+  enabled: endpoint.enabled,
+  created_at: endpoint.createdAt,
+  updated_at: endpoint.updatedAt,
+})

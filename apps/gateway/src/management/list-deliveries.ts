@@ -1,0 +1,72 @@
+import { ServiceError } from '@leadwire/service-kit'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import type { Dependencies } from '../dependencies'
+import { describe } from '../docs/describe'
+import { PageQuery, pageOf } from '../docs/shared-schemas'
+import { pageJson } from '../http/page-json'
+import { pageNumber } from '../http/page-number'
+import { sendJson } from '../http/send-json'
+import { id, oneOf, text } from '../validation/fields'
+import { textFaults } from '../validation/text-faults'
+import { DELIVERY_STATUSES, deliveryRecord } from './delivery-schema'
+
+const Filters = Type.Object({
+  endpoint_id: Type.Optional(id({ description: 'Only those to this endpoint.', examples: [1] })),
+  status: Type.Optional(
+    oneOf(DELIVERY_STATUSES, { description: 'Only those in this state.', examples: ['pending'] }),
+  ),
+  lead_reference: Type.Optional(
+    text({
+      format: 'uuid',
+      description: 'Only those of this lead.',
+      examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'],
+    }),
+  ),
+})
+
+const Query = Type.Object({ ...Filters.properties, ...PageQuery.properties })
+
+/** GET /manage/deliveries: newest first. The addresses of other pages keep the filters. */
+export const listDeliveries = (
+  app: FastifyInstance,
+  { authenticate, clients, validation, addressOf }: Dependencies,
+): void => {
+  const check = validation.checker(Filters)
+  app.get(
+    '/manage/deliveries',
+    {
+      onRequest: authenticate('manage'),
+      schema: describe({
+        tag: 'Webhooks',
+        summary: 'List deliveries',
+        description: 'Newest first.',
+        scope: 'manage',
+        query: Query,
+        answer: {
+          description: 'A page of deliveries.',
+          schema: pageOf({ $ref: 'Delivery#' }, '/manage/deliveries'),
+        },
+        problems: ['invalid'],
+      }),
+    },
+    async (request, reply) => {
+      const given = request.query as Record<string, unknown>
+      const { value, faults } = check({ fields: given, faults: textFaults(given) })
+      if (faults) throw ServiceError.invalid(faults)
+      const page = pageNumber(given['page'])
+      const leadReference = value.lead_reference?.toLowerCase()
+      const { deliveries, total, perPage } = await clients.webhooks.listDeliveries({
+        accountId: request.principal.accountId,
+        endpointId: value.endpoint_id,
+        status: value.status,
+        leadReference,
+        page,
+      })
+      const query = Object.fromEntries(Object.entries(value).map(([name, filter]) => [name, String(filter)]))
+      const items = JSON.stringify(deliveries.map(deliveryRecord))
+      const path = `${addressOf(request)}/manage/deliveries`
+      return sendJson(reply, pageJson({ page, perPage, total, count: deliveries.length, items, path, query }))
+    },
+  )
+}

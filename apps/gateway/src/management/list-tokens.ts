@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import type { Dependencies } from '../dependencies'
+import { describe } from '../docs/describe'
+import { listOf } from '../docs/shared-schemas'
+import { sendData } from '../http/send-json'
+import { tokenRecord } from './token-schema'
+
+/** GET /manage/tokens. */
+export const listTokens = (app: FastifyInstance, { authenticate, clients }: Dependencies): void => {
+  app.get(
+    '/manage/tokens',
+    {
+      onRequest: authenticate('manage'),
+      schema: describe({
+        tag: 'Management',
+        summary: 'List tokens',
+        scope: 'manage',
+        answer: {
+          description: "The account's tokens, without the tokens themselves.",
+          schema: listOf({ $ref: 'Token#' }),
+        },
+      }),
+    },
+    async (request, reply) => {
+      const { tokens } = await clients.accounts.listTokens({ accountId: request.principal.accountId })
+      return sendData(reply, tokens.map(tokenRecord))
+    },
+  )
+}

@@ -1,0 +1,53 @@
+import { ServiceError } from '@leadwire/service-kit'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import type { Dependencies } from '../dependencies'
+import { describe } from '../docs/describe'
+import { dataOf, IdParams } from '../docs/shared-schemas'
+import { bodyOf } from '../http/body'
+import { pathId } from '../http/path-id'
+import { sendData } from '../http/send-json'
+import { endpointFields, endpointRecord } from './endpoint-schema'
+
+const UpdateEndpoint = Type.Partial(Type.Object(endpointFields))
+
+/** PATCH /manage/webhook-endpoints/:id. */
+export const updateWebhookEndpoint = (
+  app: FastifyInstance,
+  { authenticate, clients, validation }: Dependencies,
+): void => {
+  const check = validation.checker(UpdateEndpoint)
+  app.patch(
+    '/manage/webhook-endpoints/:id',
+    {
+      onRequest: authenticate('manage'),
+      schema: describe({
+        tag: 'Webhooks',
+        summary: 'Update a webhook endpoint',
+        description: 'Changes what is given and leaves the rest. When it is enabled, held deliveries go on.',
+        scope: 'manage',
+        params: IdParams,
+        body: UpdateEndpoint,
+        answer: { description: 'The endpoint as it is now.', schema: dataOf({ $ref: 'WebhookEndpoint#' }) },
+        problems: ['not-found'],
+      }),
+    },
+    async (request, reply) => {
+      const key = { accountId: request.principal.accountId, endpointId: pathId(request) }
+      const { value, faults } = check(bodyOf(request))
+      if (faults) {
+        // A missing endpoint is a 404 whatever else is wrong.
+        await clients.webhooks.getEndpoint(key)
+        throw ServiceError.invalid(faults)
+      }
+      const { url, description, enabled } = value
+      const { endpoint } = await clients.webhooks.updateEndpoint({
+        ...key,
+        url,
+        description: description === null ? '' : description,
+        enabled,
+      })
+      return sendData(reply, endpointRecord(endpoint!))
+    },
+  )
+}

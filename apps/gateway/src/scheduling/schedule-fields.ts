@@ -1,0 +1,52 @@
+import type { Appointment } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Dependencies } from '../dependencies'
+import { timestamp } from '../docs/shared-schemas'
+import { bodyOf } from '../http/body'
+import { idempotencyOf } from '../http/idempotency'
+import { leadReference } from '../leads/lead-reference'
+import { id, text } from '../validation/fields'
+import { localInstant } from '../validation/local-instant'
+import { refusal } from '../validation/refusal'
+
+/** The fields of Schedule Appointment and Schedule Callback, in the order of the interface. */
+export const ScheduleFields = Type.Object({
+  notify: Type.Boolean({ description: 'Whether to notify the user.', examples: [true] }),
+  user_id: id({ description: 'User it is assigned to.', examples: [1] }),
+  date: text({
+    format: 'local-date-time',
+    description: 'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
+    examples: ['24/12/2026 14:30'],
+  }),
+})
+
+export const Scheduled = Type.Object(
+  {
+    id: Type.Integer({ examples: [1] }),
+    lead_reference: Type.String({ format: 'uuid', examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'] }),
+    user_id: Type.Integer({ examples: [1] }),
+    date: timestamp('When it is to take place, in UTC.'),
+    notify: Type.Boolean({ examples: [true] }),
+    created_at: timestamp('When it was scheduled.'),
+  },
+  { $id: 'Scheduled', description: 'An appointment or a callback.' },
+)
+
+/** What a request asks leads-service to schedule. Throws not_found, or invalid with every fault. */
+export const readEntry = ({ clients, validation, timeZone }: Dependencies) => {
+  const check = validation.checker(ScheduleFields)
+  return async (request: FastifyRequest): Promise<Appointment> => {
+    const { accountId } = request.principal
+    const body = bodyOf(request)
+    const idempotency = idempotencyOf(request, body.fields)
+    const reference = leadReference(request)
+    const { value, faults, fields } = check(body)
+    if (faults) {
+      const references = { leadReference: reference, userId: fields['user_id'] }
+      throw await refusal({ checkReferences: clients.leads.checkReferences, accountId, faults, references })
+    }
+    const date = localInstant(value.date, timeZone)!
+    return { accountId, reference, userId: value.user_id, notify: value.notify, date, idempotency }
+  }
+}

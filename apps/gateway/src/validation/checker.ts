@@ -1,0 +1,73 @@
+import type { Faults } from '@leadwire/service-kit'
+import type { Static, TObject } from '@sinclair/typebox'
+import { Ajv, type ErrorObject } from 'ajv'
+import type { Body } from '../http/body'
+import { addFaults } from './faults'
+import { formats } from './formats'
+import { normalise } from './normalise'
+import { sentenceOf } from './sentences'
+
+/** Either the value in the schema's types, or every fault and the fields as far as they could be read. */
+export type Checked<T> =
+  | { value: T; faults?: undefined; fields?: undefined }
+  | { value?: undefined; faults: Faults; fields: Record<string, unknown> }
+
+export type Check<T> = (body: Body) => Checked<T>
+
+export interface Validation {
+  checker<Schema extends TObject>(schema: Schema): Check<Static<Schema>>
+}
+
+const MAX_FAULTY_FIELDS = 1000
+
+const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
+  const parts = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (keyword === 'required') parts.push((params as { missingProperty: string }).missingProperty)
+  return parts.join('.')
+}
+
+const faultsOf = (errors: ErrorObject[]): Faults => {
+  const byField = new Map<string, ErrorObject[]>()
+  for (const error of errors) {
+    const field = fieldOf(error)
+    const known = byField.get(field)
+    if (known) known.push(error)
+    else if (byField.size < MAX_FAULTY_FIELDS) byField.set(field, [error])
+  }
+  return Object.fromEntries(
+    [...byField].map(([field, found]) => {
+      // What is of the wrong type is no allowed value either: saying both helps nobody.
+      const wrongType = found.filter(({ keyword }) => keyword === 'type')
+      const told = wrongType.length > 0 ? wrongType : found
+      return [field, [...new Set(told.map((error) => sentenceOf(field, error)))]]
+    }),
+  )
+}
+
+/**
+ * Checks request fields against TypeBox schemas: the same schemas the types and the OpenAPI document come from.
+ * `timeZone` is the one in which clients give dates.
+ */
+export const createValidation = ({ timeZone }: { timeZone: string }): Validation => {
+  const ajv = new Ajv({
+    allErrors: true,
+    coerceTypes: false,
+    allowUnionTypes: true,
+    formats: formats(timeZone),
+  })
+  return {
+    checker: (schema) => {
+      const validate = ajv.compile(schema)
+      return (body) => {
+        const fields = normalise(schema, body.fields) as Record<string, unknown>
+        const valid = validate(fields)
+        const faults = addFaults(body.faults, valid ? {} : faultsOf(validate.errors ?? []))
+        if (Object.keys(faults).length > 0) return { faults, fields }
+        return { value: fields as Static<typeof schema> }
+      }
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import type { CheckReferencesRequest, CheckReferencesResponse } from '@leadwire/contracts'
+import { type Faults, ServiceError } from '@leadwire/service-kit'
+import { addFaults } from './faults'
+import { isEmail } from './formats'
+import { selectedIsInvalid } from './sentences'
+
+/** What a faulty request refers to; ids as they came, which may be anything. */
+export interface References {
+  leadReference?: string
+  userId?: unknown
+  userEmail?: unknown
+  images?: { field: string; id: unknown }[]
+}
+
+const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+
+const referenceFaults = (references: References, found: CheckReferencesResponse): Faults => {
+  const missing = new Set(found.missingImageIds)
+  const fields = [
+    ...(found.userMissing ? [references.userId === undefined ? 'user_email' : 'user_id'] : []),
+    ...(references.images ?? []).filter(({ id }) => missing.has(id as number)).map(({ field }) => field),
+  ]
+  return Object.fromEntries(fields.map((field) => [field, [selectedIsInvalid(field)]]))
+}
+
+/**
+ * The error to answer a request with whose fields are faulty. What it refers to is looked up first, because a missing
+ * lead is a 404 whatever else is wrong, and an unknown user or image is listed with the other faults
+ * (design: Errors). A sound request needs no such call: the operation itself finds what is missing.
+ */
+export const refusal = async (options: {
+  checkReferences: (request: CheckReferencesRequest) => Promise<CheckReferencesResponse>
+  accountId: number
+  faults: Faults
+  references: References
+}): Promise<ServiceError> => {
+  const { references } = options
+  const request: CheckReferencesRequest = {
+    accountId: options.accountId,
+    leadReference: references.leadReference,
+    userId: isId(references.userId) ? references.userId : undefined,
+    userEmail:
+      typeof references.userEmail === 'string' && isEmail(references.userEmail)
+        ? references.userEmail
+        : undefined,
+    imageIds: [...new Set((references.images ?? []).map(({ id }) => id).filter(isId))],
+  }
+  const asks =
+    request.leadReference !== undefined ||
+    request.userId !== undefined ||
+    request.userEmail !== undefined ||
+    request.imageIds.length > 0
+  if (!asks) return ServiceError.invalid(options.faults)
+  const found = await options.checkReferences(request)
+  if (found.leadMissing) return new ServiceError('not_found', 'There is no such lead.')
+  return ServiceError.invalid(addFaults(options.faults, referenceFaults(references, found)))
+}
