@@ -176,7 +176,7 @@ function test() {
 
 function runSpecs() {
   const report = join(tmpdir(), `leadwire-specs-${process.pid}.json`)
-  const jest = at('node_modules/jest/bin/jest.js')
+  const jest = at('node_modules/.bin/jest')
   const { status } = execute(process.execPath, [jest, '--json', `--outputFile=${report}`, ...args], {
     stdout: 'ignore',
   })
@@ -194,7 +194,7 @@ function nx(nxArgs, { mayFail = false } = {}) {
   // The daemon would outlive the command, and the terminal interface hides what failed.
   const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false' }
   return stepOf(
-    execute(process.execPath, [at('node_modules/nx/bin/nx.js'), ...nxArgs], { env, quiet: !mayFail }),
+    execute(process.execPath, [at('node_modules/.bin/nx'), ...nxArgs], { env, quiet: !mayFail }),
     mayFail,
   )
 }

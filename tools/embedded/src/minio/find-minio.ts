@@ -12,12 +12,12 @@ import { goInstall } from '../process/go-install'
  */
 export async function findMinio(
   env: NodeJS.ProcessEnv,
-  say: (line: string) => void = () => {},
+  { say = () => {}, signal }: { say?: (line: string) => void; signal?: AbortSignal } = {},
 ): Promise<string> {
   const installed = env['MINIO_BIN'] || findOnPath('minio', env['PATH'])
   if (installed) return installed
   const build = async (folder: string) => {
-    await goInstall(folder, 'github.com/minio/minio@latest', env)
+    await goInstall({ folder, module: 'github.com/minio/minio@latest', env, signal })
     return join(folder, 'minio')
   }
   try {

@@ -38,7 +38,7 @@ function sourcesFor(env: NodeJS.ProcessEnv): Source[] {
     {
       name: 'Go',
       get: async (folder) => {
-        await goInstall(folder, `github.com/nats-io/nats-server/v2@v${natsVersion}`, env)
+        await goInstall({ folder, module: `github.com/nats-io/nats-server/v2@v${natsVersion}`, env })
         return join(folder, 'nats-server')
       },
     },

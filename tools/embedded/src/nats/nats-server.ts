@@ -14,7 +14,7 @@ export type NatsOptions = {
 /** Starts nats-server; answers when it has a pid, before it takes connections (see natsReady). */
 export async function spawnNats({ binary, directory, port, onLine }: NatsOptions): Promise<Child> {
   const config = join(directory, 'nats-server.conf')
-  await mkdir(directory, { recursive: true })
+  await mkdir(directory, { recursive: true, mode: 0o700 })
   await writeFile(config, configuration(port, join(directory, 'jetstream')))
   return startChild({ name: 'nats', command: binary, args: ['--config', config], cwd: directory, onLine })
 }

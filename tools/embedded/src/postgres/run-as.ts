@@ -27,9 +27,9 @@ export async function runAs(dataDirectory: string): Promise<User | undefined> {
   return { uid: owner.uid, gid: owner.gid }
 }
 
-/** Whether `user` can enter and read `path`; asked of the kernel, so that every rule of access counts. */
+/** Whether `user` can enter a folder, or run a program; asked of the kernel, so that every rule of access counts. */
 export function canReach(path: string, user: User): boolean {
-  return spawnSync('/bin/sh', ['-c', 'test -r "$1"', 'sh', path], { ...user, cwd: '/' }).status === 0
+  return spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', path], { ...user, cwd: '/' }).status === 0
 }
 
 function foreign(path: string, owner: number, wanted: number): string {

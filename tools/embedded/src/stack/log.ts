@@ -41,7 +41,7 @@ export function createLog({
 
 function isChatter(name: string, line: string): boolean {
   if (line.trim() === '') return true
-  if (name === 'postgres') return /^LOG: /.test(line)
+  if (name === 'postgres') return /^(LOG: |FATAL: +the database system is (starting up|not yet))/.test(line)
   if (name === 'nats') return line.includes('[INF]')
   return name === 'minio'
 }

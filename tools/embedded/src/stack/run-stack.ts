@@ -49,16 +49,20 @@ export async function runStack(context: StackContext): Promise<void> {
     await recordProcesses(files.processes, crew.pids())
     if (running && !signal.aborted) await writeJson(files.dev, devFile(running, crew.pids()))
   }
+  const announce = async (complete: Running) => {
+    if (signal.aborted) return
+    running = complete
+    await writeState()
+    context.print(quickStart(complete, options.data))
+  }
   context.onKillSwitch(crew.killAll)
 
   try {
     await clearTheWay(context, files)
-    running = await bringUp(context, crew, files.demo)
-    await writeState()
-    if (!signal.aborted) {
-      context.print(quickStart(running, options.data))
-      await once(signal, 'abort')
-    }
+    const aborted = signal.aborted ? undefined : once(signal, 'abort')
+    // Nobody waits for a download or a build when asked to stop.
+    await Promise.race([bringUp(context, crew, files.demo).then(announce), aborted])
+    await aborted
     log.say('stopping')
   } finally {
     await rm(files.dev, { force: true })
@@ -100,7 +104,7 @@ async function bringUp(
 ): Promise<Running> {
   const servers = await startServers({ crew, options, env, log, signal })
   signal.throwIfAborted()
-  await mkdir(join(options.data, 'files'), { recursive: true })
+  await mkdir(join(options.data, 'files'), { recursive: true, mode: 0o700 })
   const base = baseUrl(options)
   const plans = await planServices({
     replicas: options.replicas,

@@ -77,7 +77,7 @@ async function startStore({ crew, options, env, log, signal }: Context): Promise
   if (!options.minio)
     return { STORE_URL: env['STORE_URL'] || pathToFileURL(join(options.data, 'files')).href }
   const port = await freePort()
-  const binary = await findMinio(env, log.say)
+  const binary = await findMinio(env, { say: log.say, signal })
   const directory = join(options.data, 'minio')
   const server = crew.add('minio', () => spawnMinio({ binary, directory, port, onLine: log.of('minio') }))
   await whenServing(server, () => minioReady(port), { timeoutMs: 120_000, signal })

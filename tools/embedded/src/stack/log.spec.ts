@@ -1,0 +1,34 @@
+import { createLog } from './log'
+
+function collect(everything = false) {
+  const written: string[] = []
+  const log = createLog({ write: (text) => written.push(text), colour: false, everything })
+  return { log, written }
+}
+
+test('JSON lines are made readable, other lines pass', () => {
+  const { log, written } = collect()
+  const time = '2026-01-02T03:04:05.678Z'
+  log.of('gateway')(JSON.stringify({ level: 'warn', time, pid: 1, service: 'gateway', msg: 'slow', ms: 7 }))
+  log.of('gateway')('not json')
+  log.of('gateway')('{neither is this')
+  log.say('a word')
+  expect(written[0]).toMatch(/^gateway {8} \[\d\d:\d\d:05\.678\] WARN: slow \{"ms":7\}\n$/)
+  expect(written.slice(1)).toEqual([
+    'gateway         not json\n',
+    'gateway         {neither is this\n',
+    'leadwire        a word\n',
+  ])
+})
+
+test('servers are heard when something is wrong', () => {
+  const { log, written } = collect()
+  log.of('postgres')('LOG:  checkpoint starting: time')
+  log.of('nats')('[1] [INF] Server is ready')
+  log.of('postgres')('ERROR:  deadlock detected')
+  log.of('nats')('[1] [WRN] slow consumer')
+  expect(written).toHaveLength(2)
+  const loud = collect(true)
+  loud.log.of('nats')('[1] [INF] Server is ready')
+  expect(loud.written).toHaveLength(1)
+})

@@ -1,0 +1,57 @@
+import { planServices, type Surroundings } from './services'
+
+const surroundings = (changes: Partial<Surroundings> = {}): Surroundings => ({
+  replicas: 1,
+  gateway: { host: '127.0.0.1', port: 3000 },
+  databases: { leads: 'postgresql://leads', webhooks: 'postgresql://webhooks' },
+  nats: 'nats://127.0.0.1:4222',
+  store: { STORE_URL: 'file:///files' },
+  env: { WEBHOOK_TIMEOUT: '2s', DATABASE_URL: 'postgresql://a-stranger' },
+  ...changes,
+})
+
+test('each service is told where the others are, and keeps the settings of the environment', async () => {
+  const plans = await planServices(surroundings())
+  const plan = (name: string) => plans.find((found) => found.name === name)!
+  expect(plans.map(({ name }) => name)).toEqual([
+    'gateway',
+    'leads-service',
+    'files-service',
+    'webhook-service',
+  ])
+  expect(plan('gateway')).toMatchObject({ base: 'http://127.0.0.1:3000', grpc: null })
+  expect(plan('gateway').env).toMatchObject({
+    PORT: '3000',
+    LEADS_SERVICE_URL: `ipv4:${plan('leads-service').grpc}`,
+    FILES_SERVICE_URL: `ipv4:${plan('files-service').grpc}`,
+    WEBHOOK_SERVICE_URL: `ipv4:${plan('webhook-service').grpc}`,
+  })
+  expect(plan('leads-service').env).toMatchObject({
+    DATABASE_URL: 'postgresql://leads',
+    ASSETS_URL: 'http://127.0.0.1:3000/assets',
+  })
+  expect(plan('webhook-service').env).toMatchObject({
+    DATABASE_URL: 'postgresql://webhooks',
+    WEBHOOK_TIMEOUT: '2s',
+  })
+  expect(plan('files-service').env).toMatchObject({ STORE_URL: 'file:///files' })
+})
+
+test('copies have ports of their own, and whoever calls them knows them all', async () => {
+  const plans = await planServices(surroundings({ replicas: 2 }))
+  expect(plans.map(({ name }) => name)).toContain('gateway-2')
+  const leads = plans.filter(({ service }) => service === 'leads-service').map(({ grpc }) => grpc)
+  for (const { env } of plans.filter(({ service }) => service === 'gateway')) {
+    expect(env['LEADS_SERVICE_URL']).toBe(`ipv4:${leads.join(',')}`)
+  }
+  const ports = plans.flatMap(({ base, grpc, health }) => [base, grpc, health]).filter(Boolean)
+  expect(new Set(ports).size).toBe(16)
+})
+
+test('the public address is where images are; a host that means "any" is reached as loopback', async () => {
+  const [gateway] = await planServices(
+    surroundings({ gateway: { host: '::', port: 3000 }, env: { PUBLIC_URL: 'https://leads.example' } }),
+  )
+  expect(gateway!.base).toBe('http://[::1]:3000')
+  expect(gateway!.env['ASSETS_URL']).toBe('https://leads.example/assets')
+})
