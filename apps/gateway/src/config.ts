@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { host, makeValidator, port, readConfig, str } from '@leadwire/service-kit'
-import { Temporal } from 'temporal-polyfill'
+import { Temporal } from '@js-temporal/polyfill'
 
 export interface GatewayConfig {
   LOG_LEVEL: string

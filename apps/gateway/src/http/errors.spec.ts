@@ -1,4 +1,3 @@
-import { ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 let gateway: RunningGateway

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { Temporal } from 'temporal-polyfill'
+import { Temporal } from '@js-temporal/polyfill'
 import { localInstant } from './local-instant'
 
 const ATOM = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+$/u
