@@ -14,6 +14,9 @@ import type { Lifecycle } from './lifecycle'
 const CLIENT_OPTIONS: ChannelOptions = {
   ...GRPC_OPTIONS,
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  // It is given above. The look-up for another one (a TXT record) keeps a process alive for 20 s where no name server
+  // answers it, as on a network without a way out.
+  'grpc.service_config_disable_resolution': 1,
   // The default grows to two minutes: a service that came back would stay unknown for as long.
   'grpc.initial_reconnect_backoff_ms': 50,
   // How long one attempt to connect may take.
