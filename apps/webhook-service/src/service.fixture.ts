@@ -11,7 +11,7 @@ import type { Config } from './config'
 import { startWebhookService } from './start-webhook-service'
 
 export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
-  LOG_LEVEL: process.env['SPEC_LOG_LEVEL'] ?? 'silent',
+  LOG_LEVEL: 'silent',
   HOST: '127.0.0.1',
   HEALTH_PORT: 0,
   GRPC_PORT: 0,
@@ -63,7 +63,13 @@ export const openDoors = async () => {
       const js = jetstream(connection)
       await Promise.all(
         events.map((each) =>
-          eventually(() => js.publish(LEADS_STREAM.subjects.leadCreated, LeadCreated.encode(each).finish())),
+          eventually(
+            () =>
+              js.publish(LEADS_STREAM.subjects.leadCreated, LeadCreated.encode(each).finish(), {
+                timeout: 1000,
+              }),
+            { timeoutMs: 15_000 },
+          ),
         ),
       )
     },

@@ -40,7 +40,9 @@ const PROTOCOL_CODE = /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE_))/
 
 /** Sorts what a connection or a request threw. Several addresses that all failed count as the first one did. */
 export const failureClass = (error: unknown): FailureClass => {
-  const { code } = error as { code?: unknown }
+  const { code, name } = error as { code?: unknown; name?: unknown }
+  // Its code is missing when it is not even the version of HTTP that is wrong.
+  if (name === 'HTTPParserError') return 'protocol'
   if (typeof code !== 'string') return 'network'
   const known = CLASS_OF_CODE[code]
   if (known) return known

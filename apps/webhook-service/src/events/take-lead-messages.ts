@@ -34,7 +34,8 @@ export const takeLeadMessages = (options: {
 
   const terminate = (message: JsMsg, error: unknown) => {
     logger.error({ err: error, sequence: message.seq }, 'a lead event can never be stored')
-    message.term('unreadable')
+    // Without a reason: servers before 2.11 don't know an acknowledgement that carries one.
+    message.term()
   }
 
   const settle = async (message: JsMsg) => {

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
@@ -45,6 +46,8 @@ export const sendDeliveries = (options: {
   const workerId = randomInt(1, 2 ** 31)
   const stopping = new AbortController()
   const outOfTime = new AbortController()
+  // Every attempt that waits for the database listens to it.
+  setMaxListeners(0, outOfTime.signal)
   const alarm = createWakeUp()
   const dueEndpoints = createDueEndpoints()
   const slots = createSlots({

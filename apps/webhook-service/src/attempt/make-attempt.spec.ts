@@ -1,0 +1,218 @@
+import type { AddressInfo } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
+import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { systemClock } from '../clock'
+import { createEgressGuard } from '../egress/egress-guard'
+import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
+import { makeAttempt } from './make-attempt'
+
+const TIMEOUT_MS = 500
+
+let receiver: Receiver
+const dispatchers: { destroy(): Promise<void> }[] = []
+const servers: { server: Server; sockets: Set<Socket> }[] = []
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+})
+beforeEach(() => {
+  receiver.clear()
+  receiver.answerWith({ status: 200 })
+})
+afterAll(async () => {
+  await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()))
+  for (const { server, sockets } of servers) {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  await receiver.stop()
+})
+
+type Resolve = NonNullable<Parameters<typeof createGuardedDispatcher>[0]['resolve']>
+
+const attemptAt = (url: string, options: { allow?: string[]; resolve?: Resolve } = {}) => {
+  const dispatcher = createGuardedDispatcher({
+    guard: createEgressGuard(options.allow ?? ['127.0.0.0/8']),
+    connectMs: TIMEOUT_MS,
+    ...(options.resolve ? { resolve: options.resolve } : {}),
+  })
+  dispatchers.push(dispatcher)
+  return makeAttempt(
+    {
+      url,
+      secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
+      accountKey: 'the-key',
+      body: Buffer.from('{"data":{}}'),
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    },
+    { dispatcher, timeoutMs: TIMEOUT_MS, clock: systemClock },
+  )
+}
+
+/** A server that speaks for itself, byte by byte. */
+const rawServer = async (onConnection: (socket: Socket) => void): Promise<string> => {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    onConnection(socket)
+  })
+  servers.push({ server, sockets })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+test('sends the headers of the interface by their exact names, and those of Standard Webhooks beside them', async () => {
+  expect(await attemptAt(`${receiver.url}?a=1#part`)).toMatchObject({
+    status: 200,
+    error: null,
+    response: null,
+  })
+  const [request] = receiver.requests
+  expect(request).toMatchObject({ method: 'POST', url: '/hooks/leads?a=1' })
+  expect(request!.body.toString()).toBe('{"data":{}}')
+  const names = request!.rawHeaders.filter((_, index) => index % 2 === 0)
+  expect(names).toEqual(
+    expect.arrayContaining(['Content-Type', 'User-Agent', 'X-SERVICE-Signature', 'X-SERVICE-Account-Key']),
+  )
+  expect(request!.headers).toMatchObject({
+    'content-type': 'application/json',
+    'user-agent': expect.stringMatching(/^Leadwire\/\d+\.\d+\.\d+$/),
+    'x-service-signature': expect.stringMatching(/^[0-9a-f]{40}$/),
+    'x-service-account-key': 'the-key',
+    'webhook-id': '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
+    'webhook-timestamp': expect.stringMatching(/^\d{10}$/),
+    'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
+    traceparent: expect.stringMatching(
+      /^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/,
+    ),
+  })
+})
+
+test.each([200, 201, 204, 299])('%i is success', async (status) => {
+  receiver.answerWith({ status })
+  expect(await attemptAt(receiver.url)).toMatchObject({ status, error: null })
+})
+
+test.each([300, 304, 400, 410, 429, 500, 503])('%i is a failure', async (status) => {
+  receiver.answerWith({ status })
+  expect(await attemptAt(receiver.url)).toMatchObject({ status, error: 'http_status' })
+})
+
+test('a redirect is not followed', async () => {
+  receiver.answerWith({ status: 307, headers: { location: receiver.url } })
+  expect(await attemptAt(receiver.url)).toMatchObject({ status: 307, error: 'http_status' })
+  expect(receiver.requests).toHaveLength(1)
+})
+
+test('the first 4 KiB of an answer are kept, as text that PostgreSQL takes', async () => {
+  receiver.answerWith({ status: 200, body: Buffer.from(`a\0\xff${'é'.repeat(4000)}`, 'utf8') })
+  const { response } = await attemptAt(receiver.url)
+  expect(response).toBe(`aÿ${'é'.repeat(2046)}`)
+  receiver.answerWith({ status: 200, body: Buffer.from([0x61, 0xff, 0x62]) })
+  expect(await attemptAt(receiver.url)).toMatchObject({ response: 'a\ufffdb' })
+})
+
+test('an endless answer is not read to its end: its status stands', async () => {
+  let written = 0
+  const url = await rawServer((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
+    const flood = () => {
+      while (!socket.destroyed && socket.write(chunk)) written += 65_536
+    }
+    socket.on('drain', flood)
+    flood()
+  })
+  expect(await attemptAt(url)).toMatchObject({ status: 200, error: null, response: 'x'.repeat(4096) })
+  expect(written).toBeLessThan(32 * 1024 * 1024)
+})
+
+test('an answer whose body never ends is a timeout, whatever its head says', async () => {
+  const url = await rawServer((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nstill')
+    const drip = setInterval(() => socket.write('.'), 20)
+    socket.on('close', () => clearInterval(drip))
+  })
+  const outcome = await attemptAt(url)
+  expect(outcome).toMatchObject({
+    status: 200,
+    error: 'timeout',
+    response: expect.stringMatching(/^still\.+$/),
+  })
+  expect(outcome.durationMs).toBeGreaterThanOrEqual(TIMEOUT_MS - 2)
+  expect(outcome.durationMs).toBeLessThan(TIMEOUT_MS + 250)
+})
+
+test('no answer at all is a timeout, and the connection is closed then', async () => {
+  let closed = false
+  const url = await rawServer((socket) => {
+    socket.on('close', () => {
+      closed = true
+    })
+    socket.resume()
+  })
+  expect(await attemptAt(url)).toMatchObject({ status: null, error: 'timeout' })
+  await eventually(() => expect(closed).toBe(true))
+})
+
+test('a name that DNS is silent about is a timeout', async () => {
+  const outcome = await attemptAt('http://silent.example/', { resolve: () => new Promise(() => undefined) })
+  expect(outcome).toMatchObject({ status: null, error: 'timeout' })
+})
+
+test.each([
+  ['reset', (socket: Socket) => socket.on('data', () => socket.destroy())],
+  [
+    'reset',
+    (socket: Socket) =>
+      socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')),
+  ],
+  ['protocol', (socket: Socket) => socket.on('data', () => socket.end('SSH-2.0-OpenSSH_9.2\r\n'))],
+])('a connection that ends badly: %s', async (error, onConnection) => {
+  expect(await attemptAt(await rawServer(onConnection))).toMatchObject({ error })
+})
+
+test('refused, no such name, no TLS', async () => {
+  const gone = await startReceiver()
+  await gone.stop()
+  expect(await attemptAt(gone.url)).toMatchObject({ status: null, error: 'refused' })
+  expect(await attemptAt('http://no-such-name.invalid/')).toMatchObject({ error: 'dns' })
+  expect(await attemptAt(receiver.url.replace('http:', 'https:'))).toMatchObject({ error: 'tls' })
+})
+
+test.each([
+  'http://127.0.0.1:PORT/',
+  'http://2130706433:PORT/',
+  'http://0x7f.1:PORT/',
+  'http://0177.0.0.1:PORT/',
+  'http://127.1:PORT/',
+  'http://[::ffff:127.0.0.1]:PORT/',
+  'http://[::1]:PORT/',
+  'http://0.0.0.0:PORT/',
+  'http://localhost:PORT/',
+])('without leave nothing is sent to %s', async (url) => {
+  expect(await attemptAt(url.replace('PORT', String(receiver.port)), { allow: [] })).toMatchObject({
+    status: null,
+    error: 'blocked',
+  })
+  expect(receiver.requests).toHaveLength(0)
+})
+
+test('what DNS says is judged at each connection, and the address that was judged is the one connected to', async () => {
+  const answers = [['127.0.0.1'], ['10.0.0.1'], ['10.0.0.1', '127.0.0.1']]
+  let asked = 0
+  const resolve: Resolve = async () => answers[asked++]!.map((address) => ({ address, family: 4 }))
+  const url = `http://rebinding.example:${receiver.port}/`
+  expect(await attemptAt(url, { resolve })).toMatchObject({ error: null })
+  expect(await attemptAt(url, { resolve })).toMatchObject({ error: 'blocked' })
+  expect(await attemptAt(url, { resolve })).toMatchObject({ error: null })
+  expect(asked).toBe(3)
+})
+
+test('a name that is allowed may lead anywhere', async () => {
+  const resolve: Resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+  const url = `http://hooks.internal:${receiver.port}/`
+  expect(await attemptAt(url, { allow: ['hooks.internal'], resolve })).toMatchObject({ error: null })
+})

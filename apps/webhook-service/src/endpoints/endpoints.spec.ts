@@ -1,0 +1,206 @@
+import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { aWhile, openDoors, startService } from '../service.fixture'
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let service: Awaited<ReturnType<typeof startService>>
+let receiver: Receiver
+const clock = manualClock()
+
+beforeAll(async () => {
+  doors = await openDoors()
+  service = await startService(doors, { clock })
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+  await doors.close()
+})
+beforeEach(() => {
+  receiver.clear()
+  receiver.answerWith({ status: 200 })
+})
+
+const deliveries = async (accountId: number) =>
+  (await service.client.listDeliveries({ accountId, page: 1 })).deliveries
+// A retry of another test's delivery may come at any time that the clock is put forward.
+const received = (accountId: number) =>
+  receiver.requests.filter(({ headers }) => headers['x-service-account-key'] === `key-of-${accountId}`)
+const eventuallyHas = (accountId: number, expected: object) =>
+  eventually(async () => expect((await deliveries(accountId))[0]).toMatchObject(expected))
+
+test('an endpoint is made, read, changed and deleted, by its own account alone', async () => {
+  const { client } = service
+  const made = await client.createEndpoint({
+    accountId: 1,
+    url: 'https://example.com/a',
+    description: 'A',
+    enabled: true,
+  })
+  expect(made.secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/)
+  const endpointId = made.endpoint!.id
+  expect(made.endpoint).toMatchObject({ url: 'https://example.com/a', description: 'A', enabled: true })
+  expect(await client.getEndpoint({ accountId: 1, endpointId })).toEqual({ endpoint: made.endpoint })
+  expect(await client.listEndpoints({ accountId: 1 })).toEqual({ endpoints: [made.endpoint] })
+  expect(await client.listEndpoints({ accountId: 2 })).toEqual({ endpoints: [] })
+  const changed = await client.updateEndpoint({
+    accountId: 1,
+    endpointId,
+    url: 'http://example.com/b',
+    description: '',
+  })
+  expect(changed.endpoint).toMatchObject({
+    url: 'http://example.com/b',
+    description: undefined,
+    enabled: true,
+  })
+  expect(await client.updateEndpoint({ accountId: 1, endpointId })).toEqual(changed)
+  const missing = { code: 'not_found' }
+  await expect(client.getEndpoint({ accountId: 2, endpointId })).rejects.toMatchObject(missing)
+  await expect(client.updateEndpoint({ accountId: 2, endpointId, enabled: false })).rejects.toMatchObject(
+    missing,
+  )
+  await expect(client.updateEndpoint({ accountId: 2, endpointId, url: 'nonsense' })).rejects.toMatchObject(
+    missing,
+  )
+  await expect(client.deleteEndpoint({ accountId: 2, endpointId })).rejects.toMatchObject(missing)
+  await client.deleteEndpoint({ accountId: 1, endpointId })
+  await expect(client.getEndpoint({ accountId: 1, endpointId })).rejects.toMatchObject(missing)
+  await expect(client.deleteEndpoint({ accountId: 1, endpointId })).rejects.toMatchObject(missing)
+})
+
+test.each([
+  'nonsense',
+  '',
+  'ftp://example.com/',
+  'https://user@example.com/',
+  'https://user:password@example.com/',
+  'https://',
+  'https://exam\nple.com/',
+  `https://example.com/${'a'.repeat(2048)}`,
+])('%j is refused as an address', async (url) => {
+  await expect(service.client.createEndpoint({ accountId: 1, url, enabled: true })).rejects.toMatchObject({
+    code: 'invalid',
+    faults: { url: [expect.any(String)] },
+  })
+})
+
+test.each([
+  'seven77',
+  'x'.repeat(256),
+  'with\0zero',
+])('%j is refused as a secret, beside the address', async (secret) => {
+  await expect(
+    service.client.createEndpoint({ accountId: 1, url: 'nonsense', enabled: true, secret }),
+  ).rejects.toMatchObject({
+    code: 'invalid',
+    faults: { url: [expect.any(String)], secret: [expect.any(String)] },
+  })
+})
+
+test('a disabled endpoint holds its deliveries; enabled again, what is due goes at once and the schedule goes on', async () => {
+  receiver.answerWith({ status: 500 })
+  const { id } = await service.endpoint(10, receiver.url)
+  const endpoint = { accountId: 10, endpointId: id }
+  await doors.publish(doors.event(10))
+  await eventuallyHas(10, { status: 'pending', attemptCount: 1 })
+  await service.client.updateEndpoint({ ...endpoint, enabled: false })
+  await eventuallyHas(10, { status: 'held', attemptCount: 1, nextAttemptAt: expect.any(String) })
+  await doors.publish(doors.event(10))
+  await eventuallyHas(10, { status: 'held', attemptCount: 0 })
+  clock.advance(60_000)
+  await aWhile()
+  expect(received(10)).toHaveLength(1)
+
+  await service.client.updateEndpoint({ ...endpoint, enabled: true })
+  await eventually(() => expect(received(10)).toHaveLength(3))
+  await eventually(async () =>
+    expect((await deliveries(10)).map(({ status, attemptCount }) => [status, attemptCount])).toEqual([
+      ['pending', 1],
+      ['pending', 2],
+    ]),
+  )
+})
+
+test('deleting an endpoint cancels what is pending and what is held for it', async () => {
+  receiver.answerWith({ status: 500 })
+  const { id } = await service.endpoint(11, receiver.url)
+  const { id: held } = await service.endpoint(11, receiver.url, { enabled: false })
+  await doors.publish(doors.event(11))
+  await eventually(() => expect(received(11)).toHaveLength(1))
+  await eventually(async () =>
+    expect((await deliveries(11)).map(({ status, attemptCount }) => [status, attemptCount]).sort()).toEqual([
+      ['held', 0],
+      ['pending', 1],
+    ]),
+  )
+  await service.client.deleteEndpoint({ accountId: 11, endpointId: id })
+  await service.client.deleteEndpoint({ accountId: 11, endpointId: held })
+  expect((await deliveries(11)).map(({ status, nextAttemptAt }) => [status, nextAttemptAt])).toEqual([
+    ['cancelled', undefined],
+    ['cancelled', undefined],
+  ])
+  await doors.publish(doors.event(11))
+  clock.advance(60_000)
+  await aWhile()
+  expect(received(11)).toHaveLength(1)
+  expect(await deliveries(11)).toHaveLength(2)
+})
+
+test('an attempt that was under way when its endpoint was deleted or disabled is still written down', async () => {
+  receiver.answerWith(({ url }) => ({ status: url.endsWith('/ok') ? 200 : 500, delayMs: 500 }))
+  const { id: ok } = await service.endpoint(12, `${receiver.url}/ok`)
+  const { id: failing } = await service.endpoint(12, receiver.url)
+  const { id: disabled } = await service.endpoint(12, receiver.url)
+  await doors.publish(doors.event(12))
+  await eventually(() => expect(received(12)).toHaveLength(3))
+  await service.client.deleteEndpoint({ accountId: 12, endpointId: ok })
+  await service.client.deleteEndpoint({ accountId: 12, endpointId: failing })
+  await service.client.updateEndpoint({ accountId: 12, endpointId: disabled, enabled: false })
+  await eventually(async () => {
+    const found = await deliveries(12)
+    expect(
+      new Map(found.map(({ endpointId, status, attemptCount }) => [endpointId, [status, attemptCount]])),
+    ).toEqual(
+      new Map([
+        [ok, ['delivered', 1]],
+        [failing, ['cancelled', 1]],
+        [disabled, ['held', 1]],
+      ]),
+    )
+  })
+})
+
+test('address, secret and leave are those of the moment an attempt begins', async () => {
+  receiver.answerWith({ status: 500 })
+  const { id } = await service.endpoint(13, receiver.url)
+  await doors.publish(doors.event(13))
+  await eventuallyHas(13, { attemptCount: 1 })
+  await service.client.updateEndpoint({ accountId: 13, endpointId: id, url: `${receiver.url}/moved` })
+  clock.advance(60_000)
+  await eventually(() => expect(received(13).at(-1)?.url).toBe('/hooks/leads/moved'))
+})
+
+test('deliveries come 20 a page, newest first, by endpoint, status and lead, with their exact number', async () => {
+  const { id } = await service.endpoint(14, receiver.url)
+  const { id: off } = await service.endpoint(14, receiver.url, { enabled: false })
+  const events = Array.from({ length: 15 }, () => doors.event(14))
+  await doors.publish(...events)
+  const list = (filter: object) => service.client.listDeliveries({ accountId: 14, page: 1, ...filter })
+  await eventually(async () => expect((await list({ status: 'delivered' })).total).toBe(15))
+  const [first, second] = [await list({}), await list({ page: 2 })]
+  expect([first.total, first.perPage, first.deliveries.length, second.deliveries.length]).toEqual([
+    30, 20, 20, 10,
+  ])
+  const ids = [...first.deliveries, ...second.deliveries].map((delivery) => delivery.id)
+  expect(ids).toEqual([...new Set(ids)].sort((a, b) => b - a))
+  expect(await list({ page: 3 })).toMatchObject({ deliveries: [], total: 30 })
+  expect((await list({ endpointId: id })).deliveries.every(({ status }) => status === 'delivered')).toBe(true)
+  expect(await list({ endpointId: off, status: 'held' })).toMatchObject({ total: 15 })
+  expect(await list({ leadReference: events[3]!.lead!.reference.toUpperCase() })).toMatchObject({ total: 2 })
+  expect(await list({ leadReference: 'nonsense' })).toMatchObject({ total: 0 })
+  expect(await list({ status: 'nonsense' })).toMatchObject({ total: 0 })
+  await expect(service.client.getDelivery({ accountId: 1, deliveryId: ids[0]! })).rejects.toMatchObject({
+    code: 'not_found',
+  })
+})

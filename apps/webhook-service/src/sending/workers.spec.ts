@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { cutConnections, eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { aWhile, openDoors, startService } from '../service.fixture'
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let receiver: Receiver
+const children: ChildProcess[] = []
+
+beforeEach(async () => {
+  doors = await openDoors()
+  receiver = await startReceiver()
+})
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  await receiver.stop()
+  await doors.close()
+})
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+
+/** The built service in a process of its own, so that it can be killed. */
+const startProcess = async () => {
+  const main = join(__dirname, '../../dist/main.js')
+  if (!existsSync(main)) throw new Error('webhook-service is not built: npx nx build webhook-service')
+  const [health, grpc] = await Promise.all([freePort(), freePort()])
+  const child = spawn(process.execPath, [main], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      ...process.env,
+      LOG_LEVEL: 'info',
+      HEALTH_PORT: String(health),
+      GRPC_PORT: String(grpc),
+      DATABASE_URL: doors.database.url,
+      NATS_URL: doors.nats.url,
+      WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8',
+    },
+  })
+  children.push(child)
+  await eventually(async () => expect((await fetch(`http://127.0.0.1:${health}/readyz`)).status).toBe(200), {
+    timeoutMs: 15_000,
+  })
+  return child
+}
+
+test('when a worker is killed in the middle of attempts, another makes the same attempts again at once', async () => {
+  const victim = await startProcess()
+  const [{ id: endpointId } = { id: 0 }] = await doors.rows<{ id: number }>(
+    `INSERT INTO endpoints (account_id, url, enabled, secret) VALUES (1, $1, true, 'a secret of ours') RETURNING id`,
+    [receiver.url],
+  )
+  receiver.answerWith('hang')
+  await doors.publish(...Array.from({ length: 10 }, () => doors.event(1)))
+  await eventually(() => expect(receiver.requests).toHaveLength(10))
+  const survivor = await startService(doors)
+  try {
+    await aWhile()
+    expect(receiver.requests).toHaveLength(10)
+    receiver.answerWith({ status: 200 })
+    const killedAt = Date.now()
+    victim.kill('SIGKILL')
+    await eventually(() => expect(receiver.requests).toHaveLength(20))
+    expect(Date.now() - killedAt).toBeLessThan(2000)
+    const ids = receiver.requests.map(({ headers }) => headers['webhook-id'])
+    expect(new Set(ids.slice(10))).toEqual(new Set(ids.slice(0, 10)))
+    await eventually(async () =>
+      expect(
+        await survivor.client.listDeliveries({ accountId: 1, endpointId: Number(endpointId), page: 1 }),
+      ).toMatchObject({ total: 10, deliveries: Array(10).fill({ status: 'delivered', attemptCount: 1 }) }),
+    )
+    expect(await doors.rows('SELECT DISTINCT number FROM attempts')).toEqual([{ number: 1 }])
+  } finally {
+    await survivor.stop()
+  }
+}, 60_000)
+
+test('a drain lets attempts end and leaves no claim behind', async () => {
+  const service = await startService(doors)
+  await service.endpoint(1, receiver.url)
+  receiver.answerWith({ status: 200, delayMs: 1000 })
+  await doors.publish(...Array.from({ length: 20 }, () => doors.event(1)))
+  await eventually(() => expect(receiver.requests).toHaveLength(16))
+  await service.stop()
+  expect(receiver.requests).toHaveLength(16)
+  expect(
+    await doors.rows('SELECT status, claimed_by, count(*)::int FROM deliveries GROUP BY 1, 2 ORDER BY 1'),
+  ).toEqual([
+    { status: 'delivered', claimed_by: null, count: 16 },
+    { status: 'pending', claimed_by: null, count: 4 },
+  ])
+}, 30_000)
+
+test('attempts whose end falls into an absence of the database are written down when it is back, and not repeated', async () => {
+  const service = await startService(doors)
+  try {
+    await service.endpoint(1, receiver.url)
+    receiver.answerWith({ status: 200, delayMs: 700 })
+    await doors.publish(...Array.from({ length: 5 }, () => doors.event(1)))
+    await eventually(() => expect(receiver.requests).toHaveLength(5))
+    await doors.rows('ALTER ROLE CURRENT_USER SET statement_timeout = 0')
+    const end = Date.now() + 1500
+    while (Date.now() < end) await cutConnections(doors.database)
+    await eventually(
+      async () =>
+        expect(
+          await service.client.listDeliveries({ accountId: 1, status: 'delivered', page: 1 }),
+        ).toMatchObject({
+          total: 5,
+        }),
+      { timeoutMs: 10_000 },
+    )
+    expect(receiver.requests).toHaveLength(5)
+  } finally {
+    await service.stop()
+  }
+}, 30_000)
+
+test('two hundred endpoints that hang do not delay one that answers', async () => {
+  const service = await startService(doors, { WEBHOOK_CONCURRENCY: 16, WEBHOOK_TIMEOUT: 5000 })
+  try {
+    receiver.answerWith(({ url }) => (url.endsWith('/hang') ? 'hang' : { status: 200 }))
+    for (let index = 0; index < 200; index += 1) await service.endpoint(1, `${receiver.url}/hang`)
+    await service.endpoint(2, receiver.url)
+    await doors.publish(doors.event(2))
+    await eventually(() => expect(receiver.requests).toHaveLength(1))
+    await doors.publish(...Array.from({ length: 20 }, () => doors.event(1)))
+    await eventually(() => expect(receiver.requests.length).toBeGreaterThan(16))
+    receiver.clear()
+    for (let count = 1; count <= 20; count += 1) {
+      const publishedAt = Date.now()
+      await doors.publish(doors.event(2))
+      const healthy = () => receiver.requests.filter(({ url }) => !url.endsWith('/hang'))
+      await eventually(() => expect(healthy()).toHaveLength(count), { everyMs: 5 })
+      expect(Date.now() - publishedAt).toBeLessThan(500)
+    }
+  } finally {
+    await service.stop()
+  }
+}, 60_000)
