@@ -16,7 +16,7 @@ const project = (dir) => ({
       },
     ],
   },
-  testEnvironment: 'node',
+  testEnvironment: `${__dirname}/libs/test-kit/environment.cjs`,
   testEnvironmentOptions: { customExportConditions: ['@leadwire/source', 'node', 'require', 'default'] },
 })
 

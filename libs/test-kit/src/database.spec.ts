@@ -1,6 +1,6 @@
+import { eventually } from '@leadwire/embedded'
 import { Client } from 'pg'
 import { createDatabase, createTemplateDatabase, cutConnections } from './database'
-import { eventually } from './eventually'
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url })

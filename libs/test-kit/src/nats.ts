@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, type NatsServer, startNatsServer } from '@leadwire/embedded'
 import { fromGlobalSetup } from './environment'
+import { watchProcess } from './watch-process'
 
 export type TestNats = {
   url: string
@@ -19,7 +20,7 @@ export async function startNats(): Promise<TestNats> {
   const binary = fromGlobalSetup('LEADWIRE_TEST_NATS_SERVER')
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-nats-'))
   const port = await freePort()
-  const start = () => startNatsServer({ binary, directory, port })
+  const start = async () => watchProcess(await startNatsServer({ binary, directory, port }))
   let server: NatsServer = await start()
 
   const kill = async () => {

@@ -1,5 +1,5 @@
 export { findMinio } from './minio/find-minio'
-export { type ObjectStore, startMinioServer } from './minio/minio'
+export { ensureBucket, minioStore, type ObjectStore, startMinioServer } from './minio/minio'
 export { findNatsServer } from './nats/find-nats-server'
 export { type NatsServer, natsReady, natsUrl, spawnNats, startNatsServer } from './nats/nats-server'
 export { cacheDirectory, dataDirectory, repositoryRoot } from './paths'
@@ -11,6 +11,7 @@ export {
   startPostgres,
 } from './postgres/postgres'
 export { type Child, type Exit, startChild, whenReady } from './process/child'
+export { eventually } from './process/eventually'
 export { freePort } from './process/free-port'
 export { poll } from './process/poll'
 export { isReady } from './process/when-serving'

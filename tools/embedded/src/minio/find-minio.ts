@@ -7,24 +7,32 @@ import { findOnPath } from '../process/find-on-path'
 import { goInstall } from '../process/go-install'
 
 /**
- * MinIO's server: MINIO_BIN, PATH, the cache, or built with Go into the cache (minutes, once), in that order.
+ * MinIO's server: MINIO_BIN, PATH, the cache, or, with `build`, made with Go into the cache (minutes, once), in that
+ * order.
  * @throws with why it can't be had
  */
 export async function findMinio(
   env: NodeJS.ProcessEnv,
-  { say = () => {}, signal }: { say?: (line: string) => void; signal?: AbortSignal } = {},
+  {
+    build = true,
+    say = () => {},
+    signal,
+  }: { build?: boolean; say?: (line: string) => void; signal?: AbortSignal } = {},
 ): Promise<string> {
   const installed = env['MINIO_BIN'] || findOnPath('minio', env['PATH'])
   if (installed) return installed
-  const build = async (folder: string) => {
-    await goInstall({ folder, module: 'github.com/minio/minio@latest', env, signal })
-    return join(folder, 'minio')
+  const withGo = {
+    name: 'go install github.com/minio/minio@latest, which takes minutes',
+    get: async (folder: string) => {
+      await goInstall({ folder, module: 'github.com/minio/minio@latest', env, signal })
+      return join(folder, 'minio')
+    },
   }
   try {
     return await cachedBinary({
       cache: cacheDirectory(env),
       name: 'minio',
-      sources: [{ name: 'go install github.com/minio/minio@latest, which takes minutes', get: build }],
+      sources: build ? [withGo] : [],
       isUsable: runs,
       say,
     })

@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises'
-import { Client } from 'minio'
 import { type Child, startChild, whenReady } from '../process/child'
 import { freePort } from '../process/free-port'
 
@@ -31,7 +30,7 @@ export function minioStore(port: number): ObjectStore {
 
 /** Starts MinIO; answers when it has a pid, before it serves (see minioReady). */
 export async function spawnMinio({ binary, directory, port, onLine }: MinioOptions): Promise<Child> {
-  await mkdir(directory, { recursive: true })
+  await mkdir(directory, { recursive: true, mode: 0o700 })
   const { accessKey, secretKey } = minioStore(port)
   const console = `127.0.0.1:${await freePort()}`
   return startChild({
@@ -74,6 +73,8 @@ export async function ensureBucket({
   region,
   bucket,
 }: ObjectStore): Promise<void> {
+  // Loaded when it is needed: every spec and every start would else wait for a client that few use.
+  const { Client } = await import('minio')
   const { hostname, port, protocol } = new URL(endpoint)
   const client = new Client({
     endPoint: hostname,

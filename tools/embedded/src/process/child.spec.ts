@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { eventually } from '@leadwire/test-kit'
 import { startChild, whenReady } from './child'
 import { withDeathSignal } from './death-signal'
+import { eventually } from './eventually'
 import { commandLineOf } from './identity'
 
 const node = (name: string, script: string, options = {}) =>

@@ -1,5 +1,5 @@
-import { eventually } from '@leadwire/test-kit'
 import { startChild } from './child'
+import { eventually } from './eventually'
 import { type Clock, supervise } from './supervise'
 import { whenServing } from './when-serving'
 

@@ -7,7 +7,10 @@ export type Account = { id: number; api_key: string }
 export type NewAccount = { account: Account; token: string }
 
 /** What later starts must know of the demo account; the secrets in it are shown once, by who made them. */
-export type Demo = NewAccount & { webhook: { id: number; url: string; secret: string } | null }
+export type Demo = NewAccount & { webhooks: Endpoint[] }
+
+/** What `--webhook-url` registered; the one asked for last is last. */
+export type Endpoint = { id: number; url: string; secret: string }
 
 /** Makes an account and its first token (scopes leads and manage) at a leads-service. */
 export async function createAccount(grpc: string, name: string): Promise<NewAccount> {
@@ -35,7 +38,7 @@ export async function ensureDemoAccount({
   const raw = await readFile(path, 'utf8').catch(() => undefined)
   const kept = raw === undefined ? undefined : (JSON.parse(raw) as Demo)
   if (kept && (await isKnown(kept.token, base))) return kept
-  const demo: Demo = { ...(await createAccount(grpc, 'Demo')), webhook: null }
+  const demo: Demo = { ...(await createAccount(grpc, 'Demo')), webhooks: [] }
   await writeJson(path, demo)
   return demo
 }

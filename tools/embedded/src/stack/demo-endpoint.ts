@@ -1,7 +1,5 @@
-import type { Demo } from './demo-account'
+import type { Demo, Endpoint } from './demo-account'
 import { writeJson } from './write-json'
-
-type Endpoint = { id: number; url: string; secret: string }
 
 /** Registers `url` for the demo account, unless it is registered; the secret is told at creation only, so it is kept. */
 export async function ensureDemoEndpoint({
@@ -15,15 +13,16 @@ export async function ensureDemoEndpoint({
   base: string
   url: string
 }): Promise<Demo> {
-  if (demo.webhook?.url === url && (await exists(demo, base))) return demo
-  const { id, secret } = await register(demo, base, url)
-  const changed: Demo = { ...demo, webhook: { id, url, secret } }
+  const kept = demo.webhooks.find((endpoint) => endpoint.url === url)
+  const endpoint = kept && (await exists(kept, demo, base)) ? kept : await register(demo, base, url)
+  const others = demo.webhooks.filter((other) => other.url !== url)
+  const changed: Demo = { ...demo, webhooks: [...others, endpoint] }
   await writeJson(path, changed)
   return changed
 }
 
-async function exists({ token, webhook }: Demo, base: string): Promise<boolean> {
-  const answer = await fetch(`${base}/manage/webhook-endpoints/${webhook?.id}`, { headers: headers(token) })
+async function exists({ id }: Endpoint, { token }: Demo, base: string): Promise<boolean> {
+  const answer = await fetch(`${base}/manage/webhook-endpoints/${id}`, { headers: headers(token) })
   await answer.body?.cancel()
   return answer.status === 200
 }
@@ -37,7 +36,7 @@ async function register({ token }: Demo, base: string, url: string): Promise<End
   if (answer.status !== 200)
     throw new Error(`${url} was not registered: ${answer.status} ${await answer.text()}`)
   const { data } = (await answer.json()) as { data: Endpoint }
-  return data
+  return { id: data.id, url, secret: data.secret }
 }
 
 function headers(token: string): Record<string, string> {

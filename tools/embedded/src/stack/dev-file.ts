@@ -24,7 +24,7 @@ export function devFile({ base, demo, plans, servers }: Running, pids: Map<strin
     assets_url: plans[0]?.env['ASSETS_URL'] ?? `${base}/assets`,
     token: demo.token,
     account: demo.account,
-    webhook_secret: demo.webhook?.secret ?? null,
+    webhook_secret: demo.webhooks.at(-1)?.secret ?? null,
     services: Object.fromEntries(
       plans.map(({ name, grpc, health }) => [
         name,

@@ -1,4 +1,10 @@
+import type { Demo } from './demo-account'
 import type { Running } from './dev-file'
+
+function endpoint({ webhooks }: Demo): string {
+  const last = webhooks.at(-1)
+  return last ? `${last.url}  (secret ${last.secret})` : 'none; npm start -- --webhook-url URL'
+}
 
 /** What somebody new needs to try it. */
 export function quickStart({ base, demo, plans }: Running, data: string): string {
@@ -20,7 +26,7 @@ export function quickStart({ base, demo, plans }: Running, data: string): string
     `  Interface   ${base}  (described at ${base}/docs)`,
     ...copies.map((copy) => `              ${copy.base}  (${copy.name})`),
     `  Token       ${demo.token}`,
-    `  Webhooks    ${demo.webhook ? `${demo.webhook.url}  (secret ${demo.webhook.secret})` : 'none; npm start -- --webhook-url URL'}`,
+    `  Webhooks    ${endpoint(demo)}`,
     `  For scripts ${data}/dev.json`,
     '',
     'Create a lead:',

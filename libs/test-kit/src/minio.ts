@@ -1,0 +1,60 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  ensureBucket,
+  findMinio,
+  freePort,
+  minioStore,
+  type ObjectStore,
+  startMinioServer,
+} from '@leadwire/embedded'
+import { watchProcess } from './watch-process'
+
+export type TestMinio = { store: ObjectStore; stop(): Promise<void> }
+
+const image = 'minio/minio:RELEASE.2025-09-07T16-13-09Z'
+
+/**
+ * A real MinIO with an empty bucket: a program on this machine, else a container where a Docker engine answers, else
+ * built with Go, which takes minutes (give the hook that calls this a long time).
+ * @returns it, or why it can't be had
+ */
+export async function startMinio(): Promise<TestMinio | { reason: string }> {
+  const refusals: string[] = []
+  for (const start of [() => fromProgram(false), fromContainer, () => fromProgram(true)]) {
+    try {
+      return await start()
+    } catch (error) {
+      refusals.push(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return { reason: `no MinIO: ${refusals.slice(1).join('; ')}` }
+}
+
+async function fromProgram(build: boolean): Promise<TestMinio> {
+  const binary = await findMinio(process.env, { build, say: (line) => console.error(line) })
+  const directory = await mkdtemp(join(tmpdir(), 'leadwire-minio-'))
+  const server = watchProcess(await startMinioServer({ binary, directory, port: await freePort() }))
+  const stop = async () => {
+    await server.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+  return { store: server.store, stop }
+}
+
+async function fromContainer(): Promise<TestMinio> {
+  // Loaded when it is needed: it alone takes longer to load than most spec files take to run.
+  const { GenericContainer, Wait } = await import('testcontainers')
+  const { accessKey, secretKey } = minioStore(0)
+  const container = await new GenericContainer(image)
+    .withCommand(['server', '/data'])
+    .withEnvironment({ MINIO_ROOT_USER: accessKey, MINIO_ROOT_PASSWORD: secretKey })
+    .withExposedPorts(9000)
+    .withWaitStrategy(Wait.forHttp('/minio/health/ready', 9000))
+    .start()
+  const endpoint = `http://${container.getHost()}:${container.getMappedPort(9000)}`
+  const store = { ...minioStore(0), endpoint }
+  await ensureBucket(store)
+  return { store, stop: async () => void (await container.stop()) }
+}

@@ -1,0 +1,162 @@
+import {
+  type Account,
+  type Child,
+  createAccount,
+  freePort,
+  isReady,
+  planServices,
+  requireBuilt,
+  type ServicePlan,
+  startService,
+  whenReady,
+} from '@leadwire/embedded'
+import { createDatabase, type TestDatabase } from './database'
+import { startNats, type TestNats } from './nats'
+import { type ObjectStoreDirectory, objectStoreDirectory } from './object-store-directory'
+import { watchProcess } from './watch-process'
+
+export type SystemOptions = {
+  /** Settings of the services, over the defaults of this one: webhooks may go to loopback, everything is logged. */
+  env?: Record<string, string>
+  replicas?: number
+  /** The settings that say where files are kept; a folder unless told otherwise. */
+  store?: Record<string, string>
+}
+
+export type LogLine = { name: string; level?: string; msg?: string; [field: string]: unknown }
+
+export type System = {
+  /** The first gateway's; no slash at its end. */
+  baseUrl: string
+  /** Of the account below, with the scopes leads and manage. */
+  token: string
+  account: Account
+  databases: { leads: TestDatabase; webhooks: TestDatabase }
+  nats: TestNats
+  /** Every copy: `gateway`, `gateway-2` …, with where it listens. */
+  services: ServicePlan[]
+  pid(name: string): number
+  /** The JSON lines written so far, by one copy or by all. */
+  logs(name?: string): LogLine[]
+  /** kill -9; it stays away until it is restarted. */
+  kill(name: string): Promise<void>
+  /** Asks a copy to stop, waits until it is gone; it stays away until it is restarted. */
+  drain(name: string): Promise<void>
+  /** Starts a copy (stopping it first, if it runs) where it was, and waits until it is ready. */
+  restart(name: string): Promise<void>
+  /** A further account with a token of its own. */
+  createAccount(name: string): Promise<{ account: Account; token: string }>
+  stop(): Promise<void>
+}
+
+/**
+ * The four services as they were built, on databases, a nats-server and a file store of this spec file's own. Takes
+ * about two seconds.
+ * @throws when a service is not built or does not get ready, with its last lines
+ */
+export async function startSystem({ env = {}, replicas = 1, store }: SystemOptions = {}): Promise<System> {
+  requireBuilt()
+  const [leads, webhooks, nats, files, port] = await Promise.all([
+    createDatabase({ name: 'leads' }),
+    createDatabase({ name: 'webhooks' }),
+    startNats(),
+    objectStoreDirectory(),
+    freePort(),
+  ])
+  const services = await planServices({
+    replicas,
+    gateway: { host: '127.0.0.1', port },
+    databases: { leads: leads.url, webhooks: webhooks.url },
+    nats: nats.url,
+    store: store ?? { STORE_URL: files.url },
+    env: { ...process.env, WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
+  })
+  const processes = createProcesses(services)
+  const stop = async () => {
+    try {
+      await processes.stop()
+    } finally {
+      await removeGround({ leads, webhooks, nats, files })
+    }
+  }
+  try {
+    await Promise.all(services.map(({ name }) => processes.restart(name)))
+    const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
+    const newAccount = (name: string) => createAccount(grpc, name)
+    const { account, token } = await newAccount('Spec')
+    const baseUrl = services.find(({ name }) => name === 'gateway')!.base!
+    const databases = { leads, webhooks }
+    return {
+      baseUrl,
+      token,
+      account,
+      databases,
+      nats,
+      services,
+      ...processes,
+      createAccount: newAccount,
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function createProcesses(services: ServicePlan[]) {
+  const lines: LogLine[] = []
+  const running = new Map<string, Child>()
+  const child = (name: string) => {
+    const found = running.get(name)
+    if (!found) throw new Error(`there is no ${name}; there are ${[...running.keys()].join(', ')}`)
+    return found
+  }
+  const restart = async (name: string) => {
+    const plan = services.find((candidate) => candidate.name === name)
+    if (!plan) throw new Error(`there is no ${name}`)
+    await running.get(name)?.stop()
+    const started = watchProcess(await startService(plan, (line) => lines.push(parse(name, line))))
+    running.set(name, started)
+    await whenReady(started, () => isReady(plan.health), { timeoutMs: 30_000 })
+  }
+  const stop = async () => {
+    const alive = [...running.values()].filter((one) => !one.hasExited())
+    const stopAll = (some: Child[]) =>
+      Promise.all(some.map(async (one) => ({ name: one.name, ...(await one.stop()) })))
+    const isGateway = ({ name }: Child) => name.startsWith('gateway')
+    const gateways = await stopAll(alive.filter(isGateway))
+    const others = await stopAll(alive.filter((one) => !isGateway(one)))
+    const stubborn = [...gateways, ...others]
+      .filter(({ signal }) => signal === 'SIGKILL')
+      .map(({ name }) => name)
+    if (stubborn.length > 0) throw new Error(`did not drain and had to be killed: ${stubborn.join(', ')}`)
+  }
+  return {
+    pid: (name: string) => child(name).pid,
+    logs: (name?: string) => lines.filter((line) => name === undefined || line.name === name),
+    kill: async (name: string) => {
+      child(name).kill('SIGKILL')
+      await child(name).exited
+    },
+    drain: async (name: string) => void (await child(name).stop()),
+    restart,
+    stop,
+  }
+}
+
+function parse(name: string, line: string): LogLine {
+  try {
+    return { ...(JSON.parse(line) as object), name }
+  } catch {
+    return { name, msg: line }
+  }
+}
+
+async function removeGround(ground: {
+  leads: TestDatabase
+  webhooks: TestDatabase
+  nats: TestNats
+  files: ObjectStoreDirectory
+}): Promise<void> {
+  await Promise.all([ground.leads.drop(), ground.webhooks.drop(), ground.nats.stop(), ground.files.remove()])
+}
