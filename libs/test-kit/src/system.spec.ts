@@ -1,4 +1,4 @@
-import { eventually } from './eventually'
+import { eventually } from '@leadwire/embedded'
 import { startReceiver } from './receiver'
 import { type System, startSystem } from './system'
 
