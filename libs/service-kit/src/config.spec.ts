@@ -10,12 +10,12 @@ test('every fault is named at once', () => {
   try {
     read()
   } catch (error) {
-    expect(Object.keys((error as ConfigError).faults).sort()).toEqual([
-      'DATABASE_URL',
-      'PORT',
-      'SCHEDULE',
-      'TIMEOUT',
-    ])
+    expect((error as ConfigError).faults).toEqual({
+      DATABASE_URL: 'is missing',
+      PORT: expect.stringContaining('70000'),
+      SCHEDULE: expect.stringContaining('never'),
+      TIMEOUT: expect.stringContaining('soon'),
+    })
   }
 })
 

@@ -1,4 +1,4 @@
-import { cleanEnv, host, makeValidator, num, port, type Spec, str, url } from 'envalid'
+import { cleanEnv, EnvMissingError, host, makeValidator, num, port, type Spec, str, url } from 'envalid'
 
 export { host, makeValidator, num, port, str, url }
 
@@ -53,7 +53,9 @@ export const readConfig = <T extends object>(
     reporter: ({ errors }) => {
       const faults = Object.entries<Error | undefined>(errors as Record<string, Error | undefined>)
         .filter((entry): entry is [string, Error] => entry[1] !== undefined)
-        .map(([name, error]) => [name, error.message || 'is missing'] as const)
+        .map(
+          ([name, error]) => [name, error instanceof EnvMissingError ? 'is missing' : error.message] as const,
+        )
       if (faults.length > 0) throw new ConfigError(Object.fromEntries(faults))
     },
   })
