@@ -1,5 +1,5 @@
 import type { Lifecycle, Logger, Metrics } from '@leadwire/service-kit'
-import { type FastifyBaseLogger, type FastifyInstance, fastify } from 'fastify'
+import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
 import { serveAsset } from './assets/serve-asset'
 import { attachFile } from './attachments/attach-file'
 import { downloadAttachment } from './attachments/download-attachment'
@@ -82,7 +82,7 @@ const createApp = ({ logger, trustedProxies }: GatewayOptions): FastifyInstance 
     loggerInstance: logger as FastifyBaseLogger,
     // One logger for all: a child for each request costs more than the few lines that would use it.
     childLoggerFactory: (parent) => parent,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     genReqId: requestId,
     bodyLimit: 1024 * 1024,

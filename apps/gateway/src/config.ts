@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import { host, makeValidator, port, readConfig, str } from '@leadwire/service-kit'
 import { Temporal } from '@js-temporal/polyfill'
+import { host, makeValidator, port, readConfig, str } from '@leadwire/service-kit'
 
 export interface GatewayConfig {
   LOG_LEVEL: string

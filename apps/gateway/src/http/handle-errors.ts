@@ -7,12 +7,17 @@ export const answerError =
   (logger: Logger) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const problem = problemOf(error)
     if (problem.status >= 500) {
-      const cause = error instanceof Error ? error.cause : undefined
-      logger.error({ err: error, ...(cause ? { cause } : {}), request_id: request.id }, 'request failed')
+      // What is away comes back by itself; anything else is a bug of ours.
+      const level = problem.status === 500 ? 'error' : 'warn'
+      logger[level]({ err: error, request_id: request.id }, 'request failed')
     }
     return reply
       .code(problem.status)
-      .headers({ ...problem.headers, 'content-type': 'application/problem+json; charset=utf-8' })
+      .headers({
+        ...problem.headers,
+        'content-type': 'application/problem+json; charset=utf-8',
+        'x-request-id': request.id,
+      })
       .send(problemJson(problem, request.id))
   }
 

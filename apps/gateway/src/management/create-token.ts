@@ -1,7 +1,7 @@
+import { Temporal } from '@js-temporal/polyfill'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
-import { Temporal } from '@js-temporal/polyfill'
 import { SCOPES } from '../auth/authenticate'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'

@@ -1,0 +1,127 @@
+import { Ajv2020 } from 'ajv/dist/2020'
+import { type RunningGateway, startGateway } from '../gateway.fixture'
+
+type Schema = { [key: string]: unknown; examples?: unknown[]; example?: unknown }
+interface Operation {
+  summary: string
+  tags: string[]
+  security?: Record<string, string[]>[]
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
+}
+
+let gateway: RunningGateway
+let document: {
+  openapi: string
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: object }
+}
+beforeAll(async () => {
+  gateway = await startGateway()
+  document = (await gateway.app.inject({ url: '/openapi.json' })).json()
+})
+afterAll(() => gateway.stop())
+
+const operations = () =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      operation,
+    })),
+  )
+
+test('every operation is described', () => {
+  expect(document.openapi).toBe('3.1.0')
+  expect(
+    operations()
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(
+    [
+      'GET /leads',
+      'POST /leads',
+      'GET /leads/statuses',
+      'GET /leads/{reference}',
+      'PATCH /leads/{reference}',
+      'POST /leads/{reference}/appointments',
+      'POST /leads/{reference}/callbacks',
+      'POST /leads/{reference}/attachments',
+      'GET /leads/{reference}/attachments/{id}',
+      'POST /manage/leads',
+      'POST /manage/images',
+      'GET /manage/users',
+      'POST /manage/users',
+      'GET /manage/tokens',
+      'POST /manage/tokens',
+      'DELETE /manage/tokens/{id}',
+      'GET /manage/webhook-endpoints',
+      'POST /manage/webhook-endpoints',
+      'GET /manage/webhook-endpoints/{id}',
+      'PATCH /manage/webhook-endpoints/{id}',
+      'DELETE /manage/webhook-endpoints/{id}',
+      'GET /manage/deliveries',
+      'GET /manage/deliveries/{id}',
+      'GET /assets/images/{file}',
+      'GET /healthz',
+      'GET /readyz',
+    ].sort(),
+  )
+})
+
+test('every operation has a summary, a tag and its problems; all but public ones need a token', () => {
+  for (const { name, operation } of operations()) {
+    expect([name, operation.summary, operation.tags]).toEqual([
+      name,
+      expect.any(String),
+      [expect.any(String)],
+    ])
+    const isPublic = /\/(assets|healthz|readyz)/.test(name)
+    expect([name, operation.security]).toEqual([name, isPublic ? [] : [{ bearer: [] }]])
+    if (/healthz|readyz/.test(name)) continue
+    const statuses = Object.keys(operation.responses)
+    expect(statuses).toEqual(
+      expect.arrayContaining(['200', '500', '503', '504', ...(isPublic ? [] : ['401', '403'])]),
+    )
+    for (const status of statuses.filter((code) => code !== '200')) {
+      expect(operation.responses[status]!.content).toHaveProperty(['application/problem+json'])
+    }
+  }
+})
+
+test('every reference leads somewhere', () => {
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!)
+  expect(references.length).toBeGreaterThan(50)
+  for (const reference of new Set(references)) {
+    expect(document.components.schemas).toHaveProperty(reference.replace('#/components/schemas/', ''))
+  }
+})
+
+const withExamples = (node: unknown, found: Schema[] = []): Schema[] => {
+  if (typeof node !== 'object' || node === null) return found
+  const schema = node as Schema
+  if (Array.isArray(schema.examples)) found.push(schema)
+  for (const member of Object.values(schema)) withExamples(member, found)
+  return found
+}
+
+test('every example is valid by its own schema', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema({ $id: 'doc', ...document })
+  const schemas = withExamples(document)
+  expect(schemas.length).toBeGreaterThan(100)
+  for (const schema of schemas) {
+    const { examples = [], ...rest } = JSON.parse(
+      JSON.stringify(schema).replaceAll('"#/', '"doc#/'),
+    ) as Schema
+    const validate = ajv.compile(rest)
+    for (const example of examples) expect([example, validate(example)]).toEqual([example, true])
+  }
+})
+
+test('the page to read it on needs nothing from elsewhere', async () => {
+  const page = await gateway.app.inject({ url: '/docs/' })
+  expect(page.statusCode).toBe(200)
+  expect(page.body).not.toMatch(/(src|href)="https?:/)
+  for (const [, file] of page.body.matchAll(/(?:src|href)="\.\/([^"]+)"/g)) {
+    expect([file, (await gateway.app.inject({ url: `/docs/${file}` })).statusCode]).toEqual([file, 200])
+  }
+})

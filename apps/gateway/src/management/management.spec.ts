@@ -1,0 +1,222 @@
+import { ServiceError } from '@leadwire/service-kit'
+import { type RunningGateway, startGateway } from '../gateway.fixture'
+
+const NOW = '2026-11-21T09:30:00.123456Z'
+const endpoint = {
+  id: 1,
+  url: 'https://crm.example.com/',
+  description: undefined,
+  enabled: true,
+  createdAt: NOW,
+  updatedAt: NOW,
+}
+const delivery = {
+  id: 4,
+  endpointId: 1,
+  eventId: 'e',
+  leadReference: 'r',
+  status: 'pending',
+  attemptCount: 1,
+  nextAttemptAt: NOW,
+  createdAt: NOW,
+  updatedAt: NOW,
+}
+
+let gateway: RunningGateway
+let asked: Record<string, unknown>[]
+const note =
+  <T>(answer: (request: never) => T) =>
+  async (request: object) => {
+    asked.push(request as Record<string, unknown>)
+    return answer(request as never)
+  }
+
+beforeAll(async () => {
+  const token = {
+    id: 2,
+    name: 'Form',
+    scopes: ['leads'],
+    test: false,
+    expiresAt: undefined,
+    lastUsedAt: undefined,
+    revokedAt: NOW,
+    createdAt: NOW,
+  }
+  gateway = await startGateway({
+    accounts: {
+      createUser: note(({ email, name }: { email: string; name: string }) => ({
+        user: { id: 1, email, name, createdAt: NOW },
+      })),
+      listUsers: note(() => ({ users: [] })),
+      createToken: note(() => ({ token, secret: 'lw_live_x' })),
+      revokeToken: note(({ tokenId }: { tokenId: number }) => {
+        if (tokenId !== 2) throw new ServiceError('not_found', 'There is no such token.')
+        return { token }
+      }),
+    },
+    webhooks: {
+      createEndpoint: note(() => ({ endpoint, secret: 'whsec_x' })),
+      getEndpoint: note(({ endpointId }: { endpointId: number }) => {
+        if (endpointId !== 1) throw new ServiceError('not_found', 'There is no such endpoint.')
+        return { endpoint }
+      }),
+      updateEndpoint: note(() => ({ endpoint })),
+      deleteEndpoint: note(() => ({})),
+      listDeliveries: note(() => ({ deliveries: [delivery], total: 41, perPage: 20 })),
+      getDelivery: note(() => ({
+        delivery: { ...delivery, nextAttemptAt: undefined },
+        attempts: [
+          {
+            number: 1,
+            startedAt: NOW,
+            durationMs: 9,
+            status: undefined,
+            error: 'refused',
+            response: undefined,
+          },
+        ],
+      })),
+    },
+  })
+})
+beforeEach(() => {
+  asked = []
+})
+afterAll(() => gateway.stop())
+
+const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, payload?: object) => {
+  const response = await gateway.send({ method, url: `/manage/${path}`, ...(payload && { payload }) })
+  return { status: response.statusCode, body: response.json() }
+}
+
+test('users', async () => {
+  const { body } = await call('POST', 'users', { email: 'a@example.com', name: 'A' })
+  expect(body).toEqual({ data: { id: 1, email: 'a@example.com', name: 'A', created_at: NOW } })
+  expect((await call('GET', 'users')).body).toEqual({ data: [] })
+  expect((await call('POST', 'users', { email: 'x' })).body.errors).toEqual({
+    name: ['The name field is required.'],
+    email: ['The email must be a valid email address.'],
+  })
+})
+
+test('a token is shown once', async () => {
+  const { body } = await call('POST', 'tokens', {
+    name: 'Form',
+    scopes: ['leads'],
+    expires_at: '2999-01-01T00:00:00+01:00',
+  })
+  expect(body.data).toMatchObject({ id: 2, token: 'lw_live_x', expires_at: null, test: false })
+  expect(asked[0]).toMatchObject({ scopes: ['leads'], test: false, expiresAt: '2998-12-31T23:00:00Z' })
+})
+
+test.each([
+  [{ scopes: [] }, { scopes: ['The scopes must have at least 1 items.'] }],
+  [{ scopes: ['root'] }, { 'scopes.0': ['The selected scopes.0 is invalid.'] }],
+  [{ scopes: 'leads' }, { scopes: ['The scopes must be an array.'] }],
+  [
+    { expires_at: '2999-01-01' },
+    { expires_at: ['The expires at is not a valid date (ISO 8601 with its offset).'] },
+  ],
+  [
+    { expires_at: '2999-01-01T00:00:00' },
+    { expires_at: ['The expires at is not a valid date (ISO 8601 with its offset).'] },
+  ],
+  [{ expires_at: '2020-01-01T00:00:00Z' }, { expires_at: ['The expires at must be a date in the future.'] }],
+])('a token with %j is refused', async (change, errors) => {
+  const { status, body } = await call('POST', 'tokens', { name: 'Form', scopes: ['leads'], ...change })
+  expect([status, body.errors]).toEqual([422, errors])
+})
+
+test('revoking answers with the record', async () => {
+  expect((await call('DELETE', 'tokens/2')).body.data).toMatchObject({ id: 2, revoked_at: NOW })
+})
+
+test.each(['x', '0', '-1', '1.5', '9007199254740992', '01'])('the id %s names nothing', async (id) => {
+  expect((await call('DELETE', `tokens/${id}`)).status).toBe(404)
+  expect((await call('GET', `deliveries/${id}`)).status).toBe(404)
+  expect(asked).toEqual([])
+})
+
+test('an endpoint shows its secret when it is made, and only then', async () => {
+  const { body } = await call('POST', 'webhook-endpoints', {
+    url: 'https://crm.example.com/',
+    enabled: '0',
+    secret: 's3',
+  })
+  expect(body).toEqual({
+    data: {
+      id: 1,
+      url: 'https://crm.example.com/',
+      description: null,
+      enabled: true,
+      secret: 'whsec_x',
+      created_at: NOW,
+      updated_at: NOW,
+    },
+  })
+  expect(asked[0]).toMatchObject({ enabled: false, secret: 's3' })
+  expect((await call('GET', 'webhook-endpoints/1')).body.data).not.toHaveProperty('secret')
+})
+
+test.each([
+  'ftp://x.example',
+  'https://user:pw@x.example',
+  'https://u@x.example',
+  'crm.example.com',
+  'javascript:alert(1)',
+  'https://',
+  5,
+])('the url %j is refused', async (url) => {
+  const { status, body } = await call('POST', 'webhook-endpoints', { url })
+  expect([status, Object.keys(body.errors)]).toEqual([422, ['url']])
+})
+
+test('a change says only what changes; null clears the description', async () => {
+  await call('PATCH', 'webhook-endpoints/1', { description: null })
+  await call('PATCH', 'webhook-endpoints/1', { enabled: false })
+  expect(asked).toEqual([
+    { accountId: 3, endpointId: 1, description: '' },
+    { accountId: 3, endpointId: 1, enabled: false },
+  ])
+})
+
+test('a missing endpoint is a 404 before its faults', async () => {
+  expect((await call('PATCH', 'webhook-endpoints/9', { url: 'x' })).status).toBe(404)
+  expect((await call('PATCH', 'webhook-endpoints/1', { url: 'x' })).status).toBe(422)
+})
+
+test('deleting answers with what was deleted', async () => {
+  expect((await call('DELETE', 'webhook-endpoints/1')).body.data.id).toBe(1)
+  expect((await call('DELETE', 'webhook-endpoints/9')).status).toBe(404)
+})
+
+test('a page of deliveries keeps its filters', async () => {
+  const { body } = await call('GET', 'deliveries?status=pending&endpoint_id=1&page=2')
+  expect(body).toMatchObject({
+    current_page: 2,
+    data: [{ id: 4, status: 'pending', next_attempt_at: NOW }],
+    next_page_url: 'https://api.example.test/manage/deliveries?endpoint_id=1&status=pending&page=3',
+    total: 41,
+  })
+  expect(asked[0]).toEqual({ accountId: 3, endpointId: 1, status: 'pending', page: 2 })
+})
+
+test.each([
+  'status=foo',
+  'endpoint_id=x',
+  'endpoint_id=0',
+  'lead_reference=x',
+  'status=pending&status=held',
+])('the filter %s is a fault', async (filter) => {
+  expect((await call('GET', `deliveries?${filter}`)).status).toBe(422)
+})
+
+test('a delivery comes with its attempts', async () => {
+  expect((await call('GET', 'deliveries/4')).body.data).toMatchObject({
+    id: 4,
+    next_attempt_at: null,
+    attempts: [
+      { number: 1, started_at: NOW, duration_ms: 9, status: null, error: 'refused', response: null },
+    ],
+  })
+})

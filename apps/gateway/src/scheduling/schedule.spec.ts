@@ -1,0 +1,110 @@
+import type { Appointment } from '@leadwire/contracts'
+import { type RunningGateway, startGateway } from '../gateway.fixture'
+
+const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
+const MISSING = '00000000-0000-4000-8000-000000000000'
+
+let gateway: RunningGateway
+let asked: Appointment[]
+
+beforeAll(async () => {
+  gateway = await startGateway({
+    leads: {
+      scheduleAppointment: async ({ appointment }) => {
+        asked.push(appointment!)
+        return { body: Buffer.from('{"data":"appointment"}') }
+      },
+      scheduleCallback: async ({ callback }) => {
+        asked.push(callback!)
+        return { body: Buffer.from('{"data":"callback"}') }
+      },
+      checkReferences: async ({ leadReference, userId }) => ({
+        leadMissing: leadReference === MISSING,
+        userMissing: userId === 404,
+        missingImageIds: [],
+      }),
+    },
+  })
+})
+beforeEach(() => {
+  asked = []
+})
+afterAll(() => gateway.stop())
+
+const post = (change: object, reference = REFERENCE, what = 'appointments') =>
+  gateway.send({
+    method: 'POST',
+    url: `/leads/${reference}/${what}`,
+    payload: { notify: true, user_id: 5, date: '24/12/2026 14:30', ...change },
+  })
+
+test.each(['appointments', 'callbacks'])('%s are passed on', async (what) => {
+  const response = await post({ notify: '0', user_id: '5' }, REFERENCE.toUpperCase(), what)
+  expect(response.body).toBe(`{"data":"${what.slice(0, -1)}"}`)
+  expect(asked).toEqual([
+    { accountId: 3, reference: REFERENCE, userId: 5, notify: false, date: '2026-12-24T14:30:00Z' },
+  ])
+})
+
+test.each([
+  ['winter', '01/12/2026 09:05', '2026-12-01T09:05:00Z'],
+  ['summer', '01/07/2026 09:05', '2026-07-01T08:05:00Z'],
+  ['the last minute before the spring gap', '29/03/2026 00:59', '2026-03-29T00:59:00Z'],
+  ['the first minute after the spring gap', '29/03/2026 02:00', '2026-03-29T01:00:00Z'],
+  ['the earlier of two in the autumn overlap', '25/10/2026 01:30', '2026-10-25T00:30:00Z'],
+  ['a leap day', '29/02/2028 12:00', '2028-02-29T12:00:00Z'],
+  ['the past', '01/01/1999 00:00', '1999-01-01T00:00:00Z'],
+])('%s', async (_name, date, instant) => {
+  expect((await post({ date })).statusCode).toBe(200)
+  expect(asked[0]!.date).toBe(instant)
+})
+
+test.each([
+  '29/03/2026 01:30',
+  '29/02/2026 12:00',
+  '31/04/2026 12:00',
+  '00/01/2026 12:00',
+  '01/13/2026 12:00',
+  '01/01/2026 24:00',
+  '01/01/2026 12:60',
+  '1/1/2026 9:00',
+  '2026-01-01 09:00',
+  '01/01/2026 09:00:00',
+  '01/01/2026T09:00',
+  '01/01/0000 09:00',
+  '٠١/01/2026 09:00',
+  'tomorrow',
+])('%s is no date', async (date) => {
+  const response = await post({ date })
+  expect(response.statusCode).toBe(422)
+  expect(response.json().errors).toEqual({
+    date: ['The date is not a date and time that exists, in the format dd/mm/yyyy hh:mm.'],
+  })
+})
+
+test('every fault at once, an unknown user with them', async () => {
+  const response = await post({ notify: 'yes', user_id: 404, date: null })
+  expect(response.json().errors).toEqual({
+    notify: ['The notify field must be true or false.'],
+    date: ['The date field is required.'],
+    user_id: ['The selected user id is invalid.'],
+  })
+})
+
+test('a missing lead is a 404 before any fault; a malformed reference too', async () => {
+  expect((await post({ date: 'x' }, MISSING)).statusCode).toBe(404)
+  expect((await post({ date: 'x' }, 'not-a-uuid')).statusCode).toBe(404)
+  expect((await post({}, 'x'.repeat(5000))).statusCode).toBe(404)
+})
+
+test.each([
+  [true, true],
+  [false, false],
+  [1, true],
+  [0, false],
+  ['1', true],
+  ['0', false],
+])('notify %j is %j', async (notify, meant) => {
+  await post({ notify })
+  expect(asked[0]!.notify).toBe(meant)
+})
