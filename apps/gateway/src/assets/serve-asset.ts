@@ -5,6 +5,7 @@ import { SANDBOX } from '../attachments/download-attachment'
 import { openFile } from '../attachments/open-file'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
+import { sendFile, serveFile } from '../http/serve-file'
 
 const FILE = /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.(png|jpg|gif|svg)$/
 
@@ -33,9 +34,7 @@ const headersOf = (extension: string, etag: string) => ({
 
 /** GET /assets/images/:file: stored images, for everyone. A stored image never changes, so it may be kept for ever. */
 export const serveAsset = (app: FastifyInstance, { clients }: Dependencies): void => {
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/assets/images/:file',
+  const options = {
     schema: describe({
       tag: 'Assets',
       summary: 'Get an image',
@@ -43,19 +42,16 @@ export const serveAsset = (app: FastifyInstance, { clients }: Dependencies): voi
       answer: { description: 'The image.', type: 'image/*' },
       problems: ['not-found'],
     }),
-    handler: async (request, reply) => {
-      const { file } = request.params as { file: string }
-      const match = FILE.exec(file)
-      if (!match) throw new ServiceError('not_found', 'There is no such image.')
-      const [, uuid, extension] = match as unknown as [string, string, string]
-      const etag = `"${uuid}"`
-      const headers = headersOf(extension, etag)
-      if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(headers).send()
-      const stored = await openFile(clients.files, `images/${file}`)
-      reply.headers({ ...headers, 'content-length': stored.size })
-      if (request.method !== 'HEAD') return reply.send(stored.bytes())
-      stored.close()
-      return reply.send()
-    },
+  }
+  serveFile(app, '/assets/images/:file', options, async (request, reply) => {
+    const { file } = request.params as { file: string }
+    const match = FILE.exec(file)
+    if (!match) throw new ServiceError('not_found', 'There is no such image.')
+    const [, uuid, extension] = match as unknown as [string, string, string]
+    const etag = `"${uuid}"`
+    const headers = headersOf(extension, etag)
+    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(headers).send()
+    const stored = await openFile(clients.files, `images/${file}`)
+    return sendFile(request, reply.headers(headers), stored)
   })
 }

@@ -5,6 +5,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { LeadParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
+import { sendFile, serveFile } from '../http/serve-file'
 import { leadReference } from '../leads/lead-reference'
 import { attachmentDisposition } from './file-name'
 import { openFile } from './open-file'
@@ -19,9 +20,7 @@ export const SANDBOX = "sandbox; default-src 'none'"
 
 /** GET /leads/:reference/attachments/:id: what an attachment's url answers with. */
 export const downloadAttachment = (app: FastifyInstance, { authenticate, clients }: Dependencies): void => {
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/leads/:reference/attachments/:id',
+  const options = {
     onRequest: authenticate('leads:read'),
     schema: describe({
       tag: 'Attachments',
@@ -31,24 +30,21 @@ export const downloadAttachment = (app: FastifyInstance, { authenticate, clients
       answer: { description: 'The file as it was sent.', type: 'application/octet-stream' },
       problems: ['not-found'],
     }),
-    handler: async (request, reply) => {
-      const { file } = await clients.attachments.getAttachment({
-        accountId: request.principal.accountId,
-        reference: leadReference(request),
-        attachmentId: pathId(request),
-      })
-      if (!file) throw new ServiceError('internal', 'an attachment came without its file')
-      const stored = await openFile(clients.files, file.key)
-      reply.headers({
-        'content-type': file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
-        'content-length': stored.size,
-        'content-disposition': attachmentDisposition(file.fileName),
-        'content-security-policy': SANDBOX,
-        'cache-control': 'private, max-age=3600',
-      })
-      if (request.method !== 'HEAD') return reply.send(stored.bytes())
-      stored.close()
-      return reply.send()
-    },
+  }
+  serveFile(app, '/leads/:reference/attachments/:id', options, async (request, reply) => {
+    const { file } = await clients.attachments.getAttachment({
+      accountId: request.principal.accountId,
+      reference: leadReference(request),
+      attachmentId: pathId(request),
+    })
+    if (!file) throw new ServiceError('internal', 'an attachment came without its file')
+    const stored = await openFile(clients.files, file.key)
+    reply.headers({
+      'content-type': file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
+      'content-disposition': attachmentDisposition(file.fileName),
+      'content-security-policy': SANDBOX,
+      'cache-control': 'private, max-age=3600',
+    })
+    return sendFile(request, reply, stored)
   })
 }

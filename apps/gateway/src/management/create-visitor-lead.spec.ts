@@ -177,8 +177,14 @@ test.each<[object, Record<string, string[]>]>([
   ],
   [{ product_style: 'x' }, { [`${path}.product_style`]: [`The ${label}.product style must be an object.`] }],
   [{ options: [] }, { [`${path}.options`]: [`The ${label}.options must be an object.`] }],
-  [{ options: { a: true } }, { [`${path}.options.a`]: [`The ${label}.options.a must be a string.`] }],
-  [{ options: { a: null } }, { [`${path}.options.a`]: [`The ${label}.options.a must be a string.`] }],
+  [
+    { options: { a: true } },
+    { [`${path}.options.a`]: [`The ${label}.options.a must be a string or a number.`] },
+  ],
+  [
+    { options: { a: null } },
+    { [`${path}.options.a`]: [`The ${label}.options.a must be a string or a number.`] },
+  ],
   [
     { options: { a: 'x'.repeat(256) } },
     { [`${path}.options.a`]: [`The ${label}.options.a may not be greater than 255 characters.`] },

@@ -7,12 +7,11 @@ export const labelOf = (field: string): string => field.replaceAll('_', ' ')
 export const selectedIsInvalid = (field: string): string => `The selected ${labelOf(field)} is invalid.`
 
 const TYPES: Record<string, string> = {
-  string: 'must be a string.',
-  integer: 'must be an integer.',
-  number: 'must be a number.',
-  boolean: 'must be true or false.',
-  array: 'must be an array.',
-  object: 'must be an object.',
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  array: 'an array',
+  object: 'an object',
 }
 
 const FORMATS: Record<string, string> = {
@@ -24,14 +23,19 @@ const FORMATS: Record<string, string> = {
 }
 
 const typeSentence = (label: string, type: string | string[]) => {
-  const first = [type].flat()[0] ?? ''
-  return first === 'boolean' ? `The ${label} field ${TYPES[first]}` : `The ${label} ${TYPES[first]}`
+  const types = [type].flat().filter((name) => name !== 'null')
+  if (types[0] === 'boolean') return `The ${label} field must be true or false.`
+  return `The ${label} must be ${types.map((name) => TYPES[name]).join(' or ')}.`
 }
 
 /** What Ajv found, as Laravel 7 would say it. */
 export const sentenceOf = (field: string, error: ErrorObject): string => {
   const label = labelOf(field)
-  const { limit, type, format } = error.params as { limit?: number; type?: string; format?: string }
+  const { limit, type, format } = error.params as {
+    limit?: number
+    type?: string | string[]
+    format?: string
+  }
   switch (error.keyword) {
     case 'required':
       return `The ${label} field is required.`
