@@ -138,7 +138,7 @@ function fingerprint() {
 
 function isBuilt() {
   return ['apps', 'libs', 'tools'].every((folder) =>
-    projects(folder).every(({ directory, main }) => !main || existsSync(join(directory, main))),
+    projects(folder).every(({ directory, main }) => !main || existsSync(join(directory, dirname(main)))),
   )
 }
 

@@ -1,0 +1,134 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { repositoryRoot } from './paths'
+
+// A clone in miniature, with a blank in its path: an npm that notes its calls and "installs" an nx that notes its own.
+let clone: string
+beforeEach(() => {
+  clone = join(mkdtempSync(join(tmpdir(), 'bootstrap-')), 'a clone')
+  write('package.json', '{}')
+  write('package-lock.json', lockFile('1.0.0'))
+  write('tools/embedded/package.json', '{"main":"dist/main.js"}')
+  write('tools/embedded/src/main.ts', 'one')
+  write('bin/npm', npm, 0o755)
+  cpSync(join(repositoryRoot, 'tools/bootstrap.mjs'), join(clone, 'tools/bootstrap.mjs'))
+})
+afterEach(() => rmSync(dirname(clone), { recursive: true }))
+
+const lockFile = (version: string) =>
+  JSON.stringify({
+    packages: { '': {}, 'node_modules/nx': { version }, 'node_modules/x': { version, optional: true } },
+  })
+
+const npm = `#!${process.execPath}
+const { appendFileSync, cpSync, mkdirSync, writeFileSync } = require('node:fs')
+appendFileSync('calls', 'npm ' + process.argv[2] + '\\n')
+console.log('npm speaks')
+mkdirSync('node_modules/.bin', { recursive: true })
+const { packages } = JSON.parse(require('node:fs').readFileSync('package-lock.json'))
+writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages: { 'node_modules/nx': packages['node_modules/nx'] } }))
+writeFileSync('node_modules/.bin/nx', \`
+const { appendFileSync, existsSync, mkdirSync, writeFileSync } = require('node:fs')
+appendFileSync('calls', 'nx ' + process.argv.slice(2, 5).join(' ') + '\\\\n')
+console.log('nx speaks')
+if (existsSync('broken')) { console.log('TS2322: no'); process.exit(1) }
+mkdirSync('tools/embedded/dist', { recursive: true })
+writeFileSync('tools/embedded/dist/main.js', 'console.log("started", process.argv.slice(2).join()); process.exit(5)')
+\`)
+`
+
+function write(path: string, content: string, mode = 0o644): void {
+  mkdirSync(dirname(join(clone, path)), { recursive: true })
+  writeFileSync(join(clone, path), content, { mode })
+}
+
+function start(): { status: number | null; stdout: string; stderr: string; calls: string[] } {
+  rmSync(join(clone, 'calls'), { force: true })
+  const env = {
+    ...process.env,
+    PATH: [join(clone, 'bin'), process.env['PATH']].join(delimiter),
+    npm_execpath: '',
+  }
+  const result = spawnSync(
+    process.execPath,
+    [join(clone, 'tools/bootstrap.mjs'), 'start', '--replicas', '2'],
+    { env },
+  )
+  const calls = existsSync(join(clone, 'calls'))
+    ? readFileSync(join(clone, 'calls'), 'utf8').trim().split('\n')
+    : []
+  return { status: result.status, stdout: String(result.stdout), stderr: String(result.stderr), calls }
+}
+
+const installs = 'npm ci'
+const builds = 'nx run-many -t build'
+
+test('a fresh clone is installed and built, then the program runs; stdout is its alone', () => {
+  const { status, stdout, stderr, calls } = start()
+  expect(calls).toEqual([installs, builds])
+  expect(stdout).toBe('started --replicas,2\n')
+  expect(stderr).toContain('installing dependencies: there is no node_modules')
+  expect(status).toBe(5)
+})
+
+test('when everything is there, nothing is done', () => {
+  start()
+  expect(start()).toMatchObject({ calls: [], stdout: 'started --replicas,2\n', stderr: '' })
+})
+
+test('a changed lock file installs again, unless somebody already did', () => {
+  start()
+  write('package-lock.json', lockFile('1.1.0'))
+  const { calls, stderr } = start()
+  expect(calls).toEqual([installs, builds])
+  expect(stderr).toContain('installing dependencies: nx is not as package-lock.json asks')
+
+  write('package-lock.json', `${lockFile('1.1.0')}\n`)
+  expect(start().calls).toEqual([builds])
+})
+
+test('an installation that did not finish is made again', () => {
+  start()
+  rmSync(join(clone, 'node_modules/.package-lock.json'))
+  rmSync(join(clone, 'node_modules/.leadwire-installed'))
+  expect(start().calls).toContain(installs)
+})
+
+test('dependencies of another Node are installed again', () => {
+  start()
+  const stamp = join(clone, 'node_modules/.leadwire-installed')
+  writeFileSync(stamp, readFileSync(stamp, 'utf8').replace(process.version, 'v18.0.0'))
+  const { calls, stderr } = start()
+  expect(calls).toContain(installs)
+  expect(stderr).toContain('another Node')
+})
+
+test.each(['tools/embedded/src/main.ts', 'tsconfig.base.json'])('a change of %s builds again', (path) => {
+  start()
+  write(path, 'two')
+  expect(start().calls).toEqual([builds])
+})
+
+test('a specification or a page changes nothing that is built', () => {
+  start()
+  write('tools/embedded/src/main.spec.ts', 'new')
+  write('tools/embedded/README.md', 'new')
+  expect(start().calls).toEqual([])
+})
+
+test('what was built and is gone is built again', () => {
+  start()
+  rmSync(join(clone, 'tools/embedded/dist'), { recursive: true })
+  expect(start()).toMatchObject({ calls: [builds], stdout: 'started --replicas,2\n' })
+})
+
+test('a build that fails says why, starts nothing, and is tried again', () => {
+  write('broken', '')
+  const { status, stdout, stderr } = start()
+  expect([status, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('TS2322')
+  rmSync(join(clone, 'broken'))
+  expect(start()).toMatchObject({ calls: [builds], stdout: 'started --replicas,2\n' })
+})
