@@ -28,7 +28,8 @@ export const isPostcode = (text: string): boolean =>
 
 /** A postcode as it is stored: upper case, one space before its last three characters. */
 export const normalPostcode = (text: string): string => {
-  const letters = text.toUpperCase().replace(/\s+/g, '')
+  // Only ASCII letters: toUpperCase would make postcodes of ſ and ß too.
+  const letters = text.replace(/[a-z]/g, (letter) => letter.toUpperCase()).replace(/\s+/g, '')
   return letters.length > 3 ? `${letters.slice(0, -3)} ${letters.slice(-3)}` : letters
 }
 
