@@ -1,0 +1,166 @@
+import { readdir } from 'node:fs/promises'
+import {
+  eventually,
+  objectStoreDirectory,
+  type Receiver,
+  type System,
+  startReceiver,
+  startSystem,
+  tableContents,
+} from '@leadwire/test-kit'
+import { type Client, createClient } from '../client'
+
+type Inhabitant = { token: string; reference: string; userId: number; userEmail: string; imageId: number }
+
+/** A running system with an account that has one of everything, and another account that has the same. */
+export type World = Inhabitant & {
+  system: System
+  baseUrl: string
+  /** Carries the account's token. */
+  client: Client
+  other: Inhabitant
+  /** An endpoint that is disabled, for specs to change. */
+  idleEndpointId: number
+  freshEmail: () => string
+  /** Makes a sound lead and answers with its reference. */
+  newLead: () => Promise<string>
+  /** Everything that is kept anywhere: rows, files, and what the receiver got. */
+  traces: () => Promise<Traces>
+  /** Fails unless everything is as it was: proved by a lead made now, whose webhook is the next that comes. */
+  expectNothingLeft: (before: Traces) => Promise<void>
+  /** Fails when anything logged an error or is not the process it was. */
+  expectUnharmed: () => Promise<void>
+  stop: () => Promise<void>
+}
+
+export type Traces = {
+  leads: Record<string, string>
+  webhooks: Record<string, string>
+  files: string[]
+  posts: number
+}
+
+const LEAD = {
+  name: 'Sound',
+  first_name: 'Ada',
+  last_name: 'Lovelace',
+  email: 'ada@b.example',
+  phone: '020 7946 0123',
+  postcode: 'SW1A 1AA',
+  referrer: 'Website',
+  status: 'open',
+}
+
+// Made before anybody listened.
+const LEADS_BEFORE_ENDPOINT = 1
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+export const startWorld = async (): Promise<World> => {
+  const [store, receiver] = await Promise.all([objectStoreDirectory(), startReceiver()])
+  const system = await startSystem({ store: { STORE_URL: store.url }, env: { LOG_LEVEL: 'info' } })
+  const client = createClient(system.baseUrl, { token: system.token })
+  const { token: otherToken } = await system.createAccount('Other')
+  const own = await settle(client, system.token, 'own')
+  const other = await settle(client, otherToken, 'other')
+  const endpoint = async (url: string, enabled: boolean) =>
+    (await created(client, '/manage/webhook-endpoints', { json: { url, enabled } })).id
+  const endpointId = await endpoint(receiver.url, true)
+  const idleEndpointId = await endpoint('https://idle.example/', false)
+  const pids = system.services.map(({ name }) => system.pid(name))
+  let emails = 0
+
+  const newLead = async () =>
+    (await created<{ reference: string }>(client, '/leads', { json: LEAD })).reference
+  // Every lead made so far was told to the receiver, and its answer is written down.
+  const quiet = () =>
+    eventually(
+      async () => {
+        const path = `/manage/deliveries?endpoint_id=${endpointId}`
+        const { json } = await client.request<{ total: number; data: { status: string }[] }>('GET', path)
+        const leads = await client.request<{ total: number }>('GET', '/leads')
+        expect(json.total).toBe(leads.json.total - LEADS_BEFORE_ENDPOINT)
+        expect(receiver.requests).toHaveLength(json.total)
+        expect(json.data.filter(({ status }) => status !== 'delivered')).toEqual([])
+      },
+      { timeoutMs: 15_000, describe: 'every delivery to be done' },
+    )
+  const traces = async () => {
+    await quiet()
+    return tracesOf({ system, receiver, store: store.path })
+  }
+  const expectUnharmed = async () => {
+    expect(await client.request('GET', '/readyz')).toMatchObject({ status: 200 })
+    expect(system.services.map(({ name }) => system.pid(name))).toEqual(pids)
+    expect(system.logs().filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
+  }
+  return {
+    ...own,
+    other,
+    system,
+    baseUrl: system.baseUrl,
+    client,
+    idleEndpointId,
+    freshEmail: () => `user${emails++}@b.example`,
+    newLead,
+    traces,
+    expectNothingLeft: async (before) => {
+      expect(await traces()).toEqual(before)
+      const reference = await newLead()
+      await quiet()
+      expect(
+        receiver.requests.slice(before.posts).map(({ body }) => JSON.parse(body.toString()).data.reference),
+      ).toEqual([reference])
+      await expectUnharmed()
+    },
+    expectUnharmed,
+    stop: async () => {
+      await client.close()
+      await system.stop()
+      await Promise.all([receiver.stop(), store.remove()])
+    },
+  }
+}
+
+const created = async <T = { id: number }>(
+  client: Client,
+  path: string,
+  options: Parameters<Client['request']>[2],
+): Promise<T> => {
+  const answer = await client.request<{ data: T }>('POST', path, options)
+  if (answer.status !== 200) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`)
+  return answer.json.data
+}
+
+const settle = async (client: Client, token: string, name: string): Promise<Inhabitant> => {
+  const userEmail = `${name}@b.example`
+  const { reference } = await created<{ reference: string }>(client, '/leads', { token, json: LEAD })
+  const { id: userId } = await created(client, '/manage/users', { token, json: { email: userEmail, name } })
+  const multipart = [{ name: 'file', value: PNG, fileName: 'a.png', type: 'image/png' }]
+  const { id: imageId } = await created(client, '/manage/images', { token, multipart })
+  return { token, reference, userId, userEmail, imageId }
+}
+
+const tracesOf = async (from: { system: System; receiver: Receiver; store: string }): Promise<Traces> => {
+  const { databases } = from.system
+  const [leads, webhooks, files] = await Promise.all([
+    // What is told to the receiver is counted there; its rows go a few seconds later.
+    tableContents(databases.leads, { outbox: "kind <> 'lead.created'" }),
+    tableContents(databases.webhooks),
+    readdir(from.store, { recursive: true, withFileTypes: true }),
+  ])
+  // Their last use is written down now and then.
+  leads['tokens'] = leads['tokens']!.replace(/ .*/, '')
+  return {
+    leads,
+    webhooks,
+    files: files
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name)
+      .sort(),
+    posts: from.receiver.requests.length,
+  }
+}
