@@ -1,0 +1,98 @@
+import {
+  type Receiver,
+  type System,
+  type SystemOptions,
+  startReceiver,
+  startSystem,
+} from '@leadwire/test-kit'
+import { type Client, createClient, type RequestOptions } from './client'
+
+/** What Create Lead needs, and nothing more. */
+export const LEAD = {
+  name: 'Bay window',
+  first_name: 'Ada',
+  last_name: 'Lovelace',
+  email: 'ada@example.com',
+  phone: '020 7946 0123',
+  postcode: 'SW1A 1AA',
+  referrer: 'Website',
+  status: 'open',
+}
+
+export type Lead = {
+  id: number
+  reference: string
+  created_at: string
+  updated_at: string
+  [field: string]: unknown
+}
+
+/** An account of its own on a stage, with a client that carries its token. */
+export type Tenant = {
+  account: { id: number; api_key: string }
+  token: string
+  client: Client
+  /** Sends a request that must succeed; answers with its `data`. */
+  send<T = Lead>(method: string, path: string, options?: RequestOptions): Promise<T>
+  createLead(change?: object): Promise<Lead>
+  newToken(fields: object): Promise<{ id: number; token: string }>
+  /** A receiver that is registered as an endpoint of the account. */
+  listen(fields?: object): Promise<{ receiver: Receiver; id: number; secret: string }>
+}
+
+/** A whole system with as many accounts as a spec likes: specs that share it don't see each other's leads. */
+export type Stage = { system: System; newTenant(): Promise<Tenant>; stop(): Promise<void> }
+
+export async function startStage(options: SystemOptions = {}): Promise<Stage> {
+  const system = await startSystem(options)
+  const closing: (() => Promise<unknown>)[] = []
+  return {
+    system,
+    newTenant: async () => {
+      const { account, token } = await system.createAccount('Spec')
+      const client = createClient(system.baseUrl, { token })
+      closing.push(() => client.close())
+      return tenant({ account, token, client, onReceiver: (receiver) => closing.push(() => receiver.stop()) })
+    },
+    stop: async () => {
+      await Promise.all(closing.map((close) => close()))
+      await system.stop()
+    },
+  }
+}
+
+function tenant({
+  account,
+  token,
+  client,
+  onReceiver,
+}: {
+  account: Tenant['account']
+  token: string
+  client: Client
+  onReceiver: (receiver: Receiver) => void
+}): Tenant {
+  const send = async <T>(method: string, path: string, options?: RequestOptions) => {
+    const answer = await client.request<{ data: T }>(method, path, options)
+    if (answer.status !== 200) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`)
+    return answer.json.data
+  }
+  const listen = async (fields: object = {}) => {
+    const receiver = await startReceiver()
+    onReceiver(receiver)
+    const endpoint = await send<{ id: number; secret: string }>('POST', '/manage/webhook-endpoints', {
+      json: { url: receiver.url, ...fields },
+    })
+    return { receiver, id: endpoint.id, secret: endpoint.secret }
+  }
+  return {
+    account,
+    token,
+    client,
+    send,
+    createLead: (change = {}) => send<Lead>('POST', '/leads', { json: { ...LEAD, ...change } }),
+    newToken: (fields) =>
+      send('POST', '/manage/tokens', { json: { name: 'Spec', scopes: ['leads'], ...fields } }),
+    listen,
+  }
+}
