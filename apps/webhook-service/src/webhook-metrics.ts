@@ -13,12 +13,13 @@ export const createWebhookMetrics = (metrics: Metrics, database: Database) => {
     registers,
     async collect() {
       try {
-        const rows = await database.query<{ status: string; count: number }>({
+        const [row] = await database.query<{ pending: number; held: number }>({
           name: 'count-open-deliveries',
-          text: `SELECT status, count(d.id) FROM unnest(ARRAY['pending', 'held']) AS status
-                 LEFT JOIN deliveries d USING (status) GROUP BY status`,
+          // Each by its literal, so that the partial index without the delivered ones serves.
+          text: `SELECT (SELECT count(*) FROM deliveries WHERE status = 'pending') AS pending,
+                        (SELECT count(*) FROM deliveries WHERE status = 'held') AS held`,
         })
-        for (const { status, count } of rows) this.set({ status }, count)
+        for (const [status, count] of Object.entries(row ?? {})) this.set({ status }, count)
       } catch {
         // While the database is away the other figures are worth more than an error.
       }

@@ -40,6 +40,9 @@ const typeParsers = {
     (format !== 'binary' && PARSERS[oid]) || types.getTypeParser(oid, format as 'text'),
 }
 
+const silence = () => undefined
+const SILENT = { error: silence, warn: silence, deprecate: silence, debug: silence }
+
 /** A pool of connections. Nothing connects until the first statement; a lost connection is replaced by itself. */
 export const connectDatabase = (options: {
   url: string
@@ -57,6 +60,8 @@ export const connectDatabase = (options: {
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: options.poolSize, idleTimeoutMillis: 60_000, propagateCreateError: true },
     acquireConnectionTimeout: 3000,
+    // It would write plain text to standard output; whatever fails is thrown to a caller who logs it.
+    log: SILENT,
   })
   options.lifecycle.onStop('database', () => knex.destroy())
 

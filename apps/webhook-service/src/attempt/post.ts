@@ -41,7 +41,6 @@ export const post = (options: {
 
     const answer = (): Answer | undefined =>
       status === undefined ? undefined : { status, response: textOf(kept, length) }
-    const timeout = new AttemptTimeout(undefined)
     let over = false
     const end = (settle: () => void) => {
       if (over) return
@@ -51,7 +50,8 @@ export const post = (options: {
       kept = []
     }
     const timer = setTimeout(() => {
-      end(() => reject(new AttemptTimeout(answer())))
+      const timeout = new AttemptTimeout(answer())
+      end(() => reject(timeout))
       // Before the connection stands there is nothing to abort: the connector has the same limit.
       controller?.abort(timeout)
     }, timeoutMs)
@@ -59,7 +59,7 @@ export const post = (options: {
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: (started) => {
         controller = started
-        if (over) started.abort(timeout)
+        if (over) started.abort(new AttemptTimeout(undefined))
       },
       onResponseStart: (_, statusCode) => {
         if (statusCode >= 200) status = statusCode

@@ -22,12 +22,12 @@ const AHEAD_MS = 1000
 const GRACE_MS = 2000
 /** After a fault of ours, such as no free sockets, nothing starts for a moment. */
 const FAULT_PAUSE_MS = 1000
-const DRAIN_MS = 7500
+const DRAIN_MS = 7000
 
 export interface Sender {
   /** Says that these endpoints have a delivery due; without any, that the database should be asked at once. */
   wake(endpointIds?: number[]): void
-  /** Claims nothing more, lets what is under way end (7.5 s at most), and gives back the rest unspent. */
+  /** Claims nothing more, lets what is under way end (7 s at most), and gives back the rest unspent. */
   stop(): Promise<void>
 }
 
@@ -99,6 +99,7 @@ export const sendDeliveries = (options: {
   }
 
   const look = async (session: WorkerSession, alsoOfOthers: boolean) => {
+    // Set first: a wake-up that comes during the look asks for another.
     lookAgainAt = performance.now() + LOOK_EVERY_MS
     const taken = await takeBackClaims(session, { workerId, known: [...underWay.keys()], alsoOfOthers })
     if (taken > 0) logger.warn({ deliveries: taken }, 'took back the claims of a worker that is gone')

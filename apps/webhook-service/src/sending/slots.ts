@@ -24,6 +24,8 @@ const WAITING_AFTER_MS = 100
 const SLOW_AFTER_MS = 1000
 /** How many attempts may wait for receivers that are not known to be quick, as a multiple of the slots. */
 const WAITING_PER_SLOT = 16
+/** The share of the slots that one claim may fill for them: those that are quick wait for no longer statement. */
+const SHARE_OF_CLAIM: Record<Pace, number> = { quick: 1, unknown: 1 / 8, slow: 1 / 8 }
 const SHARE_OF_WAITING: Record<Pace, number> = { quick: Infinity, unknown: 1, slow: 3 / 4 }
 
 /**
@@ -73,6 +75,7 @@ export const createSlots = (options: { concurrency: number; perEndpoint: number;
   const roomIn = (lane: Pace, given: number): number => {
     const slots = Math.min(
       Math.ceil(concurrency * SHARE_OF_SLOTS[lane]) - atWork[lane],
+      Math.ceil(concurrency * SHARE_OF_CLAIM[lane]),
       concurrency - atWork.quick - atWork.unknown - atWork.slow - given,
     )
     const waitingRoom = concurrency * WAITING_PER_SLOT * SHARE_OF_WAITING[lane]
