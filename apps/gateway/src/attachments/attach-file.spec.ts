@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import type { CreateAttachmentRequest, UploadStart } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
+import { eventually } from '@leadwire/test-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
@@ -266,7 +267,7 @@ test('a client that goes away leaves nothing behind', async () => {
   socket.write(
     `${part('name="name"', 'n')}--XX\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello`,
   )
-  while (!uploads[0]?.start) await new Promise((resolve) => setTimeout(resolve, 10))
+  await eventually(() => expect(uploads[0]?.start).toBeDefined())
   socket.destroy()
   await once(socket, 'close')
   const healthy = await attach(['name', 'n'], FILE)

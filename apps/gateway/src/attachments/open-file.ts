@@ -23,6 +23,11 @@ export const openFile = async (files: Clients['files'], key: string): Promise<Op
   if (first?.$case !== 'size') throw new ServiceError('internal', 'a download began without its size')
   const size = first.value
 
+  const close = () => {
+    // Both: the one ends a call that is silent, the other a stream that nobody reads on.
+    call.abort()
+    messages.return?.().catch(() => undefined)
+  }
   async function* bytes() {
     let sent = 0
     try {
@@ -34,12 +39,8 @@ export const openFile = async (files: Clients['files'], key: string): Promise<Op
       }
       if (sent !== size) throw new ServiceError('internal', `a download of ${size} bytes ended after ${sent}`)
     } finally {
-      call.abort()
+      close()
     }
   }
-  return {
-    size,
-    bytes: () => Readable.from(bytes(), { objectMode: false }),
-    close: () => void messages.return?.(),
-  }
+  return { size, bytes: () => Readable.from(bytes(), { objectMode: false }), close }
 }
