@@ -94,7 +94,10 @@ export const sendDeliveries = (options: {
         if (!outOfTime.signal.aborted)
           logger.error({ err: error, delivery_id: delivery.id }, 'an attempt got lost')
       })
-      .finally(() => underWay.delete(delivery.id))
+      .finally(() => {
+        // Not when the claim was lost meanwhile and made anew: that one is still under way.
+        if (underWay.get(delivery.id) === work) underWay.delete(delivery.id)
+      })
     underWay.set(delivery.id, work)
   }
 

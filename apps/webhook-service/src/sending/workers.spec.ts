@@ -83,6 +83,28 @@ test('when a worker is killed in the middle of attempts, another makes the same 
   }
 }, 60_000)
 
+test('the result of a claim that was lost comes too late and changes nothing', async () => {
+  const service = await startService(doors)
+  try {
+    await service.endpoint(1, receiver.url)
+    receiver.answerWith((_, index) =>
+      index === 0 ? { status: 500, delayMs: 1500 } : { status: 200, delayMs: 2500 },
+    )
+    await doors.publish(doors.event(1))
+    await eventually(() => expect(receiver.requests).toHaveLength(1))
+    await doors.rows('UPDATE deliveries SET claimed_by = NULL')
+    await eventually(async () =>
+      expect(await service.client.listDeliveries({ accountId: 1, page: 1 })).toMatchObject({
+        deliveries: [{ status: 'delivered', attemptCount: 1 }],
+      }),
+    )
+    expect(await doors.rows('SELECT number, status FROM attempts')).toEqual([{ number: 1, status: 200 }])
+    expect(receiver.requests).toHaveLength(2)
+  } finally {
+    await service.stop()
+  }
+}, 30_000)
+
 test('a drain lets attempts end and leaves no claim behind', async () => {
   const service = await startService(doors)
   await service.endpoint(1, receiver.url)
