@@ -1,11 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { createMetrics, runService, type ServiceContext, startHealthServer } from '@leadwire/service-kit'
 import { buildGateway } from './build-gateway'
 import { connectClients } from './clients'
 import { type GatewayConfig, readGatewayConfig } from './config'
-
-// Answers in this time close their connections one by one, so that none is closed under a request on its way here.
-const MOVE_ON_MS = 500
+import { drain } from './http/drain'
 
 const start = async ({ config, logger, lifecycle }: ServiceContext<GatewayConfig>): Promise<void> => {
   const metrics = createMetrics('gateway')
@@ -33,11 +30,8 @@ const start = async ({ config, logger, lifecycle }: ServiceContext<GatewayConfig
   })
   await gateway.listen({ host: config.HOST, port: config.PORT })
   lifecycle.onStop('http server', async () => {
-    await pause(MOVE_ON_MS)
-    // A connection whose last answer began before the drain is idle only after it: they are closed as they become so.
-    const sweep = setInterval(() => gateway.server.closeIdleConnections(), 50)
+    await drain(gateway.server)
     await gateway.close()
-    clearInterval(sweep)
   })
 }
 

@@ -314,7 +314,7 @@ describe('under an Idempotency-Key', () => {
   ])('another %s is a 422', async (what, parts) => {
     await under(`other ${what}`, ['name', 'n'], FILE)
     const { status, body } = await under(`other ${what}`, ...parts)
-    expect([status, Object.keys(JSON.parse(body).errors)]).toEqual([422, ['Idempotency-Key']])
+    expect([status, Object.keys(JSON.parse(body).errors)]).toEqual([422, ['idempotency_key']])
     expect(records).toHaveLength(1)
   })
 

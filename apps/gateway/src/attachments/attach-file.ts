@@ -31,8 +31,9 @@ const AttachForm = Type.Object({
 const saved = (claim: ClaimIdempotencyKeyResponse | undefined, fingerprint: Buffer) => {
   if (!claim?.saved) return undefined
   if (fingerprint.equals(claim.saved.fingerprint)) return claim.saved.body
-  throw new ServiceError('invalid', 'The Idempotency-Key was used for another request before.', {
-    faults: { 'Idempotency-Key': ['The Idempotency-Key was used for another request before.'] },
+  // In the words of leads-service, which says so of every other operation.
+  throw ServiceError.invalid({
+    idempotency_key: ['This Idempotency-Key was used before for another request.'],
   })
 }
 

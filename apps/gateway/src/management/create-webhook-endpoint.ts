@@ -15,6 +15,8 @@ const CreateEndpoint = Type.Object({
   enabled: Type.Optional(endpointFields.enabled),
   secret: Type.Optional(
     text({
+      minLength: 8,
+      format: 'one-line',
       description: 'The key that signs; by default one is made for you.',
       examples: ['a long random text'],
     }),

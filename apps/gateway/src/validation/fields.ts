@@ -2,8 +2,8 @@ import { type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 
 type Notes = { description?: string; examples?: unknown[]; default?: unknown }
 
-/** Text of at most `maxLength` code points. */
-export const text = (notes: Notes & { maxLength?: number; format?: string }) =>
+/** Text of at least `minLength` and at most `maxLength` code points. */
+export const text = (notes: Notes & { minLength?: number; maxLength?: number; format?: string }) =>
   Type.String({ maxLength: 255, ...notes })
 
 /** A whole number that JSON carries without loss. */

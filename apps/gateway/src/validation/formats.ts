@@ -58,6 +58,7 @@ export const formats = (timeZone: string): Record<string, (text: string) => bool
   postcode: isPostcode,
   phone: (text) => /\d/.test(text),
   ip: (text) => isIP(text) !== 0,
+  'one-line': (text) => !/\p{Cc}/u.test(text),
   'web-url': isWebUrl,
   uuid: (text) => UUID.test(text),
   instant: isInstant,

@@ -45,6 +45,8 @@ export const sentenceOf = (field: string, error: ErrorObject): string => {
       return selectedIsInvalid(field)
     case 'maxLength':
       return `The ${label} may not be greater than ${limit} characters.`
+    case 'minLength':
+      return `The ${label} must be at least ${limit} characters.`
     case 'minimum':
       return `The ${label} must be at least ${limit}.`
     case 'maximum':
