@@ -18,7 +18,8 @@ const nameOf = (path: string, key: string) => {
 
 /**
  * The fields, at any depth and known or not, whose text or key holds a NUL or half a character. PostgreSQL stores
- * neither, and a webhook's body could not be rendered from them. Very long names are cut. Throws bad_request on absurd nesting.
+ * neither, and a webhook's body could not be rendered from them. Very long names are cut. Throws bad_request on absurd
+ * nesting.
  */
 export const textFaults = (fields: Record<string, unknown>): Faults => {
   const faulty = new Set<string>()
