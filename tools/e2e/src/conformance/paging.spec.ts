@@ -1,0 +1,122 @@
+import { type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+
+type Page = { data: Lead[]; [field: string]: unknown }
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await startStage()
+}, 60_000)
+afterAll(() => stage.stop())
+
+const withLeads = async (count: number): Promise<Tenant> => {
+  const tenant = await stage.newTenant()
+  for (let i = 0; i < count; i++) await tenant.createLead({ name: `Lead ${i + 1}` })
+  return tenant
+}
+
+const pageOf = async (tenant: Tenant, query = ''): Promise<Page> => {
+  const answer = await tenant.client.request<Page>('GET', `/leads${query}`)
+  expect(answer.status).toBe(200)
+  return answer.json
+}
+
+/** What a page says of itself, with its rows as their names' numbers. */
+const described = ({ data, ...rest }: Page) => ({
+  ...rest,
+  data: data.map(({ name }) => Number(String(name).slice('Lead '.length))),
+})
+
+const down = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, i) => from - i)
+
+const expected = (page: number, lastPage: number, total: number, rows: number[]) => {
+  const path = `${stage.system.baseUrl}/leads`
+  const first = (page - 1) * 20 + 1
+  return {
+    current_page: page,
+    data: rows,
+    first_page_url: `${path}?page=1`,
+    from: rows.length > 0 ? first : null,
+    last_page: lastPage,
+    last_page_url: `${path}?page=${lastPage}`,
+    next_page_url: page < lastPage ? `${path}?page=${page + 1}` : null,
+    path,
+    per_page: 20,
+    prev_page_url: page > 1 ? `${path}?page=${page - 1}` : null,
+    to: rows.length > 0 ? first + rows.length - 1 : null,
+    total,
+  }
+}
+
+test.each([
+  [0, 1, [[]]],
+  [1, 1, [[1]]],
+  [20, 1, [down(20, 1)]],
+  [21, 2, [down(21, 2), [1]]],
+  [45, 3, [down(45, 26), down(25, 6), down(5, 1)]],
+])('%i leads are %i page(s)', async (count, lastPage, pages) => {
+  const tenant = await withLeads(count)
+  for (const [index, rows] of pages.entries()) {
+    const page = index + 1
+    expect(described(await pageOf(tenant, `?page=${page}`))).toEqual(expected(page, lastPage, count, rows))
+  }
+  expect(described(await pageOf(tenant))).toEqual(expected(1, lastPage, count, pages[0]!))
+  for (const past of [lastPage + 1, lastPage + 7, Number.MAX_SAFE_INTEGER])
+    expect(described(await pageOf(tenant, `?page=${past}`))).toEqual(expected(past, lastPage, count, []))
+})
+
+describe('with 21 leads', () => {
+  let tenant: Tenant
+  beforeAll(async () => {
+    tenant = await withLeads(21)
+  })
+
+  test.each([
+    '?page=0',
+    '?page=-1',
+    '?page=1.5',
+    '?page=2.0',
+    '?page=abc',
+    '?page=',
+    '?page',
+    '?page=2x',
+    '?page=0x2',
+    '?page=2e0',
+    '?page=9007199254740992',
+    '?page=99999999999999999999999999',
+    '?page[]=2',
+    '?page=null',
+    '?page=%00',
+    '?page=NaN',
+    '?per_page=5',
+    '?unknown=1',
+  ])('%s is page 1', async (query) => {
+    expect(described(await pageOf(tenant, query))).toEqual(expected(1, 2, 21, down(21, 2)))
+  })
+
+  test('a client does not choose how long a page is', async () => {
+    const page = await pageOf(tenant, '?page=2&per_page=100')
+    expect(described(page)).toEqual(expected(2, 2, 21, [1]))
+  })
+
+  test('the addresses of pages lead from one to the next', async () => {
+    const first = await pageOf(tenant)
+    const next = await tenant.client.request<Page>('GET', String(first['next_page_url']))
+    expect(described(next.json)).toEqual(expected(2, 2, 21, [1]))
+    const back = await tenant.client.request<Page>('GET', String(next.json['prev_page_url']))
+    expect(back.json).toEqual(first)
+  })
+})
+
+test('leads created side by side have ids, times and places that agree', async () => {
+  const tenant = await stage.newTenant()
+  await Promise.all(Array.from({ length: 60 }, () => tenant.createLead()))
+  const rows = (await Promise.all([1, 2, 3].map((page) => pageOf(tenant, `?page=${page}`)))).flatMap(
+    ({ data }) => data,
+  )
+  expect(rows).toHaveLength(60)
+  expect(new Set(rows.map(({ reference }) => reference)).size).toBe(60)
+  const falls = (values: (string | number)[]) =>
+    values.every((value, i) => i === 0 || value <= values[i - 1]!)
+  expect(falls(rows.map(({ id }) => id))).toBe(true)
+  expect(falls(rows.map(({ created_at }) => created_at))).toBe(true)
+})
