@@ -1,0 +1,7 @@
+export { type BoundedStore, boundedStore, type DuplicateStore } from './duplicates'
+export type { HeadersLike } from './headers'
+export type { Customer, Image, Lead, LeadCreated, Quote, QuoteItem } from './lead-created'
+export type { RefusalCode, Refused, Verified, VerifiedOnce } from './results'
+export { hasServiceSignature, hasStandardSignature } from './signatures'
+export { verify } from './verify'
+export { type StandardOptions, verifyStandard } from './verify-standard'
