@@ -95,7 +95,8 @@ const createApp = ({ logger, trustedProxies }: GatewayOptions): FastifyInstance 
     keepAliveTimeout: 72_000,
     // An upload of a file has 5 minutes.
     requestTimeout: 330_000,
-    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5000 },
+    // Node's own answer to a missing Host has no body.
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5000, requireHostHeader: false },
   })
   // What a request may be is checked by the operations, after the token and the address (design: Errors); schemas
   // are there for the document. Answers are finished JSON.

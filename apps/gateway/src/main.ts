@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { createMetrics, runService, type ServiceContext, startHealthServer } from '@leadwire/service-kit'
 import { buildGateway } from './build-gateway'
 import { connectClients } from './clients'
@@ -12,13 +13,6 @@ const start = async ({ config, logger, lifecycle }: ServiceContext<GatewayConfig
     webhookServiceUrl: config.WEBHOOK_SERVICE_URL,
     lifecycle,
   })
-  await startHealthServer({
-    host: config.HOST,
-    port: config.HEALTH_PORT,
-    checks: clients.checks,
-    metrics,
-    lifecycle,
-  })
   const gateway = buildGateway({
     clients,
     logger,
@@ -27,6 +21,14 @@ const start = async ({ config, logger, lifecycle }: ServiceContext<GatewayConfig
     publicUrl: config.PUBLIC_URL,
     trustedProxies: config.TRUSTED_PROXIES,
     timeZone: config.TIME_ZONE,
+  })
+  await startHealthServer({
+    host: config.HOST,
+    port: config.HEALTH_PORT,
+    // A gateway that answers here before its own door is open would be sent requests that nobody takes.
+    checks: [...clients.checks, { name: 'http server', check: async () => assert(gateway.server.listening) }],
+    metrics,
+    lifecycle,
   })
   await gateway.listen({ host: config.HOST, port: config.PORT })
   lifecycle.onStop('http server', async () => {

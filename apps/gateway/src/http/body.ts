@@ -66,12 +66,24 @@ const formBody = (bytes: Buffer): Body => {
 const hasNoBody = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 
+// Nothing here unpacks: a small body could become one without bounds (RFC 9110, 15.5.16 and 12.5.3).
+const refusePackedBodies = (app: FastifyInstance): void => {
+  app.addHook('preParsing', async (request) => {
+    const coding = request.headers['content-encoding']
+    if (coding === undefined || /^identity$/i.test(coding) || hasNoBody(request)) return
+    throw new ProblemError('unsupported-media-type', 'Bodies with a Content-Encoding are not read.', {
+      'accept-encoding': 'identity',
+    })
+  })
+}
+
 /**
  * Reads JSON and form bodies, and nothing else. Fastify's own JSON parser refuses keys such as __proto__; here they
  * are unknown fields like any other, because nothing is ever merged from a body.
  */
 export const readBodies = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
+  refusePackedBodies(app)
   app.addContentTypeParser(
     JSON_TYPE,
     { parseAs: 'buffer' },

@@ -29,6 +29,9 @@ export const handleErrors = (app: FastifyInstance, logger: Logger): void => {
   // Before the body is looked at: at an unknown address its type and size are nobody's business.
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw notFound()
+    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+      throw new ProblemError('bad-request', 'The request has no Host header.')
+    }
   })
   app.setNotFoundHandler(async () => {
     throw notFound()

@@ -16,12 +16,16 @@ const keyOf = (header: string): string | undefined => {
  * The Idempotency-Key of a request (draft-ietf-httpapi-idempotency-key-header-07): a structured-field string, or the
  * bare key as many clients send it, 1 to 255 printable ASCII characters. Undefined without one; throws bad_request.
  */
-export const idempotencyKey = ({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined => {
-  const header = headers['idempotency-key']
+export const idempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined => {
+  // As they were sent: joined, two keys would look like a third.
+  const [header, ...others] = raw.headersDistinct['idempotency-key'] ?? []
   if (header === undefined) return undefined
-  const key = typeof header === 'string' ? keyOf(header.trim()) : undefined
+  const key = others.length === 0 ? keyOf(header.trim()) : undefined
   if (key === undefined) {
-    throw new ServiceError('bad_request', 'The Idempotency-Key must be 1 to 255 printable ASCII characters.')
+    throw new ServiceError(
+      'bad_request',
+      'The Idempotency-Key must be one of 1 to 255 printable ASCII characters.',
+    )
   }
   return key
 }

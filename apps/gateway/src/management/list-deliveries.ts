@@ -51,10 +51,11 @@ export const listDeliveries = (
       }),
     },
     async (request, reply) => {
-      const given = request.query as Record<string, unknown>
-      const { value, faults } = check({ fields: given, faults: textFaults(given) })
+      // What is no page is page 1, whatever it is.
+      const { page: givenPage, ...filters } = request.query as Record<string, unknown>
+      const { value, faults } = check({ fields: filters, faults: textFaults(filters) })
       if (faults) throw ServiceError.invalid(faults)
-      const page = pageNumber(given['page'])
+      const page = pageNumber(givenPage)
       const leadReference = value.lead_reference?.toLowerCase()
       const { deliveries, total, perPage } = await clients.webhooks.listDeliveries({
         accountId: request.principal.accountId,
