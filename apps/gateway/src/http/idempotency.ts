@@ -18,7 +18,9 @@ const keyOf = (header: string): string | undefined => {
  */
 export const idempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined => {
   // As they were sent: joined, two keys would look like a third.
-  const [header, ...others] = raw.headersDistinct['idempotency-key'] ?? []
+  const [header, ...others] = raw.rawHeaders.filter(
+    (_, at, all) => at % 2 === 1 && /^idempotency-key$/i.test(all[at - 1]!),
+  )
   if (header === undefined) return undefined
   const key = others.length === 0 ? keyOf(header.trim()) : undefined
   if (key === undefined) {
