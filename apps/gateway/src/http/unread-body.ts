@@ -22,9 +22,9 @@ export const drainUnreadBodies = (app: FastifyInstance): void => {
     const start = socket.bytesRead
     raw.unpipe()
     raw.resume()
-    const timer = setTimeout(() => socket.destroy(), DRAIN_LIMIT_MS).unref()
+    const timer = setTimeout(() => raw.destroy(), DRAIN_LIMIT_MS).unref()
     const watch = () => {
-      if (socket.bytesRead - start > DRAIN_LIMIT_BYTES) socket.destroy()
+      if (socket.bytesRead - start > DRAIN_LIMIT_BYTES) raw.destroy()
     }
     raw.on('data', watch)
     raw.once('close', () => clearTimeout(timer))
