@@ -1,0 +1,56 @@
+using System;
+using System.Linq;
+using System.Security.Cryptography;
+using System.Text;
+using System.Text.RegularExpressions;
+
+public static class VerifyWebhook
+{
+    /// <summary>X-SERVICE-Signature. The body is the bytes exactly as they came, before any parsing.</summary>
+    public static bool Service(byte[] body, string signature, string secret)
+    {
+        if (string.IsNullOrEmpty(secret)) throw new ArgumentException("the webhook secret is missing");
+        using (var hmac = new HMACSHA1(Encoding.UTF8.GetBytes(secret)))
+        {
+            var right = string.Concat(hmac.ComputeHash(body).Select(one => one.ToString("x2")));
+            return IsEqual(signature, right);
+        }
+    }
+
+    /// <summary>webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too.
+    /// Pass DateTimeOffset.UtcNow.</summary>
+    public static bool Standard(
+        byte[] body, string id, string timestamp, string signatures, string secret, DateTimeOffset now)
+    {
+        if (string.IsNullOrEmpty(secret)) throw new ArgumentException("the webhook secret is missing");
+        if (string.IsNullOrEmpty(id) || !Regex.IsMatch(timestamp ?? "", @"\A[0-9]{1,12}\z")) return false;
+        if (Math.Abs(now.ToUnixTimeSeconds() - long.Parse(timestamp)) > 300) return false;
+        using (var hmac = new HMACSHA256(StandardKey(secret)))
+        {
+            var content = Encoding.UTF8.GetBytes(id + "." + timestamp + ".").Concat(body).ToArray();
+            var right = "v1," + Convert.ToBase64String(hmac.ComputeHash(content));
+            return (signatures ?? "").Split(' ').Count(signature => IsEqual(signature, right)) > 0;
+        }
+    }
+
+    /// <summary>whsec_ and base64 stand for bytes; any other secret is its own key.</summary>
+    private static byte[] StandardKey(string secret)
+    {
+        var encoded = secret.StartsWith("whsec_", StringComparison.Ordinal) ? secret.Substring(6) : "";
+        try
+        {
+            var key = Convert.FromBase64String(encoded);
+            if (key.Length > 0 && Convert.ToBase64String(key) == encoded) return key;
+        }
+        catch (FormatException)
+        {
+        }
+        return Encoding.UTF8.GetBytes(secret);
+    }
+
+    private static bool IsEqual(string given, string right)
+    {
+        return CryptographicOperations.FixedTimeEquals(
+            Encoding.UTF8.GetBytes(given ?? ""), Encoding.UTF8.GetBytes(right));
+    }
+}

@@ -1,0 +1,29 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** X-SERVICE-Signature. `body` is a Buffer with the bytes exactly as they came, before any parsing. */
+export function verifyService(body, signature, secret) {
+  if (!secret) throw new Error('the webhook secret is missing')
+  return isEqual(signature, createHmac('sha1', secret).update(body).digest('hex'))
+}
+
+/** webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. */
+export function verifyStandard(body, id, timestamp, signatures, secret, now = Date.now() / 1000) {
+  if (!secret) throw new Error('the webhook secret is missing')
+  if (!id || !signatures || !/^\d{1,12}$/.test(timestamp ?? '')) return false
+  if (Math.abs(Math.floor(now) - Number(timestamp)) > 300) return false
+  const hmac = createHmac('sha256', standardKey(secret)).update(`${id}.${timestamp}.`).update(body)
+  const right = `v1,${hmac.digest('base64')}`
+  return signatures.split(' ').some((signature) => isEqual(signature, right))
+}
+
+/** whsec_ and base64 stand for bytes; any other secret is its own key. */
+function standardKey(secret) {
+  const encoded = secret.startsWith('whsec_') ? secret.slice(6) : ''
+  const key = Buffer.from(encoded, 'base64')
+  return encoded && key.toString('base64') === encoded ? key : Buffer.from(secret)
+}
+
+function isEqual(given, right) {
+  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(right)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

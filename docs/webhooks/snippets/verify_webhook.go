@@ -1,0 +1,59 @@
+package webhooks
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var timestampForm = regexp.MustCompile(`^[0-9]{1,12}$`)
+
+// VerifyService checks X-SERVICE-Signature. The body is the bytes exactly as they came, before any parsing.
+func VerifyService(body []byte, signature, secret string) bool {
+	if secret == "" {
+		panic("the webhook secret is missing")
+	}
+	mac := hmac.New(sha1.New, []byte(secret))
+	mac.Write(body)
+	return hmac.Equal([]byte(signature), []byte(hex.EncodeToString(mac.Sum(nil))))
+}
+
+// VerifyStandard checks webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): it refuses old
+// requests too. Pass time.Now().
+func VerifyStandard(body []byte, id, timestamp, signatures, secret string, now time.Time) bool {
+	if secret == "" {
+		panic("the webhook secret is missing")
+	}
+	if id == "" || !timestampForm.MatchString(timestamp) {
+		return false
+	}
+	sent, _ := strconv.ParseInt(timestamp, 10, 64)
+	if age := now.Unix() - sent; age > 300 || age < -300 {
+		return false
+	}
+	mac := hmac.New(sha256.New, standardKey(secret))
+	mac.Write([]byte(id + "." + timestamp + "."))
+	mac.Write(body)
+	right := []byte("v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	valid := false
+	for _, signature := range strings.Split(signatures, " ") {
+		valid = hmac.Equal([]byte(signature), right) || valid
+	}
+	return valid
+}
+
+// whsec_ and base64 stand for bytes; any other secret is its own key.
+func standardKey(secret string) []byte {
+	encoded, _ := strings.CutPrefix(secret, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if encoded == "" || encoded == secret || err != nil || base64.StdEncoding.EncodeToString(key) != encoded {
+		return []byte(secret)
+	}
+	return key
+}

@@ -1,0 +1,128 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageFolder } from './vectors.fixture'
+
+export const docsFolder = join(packageFolder, '../../docs/webhooks')
+const snippets = join(docsFolder, 'snippets')
+const runners = join(packageFolder, 'snippet-runners')
+
+export interface Language {
+  name: string
+  /** Of the file under docs/webhooks/snippets. */
+  snippet: string
+  /** As the page marks its code. */
+  fence: string
+  /** The programs that must be here; the first that answers is taken. */
+  tools: { program: string; asks: string[]; prepare: (folder: string, version: string) => string[][] }[]
+}
+
+const script = (program: string, asks: string[], snippet: string, runner: string) => ({
+  program,
+  asks,
+  prepare: () => [[program, join(runners, runner), join(snippets, snippet)]],
+})
+
+/** Each tool's `prepare` puts what it needs in a folder and names the commands; the last of them runs the snippet. */
+export const languages: Language[] = [
+  {
+    name: 'Node',
+    snippet: 'verify-webhook.mjs',
+    fence: 'js',
+    tools: [script(process.execPath, ['--version'], 'verify-webhook.mjs', 'run.mjs')],
+  },
+  {
+    name: 'Python',
+    snippet: 'verify_webhook.py',
+    fence: 'python',
+    tools: [script('python3', ['--version'], 'verify_webhook.py', 'run.py')],
+  },
+  {
+    name: 'PHP',
+    snippet: 'verify-webhook.php',
+    fence: 'php',
+    tools: [script('php', ['--version'], 'verify-webhook.php', 'run.php')],
+  },
+  {
+    name: 'Ruby',
+    snippet: 'verify_webhook.rb',
+    fence: 'ruby',
+    tools: [script('ruby', ['--version'], 'verify_webhook.rb', 'run.rb')],
+  },
+  {
+    name: 'Go',
+    snippet: 'verify_webhook.go',
+    fence: 'go',
+    tools: [
+      {
+        program: 'go',
+        asks: ['version'],
+        prepare: (folder) => {
+          mkdirSync(join(folder, 'webhooks'))
+          writeFileSync(join(folder, 'go.mod'), 'module example\n\ngo 1.20\n')
+          copyFileSync(join(snippets, 'verify_webhook.go'), join(folder, 'webhooks/verify_webhook.go'))
+          copyFileSync(join(runners, 'run.go'), join(folder, 'run.go'))
+          return [['go', 'build', '-o', 'run', '.'], ['./run']]
+        },
+      },
+    ],
+  },
+  {
+    name: 'Java',
+    snippet: 'VerifyWebhook.java',
+    fence: 'java',
+    tools: [
+      {
+        program: 'javac',
+        asks: ['-version'],
+        prepare: (folder) => [
+          ['javac', '-d', folder, join(snippets, 'VerifyWebhook.java'), join(runners, 'Run.java')],
+          ['java', '-cp', folder, 'Run'],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'C#',
+    snippet: 'VerifyWebhook.cs',
+    fence: 'csharp',
+    tools: [
+      {
+        program: 'dotnet',
+        asks: ['--version'],
+        prepare: (folder, version) => {
+          for (const file of ['Run.cs', 'Run.csproj']) copyFileSync(join(runners, file), join(folder, file))
+          copyFileSync(join(snippets, 'VerifyWebhook.cs'), join(folder, 'VerifyWebhook.cs'))
+          const framework = `-p:RunnerFramework=net${version.split('.')[0]}.0`
+          return [
+            ['dotnet', 'build', '--nologo', '-v', 'q', '-o', 'out', framework],
+            ['dotnet', 'out/Run.dll'],
+          ]
+        },
+      },
+      {
+        program: 'mcs',
+        asks: ['--version'],
+        prepare: (folder) => [
+          [
+            'mcs',
+            `-out:${join(folder, 'Run.exe')}`,
+            '-r:System.Core',
+            join(snippets, 'VerifyWebhook.cs'),
+            join(runners, 'Run.cs'),
+          ],
+          ['mono', join(folder, 'Run.exe')],
+        ],
+      },
+    ],
+  },
+]
+
+/** The first of a language's tools that is on this machine, with the version it says it is. */
+export const findTool = ({ tools }: Language) => {
+  for (const tool of tools) {
+    const { status, stdout } = spawnSync(tool.program, tool.asks, { encoding: 'utf8' })
+    if (status === 0) return { ...tool, version: stdout.trim() }
+  }
+  return undefined
+}
