@@ -1,0 +1,242 @@
+import { eventually } from '@leadwire/test-kit'
+import { PNG } from '../files/samples.fixture'
+import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { PAGE_FIELDS, TIMESTAMP, UUID } from './interface-tables.fixture'
+
+type Named = Record<string, unknown> & { id: number }
+
+let stage: Stage
+let tenant: Tenant
+beforeAll(async () => {
+  stage = await startStage()
+})
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  tenant = await stage.newTenant()
+})
+
+const timestamp = expect.stringMatching(TIMESTAMP)
+
+const faultyFields = async (method: string, path: string, json: object) => {
+  const answer = await tenant.client.request<{ errors?: object }>(method, path, { json })
+  expect(answer.status).toBe(422)
+  return Object.keys(answer.json.errors ?? {}).sort()
+}
+
+test('users: made, listed, once per e-mail, told apart by their faults', async () => {
+  const json = { email: 'grace@example.com', name: 'Grace Hopper' }
+  const user = await tenant.send<Named>('POST', '/manage/users', { json })
+  expect(Object.entries(user)).toEqual([
+    ['id', expect.any(Number)],
+    ['email', 'grace@example.com'],
+    ['name', 'Grace Hopper'],
+    ['created_at', timestamp],
+  ])
+  expect(await tenant.send('GET', '/manage/users')).toEqual([user])
+  expect(await faultyFields('POST', '/manage/users', json)).toEqual(['email'])
+  expect(await faultyFields('POST', '/manage/users', { ...json, email: 'GRACE@example.com' })).toEqual([
+    'email',
+  ])
+  expect(await faultyFields('POST', '/manage/users', { email: 'x' })).toEqual(['email', 'name'])
+})
+
+test('tokens: made, listed without themselves, revoked for good', async () => {
+  const expires_at = '2099-01-01T01:00:00+01:00'
+  const token = await tenant.send<Named>('POST', '/manage/tokens', {
+    json: { name: 'Website', scopes: ['manage', 'leads'], expires_at, test: true },
+  })
+  const { token: secret, ...record } = token
+  expect(secret).toMatch(/^lw_test_/)
+  expect(record).toEqual({
+    ...{ id: expect.any(Number), name: 'Website', scopes: ['leads', 'manage'], test: true },
+    ...{
+      expires_at: '2099-01-01T00:00:00.000000Z',
+      last_used_at: null,
+      revoked_at: null,
+      created_at: timestamp,
+    },
+  })
+  expect(await tenant.send('GET', '/manage/tokens')).toContainEqual(record)
+  await tenant.client.request('GET', '/leads', { token: String(secret) })
+  await eventually(
+    async () =>
+      expect(await tenant.send('GET', '/manage/tokens')).toContainEqual({
+        ...record,
+        last_used_at: timestamp,
+      }),
+    { timeoutMs: 10_000, describe: 'its last use to be written down' },
+  )
+  const revoked = await tenant.send<Named>('DELETE', `/manage/tokens/${record.id}`)
+  expect(revoked).toMatchObject({ id: record.id, revoked_at: timestamp })
+  const again = await tenant.client.request('DELETE', `/manage/tokens/${record.id}`)
+  expect([200, 404]).toContain(again.status)
+  expect((await tenant.client.request('DELETE', '/manage/tokens/999999999')).status).toBe(404)
+})
+
+test.each([
+  [{}, ['name', 'scopes']],
+  [{ name: 'a', scopes: [] }, ['scopes']],
+  [{ name: 'a', scopes: 'leads' }, ['scopes']],
+  [{ name: 'a', scopes: ['leads', 'root'] }, ['scopes.1']],
+  [{ name: 'a', scopes: ['leads'], expires_at: '2001-01-01T00:00:00Z' }, ['expires_at']],
+  [{ name: 'a', scopes: ['leads'], expires_at: 'soon', test: 'maybe' }, ['expires_at', 'test']],
+])('a token of %j is refused', async (json, fields) => {
+  expect(await faultyFields('POST', '/manage/tokens', json)).toEqual(fields)
+})
+
+test('webhook endpoints: made with a secret that is shown once, listed, changed, deleted', async () => {
+  const created = await tenant.send<Named>('POST', '/manage/webhook-endpoints', {
+    json: { url: 'https://crm.example/hooks', description: 'CRM' },
+  })
+  const { secret, ...record } = created
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/)
+  expect(record).toEqual({
+    ...{ id: expect.any(Number), url: 'https://crm.example/hooks', description: 'CRM', enabled: true },
+    ...{ created_at: timestamp, updated_at: timestamp },
+  })
+  const path = `/manage/webhook-endpoints/${record.id}`
+  expect(await tenant.send('GET', path)).toEqual(record)
+  expect(await tenant.send('GET', '/manage/webhook-endpoints')).toEqual([record])
+
+  const change = { url: 'http://crm.example:8080/x?y=1', description: null, enabled: false }
+  const changed = await tenant.send<Named>('PATCH', path, { json: change })
+  expect(changed).toEqual({ ...record, ...change, updated_at: timestamp })
+  expect(await tenant.send('PATCH', path, { json: {} })).toEqual(changed)
+
+  expect(await tenant.send('DELETE', path)).toMatchObject({ id: record.id })
+  for (const method of ['GET', 'DELETE']) expect((await tenant.client.request(method, path)).status).toBe(404)
+  expect((await tenant.client.request('PATCH', path, { json: {} })).status).toBe(404)
+  expect(await tenant.send('GET', '/manage/webhook-endpoints')).toEqual([])
+})
+
+test.each([
+  'ftp://crm.example/',
+  'crm.example',
+  '/hooks',
+  'https://',
+  'https://user:secret@crm.example/',
+  'https://user@crm.example/',
+  'javascript:alert(1)',
+  '',
+  null,
+  7,
+])('an endpoint at %j is refused, on create and on update', async (url) => {
+  expect(await faultyFields('POST', '/manage/webhook-endpoints', { url })).toEqual(['url'])
+  const { id } = await tenant.send('POST', '/manage/webhook-endpoints', {
+    json: { url: 'https://a.example/' },
+  })
+  if (url !== '' && url !== null)
+    expect(await faultyFields('PATCH', `/manage/webhook-endpoints/${id}`, { url })).toEqual(['url'])
+})
+
+test('deliveries: listed newest first, filtered, retrieved with every attempt', async () => {
+  const first = await tenant.listen()
+  const second = await tenant.listen()
+  first.receiver.answerWith({ status: 200, body: 'thank you' })
+  second.receiver.answerWith({ status: 500, body: 'x'.repeat(10_000) })
+  const leads = [await tenant.createLead(), await tenant.createLead()]
+  const list = async (query = '') =>
+    (
+      await tenant.client.request<{ data: Named[]; [field: string]: unknown }>(
+        'GET',
+        `/manage/deliveries${query}`,
+      )
+    ).json
+  await eventually(
+    async () => {
+      expect((await list())['total']).toBe(4)
+      expect((await list('?status=delivered'))['total']).toBe(2)
+      for (const { id } of (await list('?status=pending')).data)
+        expect(await tenant.send('GET', `/manage/deliveries/${id}`)).toMatchObject({ attempt_count: 1 })
+    },
+    { timeoutMs: 10_000 },
+  )
+  const page = await list()
+  expect(Object.keys(page)).toEqual(PAGE_FIELDS)
+  const ids = page.data.map(({ id }) => id)
+  expect(ids).toEqual([...ids].sort((a, b) => b - a))
+
+  const [delivered] = (await list(`?endpoint_id=${first.id}&lead_reference=${leads[0]!.reference}`)).data
+  expect(Object.entries(delivered!)).toEqual([
+    ['id', expect.any(Number)],
+    ['endpoint_id', first.id],
+    ['event_id', expect.stringMatching(UUID)],
+    ['lead_reference', leads[0]!.reference],
+    ['status', 'delivered'],
+    ['attempt_count', 1],
+    ['next_attempt_at', null],
+    ['created_at', timestamp],
+    ['updated_at', timestamp],
+  ])
+  expect(await tenant.send('GET', `/manage/deliveries/${delivered!.id}`)).toEqual({
+    ...delivered,
+    attempts: [
+      {
+        ...{ number: 1, started_at: timestamp, duration_ms: expect.any(Number) },
+        ...{ status: 200, error: null, response: 'thank you' },
+      },
+    ],
+  })
+  const [failed] = (
+    await list(`?endpoint_id=${second.id}&status=pending&lead_reference=${leads[1]!.reference}`)
+  ).data
+  const retrieved = await tenant.send<Named & { attempts: Named[] }>(
+    'GET',
+    `/manage/deliveries/${failed!.id}`,
+  )
+  expect(retrieved).toMatchObject({ status: 'pending', attempt_count: 1, next_attempt_at: timestamp })
+  expect(retrieved.attempts).toEqual([
+    {
+      ...{ number: 1, started_at: timestamp, duration_ms: expect.any(Number) },
+      ...{ status: 500, error: 'http_status', response: 'x'.repeat(4096) },
+    },
+  ])
+  const { started_at, duration_ms } = retrieved.attempts[0] as unknown as {
+    started_at: string
+    duration_ms: number
+  }
+  const wait = Date.parse(String(retrieved['next_attempt_at'])) - Date.parse(started_at) - duration_ms
+  expect(wait).toBeGreaterThanOrEqual(59_990)
+  expect(wait).toBeLessThan(61_500)
+
+  expect((await list('?status=delivered'))['first_page_url']).toBe(
+    `${stage.system.baseUrl}/manage/deliveries?status=delivered&page=1`,
+  )
+  for (const query of ['?status=lost', '?endpoint_id=x', '?lead_reference=x'])
+    expect((await tenant.client.request('GET', `/manage/deliveries${query}`)).status).toBe(422)
+  expect((await tenant.client.request('GET', '/manage/deliveries/999999999')).status).toBe(404)
+})
+
+test('images: name and alternative text are kept; what is no image is refused', async () => {
+  const multipart = [
+    { name: 'alt', value: 'A window' },
+    { name: 'file', value: PNG, fileName: 'C:\\photos\\front.png' },
+    { name: 'name', value: 'Front' },
+  ]
+  const image = await tenant.send('POST', '/manage/images', { multipart })
+  expect(image).toMatchObject({ name: 'Front', alt: 'A window', file_name: 'front.png', public: 1 })
+  const answer = await tenant.client.request<{ errors: object }>('POST', '/manage/images', {
+    multipart: [{ name: 'file', value: 'just a text', fileName: 'note.txt' }],
+  })
+  expect([answer.status, Object.keys(answer.json.errors)]).toEqual([422, ['file']])
+})
+
+test('a visitor lead is all or nothing', async () => {
+  const product_style = { sku: 'S', name: 'N', product: { name: 'P' } }
+  const sound = { product_style_id: 1, name: 'I', price: 1, product_style, image_id: 999_999_999 }
+  const json = {
+    ...LEAD,
+    user_id: 999_999_999,
+    referrer: 'Rumour',
+    quotes: [{ items: [sound, { ...sound, price: 'x' }] }],
+  }
+  expect(await faultyFields('POST', '/manage/leads', json)).toEqual([
+    'quotes.0.items.0.image_id',
+    'quotes.0.items.1.image_id',
+    'quotes.0.items.1.price',
+    'referrer',
+    'user_id',
+  ])
+  const list = await tenant.client.request<{ data: Lead[] }>('GET', '/leads')
+  expect(list.json.data).toEqual([])
+})
