@@ -26,6 +26,8 @@ export type World = Inhabitant & {
   newLead: () => Promise<string>
   /** Everything that is kept anywhere: rows, files, and what the receiver got. */
   traces: () => Promise<Traces>
+  /** The names of all files that files-service has on its disk, half ones too. */
+  files: () => Promise<string[]>
   /** Fails unless everything is as it was: proved by a lead made now, whose webhook is the next that comes. */
   expectNothingLeft: (before: Traces) => Promise<void>
   /** Fails when anything logged an error or is not the process it was. */
@@ -107,6 +109,7 @@ export const startWorld = async (): Promise<World> => {
     freshEmail: () => `user${emails++}@b.example`,
     newLead,
     traces,
+    files: () => filesIn(store.path),
     expectNothingLeft: async (before) => {
       expect(await traces()).toEqual(before)
       const reference = await newLead()
@@ -150,17 +153,22 @@ const tracesOf = async (from: { system: System; receiver: Receiver; store: strin
     // What is told to the receiver is counted there; its rows go a few seconds later.
     tableContents(databases.leads, { outbox: "kind <> 'lead.created'" }),
     tableContents(databases.webhooks),
-    readdir(from.store, { recursive: true, withFileTypes: true }),
+    filesIn(from.store),
   ])
   // Their last use is written down now and then.
   leads['tokens'] = leads['tokens']!.replace(/ .*/, '')
   return {
     leads,
     webhooks,
-    files: files
-      .filter((entry) => entry.isFile())
-      .map(({ name }) => name)
-      .sort(),
+    files,
     posts: from.receiver.requests.length,
   }
+}
+
+const filesIn = async (store: string): Promise<string[]> => {
+  const entries = await readdir(store, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .sort()
 }
