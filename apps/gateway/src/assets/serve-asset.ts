@@ -50,8 +50,11 @@ export const serveAsset = (app: FastifyInstance, { clients }: Dependencies): voi
     const [, uuid, extension] = match as unknown as [string, string, string]
     const etag = `"${uuid}"`
     const headers = headersOf(extension, etag)
-    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(headers).send()
     const stored = await openFile(clients.files, `images/${file}`)
-    return sendFile(request, reply.headers(headers), stored)
+    // Only now: what is not there is 404, whatever the client claims to have of it (RFC 9110, 13.2.1).
+    if (!matches(request.headers['if-none-match'], etag))
+      return sendFile(request, reply.headers(headers), stored)
+    stored.close()
+    return reply.code(304).headers(headers).send()
   })
 }
