@@ -21,14 +21,29 @@ export const answerError =
       .send(problemJson(problem, request.id))
   }
 
+// Node answers 417 by itself, without a document, unless somebody listens for it.
+const hearExpectations = (app: FastifyInstance) =>
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+
+const expectsTooMuch = ({ headers, raw }: FastifyRequest) =>
+  headers.expect !== undefined && raw.httpVersion === '1.1' && !/\b100-continue\b/i.test(headers.expect)
+
 const notFound = () => new ProblemError('not-found', 'There is nothing at this address.')
 
 /** Every error, and every unknown address, becomes a problem document. */
 export const handleErrors = (app: FastifyInstance, logger: Logger): void => {
   app.setErrorHandler(answerError(logger))
+  hearExpectations(app)
   // Before the body is looked at: at an unknown address its type and size are nobody's business.
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw notFound()
+    // What has no version in its first line is read as HTTP/0.9, which knew no headers.
+    if (request.raw.httpVersion === '0.9') {
+      throw new ProblemError('bad-request', 'The request is not well-formed HTTP.')
+    }
+    if (expectsTooMuch(request)) {
+      throw new ProblemError('expectation-failed', 'The only expectation that can be met is 100-continue.')
+    }
     if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
       throw new ProblemError('bad-request', 'The request has no Host header.')
     }

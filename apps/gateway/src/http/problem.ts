@@ -43,6 +43,11 @@ export const PROBLEMS = {
     title: 'Unsupported Media Type',
     meaning: 'The operation does not read bodies of this Content-Type.',
   },
+  'expectation-failed': {
+    status: 417,
+    title: 'Expectation Failed',
+    meaning: 'The Expect header asks for what the API does not know.',
+  },
   invalid: {
     status: 422,
     title: 'Unprocessable Content',
