@@ -17,17 +17,17 @@ export interface Config {
 /** The settings of files-service. Throws a ConfigError that lists every fault; S3_* are looked for only with an s3:// store. */
 export const readFilesConfig = (env: NodeJS.ProcessEnv): Readonly<Config> => {
   const s3 = env['STORE_URL']?.startsWith('s3:')
-    ? { desc: 'is missing: a store of s3:// needs it' }
+    ? { desc: 'a store of s3:// needs it' }
     : { default: undefined }
   return readConfig<Config>(env, {
-    STORE_URL: storeLocation({ desc: 'is missing: file:///an/absolute/folder or s3://bucket' }),
+    STORE_URL: storeLocation({ desc: 'file:///an/absolute/folder or s3://bucket' }),
     S3_ENDPOINT: s3Endpoint(s3),
     S3_ACCESS_KEY: str(s3),
     S3_SECRET_KEY: str(s3),
     S3_REGION: str({ default: 'us-east-1' }),
     HOST: host({ default: '127.0.0.1' }),
-    GRPC_PORT: port({ desc: 'is missing' }),
-    HEALTH_PORT: port({ desc: 'is missing' }),
+    GRPC_PORT: port(),
+    HEALTH_PORT: port(),
     LOG_LEVEL: str({
       default: 'info',
       choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],

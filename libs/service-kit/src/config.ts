@@ -38,6 +38,12 @@ export const durations = makeValidator<number[]>((text) => parseList(text).map(p
 /** Words parted by commas. */
 export const list = makeValidator<string[]>(parseList)
 
+// envalid's own message for a missing setting is its description, or the word "undefined" without one.
+const faultOf = (error: Error): string => {
+  if (!(error instanceof EnvMissingError)) return error.message
+  return error.message === 'undefined' ? 'is missing' : `is missing: ${error.message}`
+}
+
 /**
  * Reads settings out of the environment.
  *
@@ -53,9 +59,7 @@ export const readConfig = <T extends object>(
     reporter: ({ errors }) => {
       const faults = Object.entries<Error | undefined>(errors as Record<string, Error | undefined>)
         .filter((entry): entry is [string, Error] => entry[1] !== undefined)
-        .map(
-          ([name, error]) => [name, error instanceof EnvMissingError ? 'is missing' : error.message] as const,
-        )
+        .map(([name, error]) => [name, faultOf(error)] as const)
       if (faults.length > 0) throw new ConfigError(Object.fromEntries(faults))
     },
   })

@@ -8,8 +8,8 @@ import { download } from '../process/download'
 export const natsVersion = '2.15.0'
 
 /**
- * SHA-256 of nats-server-v2.15.0-PLATFORM.tar.gz, as in the release's own SHA256SUMS. The Linux ones are also those of
- * the official Docker image's Dockerfile.
+ * SHA-256 of nats-server-v2.15.0-PLATFORM.tar.gz, as public build files pin them (several that agree for each platform):
+ * container files for Linux, package formulas for macOS. A release that is not these bytes is refused.
  */
 const published: Record<string, string> = {
   'linux-amd64': '5d2c51caca950333aba84911df7d377f826f3a59ec36061c6539105084f65c92',
