@@ -22,17 +22,29 @@ export interface Targets {
 export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
   const { LEADS_SERVICE_URL: leads, WEBHOOK_SERVICE_URL: webhooks } = env
   if (leads && webhooks) return { leads, webhooks }
+  const instead = 'set LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL'
+  return readDevFile(env, instead, ({ services }) => ({
+    leads: leads || services['leads-service'].grpc,
+    webhooks: webhooks || services['webhook-service'].grpc,
+  }))
+}
+
+/** The id of the demo account of the stack that `npm start` runs. Throws with what to do when there is none. */
+export const demoAccount = (env: NodeJS.ProcessEnv): number =>
+  readDevFile(env, 'name one with --account', ({ account }) => account.id)
+
+interface DevFile {
+  services: Record<'leads-service' | 'webhook-service', { grpc: string }>
+  account: { id: number }
+}
+
+const readDevFile = <T>(env: NodeJS.ProcessEnv, instead: string, pick: (devFile: DevFile) => T): T => {
   const file = join(resolve(env['LEADWIRE_DATA'] || join(repositoryRoot, '.data')), 'dev.json')
   try {
-    const { services } = JSON.parse(readFileSync(file, 'utf8'))
-    return {
-      leads: leads || services['leads-service'].grpc,
-      webhooks: webhooks || services['webhook-service'].grpc,
-    }
+    return pick(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {
     throw new Error(
-      `No running stack was found: ${file} can't be read. Run npm start, point LEADWIRE_DATA at its folder, ` +
-        'or set LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL.',
+      `No running stack was found: ${file} can't be read. Run npm start, point LEADWIRE_DATA at its folder, or ${instead}.`,
       { cause: error },
     )
   }

@@ -2,6 +2,7 @@ import { VERSION } from '@leadwire/service-kit'
 import { Command } from 'commander'
 import { addAccounts } from './commands/accounts'
 import { addEndpoints } from './commands/endpoints'
+import { addListen } from './commands/listen'
 import { explain } from './commands/run'
 import { addTokens } from './commands/tokens'
 import { addUsers } from './commands/users'
@@ -15,6 +16,7 @@ addAccounts(program)
 addTokens(program)
 addUsers(program)
 addEndpoints(program)
+addListen(program)
 
 program.parseAsync().catch((error: unknown) => {
   process.stderr.write(`leadwire: ${explain(error)}\n`)

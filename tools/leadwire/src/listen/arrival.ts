@@ -1,0 +1,84 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type DuplicateStore, verify, verifyStandard } from '@leadwire/webhook-receiver'
+
+/** A request as the listener got it. */
+export interface Arrival {
+  at: Date
+  headers: IncomingHttpHeaders
+  /** As they were sent: name, value, name, value … */
+  rawHeaders: string[]
+  body: Buffer
+}
+
+export interface Judgement {
+  verified: boolean
+  /** Verified, but its webhook-id came before: a retry. */
+  again: boolean
+  /** What is wrong with either signature; empty when verified. */
+  faults: string[]
+}
+
+/** Checks both signatures; each must be right. */
+export const judge = async (
+  { at, headers, body }: Arrival,
+  { secret, store }: { secret: string; store: DuplicateStore },
+): Promise<Judgement> => {
+  const service = verify(body, headers, secret)
+  const standard = await verifyStandard(body, headers, secret, { now: at, store })
+  const again = !standard.ok && standard.code === 'duplicate'
+  const faults = [
+    ...(service.ok ? [] : [`X-SERVICE-Signature: ${service.code}`]),
+    ...(standard.ok || again ? [] : [`webhook-signature: ${standard.code}`]),
+  ]
+  return { verified: faults.length === 0, again, faults }
+}
+
+/** The lines an arrival is printed as; `outcome` says what was answered and why. */
+export const describe = (
+  arrival: Arrival,
+  { verified, again, faults }: Judgement,
+  outcome: string,
+): string => {
+  const verdict = verified ? `yes${again ? ' (seen before)' : ''}` : `no (${faults.join(', ')})`
+  const { reference, name, status } = leadIn(arrival.body)
+  const headers = pairs(arrival.rawHeaders).filter(([header]) => !TRANSPORT.has(header.toLowerCase()))
+  return [
+    `${arrival.at.toISOString()}  lead ${reference}  ${name}  ${status}  verified: ${verdict}`,
+    ...headers.map(([header, value]) => `  ${header}: ${value}`),
+    `  ${outcome}`,
+  ]
+    .map(printable)
+    .join('\n')
+}
+
+const TRANSPORT = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive'])
+
+/** A flat list of headers without those that belong to one connection (RFC 9110, 7.6.1), Host and length among them. */
+export const endToEnd = (rawHeaders: string[]): string[] =>
+  pairs(rawHeaders)
+    .filter(([name]) => !TRANSPORT.has(name.toLowerCase()))
+    .flat()
+
+const pairs = (flat: string[]): [string, string][] =>
+  flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] ?? '']] : []))
+
+const leadIn = (body: Buffer): Record<'reference' | 'name' | 'status', string> => {
+  const data = dataIn(body)
+  const field = (name: string) => (typeof data[name] === 'string' ? data[name] : '-')
+  return { reference: field('reference'), name: field('name'), status: field('status') }
+}
+
+const dataIn = (body: Buffer): Record<string, unknown> => {
+  try {
+    return JSON.parse(body.toString()).data ?? {}
+  } catch {
+    return {}
+  }
+}
+
+// Visitors choose names: what would move a terminal's cursor or turn text around is shown as its code.
+const printable = (line: string) =>
+  line.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  )

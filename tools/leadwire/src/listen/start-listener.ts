@@ -1,0 +1,80 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { boundedStore } from '@leadwire/webhook-receiver'
+import { type Arrival, describe, type Judgement, judge } from './arrival'
+import { forward } from './forward'
+
+export interface ListenerOptions {
+  secret: string
+  /** A free one when 0. */
+  port: number
+  forwardTo: URL | undefined
+  print(text: string): void
+}
+
+interface Reply {
+  status: number
+  contentType?: string | undefined
+  body?: Buffer | string
+  outcome: string
+}
+
+/**
+ * A receiver on 127.0.0.1 that verifies and prints each POST. With `forwardTo` it passes everything on and answers as
+ * that did (502 when it did not); otherwise 200 for what verifies, 401 for what does not.
+ */
+export const startListener = async ({ secret, port, forwardTo, print }: ListenerOptions) => {
+  const store = boundedStore()
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const at = new Date()
+    const { headers, rawHeaders } = request
+    if (request.method !== 'POST') return void response.writeHead(405, { Allow: 'POST' }).end()
+    const arrival: Arrival = { at, headers, rawHeaders, body: await buffer(request) }
+    const judgement = await judge(arrival, { secret, store })
+    const reply = forwardTo ? await passOn(arrival, forwardTo, response) : ownReply(judgement)
+    print(describe(arrival, judgement, reply.outcome))
+    const { status, contentType = 'text/plain', body } = reply
+    response.writeHead(status, { 'Content-Type': contentType }).end(body)
+  }
+  const server = createServer((request, response) => {
+    // A sender that went away in the middle of its request has sent nothing that counts.
+    handle(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    stop: () => {
+      server.closeAllConnections()
+      return new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+const ownReply = ({ verified, faults }: Judgement): Reply =>
+  verified
+    ? { status: 200, outcome: 'answered 200' }
+    : { status: 401, body: faults.join('\n'), outcome: 'answered 401' }
+
+const passOn = async (arrival: Arrival, url: URL, response: ServerResponse): Promise<Reply> => {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort(new Error('the sender waited no longer')))
+  const started = performance.now()
+  try {
+    const reply = await forward(arrival, url, gone.signal)
+    const ms = Math.round(performance.now() - started)
+    return { ...reply, outcome: `forwarded to ${url.href}, answered ${reply.status} in ${ms} ms` }
+  } catch (error) {
+    const reason = gone.signal.aborted ? gone.signal.reason : error
+    const why =
+      reason instanceof Error ? reason.message || String((reason as NodeJS.ErrnoException).code) : reason
+    return {
+      status: 502,
+      body: `${why}`,
+      outcome: `could not be forwarded to ${url.href}: ${why}; answered 502`,
+    }
+  }
+}
