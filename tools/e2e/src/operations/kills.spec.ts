@@ -1,0 +1,110 @@
+import { cutConnections, eventually, type Receiver } from '@leadwire/test-kit'
+import { type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { type Load, startLoad } from './load.fixture'
+
+let stage: Stage
+let tenant: Tenant
+let receiver: Receiver
+let load: Load
+beforeAll(async () => {
+  stage = await startStage()
+}, 60_000)
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  tenant = await stage.newTenant()
+  receiver = (await tenant.listen()).receiver
+  load = startLoad({ bases: [stage.system.baseUrl], token: tenant.token })
+  await load.moves(20)
+})
+afterEach(() => load.stop())
+
+const told = () =>
+  new Set(receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { data: Lead }).data.reference))
+
+/** Ends the load and proves that what was accepted is there once, and was told. */
+const expectNothingLost = async () => {
+  await load.moves(20)
+  await load.stop()
+  const { accepted } = load
+  expect(new Set(accepted).size).toBe(accepted.length)
+  await eventually(
+    () => {
+      const heard = told()
+      expect(accepted.filter((reference) => !heard.has(reference))).toEqual([])
+      expect(heard.size).toBe(accepted.length)
+    },
+    { timeoutMs: 30_000, everyMs: 50, describe: 'every accepted lead to be told' },
+  )
+  const list = await tenant.client.request('GET', '/leads')
+  expect(list.json).toMatchObject({ total: accepted.length })
+  await eventually(
+    async () => {
+      const deliveries = await tenant.client.request('GET', '/manage/deliveries?status=delivered')
+      expect(deliveries.json).toMatchObject({ total: accepted.length })
+    },
+    { timeoutMs: 10_000 },
+  )
+}
+
+const { kill, restart } = {
+  kill: (name: string) => stage.system.kill(name),
+  restart: (name: string) => stage.system.restart(name),
+}
+
+test.each([
+  'gateway',
+  'leads-service',
+])('%s is killed: clients try again, and nothing is lost', async (name) => {
+  await kill(name)
+  await load.suffers()
+  await restart(name)
+  await expectNothingLost()
+  const expected = name === 'gateway' ? ['unreachable'] : [503]
+  // A call that was on its way when the service died may have been cut in the middle.
+  expect(load.failures.filter((failure) => !expected.includes(failure as never) && failure !== 409)).toEqual(
+    [],
+  )
+}, 60_000)
+
+test.each([
+  'webhook-service',
+  'files-service',
+])('%s is killed: leads are taken all the while', async (name) => {
+  await kill(name)
+  await load.moves(50)
+  await restart(name)
+  await expectNothingLost()
+  expect(load.failures).toEqual([])
+}, 60_000)
+
+test.each([
+  ['comes back with what it had', false],
+  ['comes back with nothing', true],
+])(
+  'NATS is killed and %s: leads are taken all the while',
+  async (_what, empty) => {
+    await stage.system.nats.kill()
+    await load.moves(50)
+    await stage.system.nats.restart({ empty })
+    await expectNothingLost()
+    expect(load.failures).toEqual([])
+  },
+  60_000,
+)
+
+test.each(['leads', 'webhooks'] as const)('the connections to the database %s are cut', async (database) => {
+  for (let i = 0; i < 3; i++) {
+    await cutConnections(stage.system.databases[database])
+    await load.moves(20)
+  }
+  await expectNothingLost()
+  expect(load.failures.filter((failure) => failure !== 503 && failure !== 409)).toEqual([])
+}, 60_000)
+
+test('everything is killed at once', async () => {
+  const names = ['gateway', 'leads-service', 'files-service', 'webhook-service']
+  await Promise.all([...names.map(kill), stage.system.nats.kill()])
+  await stage.system.nats.restart()
+  await Promise.all(names.map(restart))
+  await expectNothingLost()
+}, 60_000)

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { eventually } from '@leadwire/test-kit'
+import { createClient } from '../client'
+import { LEAD } from '../stage.fixture'
+
+export type Load = {
+  /** References of the leads that were answered 200. */
+  accepted: string[]
+  /** Every other answer, and `unreachable` where there was none. */
+  failures: (number | string)[]
+  /** Waits until `count` more leads are accepted. */
+  moves(count: number): Promise<void>
+  /** Waits until something fails that has not failed before. */
+  suffers(): Promise<void>
+  stop(): Promise<void>
+}
+
+/**
+ * Clients that create leads without a pause and, like sensible ones, try again under the same Idempotency-Key until
+ * they are answered 200. They take turns over the addresses.
+ */
+export function startLoad({
+  bases,
+  token,
+  clients = 4,
+}: {
+  bases: string[]
+  token: string
+  clients?: number
+}): Load {
+  const accepted: string[] = []
+  const failures: (number | string)[] = []
+  const connections = bases.map((base) => createClient(base, { token }))
+  let running = true
+
+  const createOne = async (turn: number) => {
+    const headers = { 'idempotency-key': randomUUID() }
+    for (let attempt = turn; ; attempt++) {
+      const client = connections[attempt % connections.length]!
+      try {
+        const answer = await client.request<{ data: { reference: string } }>('POST', '/leads', {
+          json: LEAD,
+          headers,
+        })
+        if (answer.status === 200) return accepted.push(answer.json.data.reference)
+        failures.push(answer.status)
+      } catch {
+        failures.push('unreachable')
+      }
+      await pause(20)
+    }
+  }
+  const work = async (first: number) => {
+    for (let turn = first; running; turn++) await createOne(turn)
+  }
+  const workers = Array.from({ length: clients }, (_, i) => work(i))
+  const moves = async (count: number) => {
+    const goal = accepted.length + count
+    await eventually(() => expect(accepted.length).toBeGreaterThanOrEqual(goal), { timeoutMs: 30_000 })
+  }
+  const suffers = async () => {
+    const before = failures.length
+    await eventually(() => expect(failures.length).toBeGreaterThan(before), { timeoutMs: 10_000 })
+  }
+  return {
+    accepted,
+    failures,
+    moves,
+    suffers,
+    stop: async () => {
+      running = false
+      await Promise.all(workers)
+      await Promise.all(connections.map((client) => client.close()))
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { eventually, type Receiver } from '@leadwire/test-kit'
+import { createClient } from '../client'
+import { type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { type Load, startLoad } from './load.fixture'
+
+let stage: Stage
+let tenant: Tenant
+let bases: string[]
+let receiver: Receiver
+let load: Load
+beforeAll(async () => {
+  stage = await startStage({ replicas: 2 })
+  bases = stage.system.services.flatMap(({ base }) => base ?? [])
+}, 60_000)
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  tenant = await stage.newTenant()
+  receiver = (await tenant.listen()).receiver
+})
+afterEach(() => load?.stop())
+
+const told = () =>
+  receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { data: Lead }).data.reference)
+
+const everyLeadIsTold = () =>
+  eventually(() => expect(new Set(told())).toEqual(new Set(load.accepted)), {
+    timeoutMs: 30_000,
+    everyMs: 50,
+  })
+
+test('two copies of each serve as one: what one gateway took the other shows, and each lead is told once', async () => {
+  expect(bases).toHaveLength(2)
+  load = startLoad({ bases, token: tenant.token })
+  await load.moves(200)
+  await load.stop()
+  expect(load.failures).toEqual([])
+  await everyLeadIsTold()
+  expect(receiver.requests).toHaveLength(load.accepted.length)
+  const [one, other] = await Promise.all(
+    bases.map(async (base) => {
+      const client = createClient(base, { token: tenant.token })
+      const { json } = await client.request<{ data: Lead[]; total: number }>('GET', '/leads')
+      await client.close()
+      return json
+    }),
+  )
+  expect(one!.total).toBe(load.accepted.length)
+  expect(one!.data).toEqual(other!.data)
+})
+
+test('a revocation at one gateway is known to the other within a second', async () => {
+  const { id, token } = await tenant.newToken({})
+  const client = createClient(bases[1]!, { token })
+  try {
+    expect((await client.request('GET', '/leads')).status).toBe(200)
+    await tenant.send('DELETE', `/manage/tokens/${id}`)
+    await eventually(async () => expect((await client.request('GET', '/leads')).status).toBe(401), {
+      timeoutMs: 1000,
+    })
+  } finally {
+    await client.close()
+  }
+})
+
+test('one copy after the other is drained and started again, and no request fails', async () => {
+  load = startLoad({ bases: [bases[0]!], token: tenant.token })
+  await load.moves(20)
+  for (const name of stage.system.services.map((service) => service.name)) {
+    if (name.startsWith('gateway')) continue
+    await stage.system.drain(name)
+    await load.moves(20)
+    await stage.system.restart(name)
+    await load.moves(20)
+  }
+  await load.stop()
+  expect(load.failures).toEqual([])
+  await everyLeadIsTold()
+}, 60_000)
+
+test.each([
+  'leads-service',
+  'webhook-service',
+  'files-service',
+  'gateway',
+])('one copy of %s is killed: the other goes on, and nothing is lost', async (name) => {
+  load = startLoad({ bases, token: tenant.token })
+  await load.moves(20)
+  await stage.system.kill(name)
+  await load.moves(50)
+  await stage.system.restart(name)
+  await load.moves(20)
+  await load.stop()
+  await everyLeadIsTold()
+  const { json } = await tenant.client.request('GET', '/leads')
+  expect(json).toMatchObject({ total: load.accepted.length })
+}, 60_000)
