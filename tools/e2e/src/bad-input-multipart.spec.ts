@@ -98,6 +98,10 @@ describe('refused uploads', () => {
 
   test.each<[string, RawPart[]]>([
     ['a part without a name', [{ headers: ['Content-Disposition: form-data'], value: 'x' }, text]],
+    [
+      'a file part without a name',
+      [{ headers: ['Content-Disposition: form-data; filename="a.txt"'], value: 'x' }, text],
+    ],
     ['a part without headers', [{ headers: [], value: 'x' }, text]],
     [
       'a part that is an attachment',

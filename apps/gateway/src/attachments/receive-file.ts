@@ -67,6 +67,9 @@ const takeFile = async (form: Form, part: MultipartFile, files: Clients['files']
 }
 
 const takePart = async (form: Form, part: Multipart, files: Clients['files'], terms: FileTerms) => {
+  // RFC 7578, 4.2. The parser leaves it away although its types say otherwise.
+  if (typeof part.fieldname !== 'string')
+    throw new ServiceError('bad_request', 'Every part of a multipart body must have a name.')
   if (part.type === 'file') return takeFile(form, part, files, terms)
   if (part.fieldname === 'file') addFault(form, 'file', 'The file must be a file.')
   else form.fields.set(part.fieldname, part.value)
