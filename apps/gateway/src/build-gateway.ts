@@ -38,10 +38,15 @@ import { EndpointRecord } from './management/endpoint-schema'
 import { listDeliveries } from './management/list-deliveries'
 import { listTokens } from './management/list-tokens'
 import { listUsers } from './management/list-users'
+import { listWebhookEndpointHealth } from './management/list-webhook-endpoint-health'
 import { listWebhookEndpoints } from './management/list-webhook-endpoints'
+import { recoverWebhookEndpoint } from './management/recover-webhook-endpoint'
 import { retrieveDelivery } from './management/retrieve-delivery'
 import { retrieveWebhookEndpoint } from './management/retrieve-webhook-endpoint'
+import { retryDelivery } from './management/retry-delivery'
 import { revokeToken } from './management/revoke-token'
+import { rotateWebhookSecret } from './management/rotate-webhook-secret'
+import { testWebhookEndpoint } from './management/test-webhook-endpoint'
 import { TokenRecord } from './management/token-schema'
 import { updateWebhookEndpoint } from './management/update-webhook-endpoint'
 import { UserRecord } from './management/user-schema'
@@ -163,8 +168,13 @@ const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void 
   retrieveWebhookEndpoint(app, dependencies)
   updateWebhookEndpoint(app, dependencies)
   deleteWebhookEndpoint(app, dependencies)
+  rotateWebhookSecret(app, dependencies)
+  testWebhookEndpoint(app, dependencies)
+  recoverWebhookEndpoint(app, dependencies)
+  listWebhookEndpointHealth(app, dependencies)
   listDeliveries(app, dependencies)
   retrieveDelivery(app, dependencies)
+  retryDelivery(app, dependencies)
 
   serveAsset(app, dependencies)
 }

@@ -52,7 +52,7 @@ export const startWebhookService = async (
     pauseMs: 250,
     onFailure: (error) => logger.warn({ err: error }, 'waiting for the database'),
   })
-  const webhookMetrics = createWebhookMetrics(metrics, database)
+  const webhookMetrics = createWebhookMetrics({ metrics, database, clock })
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
     connectMs: config.WEBHOOK_TIMEOUT,
@@ -69,7 +69,7 @@ export const startWebhookService = async (
     metrics: webhookMetrics,
     logger,
   })
-  grpc.add(WebhooksServiceDefinition, webhooksService({ database, wake: () => sender.wake() }))
+  grpc.add(WebhooksServiceDefinition, webhooksService({ database, clock, wake: (ids) => sender.wake(ids) }))
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
   lifecycle.onStop('sender', () => sender.stop())
 

@@ -1,14 +1,27 @@
 import type { Database, Metrics } from '@leadwire/service-kit'
 import { Counter, Gauge, Histogram } from 'prom-client'
+import type { Clock } from './clock'
+import { findOldestDue } from './sending/find-oldest-due'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** What is counted and timed about webhooks. The open deliveries are counted in the database, when somebody asks. */
-export const createWebhookMetrics = (metrics: Metrics, database: Database) => {
+/** A count stops here: a scrape costs milliseconds, whatever has piled up. */
+const COUNTED_AT_MOST = 100_000
+
+/** What is counted and timed about webhooks. What waits is looked up in the database, when somebody asks. */
+export const createWebhookMetrics = ({
+  metrics,
+  database,
+  clock,
+}: {
+  metrics: Metrics
+  database: Database
+  clock: Clock
+}) => {
   const registers = [metrics]
   new Gauge({
     name: 'leadwire_webhook_deliveries_open',
-    help: 'Deliveries that are not at their end, by status.',
+    help: `Deliveries that are not at their end, by status; ${COUNTED_AT_MOST} stands for as many or more.`,
     labelNames: ['status'],
     registers,
     async collect() {
@@ -16,12 +29,28 @@ export const createWebhookMetrics = (metrics: Metrics, database: Database) => {
         const [row] = await database.query<{ pending: number; held: number }>({
           name: 'count-open-deliveries',
           // Each by its literal, so that the partial index without the delivered ones serves.
-          text: `SELECT (SELECT count(*) FROM deliveries WHERE status = 'pending') AS pending,
-                        (SELECT count(*) FROM deliveries WHERE status = 'held') AS held`,
+          text: `SELECT
+            (SELECT count(*) FROM (SELECT FROM deliveries WHERE status = 'pending' LIMIT $1) p) AS pending,
+            (SELECT count(*) FROM (SELECT FROM deliveries WHERE status = 'held' LIMIT $1) h) AS held`,
+          values: [COUNTED_AT_MOST],
         })
         for (const [status, count] of Object.entries(row ?? {})) this.set({ status }, count)
       } catch {
         // While the database is away the other figures are worth more than an error.
+      }
+    },
+  })
+  new Gauge({
+    name: 'leadwire_webhook_oldest_due_seconds',
+    help: 'How long the attempt that is due longest has waited for somebody to begin it; 0 when none waits.',
+    registers,
+    async collect() {
+      try {
+        const now = clock.now()
+        const oldest = await findOldestDue(database, now)
+        this.set(oldest === undefined ? 0 : (now.getTime() - oldest) / 1000)
+      } catch {
+        // As above.
       }
     },
   })

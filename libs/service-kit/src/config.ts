@@ -16,7 +16,8 @@ export class ConfigError extends Error {
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-const parseDuration = (text: string): number => {
+/** Milliseconds of a time such as `500ms`, `10s`, `5m`, `1h`, `30d`. Throws a TypeError for what is none. */
+export const parseDuration = (text: string): number => {
   const match = /^(\d+)(ms|s|m|h|d)$/.exec(text.trim())
   const unit = UNITS[match?.[2] ?? '']
   if (!match || unit === undefined) throw new TypeError(`"${text}" is no duration such as 500ms, 10s, 5m, 1h`)

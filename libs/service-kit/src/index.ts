@@ -6,6 +6,7 @@ export {
   list,
   makeValidator,
   num,
+  parseDuration,
   port,
   readConfig,
   str,

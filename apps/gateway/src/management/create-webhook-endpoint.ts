@@ -6,21 +6,13 @@ import { describe } from '../docs/describe'
 import { dataOf } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
 import { sendData } from '../http/send-json'
-import { text } from '../validation/fields'
-import { EndpointRecord, endpointFields, endpointRecord } from './endpoint-schema'
+import { EndpointRecord, endpointFields, endpointRecord, endpointSecret } from './endpoint-schema'
 
 const CreateEndpoint = Type.Object({
   url: endpointFields.url,
   description: Type.Optional(endpointFields.description),
   enabled: Type.Optional(endpointFields.enabled),
-  secret: Type.Optional(
-    text({
-      minLength: 8,
-      format: 'one-line',
-      description: 'The key that signs; by default one is made for you.',
-      examples: ['a long random text'],
-    }),
-  ),
+  secret: Type.Optional(endpointSecret),
 })
 
 const CreatedEndpoint = Type.Object({

@@ -14,6 +14,13 @@ export const endpointFields = {
   enabled: Type.Boolean({ description: 'While it is false, deliveries are held.', examples: [true] }),
 }
 
+export const endpointSecret = text({
+  minLength: 8,
+  format: 'one-line',
+  description: 'The key that signs; by default one is made for you.',
+  examples: ['a long random text'],
+})
+
 export const EndpointRecord = Type.Object(
   {
     id: Type.Integer({ examples: [1] }),

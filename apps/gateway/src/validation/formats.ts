@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
+import { parseDuration } from '@leadwire/service-kit'
 import { localInstant } from './local-instant'
 
 const ATOM = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+$/u
@@ -50,6 +51,17 @@ export const isInstant = (text: string): boolean => {
   }
 }
 
+const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
+
+/** How long a secret that is replaced still signs, such as 0s, 15m, 24h; at most 30d. */
+export const isOverlap = (text: string): boolean => {
+  try {
+    return parseDuration(text) <= MAX_OVERLAP_MS
+  } catch {
+    return false
+  }
+}
+
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** The formats that schemas name. `timeZone` is the one in which clients give dates. */
@@ -62,5 +74,6 @@ export const formats = (timeZone: string): Record<string, (text: string) => bool
   'web-url': isWebUrl,
   uuid: (text) => UUID.test(text),
   instant: isInstant,
+  overlap: isOverlap,
   'local-date-time': (text) => localInstant(text, timeZone) !== undefined,
 })

@@ -20,6 +20,7 @@ const FORMATS: Record<string, string> = {
   uuid: 'must be a valid UUID.',
   'local-date-time': 'is not a date and time that exists, in the format dd/mm/yyyy hh:mm.',
   instant: 'is not a valid date (ISO 8601 with its offset).',
+  overlap: 'must be a time such as 0s, 15m or 24h, at most 30d.',
 }
 
 const typeSentence = (label: string, type: string | string[]) => {

@@ -3,6 +3,7 @@ import type { Database } from '@leadwire/service-kit'
 import { createAccount } from './create-account'
 import { createToken } from './create-token'
 import { createUser } from './create-user'
+import { getAccount } from './get-account'
 import { listAccounts } from './list-accounts'
 import { listTokens } from './list-tokens'
 import { listUsers } from './list-users'
@@ -12,6 +13,7 @@ import { verifyTokens } from './verify-tokens'
 export const accountsService = (deps: { database: Database }): AccountsServiceImplementation => ({
   createAccount: createAccount(deps),
   listAccounts: listAccounts(deps),
+  getAccount: getAccount(deps),
   verifyTokens: verifyTokens(deps),
   listTokens: listTokens(deps),
   createToken: createToken(deps),

@@ -41,6 +41,7 @@ const attemptAt = (url: string, options: { allow?: string[]; resolve?: Resolve }
     {
       url,
       secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      oldSecrets: [],
       eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
       accountKey: 'the-key',
       body: Buffer.from('{"data":{}}'),

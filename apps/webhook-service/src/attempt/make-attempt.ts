@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
 import { type FailureClass, failureClass } from './failure-class'
 import { type Answer, AttemptTimeout, post } from './post'
+import type { OldSecret } from './signing-secrets'
 import { webhookHeaders } from './webhook-headers'
 
 /** What came of an attempt. `error` is null on success; `ours` when nothing was learnt about the receiver. */
@@ -20,6 +21,7 @@ export const makeAttempt = async (
   delivery: {
     url: string
     secret: string
+    oldSecrets: OldSecret[]
     eventId: string
     accountKey: string
     body: Buffer

@@ -1,5 +1,6 @@
 import type { Migration } from '@leadwire/service-kit'
 import { createSchema } from './create-schema'
+import { rotateAndRetry } from './rotate-and-retry'
 
 /** Every step of the schema, oldest first. */
-export const MIGRATIONS: Migration[] = [createSchema]
+export const MIGRATIONS: Migration[] = [createSchema, rotateAndRetry]

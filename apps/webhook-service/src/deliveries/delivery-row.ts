@@ -12,8 +12,11 @@ export interface DeliveryRow {
   updated_at: string
 }
 
-export const DELIVERY_COLUMNS =
-  'id, endpoint_id, event_id, lead_reference, status, attempt_count, next_attempt_at, created_at, updated_at'
+// An attempt by hand that is still to come, or under way, makes pending what was at its end; it may be the next.
+export const DELIVERY_COLUMNS = `
+  id, endpoint_id, event_id, lead_reference,
+  CASE WHEN by_hand_at IS NOT NULL AND status IN ('delivered', 'exhausted') THEN 'pending' ELSE status END AS status,
+  attempt_count, least(next_attempt_at, by_hand_at) AS next_attempt_at, created_at, updated_at`
 
 export const deliveryOf = (row: DeliveryRow): Delivery => ({
   id: row.id,

@@ -5,6 +5,9 @@ import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
 
 const PER_PAGE = 20
 
+// Ended, unless an attempt by hand is to come: then they show as pending.
+const ENDED = ['delivered', 'exhausted']
+
 /** A page of the account's deliveries, newest first, and how many there are in all that the filters let through. */
 export const listDeliveries = async (
   database: Database,
@@ -15,7 +18,14 @@ export const listDeliveries = async (
   const matching = () => {
     const query = database.knex('deliveries').where({ account_id: accountId })
     if (endpointId !== undefined) query.where({ endpoint_id: endpointId })
-    if (status !== undefined) query.where({ status })
+    if (status === 'pending')
+      query.where((either) =>
+        either
+          .where({ status })
+          .orWhere((ended) => ended.whereNotNull('by_hand_at').whereIn('status', ENDED)),
+      )
+    else if (status !== undefined) query.where({ status })
+    if (status !== undefined && ENDED.includes(status)) query.whereNull('by_hand_at')
     // Over the events, which have the index: one more on deliveries would be paid for with every attempt.
     if (leadReference !== undefined)
       query.whereIn('event_id', database.knex('events').select('id').where({ lead_reference: leadReference }))

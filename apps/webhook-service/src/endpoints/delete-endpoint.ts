@@ -1,6 +1,6 @@
 import type { DeleteEndpointRequest, DeleteEndpointResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { markEndpointDeleted, moveDeliveries } from './endpoints-repository'
+import { dropAttemptsByHand, markEndpointDeleted, moveDeliveries } from './endpoints-repository'
 
 /** Deletes an endpoint and cancels what is pending or held for it; its deliveries stay readable. Throws not_found. */
 export const deleteEndpoint = async (
@@ -10,5 +10,6 @@ export const deleteEndpoint = async (
   database.transaction(async (tx) => {
     await markEndpointDeleted(tx, { accountId, endpointId })
     await moveDeliveries(tx, { endpointId, from: ['pending', 'held'], to: 'cancelled' })
+    await dropAttemptsByHand(tx, endpointId)
     return {}
   })

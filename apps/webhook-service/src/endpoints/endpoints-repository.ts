@@ -130,3 +130,16 @@ export const moveDeliveries = async (
            FROM moving WHERE d.id = moving.id`,
     values: [endpointId, from, to],
   }))
+
+/** Forgets the attempts that were asked for by hand and have not begun; what they were asked for stays as it was. */
+export const dropAttemptsByHand = async (tx: Transaction, endpointId: number): Promise<void> =>
+  void (await tx.query({
+    name: 'drop-attempts-by-hand',
+    text: `WITH waiting AS (
+             SELECT id FROM deliveries
+             WHERE endpoint_id = $1 AND by_hand_at IS NOT NULL AND claimed_by IS NULL ORDER BY id FOR UPDATE
+           )
+           UPDATE deliveries d SET by_hand_at = NULL, updated_at = clock_timestamp()
+           FROM waiting WHERE d.id = waiting.id`,
+    values: [endpointId],
+  }))

@@ -24,8 +24,8 @@ export const createAttemptRecorder = (options: {
   })
 
   const retryAt = (delivery: ClaimedDelivery, outcome: Outcome): Date | null => {
-    const pause = schedule[delivery.attemptCount]
-    if (outcome.error === null || pause === undefined) return null
+    const pause = schedule[delivery.scheduledAttempts]
+    if (outcome.error === null || delivery.byHand || pause === undefined) return null
     return new Date(outcome.startedAt.getTime() + outcome.durationMs + pause)
   }
 
@@ -43,7 +43,9 @@ export const createAttemptRecorder = (options: {
         delivery_id: delivery.id,
         endpoint_id: delivery.endpointId,
         event_id: delivery.eventId,
+        trace_id: delivery.traceparent?.slice(3, 35),
         number: delivery.attemptCount + 1,
+        by_hand: delivery.byHand,
         status,
         error,
         duration_ms: durationMs,
@@ -61,6 +63,7 @@ export const createAttemptRecorder = (options: {
     const entry: AttemptRecord = {
       deliveryId: delivery.id,
       claim: delivery.claim,
+      byHand: delivery.byHand,
       startedAt,
       durationMs,
       status,

@@ -1,3 +1,4 @@
+import type { OldSecret } from '../attempt/signing-secrets'
 import type { WorkerSession } from './worker-session'
 
 /** A delivery that this worker may attempt, with all that the attempt needs, as it was when it was claimed. */
@@ -5,12 +6,17 @@ export interface ClaimedDelivery {
   id: number
   /** The fencing number: a result under another one comes too late and changes nothing. */
   claim: number
-  /** Attempts made before. */
+  /** Attempts made before, of both kinds. */
   attemptCount: number
+  /** Those of them that the schedule made. */
+  scheduledAttempts: number
+  /** Whether somebody asked for this attempt; it is none of the schedule's then. */
+  byHand: boolean
   dueAt: number
   endpointId: number
   url: string
   secret: string
+  oldSecrets: OldSecret[]
   eventId: string
   accountKey: string
   body: Buffer
@@ -22,10 +28,13 @@ interface Row {
   id: number
   claim: number
   attempt_count: number
-  next_attempt_at: string
+  by_hand_attempts: number
+  by_hand: boolean
+  due_at: string
   endpoint_id: number
   url: string
   secret: string
+  old_secrets: OldSecret[]
   event_id: string
   account_key: string
   body: Buffer
@@ -33,7 +42,10 @@ interface Row {
   stored_at: string
 }
 
-/** Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first. */
+/**
+ * Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first, and beside them one
+ * whose attempt was asked for by hand: so neither those nor what is on schedule wait for all of the others.
+ */
 export const claimDeliveries = async (
   session: WorkerSession,
   { workerId, rooms, now }: { workerId: number; rooms: Map<number, number>; now: Date },
@@ -50,11 +62,22 @@ export const claimDeliveries = async (
           ORDER BY next_attempt_at LIMIT wanted.room
           FOR UPDATE SKIP LOCKED
         ) d
+      ), by_hand AS MATERIALIZED (
+        SELECT d.id FROM unnest($1::bigint[]) AS wanted (endpoint_id) CROSS JOIN LATERAL (
+          SELECT id FROM deliveries
+          WHERE endpoint_id = wanted.endpoint_id AND by_hand_at <= $3 AND claimed_by IS NULL
+            AND id <> ALL (ARRAY (SELECT id FROM due))
+            AND (SELECT enabled AND deleted_at IS NULL FROM endpoints WHERE id = wanted.endpoint_id)
+          ORDER BY by_hand_at LIMIT 1
+          FOR UPDATE SKIP LOCKED
+        ) d
       )
       UPDATE deliveries d SET claimed_by = $4, claim = d.claim + 1
       FROM events e, endpoints p
-      WHERE d.id = ANY (ARRAY (SELECT id FROM due)) AND e.id = d.event_id AND p.id = d.endpoint_id
-      RETURNING d.id, d.claim, d.attempt_count, d.next_attempt_at, d.endpoint_id, p.url, p.secret,
+      WHERE d.id = ANY (ARRAY (SELECT id FROM due UNION ALL SELECT id FROM by_hand)) AND e.id = d.event_id AND p.id = d.endpoint_id
+      RETURNING d.id, d.claim, d.attempt_count, d.by_hand_attempts, d.endpoint_id, p.url, p.secret, p.old_secrets,
+        d.id = ANY (ARRAY (SELECT id FROM by_hand)) AS by_hand,
+        CASE WHEN d.id = ANY (ARRAY (SELECT id FROM by_hand)) THEN d.by_hand_at ELSE d.next_attempt_at END AS due_at,
         e.id AS event_id, e.account_key, e.body, e.traceparent, e.created_at AS stored_at`,
     values: [[...rooms.keys()], [...rooms.values()], now.toISOString(), workerId],
   })
@@ -62,10 +85,13 @@ export const claimDeliveries = async (
     id: row.id,
     claim: row.claim,
     attemptCount: row.attempt_count,
-    dueAt: Date.parse(row.next_attempt_at),
+    scheduledAttempts: row.attempt_count - row.by_hand_attempts,
+    byHand: row.by_hand,
+    dueAt: Date.parse(row.due_at),
     endpointId: row.endpoint_id,
     url: row.url,
     secret: row.secret,
+    oldSecrets: row.old_secrets,
     eventId: row.event_id,
     accountKey: row.account_key,
     body: row.body,

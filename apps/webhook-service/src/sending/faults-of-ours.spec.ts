@@ -30,7 +30,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
     concurrency: 16,
     endpointConcurrency: 4,
     clock: systemClock,
-    metrics: createWebhookMetrics(createMetrics('spec'), database),
+    metrics: createWebhookMetrics({ metrics: createMetrics('spec'), database, clock: systemClock }),
     logger,
   })
   const event = {

@@ -1,16 +1,17 @@
-import type { WorkerSession } from './worker-session'
+import type { Transaction } from '@leadwire/service-kit'
 
 /**
- * Which endpoints have a delivery that is due by `until` and that nobody has claimed, each with its earliest.
+ * Which endpoints have a delivery that is due by `until`, on schedule or by hand, and that nobody has claimed, each with
+ * its earliest of either kind.
  *
  * One probe of the index for each endpoint that waits for anything (a loose index scan, which PostgreSQL before 18
  * does not make by itself), however many deliveries wait behind the first.
  */
 export const findDueEndpoints = async (
-  session: WorkerSession,
+  session: Transaction,
   until: Date,
 ): Promise<{ endpointId: number; dueAt: number }[]> => {
-  const rows = await session.query<{ endpoint_id: number; next_attempt_at: string }>({
+  const rows = await session.query<{ endpoint_id: number; due_at: string }>({
     name: 'find-due-endpoints',
     text: `
       WITH RECURSIVE first AS (
@@ -23,9 +24,22 @@ export const findDueEndpoints = async (
           WHERE d.status = 'pending' AND d.claimed_by IS NULL AND d.endpoint_id > first.endpoint_id
           ORDER BY d.endpoint_id, d.next_attempt_at LIMIT 1
         ) following
+      ), by_hand AS (
+        (SELECT endpoint_id, by_hand_at FROM deliveries
+         WHERE by_hand_at IS NOT NULL AND claimed_by IS NULL
+         ORDER BY endpoint_id, by_hand_at LIMIT 1)
+        UNION ALL
+        SELECT following.* FROM by_hand CROSS JOIN LATERAL (
+          SELECT d.endpoint_id, d.by_hand_at FROM deliveries d
+          WHERE d.by_hand_at IS NOT NULL AND d.claimed_by IS NULL AND d.endpoint_id > by_hand.endpoint_id
+          ORDER BY d.endpoint_id, d.by_hand_at LIMIT 1
+        ) following
       )
-      SELECT endpoint_id, next_attempt_at FROM first WHERE next_attempt_at <= $1`,
+      SELECT endpoint_id, next_attempt_at AS due_at FROM first WHERE next_attempt_at <= $1
+      UNION ALL
+      SELECT endpoint_id, by_hand_at FROM by_hand JOIN endpoints p ON p.id = endpoint_id
+      WHERE by_hand_at <= $1 AND p.enabled AND p.deleted_at IS NULL`,
     values: [until.toISOString()],
   })
-  return rows.map((row) => ({ endpointId: row.endpoint_id, dueAt: Date.parse(row.next_attempt_at) }))
+  return rows.map((row) => ({ endpointId: row.endpoint_id, dueAt: Date.parse(row.due_at) }))
 }

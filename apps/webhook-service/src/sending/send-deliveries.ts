@@ -120,13 +120,15 @@ export const sendDeliveries = (options: {
     for (const endpointId of rooms.keys()) dueEndpoints.remove(endpointId)
     const deliveries = await claimDeliveries(session, { workerId, rooms, now })
     const left = new Map(rooms)
+    const maybeMore = new Set<number>()
     for (const delivery of deliveries) {
       begin(delivery)
-      left.set(delivery.endpointId, left.get(delivery.endpointId)! - 1)
+      const { endpointId, byHand } = delivery
+      if (!byHand) left.set(endpointId, left.get(endpointId)! - 1)
+      if (byHand || left.get(endpointId) === 0) maybeMore.add(endpointId)
     }
-    const full = [...left].filter(([, room]) => room === 0)
-    for (const [endpointId] of full) dueEndpoints.add(endpointId, now.getTime())
-    return full.length > 0
+    for (const endpointId of maybeMore) dueEndpoints.add(endpointId, now.getTime())
+    return maybeMore.size > 0
   }
 
   const sleep = async () => {

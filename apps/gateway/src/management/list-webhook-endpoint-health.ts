@@ -1,0 +1,62 @@
+import type { EndpointHealth } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import type { Dependencies } from '../dependencies'
+import { describe } from '../docs/describe'
+import { listOf, timestamp } from '../docs/shared-schemas'
+import { sendData } from '../http/send-json'
+
+const count = (description: string) => Type.Integer({ description, examples: [0] })
+
+const Health = Type.Object({
+  endpoint_id: Type.Integer({ examples: [1] }),
+  last_success_at: Type.Unsafe({
+    type: ['string', 'null'],
+    description: 'When the last attempt that succeeded began; null when none ever did.',
+    examples: ['2026-11-21T09:30:00.123456Z'],
+  }),
+  pending: count('Deliveries on their way.'),
+  held: count('Deliveries that wait for the endpoint to be enabled.'),
+  exhausted: count('Deliveries that were given up.'),
+  hours: Type.Array(
+    Type.Object({
+      hour: timestamp('When the hour began.'),
+      succeeded: count('Attempts of the hour that succeeded.'),
+      failed: count('Attempts of the hour that failed.'),
+    }),
+    { description: 'The last 24 hours, the current one last.' },
+  ),
+})
+
+const healthRecord = ({ endpointId, lastSuccessAt, pending, held, exhausted, hours }: EndpointHealth) => ({
+  endpoint_id: endpointId,
+  last_success_at: lastSuccessAt ?? null,
+  pending,
+  held,
+  exhausted,
+  hours: hours.map(({ hour, succeeded, failed }) => ({ hour, succeeded, failed })),
+})
+
+/** GET /manage/webhook-endpoint-health: all endpoints of the account. */
+export const listWebhookEndpointHealth = (
+  app: FastifyInstance,
+  { authenticate, clients }: Dependencies,
+): void => {
+  app.get(
+    '/manage/webhook-endpoint-health',
+    {
+      onRequest: authenticate('manage'),
+      schema: describe({
+        tag: 'Webhooks',
+        summary: 'Show how webhook endpoints are doing',
+        scope: 'manage',
+        answer: { description: "One record for each of the account's endpoints.", schema: listOf(Health) },
+      }),
+    },
+    async (request, reply) => {
+      const { accountId } = request.principal
+      const { endpoints } = await clients.webhooks.listEndpointHealth({ accountId })
+      return sendData(reply, endpoints.map(healthRecord))
+    },
+  )
+}

@@ -1,0 +1,70 @@
+import { parseDuration, ServiceError } from '@leadwire/service-kit'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import type { Dependencies } from '../dependencies'
+import { describe } from '../docs/describe'
+import { dataOf, IdParams, timestamp } from '../docs/shared-schemas'
+import { bodyOf } from '../http/body'
+import { pathId } from '../http/path-id'
+import { sendData } from '../http/send-json'
+import { text } from '../validation/fields'
+import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
+
+const RotateSecret = Type.Object({
+  overlap: Type.Optional(
+    text({
+      format: 'overlap',
+      description:
+        'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
+      examples: ['24h'],
+    }),
+  ),
+  secret: Type.Optional(endpointSecret),
+})
+
+const RotatedEndpoint = Type.Object({
+  ...EndpointRecord.properties,
+  secret: Type.String({ description: 'The new key, shown only here.', examples: ['whsec_…'] }),
+  old_secret_until: timestamp('From then on the new secret signs alone.'),
+})
+
+/** POST /manage/webhook-endpoints/:id/rotate-secret. */
+export const rotateWebhookSecret = (
+  app: FastifyInstance,
+  { authenticate, clients, validation }: Dependencies,
+): void => {
+  const check = validation.checker(RotateSecret)
+  app.post(
+    '/manage/webhook-endpoints/:id/rotate-secret',
+    {
+      onRequest: authenticate('manage'),
+      schema: describe({
+        tag: 'Webhooks',
+        summary: "Rotate a webhook endpoint's secret",
+        description:
+          'Until the overlap ends `X-SERVICE-Signature` is made with the old secret, and `webhook-signature` carries a signature of each; after it both are made with the new one alone. Rotated again meanwhile, the oldest secret keeps the header, and no old one lasts longer than the newest overlap: `0s` ends them all.',
+        scope: 'manage',
+        params: IdParams,
+        body: RotateSecret,
+        answer: { description: 'The endpoint with its new secret.', schema: dataOf(RotatedEndpoint) },
+        problems: ['not-found', 'conflict'],
+      }),
+    },
+    async (request, reply) => {
+      const key = { accountId: request.principal.accountId, endpointId: pathId(request) }
+      const { value, faults } = check(bodyOf(request))
+      if (faults) {
+        // A missing endpoint is a 404 whatever else is wrong.
+        await clients.webhooks.getEndpoint(key)
+        throw ServiceError.invalid(faults)
+      }
+      const { endpoint, secret, oldSecretUntil } = await clients.webhooks.rotateSecret({
+        ...key,
+        overlapMs: parseDuration(value.overlap ?? '24h'),
+        secret: value.secret,
+      })
+      const { created_at, updated_at, ...record } = endpointRecord(endpoint!)
+      return sendData(reply, { ...record, secret, old_secret_until: oldSecretUntil, created_at, updated_at })
+    },
+  )
+}

@@ -1,0 +1,69 @@
+import type { RetryDeliveryRequest, RetryDeliveryResponse } from '@leadwire/contracts'
+import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import type { Clock } from '../clock'
+import { type LockedEndpoint, lockEndpoint } from '../endpoints/lock-endpoint'
+import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
+
+interface LockedRow {
+  status: string
+  next_attempt_at: string | null
+  by_hand_at: string | null
+  claimed_by: number | null
+}
+
+const reasonAgainst = (row: LockedRow, endpoint: LockedEndpoint, now: number): string | undefined => {
+  if (endpoint.deleted) return 'Its endpoint was deleted.'
+  if (!endpoint.enabled) return 'Its endpoint is disabled. What is held for it goes on when it is enabled.'
+  if (row.claimed_by !== null) return 'An attempt is under way.'
+  const dueAt = row.by_hand_at ?? (row.status === 'pending' ? row.next_attempt_at : null)
+  return dueAt !== null && Date.parse(dueAt) <= now ? 'An attempt is due now already.' : undefined
+}
+
+const lockDelivery = async (tx: Transaction, deliveryId: number): Promise<LockedRow> => {
+  const [row] = await tx.query<LockedRow>({
+    name: 'lock-delivery',
+    text: 'SELECT status, next_attempt_at, by_hand_at, claimed_by FROM deliveries WHERE id = $1 FOR UPDATE',
+    values: [deliveryId],
+  })
+  return row!
+}
+
+const endpointOf = async (tx: Transaction, { accountId, deliveryId }: RetryDeliveryRequest) => {
+  const [row] = await tx.query<{ endpoint_id: number }>({
+    name: 'endpoint-of-delivery',
+    text: 'SELECT endpoint_id FROM deliveries WHERE account_id = $1 AND id = $2',
+    values: [accountId, deliveryId],
+  })
+  if (!row) throw new ServiceError('not_found', 'There is no such delivery.')
+  return row.endpoint_id
+}
+
+/**
+ * Asks for one attempt at once, of a delivery in any state. It has the next number and starts no schedule: a pending
+ * delivery's goes on as it was, an exhausted or delivered one is again what it was should the attempt fail.
+ *
+ * Throws not_found, and conflict while an attempt is under way or due at once, or its endpoint is disabled or deleted.
+ */
+export const retryDelivery = async (
+  { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
+  request: RetryDeliveryRequest,
+): Promise<RetryDeliveryResponse> => {
+  const { deliveryId } = request
+  const row = await database.transaction(async (tx) => {
+    // The endpoint first, as everybody who locks both.
+    const endpoint = await lockEndpoint(tx, await endpointOf(tx, request))
+    const locked = await lockDelivery(tx, deliveryId)
+    const now = clock.now()
+    const reason = reasonAgainst(locked, endpoint, now.getTime())
+    if (reason) throw new ServiceError('conflict', reason)
+    const [updated] = await tx.query<DeliveryRow>({
+      name: 'retry-delivery',
+      text: `UPDATE deliveries SET by_hand_at = $2, updated_at = clock_timestamp() WHERE id = $1
+             RETURNING ${DELIVERY_COLUMNS}`,
+      values: [deliveryId, now.toISOString()],
+    })
+    return updated!
+  })
+  wake([row.endpoint_id])
+  return { delivery: deliveryOf(row) }
+}

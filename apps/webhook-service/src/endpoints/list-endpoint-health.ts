@@ -1,0 +1,74 @@
+import type {
+  AttemptsInHour,
+  EndpointHealth,
+  ListEndpointHealthRequest,
+  ListEndpointHealthResponse,
+} from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+import type { Clock } from '../clock'
+
+const HOUR_MS = 3_600_000
+
+interface Row {
+  endpoint_id: number
+  last_success_at: string | null
+  pending: number
+  held: number
+  exhausted: number
+  hours: { hour: number; succeeded: number; failed: number }[]
+}
+
+// Counted in the index alone, and at most 24 rows of hours an endpoint: nothing grows with what was delivered.
+const HEALTH = `
+  WITH counted AS (
+    SELECT endpoint_id, status, count(*) AS deliveries FROM deliveries
+    WHERE account_id = $1 AND status IN ('pending', 'held', 'exhausted') AND status <> 'delivered'
+    GROUP BY 1, 2
+  ), counts AS (
+    SELECT endpoint_id,
+      sum(deliveries) FILTER (WHERE status = 'pending')::bigint AS pending,
+      sum(deliveries) FILTER (WHERE status = 'held')::bigint AS held,
+      sum(deliveries) FILTER (WHERE status = 'exhausted')::bigint AS exhausted
+    FROM counted GROUP BY 1
+  )
+  SELECT p.id AS endpoint_id, h.last_success_at, coalesce(h.hours, '[]') AS hours,
+    coalesce(c.pending, 0) AS pending, coalesce(c.held, 0) AS held, coalesce(c.exhausted, 0) AS exhausted
+  FROM endpoints p LEFT JOIN counts c ON c.endpoint_id = p.id CROSS JOIN LATERAL (
+    SELECT max(last_success_at) AS last_success_at, jsonb_agg(jsonb_build_object(
+      'hour', extract(epoch FROM hour)::bigint * 1000, 'succeeded', succeeded, 'failed', failed
+    )) AS hours
+    FROM endpoint_hours WHERE endpoint_id = p.id
+  ) h
+  WHERE p.account_id = $1 AND p.deleted_at IS NULL ORDER BY p.id`
+
+const lastDay = (known: Row['hours'], now: number): AttemptsInHour[] => {
+  const thisHour = Math.floor(now / HOUR_MS) * HOUR_MS
+  const byHour = new Map(known.map((each) => [each.hour, each]))
+  return Array.from({ length: 24 }, (_, index) => {
+    const hour = thisHour - (23 - index) * HOUR_MS
+    const { succeeded = 0, failed = 0 } = byHour.get(hour) ?? {}
+    return { hour: new Date(hour).toISOString().replace('Z', '000Z'), succeeded, failed }
+  })
+}
+
+const healthOf = (row: Row, now: number): EndpointHealth => ({
+  endpointId: row.endpoint_id,
+  lastSuccessAt: row.last_success_at ?? undefined,
+  pending: row.pending,
+  held: row.held,
+  exhausted: row.exhausted,
+  hours: lastDay(row.hours, now),
+})
+
+/**
+ * How the account's endpoints are doing: what waits for each or was given up, when it last took something, and the
+ * attempts of each of the last 24 hours (by their start, in UTC, the current one last).
+ */
+export const listEndpointHealth = async (
+  { database, clock }: { database: Database; clock: Clock },
+  { accountId }: ListEndpointHealthRequest,
+): Promise<ListEndpointHealthResponse> => {
+  const rows = await database.query<Row>({ name: 'list-endpoint-health', text: HEALTH, values: [accountId] })
+  const now = clock.now().getTime()
+  return { endpoints: rows.map((row) => healthOf(row, now)) }
+}

@@ -1,0 +1,59 @@
+import type { RotateSecretRequest, RotateSecretResponse } from '@leadwire/contracts'
+import { type Database, type Faults, ServiceError } from '@leadwire/service-kit'
+import type { OldSecret } from '../attempt/signing-secrets'
+import type { Clock } from '../clock'
+import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
+import { replaceSecret, selectSecrets } from './endpoint-secrets-repository'
+import { selectEndpoint } from './endpoints-repository'
+
+const DAY_MS = 24 * 3_600_000
+const MAX_OVERLAP_MS = 30 * DAY_MS
+// Each is one more signature in the header of every attempt.
+const MAX_OLD_SECRETS = 8
+
+const faultsOf = ({ overlapMs }: RotateSecretRequest, secret: string): Faults => {
+  const secretFaults = endpointSecretFaults(secret)
+  const overlapFits = Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS
+  return {
+    ...(secretFaults.length > 0 && { secret: secretFaults }),
+    ...(!overlapFits && { overlap: ['must be from 0s to 30d'] }),
+  }
+}
+
+/**
+ * Gives an endpoint a new secret. Until the overlap ends the one it replaces signs too (see `signingSecrets`), and
+ * from `old_secret_until` on the new one signs alone.
+ *
+ * Rotated again during an overlap, every secret that still signs goes on doing so, but none longer than the newest
+ * overlap: a receiver that knows all of them until the last answer's `old_secret_until` fails at no moment, and `0s`
+ * ends them all at once, as a leak asks for. Throws invalid, not_found, and conflict when too many still sign.
+ */
+export const rotateSecret = async (
+  { database, clock }: { database: Database; clock: Clock },
+  request: RotateSecretRequest,
+): Promise<RotateSecretResponse> => {
+  const { accountId, endpointId, overlapMs } = request
+  const secret = request.secret ?? newEndpointSecret()
+  const faults = faultsOf(request, secret)
+  if (Object.keys(faults).length > 0) {
+    await selectEndpoint(database, request)
+    throw ServiceError.invalid(faults)
+  }
+  return database.transaction(async (tx) => {
+    const { current, old } = await selectSecrets(tx, { accountId, endpointId })
+    const now = clock.now()
+    const until = new Date(now.getTime() + overlapMs).toISOString()
+    const earlier: OldSecret[] = [...old, { secret: current, until }].map((each) => ({
+      secret: each.secret,
+      until: each.until < until ? each.until : until,
+    }))
+    const signing = earlier.filter((each) => each.secret !== secret && each.until > now.toISOString())
+    if (signing.length > MAX_OLD_SECRETS)
+      throw new ServiceError(
+        'conflict',
+        'Too many earlier secrets still sign. Wait for one to end, or end all with 0s.',
+      )
+    const endpoint = await replaceSecret(tx, { accountId, endpointId, secret, old: signing })
+    return { endpoint, secret, oldSecretUntil: until.replace('Z', '000Z') }
+  })
+}

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto'
+import { leadJson, type SendTestRequest, type SendTestResponse } from '@leadwire/contracts'
+import { type Database, newTraceparent, ServiceError } from '@leadwire/service-kit'
+import type { Clock } from '../clock'
+import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from '../deliveries/delivery-row'
+import { sampleLead } from './sample-lead'
+
+/**
+ * Sends a sample Lead Created to one endpoint, the ordinary way: signed, recorded, retried, and held while the
+ * endpoint is disabled. The event is marked as a sample, and no outbox knows it. Throws not_found.
+ */
+export const sendTest = async (
+  { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
+  { accountId, endpointId, accountKey }: SendTestRequest,
+): Promise<SendTestResponse> => {
+  const now = clock.now().toISOString()
+  const lead = sampleLead(now.replace('Z', '000Z'))
+  const body = Buffer.from(`{"data":${leadJson(lead, { productStyle: false })}}`)
+  const [row] = await database.query<DeliveryRow>({
+    name: 'send-test',
+    text: `
+      WITH receiving AS (
+        SELECT id, account_id, enabled FROM endpoints
+        WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE
+      ), stored AS (
+        INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, sample)
+        SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, true FROM receiving
+        RETURNING id, account_id, lead_reference
+      )
+      INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
+      SELECT s.account_id, s.id, r.id, s.lead_reference, CASE WHEN r.enabled THEN 'pending' ELSE 'held' END, $8
+      FROM stored s CROSS JOIN receiving r
+      RETURNING ${DELIVERY_COLUMNS}`,
+    values: [accountId, endpointId, randomUUID(), accountKey, lead.reference, body, newTraceparent(), now],
+  })
+  if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
+  wake([endpointId])
+  return { delivery: deliveryOf(row) }
+}
