@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import type pg from 'pg'
+
+export type CreateBody = {
+  name: string
+  first_name: string
+  last_name: string
+  email: string
+  phone: string
+  postcode: string
+  referrer: string
+  status: string
+}
+
+const fields = ['name', 'first_name', 'last_name', 'email', 'phone', 'postcode', 'referrer', 'status']
+
+/** Fastify's own validation of the body. */
+export const createSchema = {
+  body: {
+    type: 'object',
+    required: fields,
+    properties: Object.fromEntries(fields.map((field) => [field, { type: 'string', maxLength: 255 }])),
+  },
+}
+
+const COUNT = `
+  UPDATE baseline.accounts SET lead_count = lead_count + 1, last_lead_at = greatest(clock_timestamp(), last_lead_at)
+  WHERE id = $1 RETURNING api_key, lead_count, last_lead_at`
+
+const INSERT = `
+  WITH customer AS (
+    INSERT INTO baseline.customers (account_id, first_name, last_name, email, phone, phone_link, postcode, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id
+  )
+  INSERT INTO baseline.leads (account_id, number, reference, customer_id, name, value, postcode, user_agent, ip,
+    referrer, device_type, device_name, browser, browser_version, os, os_version, status, test, created_at, updated_at)
+  SELECT $1, $9, $10, id, $11, 0, $7, $12, $13, $14, 'unknown', 'unknown', 'unknown', 'unknown', 'unknown', 'unknown',
+    $15, false, $8, $8 FROM customer
+  RETURNING id, customer_id`
+
+const OUTBOX = `
+  INSERT INTO baseline.outbox (event_id, account_id, kind, payload) VALUES ($1, $2, 'lead.created', $3)`
+
+export type Created = { apiKey: string; body: string }
+
+/**
+ * One lead in one transaction: the account's number, customer and lead, outbox row. Answers with its JSON, without
+ * telling the visitor's browser or the phone number's form.
+ */
+export async function createLead(pool: pg.Pool, request: FastifyRequest): Promise<Created> {
+  const body = request.body as CreateBody
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN')
+    const created = await insert(client, request, body)
+    await client.query('COMMIT')
+    client.release()
+    return created
+  } catch (error) {
+    client.release(error instanceof Error ? error : true)
+    throw error
+  }
+}
+
+async function insert(client: pg.PoolClient, request: FastifyRequest, body: CreateBody): Promise<Created> {
+  const { accountId, ip } = request
+  const userAgent = request.headers['user-agent'] ?? 'unknown'
+  const reference = randomUUID()
+  const link = `tel:${body.phone.replace(/\D/g, '')}`
+  const counted = await client.query<{ api_key: string; lead_count: number; last_lead_at: string }>({
+    name: 'count',
+    text: COUNT,
+    values: [accountId],
+  })
+  const { api_key: apiKey, lead_count: number, last_lead_at: createdAt } = counted.rows[0]!
+  const customer = [body.first_name, body.last_name, body.email, body.phone, link, body.postcode, createdAt]
+  const lead = [number, reference, body.name, userAgent, ip, body.referrer, body.status]
+  const inserted = await client.query<{ id: number; customer_id: number }>({
+    name: 'insert',
+    text: INSERT,
+    values: [accountId, ...customer, ...lead],
+  })
+  const json = JSON.stringify({
+    data: leadOf({ body, ...inserted.rows[0]!, reference, userAgent, ip, createdAt, link }),
+  })
+  await client.query({ name: 'outbox', text: OUTBOX, values: [randomUUID(), accountId, Buffer.from(json)] })
+  return { apiKey, body: json }
+}
+
+function leadOf(lead: {
+  body: CreateBody
+  id: number
+  customer_id: number
+  reference: string
+  userAgent: string
+  ip: string
+  createdAt: string
+  link: string
+}) {
+  const { body, id, customer_id, reference, userAgent, ip, createdAt, link } = lead
+  const { name, postcode, referrer, status, first_name, last_name, email, phone } = body
+  const unknown = {
+    device_type: 'unknown',
+    device_name: 'unknown',
+    browser: 'unknown',
+    browser_version: 'unknown',
+  }
+  return {
+    ...{ id, reference, name, value: 0, description: null, postcode, user_agent: userAgent, ip, referrer },
+    ...{
+      referrer_url: null,
+      ...unknown,
+      os: 'unknown',
+      os_version: 'unknown',
+      status,
+      type: 'quote',
+      test: 0,
+    },
+    ...{ created_at: createdAt, updated_at: createdAt },
+    customer: {
+      ...{
+        id: customer_id,
+        first_name,
+        last_name,
+        name: `${first_name} ${last_name}`,
+        company_name: null,
+        email,
+      },
+      ...{
+        phone,
+        phone_link: link,
+        mobile: null,
+        mobile_link: null,
+        address_1: null,
+        address_2: null,
+        city: null,
+      },
+      ...{ county: null, postcode, avatar_url: null, created_at: createdAt },
+    },
+    quotes: [],
+  }
+}

@@ -1,0 +1,39 @@
+/** The columns of a lead in the interface's order, so that a row is its JSON. */
+export const LEAD = `l.id, l.reference, l.name, l.value, l.description, l.postcode, l.user_agent, l.ip, l.referrer,
+  l.referrer_url, l.device_type, l.device_name, l.browser, l.browser_version, l.os, l.os_version, l.status, l.type,
+  l.test::int AS test, l.created_at, l.updated_at`
+
+const iso = (column: string) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+
+const ITEMS = `
+  SELECT coalesce(json_agg(json_build_object('id', i.id, 'quote_id', i.quote_id,
+    'product_style_id', i.product_style_id, 'name', i.name, 'price', i.price, 'cost', i.cost, 'margin', i.margin,
+    'tax', i.tax, 'minimum', i.minimum, 'maximum', i.maximum, 'format', i.format, 'hidden', i.hidden::int,
+    'status', i.status, 'created_at', ${iso('i.created_at')}, 'updated_at', ${iso('i.updated_at')},
+    'image', json_build_object('id', m.id, 'name', m.name, 'file_name', m.file_name, 'file_size', m.file_size,
+      'content_type', m.content_type, 'alt', m.alt, 'public', m.public::int, 'processed', m.processed::int,
+      'created_at', ${iso('m.created_at')}, 'updated_at', ${iso('m.updated_at')}, 'url', $3::text || m.key),
+    'product_style', json_build_object('sku', i.product_style_sku, 'name', i.product_style_name,
+      'product', json_build_object('name', i.product_name)),
+    'options', i.options) ORDER BY i.id), '[]')
+  FROM quote_items i JOIN images m ON m.account_id = i.account_id AND m.id = i.image_id
+  WHERE i.account_id = q.account_id AND i.quote_id = q.id`
+
+/** A whole lead in one query: $1 account, $2 reference, $3 what image addresses begin with. */
+export const SELECT_LEAD = `
+  SELECT ${LEAD}, c.id AS c_id, c.first_name, c.last_name, c.company_name, c.email, c.phone, c.phone_link, c.mobile,
+    c.mobile_link, c.address_1, c.address_2, c.city, c.county, c.postcode AS c_postcode, c.avatar_url,
+    c.created_at AS c_created_at,
+    (SELECT coalesce(json_agg(json_build_object('id', q.id, 'lead_id', q.lead_id, 'status', q.status,
+       'created_at', ${iso('q.created_at')}, 'updated_at', ${iso('q.updated_at')}, 'items', (${ITEMS}))
+       ORDER BY q.id), '[]')
+     FROM quotes q WHERE q.account_id = l.account_id AND q.lead_id = l.id) AS quotes
+  FROM leads l JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id
+  WHERE l.reference = $2 AND l.account_id = $1`
+
+/** A page by the dense number: $1 account, $2 how many newer leads there are. */
+export const SELECT_PAGE = `
+  SELECT ${LEAD}, a.lead_count
+  FROM accounts a
+  JOIN leads l ON l.account_id = a.id AND l.number <= a.lead_count - $2 AND l.number > a.lead_count - $2 - 20
+  WHERE a.id = $1 ORDER BY l.number DESC`

@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import multipart from '@fastify/multipart'
+import { fastify } from 'fastify'
+import { readSettings, serveParent } from '../process/serve-parent'
+import { listen } from './listen'
+
+type Settings = { folder: string }
+
+/** Pipes the file of a multipart request to a file: no check, no fsync, no record of it. */
+async function start({ folder }: Settings): Promise<void> {
+  const app = fastify()
+  await app.register(multipart, { limits: { fileSize: 10_485_760 } })
+  app.post('/upload', async (request) => {
+    const part = await request.file()
+    const path = join(folder, randomUUID())
+    await pipeline(part!.file, createWriteStream(path))
+    return { path }
+  })
+  const port = await listen(app)
+  serveParent(
+    { port },
+    {
+      clear: async () => {
+        for (const name of await readdir(folder)) await rm(join(folder, name))
+      },
+    },
+  )
+}
+
+void start(readSettings<Settings>())

@@ -1,0 +1,30 @@
+import type { SeededAccount } from './data/seed-accounts'
+import type { Generator } from './load/start-generator'
+import type { Receiver } from './load/start-receiver'
+import type { Memory } from './measure/memory'
+import type { Options } from './options'
+import type { Ground } from './process/ground'
+import type { Report } from './report/report'
+import type { Sql } from './stack/database'
+import type { Stack } from './stack/start-stack'
+
+/** What scenarios on the running stack work with. */
+export type Context = {
+  options: Options
+  ground: Ground
+  report: Report
+  folder: string
+  stack: Stack
+  generator: Generator
+  receiver: Receiver
+  /** The databases of the stack. */
+  leads: Sql
+  webhooks: Sql
+  /** The services' before the first load. */
+  idleMemory: Memory
+  mostMemory: () => Memory
+  /** An account with leads that have quotes. */
+  quoted: () => Promise<SeededAccount>
+  /** A thousand accounts without leads (fewer in a quick run). */
+  many: () => Promise<SeededAccount[]>
+}

@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import { type Options, readOptions, usage } from './options'
+import { createGround } from './process/ground'
+import { verdictOf } from './report/figure'
+import { createReport } from './report/report'
+import { writeResults } from './report/results'
+import { runBench } from './run-bench'
+
+const say = (line: string) => console.log(line)
+const options = optionsOrExit()
+const ground = createGround()
+const report = createReport(say)
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, async () => {
+    say('stopping')
+    await ground.leave()
+    process.exit(130)
+  })
+
+run().then(
+  (failed) => process.exit(failed ? 1 : 0),
+  (error: unknown) => {
+    console.error(error instanceof Error ? error.stack : error)
+    process.exit(2)
+  },
+)
+
+/** Answers with whether any figure misses its floor. */
+async function run(): Promise<boolean> {
+  try {
+    const { machine, findings } = await runBench({ options, ground, report, say })
+    await writeResults(options, machine, findings)
+    say(`written: ${join(options.out, 'results.md')}`)
+    return findings.figures.some((figure) => verdictOf(figure) === 'FAIL')
+  } finally {
+    await ground.leave()
+  }
+}
+
+function optionsOrExit(): Options {
+  try {
+    return readOptions(process.argv.slice(2), process.env)
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
+    process.exit(2)
+  }
+}

@@ -1,0 +1,29 @@
+import type { Stack } from '../stack/start-stack'
+import { pidsOf } from './cpu'
+import { residentBytes } from './process-stat'
+
+/** MiB by service. */
+export type Memory = Record<string, number>
+
+export async function readMemory(stack: Stack): Promise<Memory> {
+  const { services } = await stack.readDev()
+  const sizes = await Promise.all(
+    Object.entries(pidsOf(services)).map(
+      async ([name, pid]) => [name, (await residentBytes(pid)) / 2 ** 20] as const,
+    ),
+  )
+  return Object.fromEntries(sizes)
+}
+
+export const totalOf = (memory: Memory): number => Object.values(memory).reduce((sum, size) => sum + size, 0)
+
+/** Looks twice a second until it is stopped; keeps the look at which the services together had the most. */
+export function watchMemory(stack: Stack) {
+  let most: Memory = {}
+  const look = async () => {
+    const now = await readMemory(stack).catch(() => ({}))
+    if (totalOf(now) > totalOf(most)) most = now
+  }
+  const timer = setInterval(look, 500)
+  return { most: () => most, stop: () => clearInterval(timer) }
+}

@@ -1,0 +1,30 @@
+type Undo = () => unknown
+
+export type Ground = {
+  /** Remembers how to undo something that was begun; answers with a way to undo it earlier. */
+  onLeave(undo: Undo): () => Promise<void>
+  /** Undoes everything, the latest first. What fails is told and does not keep the rest from being undone. */
+  leave(): Promise<void>
+}
+
+/** What a run has begun and must not leave behind: processes, folders, connections. */
+export function createGround(): Ground {
+  const undos = new Set<Undo>()
+  const undoOne = async (undo: Undo) => {
+    if (!undos.delete(undo)) return
+    try {
+      await undo()
+    } catch (error) {
+      console.error(`tidying up: ${error instanceof Error ? error.message : error}`)
+    }
+  }
+  return {
+    onLeave: (undo) => {
+      undos.add(undo)
+      return () => undoOne(undo)
+    },
+    leave: async () => {
+      for (const undo of [...undos].reverse()) await undoOne(undo)
+    },
+  }
+}

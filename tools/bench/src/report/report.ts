@@ -1,0 +1,48 @@
+import type { CpuTimes } from '../measure/cpu'
+import { type Figure, figureLine } from './figure'
+
+export type Picture = { file: string; title: string; svg: string }
+
+export type Report = {
+  figure(figure: Figure): void
+  /** A finding that is no ratio; printed, and a line of the results. */
+  note(text: string): void
+  /** Microseconds for each request of a kind, by process. */
+  cpu(kind: string, times: CpuTimes): void
+  chart(picture: Picture): void
+  flameGraph(picture: Picture): void
+  all(): Findings
+}
+
+export type Findings = {
+  figures: Figure[]
+  notes: string[]
+  cpu: { kind: string; times: CpuTimes }[]
+  charts: Picture[]
+  flameGraphs: Picture[]
+}
+
+/** Collects what scenarios find, and prints it as it comes. */
+export function createReport(print: (line: string) => void): Report {
+  const findings: Findings = { figures: [], notes: [], cpu: [], charts: [], flameGraphs: [] }
+  return {
+    figure: (figure) => {
+      findings.figures.push(figure)
+      print(figureLine(figure))
+    },
+    note: (text) => {
+      findings.notes.push(text)
+      print(`  ${text}`)
+    },
+    cpu: (kind, times) => {
+      findings.cpu.push({ kind, times })
+    },
+    chart: (picture) => {
+      findings.charts.push(picture)
+    },
+    flameGraph: (picture) => {
+      findings.flameGraphs.push(picture)
+    },
+    all: () => findings,
+  }
+}

@@ -1,0 +1,124 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { poll } from '@leadwire/embedded'
+import type { Context } from '../context'
+import { dropEndpoints, type SeededEndpoint, seedEndpoints } from '../data/seed-deliveries'
+import { matchArrivals, p99 } from '../load/match-arrivals'
+import { openDescriptors, residentBytes } from '../measure/process-stat'
+import { untilQuiet } from '../measure/rounds'
+import { ratioFigure } from '../report/figure'
+import { createRequest } from './requests'
+
+const RATE = 200
+
+/**
+ * A thousand accounts with an endpoint each. In every second round nine in ten hang until the time-out or refuse; half
+ * of the leads are theirs. Measured is what the healthy tenth sees, in both kinds of round.
+ */
+export async function isolation(context: Context): Promise<void> {
+  const { report, receiver, webhooks, options } = context
+  const accounts = await context.many()
+  const { port, secondPort } = receiver
+  const healthyCount = accounts.length / 10
+  const wanted = accounts.map((account, index) => {
+    if (index < healthyCount) return { account, url: `http://127.0.0.1:${port}/ok/${index}` }
+    if (index % 2 === 0) return { account, url: `http://127.0.0.1:${port}/hang/${index}` }
+    return { account, url: `http://127.0.0.1:${secondPort}/refuse/${index}` }
+  })
+  const endpoints = await seedEndpoints(webhooks, wanted)
+  // A healthy one and a broken one in turn.
+  const broken = accounts.slice(healthyCount)
+  const requests = broken.flatMap((account, index) => [
+    createRequest(accounts[index % healthyCount]!),
+    createRequest(account),
+  ])
+
+  const breakThem = async (on: boolean) => {
+    await Promise.all([receiver.hang(on), receiver.refuse(on)])
+  }
+  const allHealthy: number[] = []
+  const mostBroken: number[] = []
+  const watch = await watchProcess(context)
+  await round(context, { requests, seconds: 2, endpoints })
+  for (let index = 0; index < options.rounds; index++) {
+    allHealthy.push(p99(await round(context, { requests, seconds: options.seconds * 3, endpoints })))
+    await breakThem(true)
+    try {
+      mostBroken.push(p99(await round(context, { requests, seconds: options.seconds * 3, endpoints })))
+    } finally {
+      await breakThem(false)
+    }
+  }
+  const most = watch.stop()
+  await dropEndpoints(webhooks, endpoints)
+  report.figure(
+    ratioFigure({
+      what: `healthy endpoint, p99: ${broken.length} of ${accounts.length} broken / none`,
+      ours: mostBroken,
+      baseline: allHealthy,
+      unit: 'ms',
+      ...{ better: 'less', floor: 1.2, aim: 1.2 },
+    }),
+  )
+  report.note(
+    `With ${broken.length} of ${accounts.length} endpoints hanging or refusing, the webhook-service held at most ` +
+      `${Math.round(most.bytes / 2 ** 20)} MiB and ${most.descriptors} descriptors.`,
+  )
+}
+
+/** Answers with the healthy endpoints' waits. */
+async function round(
+  context: Context,
+  {
+    requests,
+    seconds,
+    endpoints,
+  }: { requests: ReturnType<typeof createRequest>[]; seconds: number; endpoints: SeededEndpoint[] },
+): Promise<Float64Array> {
+  const { generator, receiver, stack, webhooks } = context
+  await untilQuiet(context)
+  await receiver.take()
+  const { answers } = await generator.openLoop({
+    ...{ port: stack.port, requests, seconds, connections: 64, perSecond: RATE },
+  })
+  const ids = endpoints.map(({ id }) => id)
+  const isHealthy = (path: string) => path.startsWith('/ok')
+  // Every healthy one has its first attempt behind it.
+  await poll(
+    async () => {
+      const [row] = await webhooks.rows<{ open: boolean }>(
+        `SELECT EXISTS (SELECT FROM deliveries d JOIN endpoints e ON e.id = d.endpoint_id
+           WHERE d.endpoint_id = ANY ($1) AND d.status = 'pending' AND d.attempt_count = 0 AND e.url LIKE '%/ok/%') AS open`,
+        [ids],
+      )
+      return !row!.open
+    },
+    { what: 'the healthy endpoints to be served', timeoutMs: 30_000, everyMs: 200 },
+  )
+  await wait(200)
+  const { waits } = matchArrivals(answers, await receiver.take(), isHealthy)
+  const expected = Math.floor(answers.at.length / 2)
+  if (waits.length < expected)
+    throw new Error(`${expected - waits.length} webhooks of healthy endpoints are missing`)
+  // What waits for its retry would else come in a later round.
+  await webhooks.rows(
+    `UPDATE deliveries SET status = 'cancelled', next_attempt_at = NULL
+     WHERE endpoint_id = ANY ($1) AND status = 'pending'`,
+    [ids],
+  )
+  return waits
+}
+
+async function watchProcess({ stack }: Context) {
+  const most = { bytes: 0, descriptors: 0 }
+  const { pid } = (await stack.readDev()).services['webhook-service']!
+  const timer = setInterval(async () => {
+    most.bytes = Math.max(most.bytes, await residentBytes(pid))
+    most.descriptors = Math.max(most.descriptors, await openDescriptors(pid))
+  }, 250)
+  return {
+    stop: () => {
+      clearInterval(timer)
+      return most
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import pg from 'pg'
+import type { Ground } from '../process/ground'
+
+export type Sql = {
+  url: string
+  rows<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>
+}
+
+/** One connection as superuser, to load rows and to look. bigint comes as a number. */
+export async function connectSql(ground: Ground, postgresUrl: string, database: string): Promise<Sql> {
+  const url = new URL(postgresUrl)
+  url.pathname = `/${database}`
+  const client = new pg.Client({
+    connectionString: url.href,
+    types: { getTypeParser: (oid, format) => (oid === 20 ? Number : pg.types.getTypeParser(oid, format)) },
+  })
+  client.on('error', () => {})
+  await client.connect()
+  ground.onLeave(() => client.end())
+  return {
+    url: url.href,
+    rows: async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await client.query<Row>(text, values)).rows,
+  }
+}
