@@ -1,0 +1,166 @@
+/** A stream of numbers from 0 to 1, the same for the same seed (mulberry32). */
+export const randomNumbers = (seed: number): (() => number) => {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export type Dice = {
+  /** A whole number below `limit`. */
+  below: (limit: number) => number
+  pick: <T>(choices: readonly T[]) => T
+}
+
+export const diceOf = (seed: number): Dice => {
+  const next = randomNumbers(seed)
+  const below = (limit: number) => Math.floor(next() * limit)
+  return { below, pick: (choices) => choices[below(choices.length)]! }
+}
+
+const NASTY: unknown[] = [
+  ...[null, true, false, 0, -0, 1, -1, 2 ** 31, 2 ** 32, 2 ** 53, -(2 ** 63), 1e308, 5e-324, 0.1],
+  ...[
+    '',
+    ' ',
+    '0',
+    '1',
+    '-1',
+    '1e3',
+    'true',
+    'null',
+    '\0',
+    'a\0',
+    '\ud800',
+    '\udfff\ud800',
+    '\u202e',
+    '\ufeff',
+    '\uffff',
+  ],
+  ...[
+    '🏠'.repeat(300),
+    'a'.repeat(2000),
+    '%00',
+    '%s%n',
+    '../../etc/passwd',
+    "'; DROP TABLE leads; --",
+    '{{7*7}}',
+  ],
+  ...[
+    '31/12/9999 23:59',
+    '01/01/0001 00:00',
+    '29/03/2026 01:30',
+    '2090-01-01T00:00:00Z',
+    'a@b.example',
+    'SW1A 1AA',
+    'http://[::1]/',
+  ],
+  ...[
+    [],
+    {},
+    [[]],
+    [null],
+    [{}],
+    { a: 1 },
+    { toString: 1 },
+    { length: -1 },
+    { toJSON: 1 },
+    { __proto__: null, $ref: '#' },
+  ],
+]
+
+const KEYS = [
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  'length',
+  '',
+  '\0',
+  '0',
+  '-1',
+  'id',
+  'account_id',
+  'a'.repeat(5000),
+]
+
+type Container = Record<string | number, unknown>
+
+const containersIn = (value: unknown): Container[] =>
+  typeof value === 'object' && value !== null
+    ? [value as Container, ...Object.values(value).flatMap(containersIn)]
+    : []
+
+/** A copy of a body with one to four of its members, at any depth, changed, doubled, moved or gone. */
+export const mutateValue = (dice: Dice, body: object): object => {
+  const copy = structuredClone(body)
+  for (let left = 1 + dice.below(4); left > 0; left -= 1) {
+    const container = dice.pick(containersIn(copy))
+    // Of a list, 'length' would be more than a member.
+    const others = Array.isArray(container) ? ['0'] : KEYS
+    const key = dice.pick(Object.keys(container).length > 0 ? Object.keys(container) : others)
+    const strange = dice.pick(others)
+    const changes = [
+      () => delete container[key],
+      () => Object.assign(container, { [key]: dice.pick(NASTY) }),
+      () => Object.assign(container, { [key]: dice.pick(NASTY) }),
+      () => Object.assign(container, { [key]: [container[key]] }),
+      () => Object.assign(container, { [key]: { [dice.pick(KEYS)]: container[key] } }),
+      () =>
+        Object.defineProperty(container, strange, {
+          value: dice.pick(NASTY),
+          enumerable: true,
+          configurable: true,
+          writable: true,
+        }),
+      () =>
+        Object.assign(container, {
+          [key]: Array.from({ length: 1 + dice.below(8) }, () => container[key]),
+        }),
+      () => Object.assign(container, { [key]: JSON.stringify(container[key]) + dice.pick(KEYS) }),
+    ]
+    dice.pick(changes)()
+  }
+  return copy
+}
+
+/** A copy of some bytes with one to eight places changed: bytes flipped, put in, taken out, doubled, or cut off. */
+export const mutateBytes = (dice: Dice, bytes: Buffer): Buffer => {
+  let copy = Buffer.from(bytes)
+  for (let left = 1 + dice.below(8); left > 0 && copy.length > 0; left -= 1) {
+    const at = dice.below(copy.length)
+    const to = Math.min(copy.length, at + 1 + dice.below(20))
+    const put = Buffer.from(
+      dice.pick([
+        '\0',
+        '"',
+        '{',
+        '}',
+        '[',
+        ']',
+        ',',
+        '\\',
+        '\r\n',
+        '--',
+        '%',
+        '&',
+        '=',
+        '\u00ff',
+        '9'.repeat(40),
+      ]),
+      'latin1',
+    )
+    const changes = [
+      () => Buffer.concat([copy.subarray(0, at), Buffer.from([dice.below(256)]), copy.subarray(at + 1)]),
+      () => Buffer.concat([copy.subarray(0, at), put, copy.subarray(at)]),
+      () => Buffer.concat([copy.subarray(0, at), copy.subarray(to)]),
+      () => Buffer.concat([copy.subarray(0, to), copy.subarray(at)]),
+      () => (dice.below(4) === 0 ? copy.subarray(0, at) : copy),
+    ]
+    copy = dice.pick(changes)()
+  }
+  return copy
+}
