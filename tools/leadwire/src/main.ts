@@ -1,6 +1,8 @@
 import { VERSION } from '@leadwire/service-kit'
 import { Command } from 'commander'
 import { addAccounts } from './commands/accounts'
+import { addDeliveries } from './commands/deliveries'
+import { addEndpointCare } from './commands/endpoint-care'
 import { addEndpoints } from './commands/endpoints'
 import { addListen } from './commands/listen'
 import { explain } from './commands/run'
@@ -15,7 +17,8 @@ const program = new Command('leadwire')
 addAccounts(program)
 addTokens(program)
 addUsers(program)
-addEndpoints(program)
+addEndpointCare(addEndpoints(program))
+addDeliveries(program)
 addListen(program)
 
 program.parseAsync().catch((error: unknown) => {

@@ -1,8 +1,11 @@
 /** A record as a command prints it: fields in the names of the public interface. */
 export type Output = Record<string, unknown>
 
-const cell = (value: unknown) =>
-  Array.isArray(value) ? value.join(' ') : value === null ? '-' : String(value)
+const cell = (value: unknown): string => {
+  if (value === null) return '-'
+  if (Array.isArray(value)) return value.map(cell).join(' ')
+  return typeof value === 'object' ? `\n  ${JSON.stringify(value)}` : String(value)
+}
 
 const table = (rows: Output[]): string => {
   const columns = Object.keys(rows[0]!)

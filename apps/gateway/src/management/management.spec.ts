@@ -49,6 +49,7 @@ beforeAll(async () => {
       })),
       listUsers: note(() => ({ users: [] })),
       createToken: note(() => ({ token, secret: 'lw_live_x' })),
+      getAccount: note(() => ({ account: { id: 3, name: 'A', apiKey: 'the-key', createdAt: NOW } })),
       revokeToken: note(({ tokenId }: { tokenId: number }) => {
         if (tokenId !== 2) throw new ServiceError('not_found', 'There is no such token.')
         return { token }
@@ -62,6 +63,25 @@ beforeAll(async () => {
       }),
       updateEndpoint: note(() => ({ endpoint })),
       deleteEndpoint: note(() => ({})),
+      rotateSecret: note(() => ({ endpoint, secret: 'whsec_y', oldSecretUntil: NOW })),
+      sendTest: note(() => ({ delivery })),
+      recoverEndpoint: note(() => ({ recovered: 2 })),
+      retryDelivery: note(({ deliveryId }: { deliveryId: number }) => {
+        if (deliveryId !== 4) throw new ServiceError('conflict', 'An attempt is under way.')
+        return { delivery }
+      }),
+      listEndpointHealth: note(() => ({
+        endpoints: [
+          {
+            endpointId: 1,
+            lastSuccessAt: undefined,
+            pending: 1,
+            held: 2,
+            exhausted: 3,
+            hours: [{ hour: NOW, succeeded: 4, failed: 5 }],
+          },
+        ],
+      })),
       listDeliveries: note(() => ({ deliveries: [delivery], total: 41, perPage: 20 })),
       getDelivery: note(() => ({
         delivery: { ...delivery, nextAttemptAt: undefined },
@@ -217,6 +237,88 @@ test('a delivery comes with its attempts', async () => {
     next_attempt_at: null,
     attempts: [
       { number: 1, started_at: NOW, duration_ms: 9, status: null, error: 'refused', response: null },
+    ],
+  })
+})
+
+test('a rotated secret is shown once, with the end of the old one; the overlap is a day by default', async () => {
+  const { body } = await call('POST', 'webhook-endpoints/1/rotate-secret')
+  expect(body.data).toEqual({
+    id: 1,
+    url: 'https://crm.example.com/',
+    description: null,
+    enabled: true,
+    secret: 'whsec_y',
+    old_secret_until: NOW,
+    created_at: NOW,
+    updated_at: NOW,
+  })
+  await call('POST', 'webhook-endpoints/1/rotate-secret', { overlap: '15m', secret: 'a long secret' })
+  await call('POST', 'webhook-endpoints/1/rotate-secret', { overlap: '0s' })
+  expect(asked).toEqual([
+    { accountId: 3, endpointId: 1, overlapMs: 86_400_000 },
+    { accountId: 3, endpointId: 1, overlapMs: 900_000, secret: 'a long secret' },
+    { accountId: 3, endpointId: 1, overlapMs: 0 },
+  ])
+})
+
+test.each([
+  '1',
+  '24',
+  '-1h',
+  '1w',
+  '31d',
+  '721h',
+  'soon',
+  5,
+  true,
+])('the overlap %j is refused', async (overlap) => {
+  const { status, body } = await call('POST', 'webhook-endpoints/1/rotate-secret', {
+    overlap,
+    secret: 'short',
+  })
+  expect([status, Object.keys(body.errors)]).toEqual([422, ['overlap', 'secret']])
+  expect((await call('POST', 'webhook-endpoints/9/rotate-secret', { overlap })).status).toBe(404)
+})
+
+test("a test goes out with the account's key and answers with its delivery", async () => {
+  expect((await call('POST', 'webhook-endpoints/1/test')).body.data).toMatchObject({
+    id: 4,
+    status: 'pending',
+  })
+  expect(asked).toEqual([{ accountId: 3 }, { accountId: 3, endpointId: 1, accountKey: 'the-key' }])
+})
+
+test('recovering says how many; it needs an instant', async () => {
+  const since = '2026-11-20T01:00:00+01:00'
+  expect((await call('POST', 'webhook-endpoints/1/recover', { since })).body).toEqual({
+    data: { recovered: 2 },
+  })
+  expect(asked).toEqual([{ accountId: 3, endpointId: 1, since: '2026-11-20T00:00:00Z' }])
+  expect((await call('POST', 'webhook-endpoints/1/recover')).body.errors).toEqual({
+    since: ['The since field is required.'],
+  })
+  expect((await call('POST', 'webhook-endpoints/1/recover', { since: 'yesterday' })).status).toBe(422)
+  expect((await call('POST', 'webhook-endpoints/9/recover', {})).status).toBe(404)
+})
+
+test('a retry answers with the delivery, or says why there is none', async () => {
+  expect((await call('POST', 'deliveries/4/retry')).body.data).toMatchObject({ id: 4, next_attempt_at: NOW })
+  const { status, body } = await call('POST', 'deliveries/5/retry')
+  expect([status, body.detail]).toEqual([409, 'An attempt is under way.'])
+})
+
+test('the health of endpoints', async () => {
+  expect((await call('GET', 'webhook-endpoint-health')).body).toEqual({
+    data: [
+      {
+        endpoint_id: 1,
+        last_success_at: null,
+        pending: 1,
+        held: 2,
+        exhausted: 3,
+        hours: [{ hour: NOW, succeeded: 4, failed: 5 }],
+      },
     ],
   })
 })

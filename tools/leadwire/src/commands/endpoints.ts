@@ -2,7 +2,7 @@ import type { Endpoint } from '@leadwire/contracts'
 import type { Command } from 'commander'
 import { does, id } from './run'
 
-const endpointOutput = (endpoint: Endpoint) => ({
+export const endpointOutput = (endpoint: Endpoint) => ({
   id: endpoint.id,
   url: endpoint.url,
   description: endpoint.description ?? null,
@@ -11,7 +11,7 @@ const endpointOutput = (endpoint: Endpoint) => ({
   updated_at: endpoint.updatedAt,
 })
 
-const named = (command: Command) =>
+export const named = (command: Command) =>
   command.requiredOption('--account <id>', 'the account', id).requiredOption('--id <id>', 'the endpoint', id)
 
 const addSwitch = (endpoints: Command, name: 'enable' | 'disable', description: string) =>
@@ -23,8 +23,8 @@ const addSwitch = (endpoints: Command, name: 'enable' | 'disable', description: 
     },
   )
 
-/** `leadwire endpoints …` */
-export const addEndpoints = (program: Command): void => {
+/** `leadwire endpoints …`; answers with the command, for more to be added to it. */
+export const addEndpoints = (program: Command): Command => {
   const endpoints = program.command('endpoints').description('addresses that webhooks are sent to')
 
   does<{ account: number; url: string; description?: string; secret?: string }>(
@@ -61,4 +61,5 @@ export const addEndpoints = (program: Command): void => {
       return { id: options.id, deleted: true }
     },
   )
+  return endpoints
 }

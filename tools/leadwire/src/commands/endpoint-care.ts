@@ -1,0 +1,59 @@
+import { parseDuration } from '@leadwire/service-kit'
+import { type Command, InvalidArgumentError } from 'commander'
+import { deliveryOutput } from './deliveries'
+import { endpointOutput, named } from './endpoints'
+import { does } from './run'
+
+const milliseconds = (text: string): number => {
+  try {
+    return parseDuration(text)
+  } catch {
+    throw new InvalidArgumentError('It must be a time such as 0s, 15m or 24h.')
+  }
+}
+
+const instant = (text: string): string => {
+  const isInstant =
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))
+  if (!isInstant) throw new InvalidArgumentError('It must be an instant such as 2026-01-31T09:30:00Z.')
+  return text
+}
+
+/** `leadwire endpoints rotate-secret|test|recover` */
+export const addEndpointCare = (endpoints: Command): void => {
+  does<{ account: number; id: number; overlap: number; secret?: string }>(
+    named(endpoints.command('rotate-secret').description('give it a new secret, which is shown this once'))
+      .option(
+        '--overlap <time>',
+        'how long the old one still signs: 0s, 15m, 24h … 30d',
+        milliseconds,
+        86_400_000,
+      )
+      .option('--secret <secret>', 'the new secret, if the receiver chose one'),
+    async ({ webhooks }, { account, id, overlap, secret }) => {
+      const request = { accountId: account, endpointId: id, overlapMs: overlap, secret }
+      const rotated = await webhooks.rotateSecret(request)
+      const { secret: shown, oldSecretUntil } = rotated
+      return { ...endpointOutput(rotated.endpoint!), secret: shown, old_secret_until: oldSecretUntil }
+    },
+  )
+
+  does<{ account: number; id: number }>(
+    named(endpoints.command('test').description('send it a sample lead')),
+    async ({ accounts, webhooks }, { account: accountId, id: endpointId }) => {
+      const { account } = await accounts.getAccount({ accountId })
+      const request = { accountId, endpointId, accountKey: account!.apiKey }
+      return deliveryOutput((await webhooks.sendTest(request)).delivery!)
+    },
+  )
+
+  does<{ account: number; id: number; since: string }>(
+    named(
+      endpoints.command('recover').description('attempt its exhausted deliveries once more, paced'),
+    ).requiredOption('--since <instant>', 'those made then or later, such as 2026-01-31T09:30:00Z', instant),
+    async ({ webhooks }, { account, id, since }) => {
+      const { recovered } = await webhooks.recoverEndpoint({ accountId: account, endpointId: id, since })
+      return { recovered }
+    },
+  )
+}
