@@ -95,9 +95,11 @@ it('verifies and prints each lead of the demo account, and takes its endpoint ba
   listen()
   const url = await listening()
   expect(await endpoints()).toMatchObject([{ url, enabled: true }])
-  const reference = await createLead('Zoë’s conservatory')
+  const reference = await createLead('Zoë’s 👩\u{200d}🔧 conservatory')
   const [block] = await printed(new RegExp(`\\S+Z  lead ${reference}[\\s\\S]*answered 200`))
-  expect(block).toMatch(/^\d{4}-\d\d-\d\dT\S+Z {2}lead \S+ {2}Zoë’s conservatory {2}open {2}verified: yes\n/)
+  expect(block).toMatch(
+    /^\d{4}-\d\d-\d\dT\S+Z {2}lead \S+ {2}Zoë’s 👩\u{200d}🔧 conservatory {2}open {2}verified: yes\n/u,
+  )
   expect(block).toMatch(/\n {2}X-SERVICE-Signature: [0-9a-f]{40}\n/)
   expect(block).toContain(`\n  X-SERVICE-Account-Key: ${system.account.api_key}\n`)
   expect(block).toMatch(/\n {2}webhook-id: \S+\n {2}webhook-timestamp: \d+\n {2}webhook-signature: v1,\S+\n/)

@@ -76,9 +76,10 @@ const dataIn = (body: Buffer): Record<string, unknown> => {
   }
 }
 
-// Visitors choose names: what would move a terminal's cursor or turn text around is shown as its code.
+// Visitors choose names: what would move a terminal's cursor or turn text around is shown as its code. The joiners
+// that hold emoji and some scripts together do neither.
 const printable = (line: string) =>
   line.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    /(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
   )

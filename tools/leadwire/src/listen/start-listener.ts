@@ -33,7 +33,7 @@ export const startListener = async ({ secret, port, forwardTo, print }: Listener
     const arrival: Arrival = { at, headers, rawHeaders, body: await buffer(request) }
     const judgement = await judge(arrival, { secret, store })
     const reply = forwardTo ? await passOn(arrival, forwardTo, response) : ownReply(judgement)
-    print(describe(arrival, judgement, reply.outcome))
+    print(`\n${describe(arrival, judgement, reply.outcome)}`)
     const { status, contentType = 'text/plain', body } = reply
     response.writeHead(status, { 'Content-Type': contentType }).end(body)
   }
