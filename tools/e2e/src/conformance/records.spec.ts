@@ -262,3 +262,14 @@ test('a secret that the receiver chose signs as it is', async () => {
   const mac = createHmac('sha1', 'correct horse – battery').update(body).digest('hex')
   expect(headers['x-service-signature']).toBe(mac)
 })
+
+test('a webhook belongs to the trace of the request that made its lead', async () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const { reference } = await tenant.send<Lead>('POST', '/leads', {
+    json: LEAD,
+    headers: { traceparent: `00-${trace}-00f067aa0ba902b7-01` },
+  })
+  expect((await webhookOf(reference)).headers['traceparent']).toMatch(
+    new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`),
+  )
+})

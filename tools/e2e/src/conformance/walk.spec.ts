@@ -148,9 +148,7 @@ describe('forms', () => {
 })
 
 describe('addresses and methods', () => {
-  const { request } = {
-    request: (...args: Parameters<Tenant['client']['request']>) => tenant.client.request(...args),
-  }
+  const request = (...args: Parameters<Tenant['client']['request']>) => tenant.client.request(...args)
 
   test('a request without a body needs no content type; its missing fields are told', async () => {
     const answer = await request('POST', '/leads')
@@ -171,6 +169,10 @@ describe('addresses and methods', () => {
   ])('%s is 415', async (type) => {
     const headers = { 'content-type': type }
     expect(await request('POST', '/leads', { body: '{}', headers })).toMatchObject({ status: 415 })
+  })
+
+  test('a body that does not say what it is is 415', async () => {
+    expect(await request('POST', '/leads', { body: JSON.stringify(LEAD) })).toMatchObject({ status: 415 })
   })
 
   test('what is no JSON is 400, what is no object 422, what is too long 413', async () => {

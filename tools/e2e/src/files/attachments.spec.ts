@@ -38,6 +38,13 @@ const stored = async () => {
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }
 
+/** How much memory a service has, as it says itself. */
+const residentBytes = async (name: string) => {
+  const { health } = stage.system.services.find((service) => service.name === name)!
+  const metrics = await tenant.client.request('GET', `${health}/metrics`, { token: '' })
+  return Number(/^process_resident_memory_bytes\S* (\S+)$/m.exec(metrics.text)![1])
+}
+
 /** Fails unless what `work` does leaves no file behind. */
 const leavesNothing = async (work: () => Promise<void>) => {
   const before = (await stored()).sort()
@@ -66,8 +73,10 @@ const rawUpload = (headers: Record<string, string | number>, body: Buffer) =>
 
 describe.each(SAMPLES)('a .$extension file', ({ extension, type, bytes }) => {
   test('is attached, and comes back byte for byte as a download that runs nowhere', async () => {
+    const before = (await stored()).length
     const answer = await attach(form(bytes, `plan.${extension}`))
     expect([answer.status, answer.text]).toEqual([200, expect.any(String)])
+    expect((await stored()).length).toBe(before + 1)
     const { data } = answer.json
     expect(data).toMatchObject({
       ...{ name: 'A file', file_name: `plan.${extension}`, file_size: bytes.length },
@@ -223,13 +232,32 @@ describe('10mb is 10,485,760 bytes', () => {
     })
   })
 
-  test('at once and side by side, the service keeps little of them in memory', async () => {
+  test('many side by side do not pile up in memory', async () => {
     const body = upload(MAX_BYTES)
+    const names = ['gateway', 'files-service']
+    const before = await Promise.all(names.map(residentBytes))
+    const peaks = [...before]
+    let running = true
+    const watch = async () => {
+      while (running) {
+        const now = await Promise.all(names.map(residentBytes))
+        for (const [i, bytes] of now.entries()) peaks[i] = Math.max(peaks[i]!, bytes)
+      }
+    }
+    const watching = watch()
+    const count = 32
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => rawUpload({ 'content-length': body.length }, body)),
+      Array.from({ length: count }, () => rawUpload({ 'content-length': body.length }, body)),
     )
+    running = false
+    await watching
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
-  })
+    const growth = peaks.map((peak, i) => peak - before[i]!)
+    console.log(
+      `${count} uploads of 10 MiB: ${names.map((name, i) => `${name} +${growth[i]! >> 20} MiB`).join(', ')}`,
+    )
+    for (const bytes of growth) expect(bytes).toBeLessThan(0.75 * count * MAX_BYTES)
+  }, 120_000)
 })
 
 test('a file needs a token; one that may only read is enough to get it and not to send it', async () => {

@@ -46,10 +46,8 @@ const expectNothingLost = async () => {
   )
 }
 
-const { kill, restart } = {
-  kill: (name: string) => stage.system.kill(name),
-  restart: (name: string) => stage.system.restart(name),
-}
+const kill = (name: string) => stage.system.kill(name)
+const restart = (name: string) => stage.system.restart(name)
 
 test.each([
   'gateway',
