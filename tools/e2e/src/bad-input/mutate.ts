@@ -87,6 +87,9 @@ const KEYS = [
   'a'.repeat(5000),
 ]
 
+// A copy, because what it becomes part of may be changed further.
+const nasty = (dice: Dice): unknown => structuredClone(dice.pick(NASTY))
+
 type Container = Record<string | number, unknown>
 
 const containersIn = (value: unknown): Container[] =>
@@ -105,20 +108,20 @@ export const mutateValue = (dice: Dice, body: object): object => {
     const strange = dice.pick(others)
     const changes = [
       () => delete container[key],
-      () => Object.assign(container, { [key]: dice.pick(NASTY) }),
-      () => Object.assign(container, { [key]: dice.pick(NASTY) }),
+      () => Object.assign(container, { [key]: nasty(dice) }),
+      () => Object.assign(container, { [key]: nasty(dice) }),
       () => Object.assign(container, { [key]: [container[key]] }),
       () => Object.assign(container, { [key]: { [dice.pick(KEYS)]: container[key] } }),
       () =>
         Object.defineProperty(container, strange, {
-          value: dice.pick(NASTY),
+          value: nasty(dice),
           enumerable: true,
           configurable: true,
           writable: true,
         }),
       () =>
         Object.assign(container, {
-          [key]: Array.from({ length: 1 + dice.below(8) }, () => container[key]),
+          [key]: Array.from({ length: 1 + dice.below(8) }, () => structuredClone(container[key])),
         }),
       () => Object.assign(container, { [key]: JSON.stringify(container[key]) + dice.pick(KEYS) }),
     ]
