@@ -7,6 +7,7 @@ import { readMultipart } from './attachments/read-multipart'
 import { createAuthenticate } from './auth/authenticate'
 import { createTokenVerifier } from './auth/token-verifier'
 import type { Clients } from './clients'
+import { serveConsole } from './console/serve-console'
 import type { Dependencies } from './dependencies'
 import { serveOpenApi } from './docs/serve-openapi'
 import { Problem } from './docs/shared-schemas'
@@ -142,6 +143,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   app.register(async (scope) => {
     serveHealth(scope, { checks: clients.checks, lifecycle })
     serveProblems(scope)
+    serveConsole(scope)
   })
   methods.refuse()
   return app

@@ -1,0 +1,48 @@
+import { call } from './api.js'
+import { h } from './dom.js'
+import { number } from './format.js'
+
+/** @typedef {{id: string, fields: FormData}} Asked */
+/** @typedef {string | Node | undefined} Told What to say to the reader; nothing when the page itself says it. */
+
+/** @param {number} count */
+const deliveries = (count) => (count === 1 ? '1 delivery' : `${number(count)} deliveries`)
+
+/** What the buttons and forms do, by their `data-action`. @type {Record<string, (asked: Asked) => Promise<Told>>} */
+export const actions = {
+  retry: async ({ id }) => {
+    await call('POST', `deliveries/${id}/retry`)
+    return `Delivery ${id} is being attempted once more.`
+  },
+  'send-test': async ({ id }) => {
+    const { data } = await call('POST', `webhook-endpoints/${id}/test`)
+    return h(
+      'span',
+      {},
+      'A sample is on its way: ',
+      h('a', { href: `#/deliveries/${data.id}` }, `delivery ${data.id}`),
+      '.',
+    )
+  },
+  enable: async ({ id }) => {
+    await call('PATCH', `webhook-endpoints/${id}`, { body: { enabled: true } })
+    return 'Enabled: what was held goes on.'
+  },
+  disable: async ({ id }) => {
+    await call('PATCH', `webhook-endpoints/${id}`, { body: { enabled: false } })
+    return 'Disabled: its deliveries are held until it is enabled.'
+  },
+  recover: async ({ id, fields }) => {
+    const since = new Date(String(fields.get('since'))).toISOString()
+    const { data } = await call('POST', `webhook-endpoints/${id}/recover`, { body: { since } })
+    return data.recovered === 0
+      ? 'No delivery was exhausted since then.'
+      : `${deliveries(data.recovered)} will be attempted once more.`
+  },
+  filter: async ({ fields }) => {
+    const query = new URLSearchParams()
+    for (const [name, value] of fields) if (String(value).trim()) query.set(name, String(value).trim())
+    location.hash = query.size > 0 ? `#/deliveries?${query}` : '#/deliveries'
+    return undefined
+  },
+}

@@ -1,0 +1,162 @@
+import { get } from './api.js'
+import { h } from './dom.js'
+import { ago, exactly, span } from './format.js'
+import { badge, button, empty, nameOf } from './parts.js'
+
+/** @typedef {import('./api.js').Attempt} Attempt */
+/** @typedef {import('./api.js').Delivery & {attempts: Attempt[]}} RetrievedDelivery */
+/** @typedef {{delivery: RetrievedDelivery, endpoint: import('./api.js').Endpoint | undefined}} Data */
+
+/** @type {Record<string, string>} */
+const MEANINGS = {
+  blocked: 'The address is inside our own network, where webhooks are not sent.',
+  dns: 'The host name could not be resolved.',
+  http_status: 'Only 2xx is success.',
+  refused: 'Nobody listens at the address.',
+  reset: 'The receiver cut the connection.',
+  timeout: 'The receiver took too long.',
+  tls: 'The certificate or the handshake failed.',
+}
+
+/** @param {Attempt} attempt */
+const endOf = ({ started_at, duration_ms }) => Date.parse(started_at) + duration_ms
+
+/** @param {Attempt} attempt */
+const outcome = ({ status, error }) =>
+  h(
+    'span',
+    { class: 'outcome' },
+    status !== null && h('strong', {}, `HTTP ${status}`),
+    error && h('span', { class: 'mono' }, error),
+    error && MEANINGS[error] && h('span', { class: 'faint' }, MEANINGS[error]),
+  )
+
+/** @param {Attempt} attempt */
+const answer = ({ response }) =>
+  response
+    ? h(
+        'details',
+        {},
+        h('summary', {}, 'Answer', h('span', { class: 'faint' }, ` ${response.length} characters`)),
+        h('pre', { tabindex: 0 }, response),
+      )
+    : h('p', { class: 'none' }, response === null ? 'No answer.' : 'The answer was empty.')
+
+/** @param {Attempt} attempt @param {Attempt | undefined} before @param {number} slowest */
+const stop = (attempt, before, slowest) =>
+  h(
+    'li',
+    { class: attempt.error ? 'failed' : 'succeeded', 'data-key': attempt.number },
+    before &&
+      h(
+        'p',
+        { class: 'pause' },
+        `${span(Math.max(0, Date.parse(attempt.started_at) - endOf(before)))} later`,
+      ),
+    h(
+      'div',
+      { class: 'card padded attempt' },
+      h(
+        'div',
+        { class: 'heading' },
+        h('h3', {}, `Attempt ${attempt.number} ${attempt.error ? 'failed' : 'succeeded'}`),
+        exactly(attempt.started_at),
+      ),
+      outcome(attempt),
+      h(
+        'p',
+        { class: 'took' },
+        h('meter', { min: 0, max: slowest, value: attempt.duration_ms, 'aria-label': 'Duration' }),
+        span(attempt.duration_ms),
+      ),
+      answer(attempt),
+    ),
+  )
+
+/** @param {RetrievedDelivery} delivery */
+const ahead = ({ status, next_attempt_at }) => {
+  if (status === 'held') return 'Held until its endpoint is enabled.'
+  if (status === 'exhausted') return 'No attempt is left. It is kept, and can be retried by hand.'
+  if (status === 'cancelled') return 'Cancelled with its endpoint.'
+  return (
+    next_attempt_at && h('span', {}, 'Next attempt ', ago(next_attempt_at), ', at ', exactly(next_attempt_at))
+  )
+}
+
+/** @param {RetrievedDelivery} delivery */
+const timeline = (delivery) => {
+  const { attempts } = delivery
+  const slowest = Math.max(1, ...attempts.map(({ duration_ms }) => duration_ms))
+  const next = ahead(delivery)
+  return h(
+    'ol',
+    { class: 'timeline' },
+    ...attempts.map((attempt, index) => stop(attempt, attempts[index - 1], slowest)),
+    next && h('li', { class: 'ahead', 'data-key': 'ahead' }, h('p', {}, next)),
+  )
+}
+
+/** @param {Data} data */
+const facts = ({ delivery, endpoint }) => {
+  /** @type {[string, import('./dom.js').Child][]} */
+  const rows = [
+    [
+      'Endpoint',
+      endpoint
+        ? h('a', { href: `#/endpoints/${endpoint.id}` }, nameOf(endpoint))
+        : `${delivery.endpoint_id} (deleted)`,
+    ],
+    [
+      'Lead',
+      h(
+        'a',
+        { class: 'mono', href: `#/deliveries?lead_reference=${delivery.lead_reference}` },
+        delivery.lead_reference,
+      ),
+    ],
+    ['Event (webhook-id)', h('span', { class: 'mono' }, delivery.event_id)],
+    ['Made', exactly(delivery.created_at)],
+    ['Changed', ago(delivery.updated_at)],
+  ]
+  return h(
+    'dl',
+    { class: 'facts card padded' },
+    ...rows.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))),
+  )
+}
+
+/** #/deliveries/:id: one delivery with every attempt. */
+export const deliveryView = {
+  area: 'deliveries',
+  /** @param {import('./console.js').Place} place */
+  title: ({ id }) => `Delivery ${id}`,
+  /** @param {import('./console.js').Place} place @returns {Promise<Data>} */
+  load: async ({ id, signal }) => {
+    const [delivery, endpoints] = await Promise.all([
+      get(`deliveries/${id}`, signal),
+      get('webhook-endpoints', signal),
+    ])
+    const endpoint = endpoints.data.find(
+      (/** @type {{id: number}} */ one) => one.id === delivery.data.endpoint_id,
+    )
+    return { delivery: delivery.data, endpoint }
+  },
+  /** @param {Data} data */
+  render: (data) => {
+    const { delivery } = data
+    return [
+      h('p', { class: 'crumbs' }, h('a', { href: '#/deliveries' }, 'Deliveries')),
+      h(
+        'div',
+        { class: 'heading' },
+        h('h1', { tabindex: -1 }, `Delivery ${delivery.id} `, badge(delivery.status)),
+        data.endpoint &&
+          h('div', { class: 'actions' }, button('retry', 'Retry now', { 'data-id': delivery.id })),
+      ),
+      facts(data),
+      h('h2', {}, 'Attempts'),
+      delivery.attempts.length === 0 ? empty('No attempt was made yet.') : null,
+      timeline(delivery),
+    ].filter((part) => part !== null)
+  },
+}
