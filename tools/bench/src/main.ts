@@ -11,9 +11,12 @@ const options = optionsOrExit()
 const ground = createGround()
 const report = createReport(say)
 
+let stopping = false
+
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, async () => {
-    say('stopping')
+    if (!stopping) say('stopping')
+    stopping = true
     await ground.leave()
     process.exit(130)
   })
@@ -21,6 +24,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 run().then(
   (failed) => process.exit(failed ? 1 : 0),
   (error: unknown) => {
+    // Its processes are being taken from under it.
+    if (stopping) return
     console.error(error instanceof Error ? error.stack : error)
     process.exit(2)
   },

@@ -15,7 +15,7 @@ import { scenarios } from './scenarios'
 import { coldStart } from './scenarios/cold-start'
 import { scenarioNames } from './scenarios/names'
 import { connectSql } from './stack/database'
-import { startStack, temporaryFolder } from './stack/start-stack'
+import { type Stack, startStack, temporaryFolder } from './stack/start-stack'
 
 /** Runs what the options ask for. Everything it starts is on `ground`. */
 export async function runBench({
@@ -40,7 +40,11 @@ export async function runBench({
 
   const context = await prepare({ options, ground, report })
   for (const name of scenarioNames) {
-    if (name !== 'cold-start' && options.only.has(name)) await timed(name, () => scenarios[name](context))
+    if (name === 'cold-start' || !options.only.has(name)) continue
+    await timed(name, () => scenarios[name](context)).catch(async (error: Error) => {
+      error.stack += `\n\nThe stack's last warnings:\n${await lastWarnings(context.stack)}`
+      throw error
+    })
   }
   return { machine: await describeMachine(context.leads, load), findings: report.all() }
 }
@@ -77,6 +81,12 @@ async function prepare({
     }),
     many: once(() => seedAccounts(leads, options.quick ? 100 : 1000)),
   }
+}
+
+async function lastWarnings({ logSize, logFrom }: Stack): Promise<string> {
+  const tail = await logFrom(Math.max(0, (await logSize()) - 2 ** 20))
+  const lines = tail.split('\n').filter((line) => !line.includes(' INFO '))
+  return lines.slice(-15).join('\n')
 }
 
 function once<T>(work: () => Promise<T>): () => Promise<T> {

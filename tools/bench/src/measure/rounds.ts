@@ -40,6 +40,8 @@ async function measured(context: Context, { run, pids = {} }: Contender, seconds
   const others = { generator: context.generator.pid, ...pids }
   const before = await readCpu(context.stack, others)
   const result = await run(seconds)
+  // What a request leaves to be done after its answer is part of its cost.
+  await untilQuiet(context)
   const used = cpuBetween(before, await readCpu(context.stack, others))
   const cpu = Object.fromEntries(Object.entries(used).map(([name, time]) => [name, time / result.requests]))
   return { ...result, cpu }

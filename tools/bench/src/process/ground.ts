@@ -18,13 +18,19 @@ export function createGround(): Ground {
       console.error(`tidying up: ${error instanceof Error ? error.message : error}`)
     }
   }
+  // What is begun meanwhile is undone too.
+  const undoAll = async () => {
+    for (let last = [...undos].at(-1); last; last = [...undos].at(-1)) await undoOne(last)
+  }
+  let leaving: Promise<void> | undefined
   return {
     onLeave: (undo) => {
       undos.add(undo)
       return () => undoOne(undo)
     },
-    leave: async () => {
-      for (const undo of [...undos].reverse()) await undoOne(undo)
+    leave: () => {
+      leaving ??= undoAll()
+      return leaving
     },
   }
 }

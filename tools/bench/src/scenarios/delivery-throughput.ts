@@ -59,7 +59,7 @@ export async function deliveryThroughput(context: Context): Promise<void> {
 async function deliverAll(context: Context, endpoints: SeededEndpoint[], count: number, padding: string) {
   const { webhooks, receiver, stack } = context
   await receiver.take()
-  const [at] = await webhooks.rows<{ due: string }>("SELECT (now() + interval '8 seconds')::text AS due")
+  const [at] = await webhooks.rows<{ due: string }>("SELECT (now() + interval '5 seconds')::text AS due")
   await seedDeliveries(webhooks, { endpoints, count, dueAt: `'${at!.due}'::timestamptz`, padding })
   await webhooks.rows('ANALYZE events, deliveries')
   const before = await readCpu(stack)
