@@ -12,25 +12,26 @@ type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
 // Beside what ipaddr.js calls anything but unicast: ranges that lead elsewhere than they seem to.
 const REFUSED_TOO = [
   '192.88.99.0/24', // 6to4 relays
-  '64:ff9b::/96', // NAT64 (RFC 6052), also of private addresses
-  '64:ff9b:1::/48', // NAT64 for local use (RFC 8215)
   '2002::/16', // 6to4 (RFC 3056)
   '2001::/23', // Teredo, ORCHID, benchmarking and other special purposes (RFC 2928)
   '2001:db8::/32', // documentation
   '3fff::/20', // documentation (RFC 9637)
-  '5f00::/16', // segment routing (RFC 9602)
-  '100::/64', // discard (RFC 6666)
-  '100:0:0:1::/64', // dummy prefix (RFC 9780)
-  'fec0::/10', // site-local of old
-  '::/96', // IPv4-compatible of old
-  '::ffff:0:0:0/96', // IPv4-translated (RFC 2765)
 ].map((cidr) => ipaddr.parseCIDR(cidr))
+
+// All that IANA gave out for use on the Internet (RFC 4291). Outside lie mapped, compatible and translated IPv4, NAT64,
+// local and site-local addresses, and what somebody's own network may route wherever it likes.
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 
 const inside = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
   address.kind() === network.kind() && address.match(network, bits)
 
-const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6) =>
-  address.range() === 'unicast' && !REFUSED_TOO.some((range) => inside(address, range))
+// An interface identifier that holds an IPv4 address, to which a router on the way may tunnel (RFC 5214, 6.1).
+const isIsatap = ({ parts }: ipaddr.IPv6) => (parts[4]! & ~0x0200) === 0 && parts[5] === 0x5efe
+
+const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6) => {
+  if (address.range() !== 'unicast' || REFUSED_TOO.some((range) => inside(address, range))) return false
+  return address instanceof ipaddr.IPv4 || (inside(address, GLOBAL_UNICAST) && !isIsatap(address))
+}
 
 const hostName = (host: string) =>
   host

@@ -1,0 +1,103 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { aWhile, openDoors, startService } from '../service.fixture'
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let service: Awaited<ReturnType<typeof startService>>
+let receiver: Receiver
+
+beforeAll(async () => {
+  doors = await openDoors()
+  service = await startService(doors, { WEBHOOK_RETRY_SCHEDULE: [50] })
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+  await doors.close()
+})
+beforeEach(() => receiver.clear())
+
+const total = async (accountId: number, status: string) =>
+  (await service.client.listDeliveries({ accountId, status, page: 1 })).total
+const exhaust = async (accountId: number, count: number) => {
+  receiver.answerWith({ status: 500 })
+  const before = await total(accountId, 'exhausted')
+  await doors.publish(...Array.from({ length: count }, () => doors.event(accountId)))
+  await eventually(async () => expect(await total(accountId, 'exhausted')).toBe(before + count), {
+    timeoutMs: 10_000,
+  })
+  receiver.clear()
+}
+const recover = async (accountId: number, endpointId: number, since: string) =>
+  (await service.client.recoverEndpoint({ accountId, endpointId, since })).recovered
+
+const received = (accountId: number) =>
+  receiver.requests.filter(({ headers }) => headers['x-service-account-key'] === `key-of-${accountId}`)
+
+const LONG_AGO = '2020-01-01T00:00:00Z'
+
+test('every exhausted delivery since then gets one more attempt, ten a second, and new ones pass', async () => {
+  const { id } = await service.endpoint(1, receiver.url)
+  await exhaust(1, 5)
+  await pause(20)
+  const since = new Date().toISOString()
+  await pause(20)
+  await exhaust(1, 25)
+  receiver.answerWith({ status: 200 })
+  expect(await recover(1, id, since)).toBe(25)
+  expect(await recover(1, id, since)).toBe(0)
+  const fresh = doors.event(1)
+  const publishedAt = Date.now()
+  await doors.publish(fresh)
+  const freshArrival = await eventually(() => {
+    const found = receiver.requests.find(({ headers }) => headers['webhook-id'] === fresh.eventId)
+    expect(found).toBeDefined()
+    return found!.arrivedAt.getTime()
+  })
+  expect(freshArrival - publishedAt).toBeLessThan(1000)
+  await eventually(async () => expect(await total(1, 'delivered')).toBe(26), { timeoutMs: 10_000 })
+  const arrivals = receiver.requests
+    .filter(({ headers }) => headers['webhook-id'] !== fresh.eventId)
+    .map(({ arrivedAt }) => arrivedAt.getTime())
+  expect(arrivals).toHaveLength(25)
+  expect(arrivals.at(-1)! - arrivals[0]!).toBeGreaterThan(2000)
+  expect(await total(1, 'exhausted')).toBe(5)
+})
+
+test('at an endpoint that hangs, neither what is recovered nor what is new waits for all of the other', async () => {
+  const { id } = await service.endpoint(2, receiver.url)
+  await exhaust(2, 60)
+  receiver.answerWith({ status: 500, delayMs: 600 })
+  await recover(2, id, LONG_AGO)
+  await doors.rows('UPDATE deliveries SET by_hand_at = now() WHERE account_id = 2 AND by_hand_at IS NOT NULL')
+  const events = Array.from({ length: 60 }, () => doors.event(2))
+  await doors.publish(...events)
+  const fresh = new Set(events.map(({ eventId }) => eventId))
+  await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(60), { timeoutMs: 15_000 })
+  const share = receiver.requests
+    .slice(0, 60)
+    .filter(({ headers }) => fresh.has(String(headers['webhook-id']))).length
+  expect(share).toBeGreaterThan(15)
+  expect(share).toBeLessThan(55)
+}, 60_000)
+
+test('what can not be is refused; a deleted endpoint gets nothing more', async () => {
+  const { id: endpointId } = await service.endpoint(3, receiver.url)
+  await exhaust(3, 12)
+  await expect(recover(4, endpointId, LONG_AGO)).rejects.toMatchObject({ code: 'not_found' })
+  await expect(recover(3, endpointId, 'yesterday at noon')).rejects.toMatchObject({
+    code: 'invalid',
+    faults: { since: [expect.any(String)] },
+  })
+  await service.client.updateEndpoint({ accountId: 3, endpointId, enabled: false })
+  await expect(recover(3, endpointId, LONG_AGO)).rejects.toMatchObject({ code: 'conflict' })
+  await service.client.updateEndpoint({ accountId: 3, endpointId, enabled: true })
+  expect(await recover(3, endpointId, LONG_AGO)).toBe(12)
+  await service.client.deleteEndpoint({ accountId: 3, endpointId })
+  const sent = received(3).length
+  await aWhile()
+  await aWhile()
+  expect(received(3).length - sent).toBeLessThanOrEqual(1)
+  expect(await total(3, 'exhausted')).toBe(12)
+})

@@ -1,0 +1,126 @@
+import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { serviceSignature } from '../attempt/signatures'
+import { aWhile, openDoors, startService } from '../service.fixture'
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let service: Awaited<ReturnType<typeof startService>>
+let receiver: Receiver
+const clock = manualClock('2026-01-01T10:30:00Z')
+
+beforeAll(async () => {
+  doors = await openDoors()
+  service = await startService(doors, { clock })
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+  await doors.close()
+})
+beforeEach(() => {
+  receiver.clear()
+  receiver.answerWith({ status: 200 })
+})
+
+const sendTest = (accountId: number, endpointId: number) =>
+  service.client.sendTest({ accountId, endpointId, accountKey: 'the-key' })
+
+test('a sample goes to this endpoint alone, signed and recorded as any other', async () => {
+  const { id, secret } = await service.endpoint(1, `${receiver.url}/this`)
+  await service.endpoint(1, `${receiver.url}/other`)
+  const { delivery } = await sendTest(1, id)
+  expect(delivery).toMatchObject({ endpointId: id, status: 'pending', attemptCount: 0 })
+  await eventually(async () =>
+    expect(await service.client.getDelivery({ accountId: 1, deliveryId: delivery!.id })).toMatchObject({
+      delivery: { status: 'delivered', attemptCount: 1 },
+      attempts: [{ number: 1, status: 200 }],
+    }),
+  )
+  await aWhile()
+  expect(receiver.requests).toHaveLength(1)
+  const [request] = receiver.requests
+  expect(request).toMatchObject({
+    url: '/hooks/leads/this',
+    headers: {
+      'x-service-account-key': 'the-key',
+      'x-service-signature': serviceSignature(secret, request!.body),
+      'webhook-id': delivery!.eventId,
+    },
+  })
+  const { data } = JSON.parse(request!.body.toString())
+  expect(data).toMatchObject({
+    id: 0,
+    name: 'Sample lead',
+    test: 1,
+    status: 'test',
+    created_at: '2026-01-01T10:30:00.000000Z',
+    customer: { email: 'sample@example.com' },
+    quotes: [{ items: [{ options: { width: 1200 }, image: { file_name: 'sample.png' } }] }],
+  })
+  expect(data.quotes[0].items[0]).not.toHaveProperty('product_style')
+  expect(await doors.rows('SELECT id FROM events WHERE NOT sample')).toEqual([])
+})
+
+test('each is an event of its own; one to a disabled endpoint is held; a stranger finds nothing', async () => {
+  const { id } = await service.endpoint(2, receiver.url, { enabled: false })
+  const [first, second] = [await sendTest(2, id), await sendTest(2, id)]
+  expect([first.delivery!.status, second.delivery!.status]).toEqual(['held', 'held'])
+  expect(first.delivery!.eventId).not.toBe(second.delivery!.eventId)
+  await expect(sendTest(3, id)).rejects.toMatchObject({ code: 'not_found' })
+  await service.client.updateEndpoint({ accountId: 2, endpointId: id, enabled: true })
+  await eventually(() => expect(receiver.requests).toHaveLength(2))
+})
+
+test('health: what waits and was given up, the last success, and the attempts of each hour', async () => {
+  const { id } = await service.endpoint(5, receiver.url)
+  const { id: idle } = await service.endpoint(5, receiver.url, { enabled: false })
+  await service.endpoint(6, receiver.url)
+  const health = async () => (await service.client.listEndpointHealth({ accountId: 5 })).endpoints
+  const attempt = async (status: number, count: number) => {
+    receiver.answerWith({ status })
+    const before = receiver.requests.length
+    for (let sent = 0; sent < count; sent += 1) await sendTest(5, id)
+    await eventually(() => expect(receiver.requests).toHaveLength(before + count))
+  }
+  await attempt(200, 3)
+  await attempt(500, 2)
+  clock.advance(3_600_000)
+  await eventually(() => expect(receiver.requests).toHaveLength(7))
+  await attempt(200, 1)
+  await sendTest(5, idle)
+  await doors.rows(`UPDATE deliveries SET status = 'exhausted', next_attempt_at = NULL WHERE id = (
+    SELECT min(id) FROM deliveries WHERE account_id = 5 AND status = 'pending' AND attempt_count = 2)`)
+  await eventually(async () => {
+    const [first, second, ...others] = await health()
+    expect(others).toEqual([])
+    expect(second).toMatchObject({
+      endpointId: idle,
+      lastSuccessAt: undefined,
+      pending: 0,
+      held: 1,
+      exhausted: 0,
+    })
+    expect(first).toMatchObject({
+      lastSuccessAt: '2026-01-01T11:30:00.000000Z',
+      pending: 1,
+      held: 0,
+      exhausted: 1,
+    })
+    expect(first!.hours).toHaveLength(24)
+    expect(first!.hours.slice(-2)).toEqual([
+      { hour: '2026-01-01T10:00:00.000000Z', succeeded: 3, failed: 2 },
+      { hour: '2026-01-01T11:00:00.000000Z', succeeded: 1, failed: 2 },
+    ])
+  })
+  await doors.rows(
+    `UPDATE deliveries SET status = 'exhausted', next_attempt_at = NULL WHERE status = 'pending'`,
+  )
+  clock.advance(24 * 3_600_000)
+  expect((await health())[0]!.hours.every(({ succeeded, failed }) => succeeded + failed === 0)).toBe(true)
+  await attempt(500, 1)
+  await eventually(async () => {
+    const [first] = await health()
+    expect(first!.lastSuccessAt).toBe('2026-01-01T11:30:00.000000Z')
+    expect(first!.hours.at(-1)).toEqual({ hour: '2026-01-02T11:00:00.000000Z', succeeded: 0, failed: 1 })
+  })
+})
