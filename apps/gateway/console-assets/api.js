@@ -21,13 +21,11 @@ export const token = {
 
 /** What went wrong, in the words of the gateway's problem document where there is one. */
 export class Problem extends Error {
-  /** @param {number} status 0: no answer. @param {string} title @param {string} detail @param {string} [scope] */
-  constructor(status, title, detail, scope) {
+  /** @param {number} status 0: no answer. @param {string} title @param {string} detail */
+  constructor(status, title, detail) {
     super(detail)
     this.status = status
     this.title = title
-    /** The scope that the token lacks. */
-    this.scope = scope
   }
 }
 
@@ -35,9 +33,8 @@ export class Problem extends Error {
 const problemOf = async (response) => {
   const { title, detail, errors } = await response.json().catch(() => ({}))
   const faults = errors && Object.values(/** @type {Record<string, string[]>} */ (errors)).flat()
-  const scope = /scope="([^"]*)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
   const told = faults?.join(' ') || detail || 'The gateway did not say why.'
-  return new Problem(response.status, title ?? `Status ${response.status}`, told, scope)
+  return new Problem(response.status, title ?? `Status ${response.status}`, told)
 }
 
 /**

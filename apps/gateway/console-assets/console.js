@@ -107,7 +107,7 @@ const askForToken = (why) => {
           'aria-invalid': why ? 'true' : null,
         }),
       ),
-      why && h('p', { class: 'fault', id: 'token-fault' }, why),
+      why && h('p', { class: 'fault', id: 'token-fault', role: 'alert' }, why),
       h(
         'p',
         { class: 'faint', id: 'token-help' },
@@ -118,7 +118,6 @@ const askForToken = (why) => {
       h('button', { type: 'submit' }, 'Open'),
     ),
   ])
-  if (why) say(alarm, why)
   part('input[name=token]').focus()
 }
 
@@ -130,7 +129,6 @@ const showProblem = (problem) =>
       { class: 'card padded problem' },
       h('h1', { tabindex: -1 }, problem.title),
       h('p', {}, problem.message),
-      problem.scope && h('p', {}, 'The scope it needs: ', h('code', {}, problem.scope)),
       h(
         'div',
         { class: 'actions' },

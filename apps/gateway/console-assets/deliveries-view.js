@@ -11,25 +11,25 @@ const STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled']
 const COLUMNS = ['Delivery', 'Status', 'Endpoint', 'Lead', 'Attempts', 'Next attempt', 'Made']
 const FILTERS = ['endpoint_id', 'status', 'lead_reference']
 
-/** @param {Delivery[]} deliveries @param {Endpoint[]} endpoints */
-export const deliveriesTable = (deliveries, endpoints) => {
-  const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
-  /** @param {number} id Deliveries outlive their endpoint. */
-  const endpointName = (id) => {
-    const endpoint = byId.get(id)
-    return endpoint
-      ? h('a', { href: `#/endpoints/${id}`, class: 'cut' }, nameOf(endpoint))
-      : `${id} (deleted)`
-  }
-  return table(
+/** @param {Delivery} delivery @param {Endpoint[]} endpoints Deliveries outlive their endpoint. */
+const endpointOf = ({ endpoint_id }, endpoints) => {
+  const endpoint = endpoints.find(({ id }) => id === endpoint_id)
+  return endpoint
+    ? h('a', { href: `#/endpoints/${endpoint_id}`, class: 'cut', title: endpoint.url }, nameOf(endpoint))
+    : `${endpoint_id} (deleted)`
+}
+
+/** @param {Delivery[]} deliveries @param {Endpoint[]} [endpoints] Absent where all go to the one that is shown. */
+export const deliveriesTable = (deliveries, endpoints) =>
+  table(
     'Deliveries, newest first',
-    COLUMNS,
+    COLUMNS.filter((column) => endpoints || column !== 'Endpoint'),
     deliveries.map((delivery) => ({
       key: delivery.id,
       cells: [
         h('a', { href: `#/deliveries/${delivery.id}` }, `#${delivery.id}`),
         badge(delivery.status),
-        endpointName(delivery.endpoint_id),
+        ...(endpoints ? [endpointOf(delivery, endpoints)] : []),
         shortReference(delivery.lead_reference),
         number(delivery.attempt_count),
         delivery.next_attempt_at ? ago(delivery.next_attempt_at) : h('span', { class: 'none' }, '–'),
@@ -37,7 +37,6 @@ export const deliveriesTable = (deliveries, endpoints) => {
       ],
     })),
   )
-}
 
 /** @param {string} name @param {string} label @param {[string, string][]} options @param {string | null} chosen */
 const choice = (name, label, options, chosen) =>

@@ -9,13 +9,16 @@ import { badge, button, empty, nameOf } from './parts.js'
 
 /** @type {Record<string, string>} */
 const MEANINGS = {
-  blocked: 'The address is inside our own network, where webhooks are not sent.',
+  blocked: 'Webhooks are not sent to private or local addresses.',
   dns: 'The host name could not be resolved.',
   http_status: 'Only 2xx is success.',
+  network: 'The connection failed.',
+  protocol: 'The answer was no well-formed HTTP.',
   refused: 'Nobody listens at the address.',
   reset: 'The receiver cut the connection.',
   timeout: 'The receiver took too long.',
   tls: 'The certificate or the handshake failed.',
+  unreachable: 'No way leads to the address.',
 }
 
 /** @param {Attempt} attempt */

@@ -110,7 +110,7 @@ const latest = (endpoint, page) =>
     ),
     page.total === 0
       ? empty('Nothing was sent here yet.')
-      : h('div', { class: 'card' }, deliveriesTable(page.data.slice(0, 10), [endpoint])),
+      : h('div', { class: 'card' }, deliveriesTable(page.data.slice(0, 10))),
   )
 
 /** #/endpoints/:id: one endpoint, what can be done about it, and its latest deliveries. */

@@ -36,8 +36,8 @@ const row = (endpoint) => {
       h(
         'span',
         { class: 'named' },
-        h('a', { href: `#/endpoints/${id}` }, nameOf(endpoint)),
-        description && h('span', { class: 'mono faint' }, url),
+        h('a', { href: `#/endpoints/${id}`, title: url }, nameOf(endpoint)),
+        description && h('span', { class: 'mono faint', title: url }, url),
       ),
       badge(enabled ? 'enabled' : 'disabled'),
       health.last_success_at ? ago(health.last_success_at) : h('span', { class: 'none' }, 'never'),
@@ -83,7 +83,15 @@ export const endpointsView = {
       ? [
           empty(
             'Nobody is told about new leads yet.',
-            h('span', {}, 'Create an endpoint with ', h('code', {}, 'POST /manage/webhook-endpoints'), '.'),
+            h(
+              'span',
+              {},
+              'Create an endpoint with ',
+              h('code', {}, 'POST /manage/webhook-endpoints'),
+              ', as ',
+              h('a', { href: 'docs/' }, 'the docs'),
+              ' say.',
+            ),
           ),
         ]
       : [
