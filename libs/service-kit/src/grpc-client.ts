@@ -10,6 +10,7 @@ import { HealthDefinition } from 'nice-grpc-server-health'
 import { statusToFailures } from './grpc-errors'
 import { GRPC_OPTIONS } from './grpc-options'
 import type { Lifecycle } from './lifecycle'
+import { retryUnsent } from './retry-unsent'
 
 const CLIENT_OPTIONS: ChannelOptions = {
   ...GRPC_OPTIONS,
@@ -42,8 +43,8 @@ export interface GrpcConnection {
 
 /**
  * A connection to every address behind a gRPC target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`), balanced
- * round robin. It connects and reconnects by itself; a call fails at once as `unavailable` while nobody is there.
- * `longCalls` says that calls may take longer than a few seconds, as streams of files do.
+ * round robin. It connects and reconnects by itself; a call fails as `unavailable` when nobody is there for half a
+ * second. `longCalls` says that calls may take longer than a few seconds, as streams of files do.
  */
 export const connectGrpc = (
   target: string,
@@ -56,7 +57,7 @@ export const connectGrpc = (
   })
   lifecycle.onStop(`grpc channel ${target}`, () => channel.close())
   // The last one is the outermost: it has to see the deadline's errors too.
-  const factory = createClientFactory().use(deadlineMiddleware).use(statusToFailures)
+  const factory = createClientFactory().use(retryUnsent).use(deadlineMiddleware).use(statusToFailures)
   const health = factory.create(HealthDefinition, channel)
   return {
     client: <Definition extends CompatServiceDefinition>(
