@@ -3,7 +3,7 @@ import { h } from './dom.js'
 import { number } from './format.js'
 
 /** @typedef {{id: string, fields: FormData}} Asked */
-/** @typedef {string | Node | undefined} Told What to say to the reader; nothing when the page itself says it. */
+/** @typedef {string | Node | undefined} Told What to say to the reader; nothing when another page says it. */
 
 /** @param {number} count */
 const deliveries = (count) => (count === 1 ? '1 delivery' : `${number(count)} deliveries`)

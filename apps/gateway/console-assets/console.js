@@ -30,6 +30,7 @@ const freshness = part('.freshness')
 
 let leaving = new AbortController()
 let shownAt = 0
+let loads = 0
 let isLoading = false
 
 /** Where the address points to; undefined when nowhere. @returns {{view: View, place: Place} | undefined} */
@@ -158,9 +159,13 @@ const load = async (fresh) => {
   if (!target) return showProblem(new Problem(404, 'Nothing here', 'The console has no such page.'))
   const { view, place } = target
   isLoading = true
+  loads += 1
+  const turn = loads
+  // An answer that was overtaken would show what was before.
+  const isOvertaken = () => place.signal.aborted || turn !== loads
   try {
     const data = await view.load(place)
-    if (place.signal.aborted) return
+    if (isOvertaken()) return
     const nodes = view.render(data)
     if (fresh) show(nodes)
     else morph(main, nodes)
@@ -169,14 +174,14 @@ const load = async (fresh) => {
     freshness.textContent = 'Live'
     freshness.classList.remove('stale')
   } catch (error) {
-    if (place.signal.aborted) return
+    if (isOvertaken()) return
     const problem = refuse(error)
     if (!problem) return
     // What is shown stays: old numbers with their age are better than none.
     freshness.textContent = `Not updated since ${clock(shownAt)}: ${problem.message}`
     freshness.classList.add('stale')
   } finally {
-    if (!place.signal.aborted) isLoading = false
+    if (!isOvertaken()) isLoading = false
   }
 }
 
@@ -208,11 +213,11 @@ const act = async (source, name, asked) => {
   say(alarm)
   try {
     const told = await action(asked)
-    if (signal.aborted) return
+    if (signal.aborted || !told) return
     say(notice, told)
     await load(false)
     // What was asked for has often happened by then.
-    if (told) setTimeout(() => signal.aborted || refresh(), 1000)
+    setTimeout(() => signal.aborted || refresh(), 1000)
   } catch (error) {
     if (!signal.aborted) say(alarm, refuse(error)?.message)
   } finally {

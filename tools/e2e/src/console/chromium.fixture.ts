@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+// Some distributions put a script there that only says where to get the real one.
+const runs = (path: string) =>
+  spawnSync(path, ['--no-sandbox', '--version'], { timeout: 20_000 }).status === 0
+
+/** The Chromium of this machine: CHROMIUM_BIN, else the first on PATH; undefined when there is none. */
+export const findChromium = (): string | undefined => {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean)
+  return (
+    process.env['CHROMIUM_BIN'] ||
+    folders
+      .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+      .find((path) => existsSync(path) && runs(path))
+  )
+}
+
+export const startChromium = (executablePath: string): Promise<Browser> =>
+  chromium.launch({
+    executablePath,
+    headless: true,
+    // Root may not use the sandbox, and containers often lack what it needs; the only pages are our own.
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking'],
+  })
+
+export type Tab = {
+  page: Page
+  /** Everything the browser complained of: console errors, broken policies, uncaught errors, dialogs. */
+  complaints: string[]
+  /** Where the page sent requests to. */
+  requested: URL[]
+  close(): Promise<void>
+}
+
+/** A tab of a browser of its own: nothing is kept from another one. */
+export async function openTab(browser: Browser, { width = 1280 }: { width?: number } = {}): Promise<Tab> {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    timezoneId: 'Europe/London',
+  })
+  context.setDefaultTimeout(15_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const requested: URL[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => requested.push(new URL(request.url())))
+  return { page, complaints, requested, close: () => context.close() }
+}
