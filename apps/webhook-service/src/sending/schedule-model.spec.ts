@@ -1,0 +1,288 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import {
+  connectDatabase,
+  createLifecycle,
+  createLogger,
+  type Database,
+  migrate,
+  ServiceError,
+} from '@leadwire/service-kit'
+import {
+  createDatabase,
+  eventually,
+  manualClock,
+  type Receiver,
+  startReceiver,
+  type TestDatabase,
+} from '@leadwire/test-kit'
+import { makeAttempt } from '../attempt/make-attempt'
+import { MIGRATIONS } from '../database/migrations'
+import { retryDelivery } from '../deliveries/retry-delivery'
+import { createEgressGuard } from '../egress/egress-guard'
+import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
+import { createEndpoint } from '../endpoints/create-endpoint'
+import { updateEndpoint } from '../endpoints/update-endpoint'
+import { storeEvents } from '../events/store-events'
+import type { ClaimedDelivery } from './claim-deliveries'
+import { DEATHS, type MortalWorker, startMortalWorker } from './mortal-worker.fixture'
+
+const SEED = Number(process.env['LEADWIRE_MODEL_SEED'] ?? randomInt(2 ** 31))
+const RUN_MS = 9000
+const SCHEDULE = [60_000, 300_000, 900_000, 1_800_000, 3_600_000]
+const ACCOUNT = 1
+
+interface Started {
+  deliveryId: number
+  number: number
+  byHand: boolean
+  at: number
+}
+interface AttemptRow {
+  delivery_id: number
+  number: number
+  started_at: string
+  duration_ms: number
+  error: string | null
+}
+interface DeliveryRow {
+  id: number
+  status: string
+  attempt_count: number
+  by_hand_attempts: number
+  next_attempt_at: string | null
+  claimed_by: number | null
+}
+
+// mulberry32
+const randomOf = (seed: number) => {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+const random = randomOf(SEED)
+const below = (limit: number) => Math.floor(random() * limit)
+const pick = <T>(among: readonly T[]): T => among[below(among.length)]!
+
+let ground: TestDatabase
+let database: Database
+let receiver: Receiver
+const clock = manualClock('2026-03-01T00:00:00Z')
+const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
+const dispatcher = createGuardedDispatcher({ guard: createEgressGuard(['127.0.0.0/8']), connectMs: 500 })
+const workers: MortalWorker[] = []
+const started: Started[] = []
+const storedAt = new Map<string, number>()
+const endpointIds: number[] = []
+let refusingUrl = ''
+
+beforeAll(async () => {
+  ground = await createDatabase()
+  database = connectDatabase({ url: ground.url, poolSize: 20, lifecycle })
+  await migrate(database.knex, MIGRATIONS)
+  receiver = await startReceiver()
+  const gone = await startReceiver()
+  refusingUrl = gone.url
+  await gone.stop()
+})
+afterAll(async () => {
+  await Promise.all(workers.filter((worker) => !worker.isDead()).map(({ sender }) => sender.stop()))
+  await dispatcher.destroy()
+  await receiver.stop()
+  await lifecycle.stop()
+  await ground.drop()
+})
+
+const attempt = (delivery: ClaimedDelivery) => {
+  const { id: deliveryId, attemptCount, byHand } = delivery
+  started.push({ deliveryId, number: attemptCount + 1, byHand, at: clock.now().getTime() })
+  const url = random() < 0.1 ? refusingUrl : delivery.url
+  return makeAttempt({ ...delivery, url }, { dispatcher, timeoutMs: 40, clock })
+}
+
+const startWorker = () => {
+  const worker = startMortalWorker({ database, attempt, schedule: SCHEDULE, clock })
+  workers.push(worker)
+  return worker
+}
+const alive = () => workers.filter((worker) => !worker.isDead())
+const wake = () => {
+  while (alive().length < 2) startWorker()
+  for (const { sender } of alive()) sender.wake()
+}
+
+const settled = () =>
+  eventually(
+    async () => {
+      wake()
+      const rows = await database.query<object>({
+        text: `SELECT d.id, status, claimed_by, claim, next_attempt_at, by_hand_at FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id
+               WHERE claimed_by IS NOT NULL OR (status = 'pending' AND next_attempt_at <= $1)
+                 OR (by_hand_at <= $1 AND p.enabled)`,
+        values: [clock.now().toISOString()],
+      })
+      expect(rows).toEqual([])
+    },
+    { timeoutMs: 8000, everyMs: 15 },
+  )
+
+const publish = async () => {
+  const id = randomUUID()
+  const now = clock.now()
+  storedAt.set(id, now.getTime())
+  const rest = { accountId: ACCOUNT, accountKey: 'key', leadReference: randomUUID(), traceparent: null }
+  const events = [{ id, ...rest, body: Buffer.from(`{"data":"${randomUUID()}"}`) }]
+  await storeEvents(database, { events, dueAt: now.toISOString() })
+}
+
+const advance = async () => {
+  const [next] = await database.query<{ at: string | null }>({
+    text: `SELECT min(next_attempt_at) AS at FROM deliveries WHERE status = 'pending' AND next_attempt_at > $1`,
+    values: [clock.now().toISOString()],
+  })
+  const due = next?.at ? Date.parse(next.at) : clock.now().getTime()
+  // Just before it is due, just then, or somewhere.
+  const to = pick([due - 1, due, due, due + 1, clock.now().getTime() + below(1_200_000)])
+  clock.set(new Date(Math.max(to, clock.now().getTime())))
+}
+
+// Not between a claim and the beginning of its attempt: nobody could see that in time.
+const goBack = async () => {
+  await settled()
+  clock.advance(-below(600_000))
+}
+
+const retry = async () => {
+  const [row] = await database.query<{ id: number }>({
+    text: 'SELECT id FROM deliveries ORDER BY id OFFSET $1 LIMIT 1',
+    values: [below(storedAt.size * endpointIds.length)],
+  })
+  const asked = retryDelivery({ database, clock, wake }, { accountId: ACCOUNT, deliveryId: row?.id ?? 0 })
+  await asked.catch((error) => {
+    if (!(error instanceof ServiceError && ['conflict', 'not_found'].includes(error.code))) throw error
+  })
+}
+
+const toggle = async () => {
+  const change = { accountId: ACCOUNT, endpointId: pick(endpointIds), enabled: random() < 0.6 }
+  await updateEndpoint({ database, wake }, change)
+}
+
+const STEPS: (() => unknown)[] = [
+  publish,
+  advance,
+  advance,
+  advance,
+  goBack,
+  retry,
+  retry,
+  toggle,
+  () => pick(alive()).dieWhen(pick(DEATHS)),
+  () => pick(alive()).dieWhen(pick(DEATHS)),
+  () => pick(alive()).cut(),
+]
+
+/** What the document's table says of a delivery, told only what came of its attempts (interface: Delivery). */
+const model = (stored: number, attempts: (AttemptRow & { byHand: boolean })[]) => {
+  let [due, scheduled, delivered] = [stored, 0, false]
+  // When a scheduled attempt with this number may begin; undefined when none may.
+  const dueOf = new Map<number, number | undefined>([[1, due]])
+  for (const { number, error, byHand, started_at, duration_ms } of attempts) {
+    if (!byHand) due = Date.parse(started_at) + duration_ms + (SCHEDULE[scheduled++] ?? 0)
+    delivered ||= error === null
+    dueOf.set(number + 1, delivered || scheduled > SCHEDULE.length ? undefined : due)
+  }
+  const status = delivered ? 'delivered' : scheduled > SCHEDULE.length ? 'exhausted' : 'open'
+  return { dueOf, scheduled, status }
+}
+
+const check = async () => {
+  const deliveries = await database.query<DeliveryRow & { event_id: string }>({
+    text: 'SELECT * FROM deliveries',
+  })
+  const rows = await database.query<AttemptRow>({
+    text: 'SELECT * FROM attempts ORDER BY delivery_id, number',
+  })
+  expect(deliveries).toHaveLength(storedAt.size * endpointIds.length)
+  for (const delivery of deliveries) {
+    const beginnings = started.filter(({ deliveryId }) => deliveryId === delivery.id)
+    const attempts = rows
+      .filter((row) => row.delivery_id === delivery.id)
+      .map((row) => {
+        const begun = beginnings.filter(
+          ({ number, at }) => number === row.number && at === Date.parse(row.started_at),
+        )
+        expect(begun.length).toBeGreaterThan(0)
+        return { ...row, byHand: begun.at(-1)!.byHand }
+      })
+    expect(attempts.map(({ number }) => number)).toEqual(attempts.map((_, index) => index + 1))
+    const { dueOf, scheduled, status } = model(storedAt.get(delivery.event_id)!, attempts)
+    // Also of attempts that a crash left unrecorded, and that were made again.
+    for (const { number, byHand, at } of beginnings) {
+      if (byHand) continue
+      expect({ delivery: delivery.id, number, due: dueOf.get(number) }).toEqual({
+        delivery: delivery.id,
+        number,
+        due: expect.any(Number),
+      })
+      expect(at).toBeGreaterThanOrEqual(dueOf.get(number)!)
+    }
+    expect(delivery).toMatchObject({
+      status,
+      attempt_count: attempts.length,
+      by_hand_attempts: attempts.length - scheduled,
+      next_attempt_at: null,
+      claimed_by: null,
+    })
+    if (status === 'exhausted') expect(scheduled).toBe(6)
+  }
+  const bodies = new Map<unknown, string>()
+  for (const { headers, body } of receiver.requests) {
+    const id = headers['webhook-id']
+    expect(storedAt.has(String(id))).toBe(true)
+    expect(body.toString()).toBe(bodies.get(id) ?? body.toString())
+    bodies.set(id, body.toString())
+  }
+}
+
+test(`whatever happens, attempts are those of the document's table (LEADWIRE_MODEL_SEED=${SEED})`, async () => {
+  receiver.answerWith(() =>
+    pick([
+      { status: 200 },
+      { status: 500 },
+      { status: 500 },
+      { status: 503 },
+      'hang' as const,
+      'close' as const,
+    ]),
+  )
+  for (const path of ['/a', '/b', '/c']) {
+    const request = { accountId: ACCOUNT, url: `${receiver.url}${path}`, enabled: true }
+    endpointIds.push((await createEndpoint(database, request)).endpoint!.id)
+  }
+  const until = performance.now() + RUN_MS
+  await publish()
+  let steps = 0
+  while (performance.now() < until) {
+    wake()
+    await pick(STEPS)()
+    steps += 1
+    wake()
+    if (random() < 0.6) await settled()
+  }
+  const deaths = workers.length - alive().length
+  for (const endpointId of endpointIds)
+    await updateEndpoint({ database, wake }, { accountId: ACCOUNT, endpointId, enabled: true })
+  // The rest of the schedule, with every receiver failing: it ends after the sixth.
+  receiver.answerWith({ status: 500 })
+  for (let round = 0; round <= SCHEDULE.length; round += 1) {
+    await settled()
+    clock.advance(2 * 3_600_000)
+  }
+  await settled()
+  await check()
+  expect([steps > 20, deaths > 2, started.length > 50]).toEqual([true, true, true])
+}, 60_000)
