@@ -30,19 +30,20 @@ const never = () => new Promise<never>(() => undefined)
  * asks is answered, and PostgreSQL ends its session.
  */
 export const startMortalWorker = (options: {
+  /** Whose connections are cut; give the spec itself another. */
   database: Database
+  control: Database
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
   schedule: number[]
   clock: Clock
 }): MortalWorker => {
-  const { database, clock } = options
+  const { database, control, clock } = options
   let session: PgConnection | undefined
   let dead = false
   let planned: Death | undefined
 
   const cut = async () => {
-    if (session)
-      await database.query({ text: 'SELECT pg_terminate_backend($1)', values: [session.processID] })
+    if (session) await control.query({ text: 'SELECT pg_terminate_backend($1)', values: [session.processID] })
   }
   const die = async (): Promise<never> => {
     dead = true

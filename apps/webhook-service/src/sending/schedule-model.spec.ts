@@ -69,6 +69,7 @@ const pick = <T>(among: readonly T[]): T => among[below(among.length)]!
 
 let ground: TestDatabase
 let database: Database
+let workersDatabase: Database
 let receiver: Receiver
 const clock = manualClock('2026-03-01T00:00:00Z')
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
@@ -82,6 +83,7 @@ let refusingUrl = ''
 beforeAll(async () => {
   ground = await createDatabase()
   database = connectDatabase({ url: ground.url, poolSize: 20, lifecycle })
+  workersDatabase = connectDatabase({ url: ground.url, poolSize: 60, lifecycle })
   await migrate(database.knex, MIGRATIONS)
   receiver = await startReceiver()
   const gone = await startReceiver()
@@ -104,7 +106,13 @@ const attempt = (delivery: ClaimedDelivery) => {
 }
 
 const startWorker = () => {
-  const worker = startMortalWorker({ database, attempt, schedule: SCHEDULE, clock })
+  const worker = startMortalWorker({
+    database: workersDatabase,
+    control: database,
+    attempt,
+    schedule: SCHEDULE,
+    clock,
+  })
   workers.push(worker)
   return worker
 }
