@@ -31,13 +31,13 @@ run().then(
   },
 )
 
-/** Answers with whether any figure misses its floor. */
+/** Answers with whether any figure misses its floor or could not be taken. */
 async function run(): Promise<boolean> {
   try {
     const { machine, findings } = await runBench({ options, ground, report, say })
     await writeResults(options, machine, findings)
     say(`written: ${join(options.out, 'results.md')}`)
-    return findings.figures.some((figure) => verdictOf(figure) === 'FAIL')
+    return findings.failures.length > 0 || findings.figures.some((figure) => verdictOf(figure) === 'FAIL')
   } finally {
     await ground.leave()
   }

@@ -41,9 +41,11 @@ export async function runBench({
   const context = await prepare({ options, ground, report })
   for (const name of scenarioNames) {
     if (name === 'cold-start' || !options.only.has(name)) continue
+    // The others are worth their time all the same.
     await timed(name, () => scenarios[name](context)).catch(async (error: Error) => {
-      error.stack += `\n\nThe stack's last warnings:\n${await lastWarnings(context.stack)}`
-      throw error
+      if (ground.isLeft()) throw error
+      report.failure(name, error)
+      say(`The stack's last warnings:\n${await lastWarnings(context.stack)}`)
     })
   }
   return { machine: await describeMachine(context.leads, load), findings: report.all() }

@@ -5,6 +5,8 @@ export type Ground = {
   onLeave(undo: Undo): () => Promise<void>
   /** Undoes everything, the latest first. What fails is told and does not keep the rest from being undone. */
   leave(): Promise<void>
+  /** Whether that has begun. */
+  isLeft(): boolean
 }
 
 /** What a run has begun and must not leave behind: processes, folders, connections. */
@@ -32,5 +34,6 @@ export function createGround(): Ground {
       leaving ??= undoAll()
       return leaving
     },
+    isLeft: () => leaving !== undefined,
   }
 }

@@ -7,6 +7,8 @@ export type Report = {
   figure(figure: Figure): void
   /** A finding that is no ratio; printed, and a line of the results. */
   note(text: string): void
+  /** A part that could not be measured. */
+  failure(scenario: string, error: Error): void
   /** Microseconds for each request of a kind, by process. */
   cpu(kind: string, times: CpuTimes): void
   chart(picture: Picture): void
@@ -17,6 +19,7 @@ export type Report = {
 export type Findings = {
   figures: Figure[]
   notes: string[]
+  failures: { scenario: string; message: string }[]
   cpu: { kind: string; times: CpuTimes }[]
   charts: Picture[]
   flameGraphs: Picture[]
@@ -24,7 +27,7 @@ export type Findings = {
 
 /** Collects what scenarios find, and prints it as it comes. */
 export function createReport(print: (line: string) => void): Report {
-  const findings: Findings = { figures: [], notes: [], cpu: [], charts: [], flameGraphs: [] }
+  const findings: Findings = { figures: [], notes: [], failures: [], cpu: [], charts: [], flameGraphs: [] }
   return {
     figure: (figure) => {
       findings.figures.push(figure)
@@ -33,6 +36,11 @@ export function createReport(print: (line: string) => void): Report {
     note: (text) => {
       findings.notes.push(text)
       print(`  ${text}`)
+    },
+    failure: (scenario, error) => {
+      const message = error.message.split('\n')[0]!
+      findings.failures.push({ scenario, message })
+      print(`  ${scenario} FAILED: ${error.stack ?? message}`)
     },
     cpu: (kind, times) => {
       findings.cpu.push({ kind, times })

@@ -18,6 +18,8 @@ export function resultsText(options: Options, machine: Machine, findings: Findin
     `# Benchmark\n\n${introduction(options)}`,
     machine.facts.map((fact) => `- ${fact}`).join('\n'),
     figures(findings),
+    findings.failures.length > 0 &&
+      `## Not measured\n\n${findings.failures.map(({ scenario, message }) => `- ${scenario}: ${message}`).join('\n')}`,
     findings.notes.length > 0 && `## Also seen\n\n${findings.notes.map((note) => `- ${note}`).join('\n')}`,
     findings.cpu.length > 0 && cpu(findings),
     pictures('Curves', findings.charts),
