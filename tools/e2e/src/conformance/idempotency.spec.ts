@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { eventually } from '@leadwire/test-kit'
+import { Client as Database } from 'pg'
 import { multipartBody } from '../client'
 import { PNG } from '../files/samples.fixture'
 import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
@@ -22,6 +23,22 @@ const parts = (name = 'Front', bytes = PNG) => [
   { name: 'name', value: name },
   { name: 'file', value: bytes, fileName: 'a.png', type: 'image/png' },
 ]
+
+/** Waits until a request under this key is being worked on: until then any other would be the first. */
+const claimed = async (key: string) => {
+  const database = new Database({ connectionString: stage.system.databases.leads.url })
+  await database.connect()
+  try {
+    await eventually(async () => {
+      const found = await database.query('select from idempotency_keys where key = $1 and body is null', [
+        key,
+      ])
+      expect(found.rowCount).toBe(1)
+    })
+  } finally {
+    await database.end()
+  }
+}
 
 describe('the same request under the same key', () => {
   test.each([
@@ -152,11 +169,9 @@ test('while an upload is on its way, another under its key is 409; then it is re
   })
   const second = () => tenant.client.request('POST', path, { multipart: parts(), headers })
   try {
-    const conflict = await eventually(async () => {
-      const answer = await second()
-      expect(answer.status).toBe(409)
-      return answer
-    })
+    await claimed(headers['idempotency-key'])
+    const conflict = await second()
+    expect(conflict.status).toBe(409)
     expect(conflict.headers['content-type']).toMatch(/^application\/problem\+json/)
   } finally {
     stalled.end(bytes.subarray(-30))
@@ -178,7 +193,8 @@ test('an upload that was broken off leaves its key free', async () => {
   })
   const failed = expect(broken).rejects.toThrow()
   const send = () => tenant.client.request('POST', path, { multipart: parts(), headers })
-  await eventually(async () => expect((await send()).status).toBe(409))
+  await claimed(headers['idempotency-key'])
+  expect((await send()).status).toBe(409)
   stalled.destroy(new Error('gone'))
   await failed
   await eventually(async () => expect((await send()).status).toBe(200), { timeoutMs: 10_000 })

