@@ -41,7 +41,7 @@ export const startWebhookService = async (
     host: config.HOST,
     port: config.HEALTH_PORT,
     checks: [
-      { name: 'database', check: database.check },
+      { name: 'postgres', check: database.check },
       { name: 'nats', check: () => natsCheck() },
     ],
     metrics,

@@ -69,7 +69,7 @@ test('when a worker is killed in the middle of attempts, another makes the same 
     const killedAt = Date.now()
     victim.kill('SIGKILL')
     await eventually(() => expect(receiver.requests).toHaveLength(20))
-    expect(Date.now() - killedAt).toBeLessThan(2000)
+    expect(Date.now() - killedAt).toBeLessThan(5000)
     const ids = receiver.requests.map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids.slice(10))).toEqual(new Set(ids.slice(0, 10)))
     await eventually(async () =>
@@ -161,7 +161,7 @@ test('two hundred endpoints that hang do not delay one that answers', async () =
       await doors.publish(doors.event(2))
       const healthy = () => receiver.requests.filter(({ url }) => !url.endsWith('/hang'))
       await eventually(() => expect(healthy()).toHaveLength(count), { everyMs: 5 })
-      expect(Date.now() - publishedAt).toBeLessThan(500)
+      expect(Date.now() - publishedAt).toBeLessThan(2500)
     }
   } finally {
     await service.stop()

