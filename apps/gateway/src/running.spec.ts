@@ -3,7 +3,7 @@ import { eventually, type System, startSystem } from '@leadwire/test-kit'
 
 let system: System
 beforeEach(async () => {
-  system = await startSystem()
+  system = await startSystem({ env: { LOG_LEVEL: 'debug' } })
 }, 60_000)
 afterEach(() => system.stop())
 

@@ -29,7 +29,7 @@ const CLIENT_OPTIONS: ChannelOptions = {
 // A peer that is gone without a word is noticed. But grpc-js takes a ping that it can't send any more, because the
 // server has said that it will close (its connection age, a drain), for a dead peer and cuts every call still on the
 // way: seen as `Connection dropped` in uploads 11 s after the server's GOAWAY. Where calls are long it must be off.
-const KEEPALIVE: ChannelOptions = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 3000 }
+const KEEPALIVE: ChannelOptions = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 10_000 }
 
 export interface GrpcConnection {
   /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
