@@ -41,18 +41,15 @@ async function contendersOf(
   const load = (requests: RequestPlan[]) => ({
     run: (seconds: number) => generator.closedLoop({ port: stack.port, requests, connections: 64, seconds }),
   })
-  const named = await Promise.all(
-    sizes.map(async (size, index) => {
-      const account = accounts[index]!
-      const references = await drawReferences(leads, account, 5000)
-      return {
-        [`page 1 of ${size}`]: load([getRequest(account, '/leads?page=1')]),
-        [`last page of ${size}`]: load([getRequest(account, `/leads?page=${size / 20}`)]),
-        [`one lead of ${size}`]: load(retrieveRequests(account, references)),
-      }
-    }),
-  )
-  return Object.assign({}, ...named) as Record<string, ReturnType<typeof load>>
+  const contenders: Record<string, ReturnType<typeof load>> = {}
+  for (const [index, size] of sizes.entries()) {
+    const account = accounts[index]!
+    contenders[`page 1 of ${size}`] = load([getRequest(account, '/leads?page=1')])
+    contenders[`last page of ${size}`] = load([getRequest(account, `/leads?page=${size / 20}`)])
+    const references = await drawReferences(leads, account, 5000)
+    contenders[`one lead of ${size}`] = load(retrieveRequests(account, references))
+  }
+  return contenders
 }
 
 function reportRatios({ report }: Context, measured: Sized[]): void {
