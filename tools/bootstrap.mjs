@@ -179,6 +179,7 @@ function runSpecs() {
   const jest = at('node_modules/.bin/jest')
   const { status } = execute(process.execPath, [jest, '--json', `--outputFile=${report}`, ...args], {
     stdout: 'ignore',
+    env: { ...process.env, LEADWIRE_TEST_BUILD_MINIO: '1' },
   })
   const result = tryTo(() => JSON.parse(readFileSync(report, 'utf8')))
   rmSync(report, { force: true })

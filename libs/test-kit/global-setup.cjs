@@ -13,17 +13,23 @@ module.exports = async () => {
       'tools/embedded is not built: run "npm test", or "npx nx build embedded" once, then jest again.',
     )
   }
-  const { findNatsServer, freePort, startPostgres } = require(built)
+  const { findMinio, findNatsServer, freePort, startPostgres } = require(built)
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-specs-'))
   // Root runs the server as another user, who must be able to pass through.
   await chmod(directory, 0o755)
-  const [server, nats] = await Promise.all([
+  const say = (line) => console.error(line)
+  // Building MinIO takes minutes: the whole test command does it, once; a run of some specs takes it where it is.
+  const build = process.env.LEADWIRE_TEST_BUILD_MINIO === '1'
+  const [server, nats, minio] = await Promise.all([
     freePort().then((port) =>
       startPostgres({ dataDirectory: join(directory, 'postgres'), port, durable: false }),
     ),
-    findNatsServer(process.env, (line) => console.error(line)),
+    findNatsServer(process.env, say),
+    findMinio(process.env, { build, say }).catch((error) => error),
   ])
   process.env.LEADWIRE_TEST_POSTGRES = server.url()
   process.env.LEADWIRE_TEST_NATS_SERVER = nats
+  if (minio instanceof Error) process.env.LEADWIRE_TEST_NO_MINIO = minio.message
+  else process.env.LEADWIRE_TEST_MINIO = minio
   globalThis.leadwireSpecs = { server, directory }
 }

@@ -1,27 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
 import { createServer } from 'node:net'
-import { delimiter, join, resolve } from 'node:path'
 import { eventually } from '@leadwire/test-kit'
 
-const CACHE = process.env['LEADWIRE_CACHE'] ?? resolve(__dirname, '../../../../.cache')
+/** MinIO's server, as the run's set-up found or built it; undefined when it could not be had. */
+export const minioBinary: string | undefined = process.env['LEADWIRE_TEST_MINIO']
 
-const isProgram = (path: string) => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** MinIO's server: MINIO_BIN, PATH, or the project's cache, in that order; undefined when it is in none. */
-export const minioBinary: string | undefined = [
-  process.env['MINIO_BIN'],
-  ...(process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'minio')),
-  join(CACHE, 'bin', 'minio'),
-].find((path) => path !== undefined && isProgram(path))
+/** Why there is no server. */
+export const whyNoMinio: string = process.env['LEADWIRE_TEST_NO_MINIO'] ?? ''
 
 const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1')
