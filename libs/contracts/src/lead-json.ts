@@ -122,8 +122,5 @@ export const leadJson = (lead: Lead, { productStyle }: { productStyle: boolean }
   )
 }
 
-/** The public JSON of a lead in a page of results: no customer, no quotes (interface: List item). */
-export const leadListItemJson = (lead: Lead): string => JSON.stringify(leadFields(lead))
-
 /** The public JSON of an image or an attachment (interface: Image). */
 export const imageJson = (image: Image): string => JSON.stringify(imageFields(image))

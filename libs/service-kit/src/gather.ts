@@ -9,7 +9,7 @@ interface Waiting<Item, Result> {
 /**
  * Turns calls for one item into calls for many: while a batch is on its way, what arrives joins the next one.
  *
- * A lone item leaves at once. `send` answers with one result for each item, in order; when it rejects, every item of
+ * A lone item leaves at once, which is at the end of the event loop's turn. `send` answers with one result for each item, in order; when it rejects, every item of
  * that batch is rejected with the same error, and no other is. An item that is aborted before its batch left is
  * not sent; one that is aborted later is rejected at once, and its neighbours go on.
  *
@@ -37,8 +37,9 @@ export const gather = <Item, Result>(options: {
   }
 
   const dispatch = async (batch: Waiting<Item, Result>[]) => {
+    inFlight += 1
     try {
-      const results = await options.send(batch.map(({ item }) => item))
+      const results = await sendAll(batch)
       if (results.length !== batch.length) {
         throw new ServiceError('internal', `${batch.length} items were sent, ${results.length} results came`)
       }
@@ -50,24 +51,29 @@ export const gather = <Item, Result>(options: {
     }
   }
 
-  // In a microtask, so that what one caller hands over in a loop leaves together.
-  const flushSoon = () => {
-    if (flushing) return
-    flushing = true
-    queueMicrotask(() => {
-      flushing = false
+  const sendAll = async (batch: Waiting<Item, Result>[]) => {
+    try {
+      return await options.send(batch.map(({ item }) => item))
+    } finally {
+      inFlight -= 1
+      // The next batch leaves before this one's items are answered, so that both sides work meanwhile.
       flush()
-    })
+    }
   }
 
   const flush = () => {
-    while (inFlight < options.maxInFlight && queue.size > 0) {
-      inFlight += 1
-      void dispatch(nextBatch()).then(() => {
-        inFlight -= 1
-        flush()
-      })
-    }
+    while (inFlight < options.maxInFlight && queue.size > 0) void dispatch(nextBatch())
+  }
+
+  // At the end of this turn of the event loop: requests that were read from many sockets in it leave together. In a
+  // microtask the first of them would leave alone, and the second; seen with 64 clients: of four calls three were lone.
+  const flushSoon = () => {
+    if (flushing) return
+    flushing = true
+    setImmediate(() => {
+      flushing = false
+      flush()
+    })
   }
 
   return (item, signal) =>

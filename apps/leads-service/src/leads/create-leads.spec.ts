@@ -28,6 +28,9 @@ const listed = async (accountId: number) => {
   return { total: results[0]!.total, items: JSON.parse(results[0]!.items.toString()) }
 }
 
+// What JSON escapes, and what some escape and others do not.
+const AWKWARD = '"é\\\b\f\n\r\t\u0001\u001f/<\u007f\u2028😀'
+
 test('a batch creates each lead for its own account, and a bad item fails alone', async () => {
   const [mine, other] = [await newAccount(service), await newAccount(service)]
   const outcomes = outcomesOf(
@@ -143,13 +146,16 @@ test('quotes, items and images come back as they were given, options to the lett
     options,
   }
   const quotes = [
-    { status: 'complete', items: [item, { ...item, name: 'Second' }] },
+    { status: 'complete', items: [item, { ...item, name: 'Second', cost: 1, minimum: -0.5, maximum: 1e21 }] },
     { status: 'complete', items: [{ ...item, name: 'Third' }] },
   ]
   const response = await service.leads.createLeads({
-    leads: [newItem(accountId, { lead: newLead({ quotes }) })],
+    leads: [
+      newItem(accountId, { lead: newLead({ quotes, name: AWKWARD, status: 'test', lastName: AWKWARD }) }),
+    ],
   })
   const [lead] = outcomesOf(response)
+  expect(lead).toMatchObject({ name: AWKWARD, test: 1, customer: { name: `Ada ${AWKWARD}` } })
   expect(
     lead.quotes.map((quote: { items: { name: string }[] }) => quote.items.map(({ name }) => name)),
   ).toEqual([['Casement', 'Second'], ['Third']])
@@ -166,6 +172,9 @@ test('quotes, items and images come back as they were given, options to the lett
   const created = response.results[0]!.result!
   expect(retrieved.results[0]!.result).toEqual(created)
   expect(String(created.value)).toContain(`"options":${options}`)
+  const listed = await service.leads.listLeads({ pages: [{ accountId, page: 1 }] })
+  const listItem = String(listed.results[0]!.items).slice('['.length, -'}]'.length)
+  expect(String(created.value)).toContain(`{"data":${listItem},"customer":`)
 })
 
 test('an image of another account is a fault of the item that names it', async () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CreateLead, Lead, NewLead } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
-import { isTestLead } from './lead-row'
 import { phoneLink } from './phone-link'
 import { type VisitorDevice, visitorDevice } from './visitor-device'
 
@@ -121,7 +120,8 @@ const leadOf = (draft: Draft, row: InsertedRow): Lead => {
     ...device,
     status: lead.status,
     type: 'quote',
-    test: isTestLead(lead),
+    // A lead with status `test` is a test lead, whoever made it.
+    test: lead.test || lead.status === 'test',
     createdAt: row.created_at,
     updatedAt: row.created_at,
     customer: {

@@ -1,7 +1,7 @@
 import type { UpdateLeadRequest, UpdateLeadResponse } from '@leadwire/contracts'
 import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { recordNotification } from '../notifications/record-notification'
-import { leadBody, leadNotFound } from './lead-body'
+import { leadNotFound } from './lead-body'
 import { loadLeads } from './load-leads'
 import { isReference } from './reference'
 
@@ -50,6 +50,6 @@ export const updateLead =
       if (request.notify && userId !== null) {
         await recordNotification(tx, { accountId, subject: 'assigned', userId, leadReference: reference })
       }
-      const [updated] = await loadLeads(tx, [{ accountId, reference }], deps.assetsUrl)
-      return { body: leadBody(updated!) }
+      const [body] = await loadLeads(tx, [{ accountId, reference }], deps.assetsUrl)
+      return { body: body! }
     })

@@ -6,6 +6,16 @@ import { scheduling } from './0004-scheduling'
 import { attachments } from './0005-attachments'
 import { outbox } from './0006-outbox'
 import { idempotency } from './0007-idempotency'
+import { json } from './0008-json'
 
 /** The schema of the database "leads", step by step. */
-export const migrations: Migration[] = [accounts, leads, quotes, scheduling, attachments, outbox, idempotency]
+export const migrations: Migration[] = [
+  accounts,
+  leads,
+  quotes,
+  scheduling,
+  attachments,
+  outbox,
+  idempotency,
+  json,
+]
