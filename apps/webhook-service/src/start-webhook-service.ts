@@ -16,7 +16,6 @@ import { MIGRATIONS } from './database/migrations'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
 import { consumeLeads } from './events/consume-leads'
-import { storeEvents } from './events/store-events'
 import { takeLeadMessages } from './events/take-lead-messages'
 import { sendDeliveries } from './sending/send-deliveries'
 import { createWebhookMetrics } from './webhook-metrics'
@@ -78,7 +77,7 @@ export const startWebhookService = async (
 
   const { take, settled } = takeLeadMessages({
     store: async (events) => {
-      sender.wake(await storeEvents(database, { events, dueAt: clock.now().toISOString() }))
+      await sender.store(events)
       webhookMetrics.eventsTaken.inc(events.length)
     },
     logger,

@@ -1,6 +1,7 @@
 import type { Migration } from '@leadwire/service-kit'
+import { claimInPlace } from './claim-in-place'
 import { createSchema } from './create-schema'
 import { rotateAndRetry } from './rotate-and-retry'
 
 /** Every step of the schema, oldest first. */
-export const MIGRATIONS: Migration[] = [createSchema, rotateAndRetry]
+export const MIGRATIONS: Migration[] = [createSchema, rotateAndRetry, claimInPlace]

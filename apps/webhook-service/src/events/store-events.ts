@@ -1,5 +1,27 @@
-import type { Database } from '@leadwire/service-kit'
+import type { Transaction } from '@leadwire/service-kit'
+import type { OldSecret } from '../attempt/signing-secrets'
 import type { StoredEvent } from './read-lead-created'
+
+/** A delivery that was made and is not held, with its endpoint as it was then. */
+export interface FreshDelivery {
+  id: number
+  eventId: string
+  endpointId: number
+  claimed: boolean
+  url: string
+  secret: string
+  oldSecrets: OldSecret[]
+}
+
+interface Row {
+  id: number
+  event_id: string
+  endpoint_id: number
+  claimed: boolean
+  url: string
+  secret: string
+  old_secrets: OldSecret[]
+}
 
 /**
  * Stores events together with their fan-out, one delivery for each endpoint of the account that is not deleted, in one
@@ -8,13 +30,19 @@ import type { StoredEvent } from './read-lead-created'
  * The lock on the endpoints makes a change of theirs wait, or is waited for and then read anew: a delivery is never
  * pending at an endpoint that was disabled meanwhile. Ids are sorted so that two writers never wait in a circle.
  *
- * Answers with the endpoints that have something to send now. `dueAt` is an ISO timestamp.
+ * With `claimedBy` they are claimed by that worker, as many for each endpoint as it has room. `dueAt` is an ISO timestamp.
  */
 export const storeEvents = async (
-  database: Database,
-  { events, dueAt }: { events: StoredEvent[]; dueAt: string },
-): Promise<number[]> => {
-  const rows = await database.query<{ endpoint_id: number }>({
+  database: Transaction,
+  options: {
+    events: StoredEvent[]
+    dueAt: string
+    claimedBy?: { workerId: number; claim: number; rooms: Map<number, { length: number }> }
+  },
+): Promise<FreshDelivery[]> => {
+  const { events, dueAt, claimedBy } = options
+  const rooms = claimedBy?.rooms ?? new Map<number, { length: number }>()
+  const rows = await database.query<Row>({
     name: 'store-events',
     text: `
       WITH stored AS (
@@ -24,17 +52,24 @@ export const storeEvents = async (
         ON CONFLICT (id) DO NOTHING
         RETURNING id, account_id, lead_reference
       ), receiving AS (
-        SELECT id, account_id, enabled FROM endpoints
+        SELECT id, account_id, enabled, url, secret, old_secrets FROM endpoints
         WHERE account_id = ANY ($2) AND deleted_at IS NULL
         ORDER BY id
         FOR SHARE
-      ), fanned_out AS (
-        INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
-        SELECT s.account_id, s.id, r.id, s.lead_reference, CASE WHEN r.enabled THEN 'pending' ELSE 'held' END, $7
+      ), fan_out AS (
+        SELECT s.account_id, s.id AS event_id, r.id AS endpoint_id, s.lead_reference, r.enabled,
+          r.enabled AND row_number() OVER (PARTITION BY r.id) <= w.room AS claimed
         FROM stored s JOIN receiving r USING (account_id)
-        RETURNING endpoint_id, status
+        LEFT JOIN unnest($8::bigint[], $9::int[]) AS w (endpoint_id, room) ON w.endpoint_id = r.id
+      ), fanned_out AS (
+        INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, claimed_by, claim)
+        SELECT account_id, event_id, endpoint_id, lead_reference, CASE WHEN enabled THEN 'pending' ELSE 'held' END, $7,
+          CASE WHEN claimed THEN $10::int END, CASE WHEN claimed THEN $11::int ELSE 0 END
+        FROM fan_out
+        RETURNING id, event_id, endpoint_id, status, claimed_by
       )
-      SELECT DISTINCT endpoint_id FROM fanned_out WHERE status = 'pending'`,
+      SELECT f.id, f.event_id, f.endpoint_id, f.claimed_by IS NOT NULL AS claimed, r.url, r.secret, r.old_secrets
+      FROM fanned_out f JOIN receiving r ON r.id = f.endpoint_id WHERE f.status = 'pending'`,
     values: [
       events.map(({ id }) => id),
       events.map(({ accountId }) => accountId),
@@ -43,7 +78,19 @@ export const storeEvents = async (
       events.map(({ body }) => body),
       events.map(({ traceparent }) => traceparent),
       dueAt,
+      [...rooms.keys()],
+      [...rooms.values()].map(({ length }) => length),
+      claimedBy?.workerId ?? null,
+      claimedBy?.claim ?? null,
     ],
   })
-  return rows.map((row) => row.endpoint_id)
+  return rows.map((row) => ({
+    id: row.id,
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
+    claimed: row.claimed,
+    url: row.url,
+    secret: row.secret,
+    oldSecrets: row.old_secrets,
+  }))
 }

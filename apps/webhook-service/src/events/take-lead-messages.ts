@@ -30,7 +30,7 @@ export const takeLeadMessages = (options: {
       return (await Promise.all(events.map((event) => storeMany([event])))).flat()
     }
   }
-  const storeOne = gather({ send: storeMany, maxBatch: 100, maxInFlight: 2, maxQueued: 10_000 })
+  const storeOne = gather({ send: storeMany, maxBatch: 100, maxInFlight: 4, maxQueued: 10_000 })
 
   const terminate = (message: JsMsg, error: unknown) => {
     logger.error({ err: error, sequence: message.seq }, 'a lead event can never be stored')

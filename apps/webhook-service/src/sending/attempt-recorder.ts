@@ -7,7 +7,6 @@ import { type AttemptRecord, recordAttempts } from './record-attempts'
 /** The part of an attempt after the answer: its record, its metrics and its one log line. */
 export const createAttemptRecorder = (options: {
   database: Transaction
-  workerId: number
   /** Milliseconds from the end of each failure to the next attempt. */
   schedule: number[]
   /** Aborted when there is no more time to wait for the database. */
@@ -15,9 +14,9 @@ export const createAttemptRecorder = (options: {
   metrics: WebhookMetrics
   logger: Logger
 }) => {
-  const { database, workerId, schedule, signal, metrics, logger } = options
+  const { database, schedule, signal, metrics, logger } = options
   const record = gather({
-    send: (records: AttemptRecord[]) => recordAttempts(database, { workerId, records }),
+    send: (records: AttemptRecord[]) => recordAttempts(database, records),
     maxBatch: 200,
     maxInFlight: 2,
     maxQueued: 100_000,
@@ -62,6 +61,7 @@ export const createAttemptRecorder = (options: {
     const { startedAt, durationMs, status, error, response } = outcome
     const entry: AttemptRecord = {
       deliveryId: delivery.id,
+      claimedBy: delivery.claimedBy,
       claim: delivery.claim,
       byHand: delivery.byHand,
       startedAt,

@@ -4,7 +4,8 @@ import type { WorkerSession } from './worker-session'
 /** A delivery that this worker may attempt, with all that the attempt needs, as it was when it was claimed. */
 export interface ClaimedDelivery {
   id: number
-  /** The fencing number: a result under another one comes too late and changes nothing. */
+  /** The worker that claimed it and the fencing number: a result under others comes too late and changes nothing. */
+  claimedBy: number
   claim: number
   /** Attempts made before, of both kinds. */
   attemptCount: number
@@ -48,7 +49,7 @@ interface Row {
  */
 export const claimDeliveries = async (
   session: WorkerSession,
-  { workerId, rooms, now }: { workerId: number; rooms: Map<number, number>; now: Date },
+  { rooms, now }: { rooms: Map<number, number>; now: Date },
 ): Promise<ClaimedDelivery[]> => {
   const rows = await session.query<Row>({
     name: 'claim-deliveries',
@@ -79,10 +80,11 @@ export const claimDeliveries = async (
         d.id = ANY (ARRAY (SELECT id FROM by_hand)) AS by_hand,
         CASE WHEN d.id = ANY (ARRAY (SELECT id FROM by_hand)) THEN d.by_hand_at ELSE d.next_attempt_at END AS due_at,
         e.id AS event_id, e.account_key, e.body, e.traceparent, e.created_at AS stored_at`,
-    values: [[...rooms.keys()], [...rooms.values()], now.toISOString(), workerId],
+    values: [[...rooms.keys()], [...rooms.values()], now.toISOString(), session.workerId],
   })
   return rows.map((row) => ({
     id: row.id,
+    claimedBy: session.workerId,
     claim: row.claim,
     attemptCount: row.attempt_count,
     scheduledAttempts: row.attempt_count - row.by_hand_attempts,

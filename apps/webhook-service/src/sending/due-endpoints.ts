@@ -9,6 +9,7 @@ export const createDueEndpoints = () => {
       if (known === undefined || at < known) dueAt.set(endpointId, at)
     },
     remove: (endpointId: number): void => void dueAt.delete(endpointId),
+    isDue: (endpointId: number, now: number): boolean => (dueAt.get(endpointId) ?? Infinity) <= now,
     /** The endpoints due by `now`, and the time the next one is. */
     at: (now: number): { due: number[]; next: number | undefined } => {
       const due: number[] = []

@@ -5,7 +5,6 @@ import { failureClass } from '../attempt/failure-class'
 import type { Outcome } from '../attempt/make-attempt'
 import { systemClock } from '../clock'
 import { MIGRATIONS } from '../database/migrations'
-import { storeEvents } from '../events/store-events'
 import { createWebhookMetrics } from '../webhook-metrics'
 import { sendDeliveries } from './send-deliveries'
 
@@ -40,11 +39,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
     leadReference: randomUUID(),
     traceparent: null,
   }
-  const endpointIds = await storeEvents(database, {
-    events: [{ ...event, body: Buffer.from('{}') }],
-    dueAt: new Date().toISOString(),
-  })
-  sender.wake(endpointIds)
+  await sender.store([{ ...event, body: Buffer.from('{}') }])
   await eventually(async () =>
     expect(
       await database.query({ text: 'SELECT status, attempt_count, claimed_by FROM deliveries' }),

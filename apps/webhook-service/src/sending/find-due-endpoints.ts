@@ -5,7 +5,7 @@ import type { Transaction } from '@leadwire/service-kit'
  * its earliest of either kind.
  *
  * One probe of the index for each endpoint that waits for anything (a loose index scan, which PostgreSQL before 18
- * does not make by itself), however many deliveries wait behind the first.
+ * does not make by itself), however many deliveries wait behind the first, and past those that are claimed.
  */
 export const findDueEndpoints = async (
   session: Transaction,
@@ -16,12 +16,13 @@ export const findDueEndpoints = async (
     text: `
       WITH RECURSIVE first AS (
         (SELECT endpoint_id, next_attempt_at FROM deliveries
-         WHERE status = 'pending' AND claimed_by IS NULL
+         WHERE status = 'pending' AND next_attempt_at IS NOT NULL AND claimed_by IS NULL
          ORDER BY endpoint_id, next_attempt_at LIMIT 1)
         UNION ALL
         SELECT following.* FROM first CROSS JOIN LATERAL (
           SELECT d.endpoint_id, d.next_attempt_at FROM deliveries d
-          WHERE d.status = 'pending' AND d.claimed_by IS NULL AND d.endpoint_id > first.endpoint_id
+          WHERE d.status = 'pending' AND d.next_attempt_at IS NOT NULL AND d.claimed_by IS NULL
+            AND d.endpoint_id > first.endpoint_id
           ORDER BY d.endpoint_id, d.next_attempt_at LIMIT 1
         ) following
       ), by_hand AS (

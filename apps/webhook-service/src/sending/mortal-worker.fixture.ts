@@ -5,8 +5,16 @@ import { createWebhookMetrics } from '../webhook-metrics'
 import type { ClaimedDelivery } from './claim-deliveries'
 import { type Sender, sendDeliveries } from './send-deliveries'
 
-/** The moments between a claim and its commit at which a worker can be made to die. */
-export const DEATHS = ['claiming', 'claimed', 'starting', 'answered', 'recorded'] as const
+/** The moments between an event or a claim and the commit of its attempt at which a worker can be made to die. */
+export const DEATHS = [
+  'storing',
+  'stored',
+  'claiming',
+  'claimed',
+  'starting',
+  'answered',
+  'recorded',
+] as const
 export type Death = (typeof DEATHS)[number]
 
 export interface MortalWorker {
@@ -14,13 +22,26 @@ export interface MortalWorker {
   /** It dies when it comes to this moment next. */
   dieWhen(death: Death): void
   isDead(): boolean
-  /** Ends its session from the database's side; the worker lives on. */
+  died: Promise<void>
+  /** Ends its sessions from the database's side; the worker lives on. */
   cut(): Promise<void>
 }
 
 interface PgConnection {
   processID: number
   query(query: Query): Promise<unknown>
+  once(event: 'end', listener: () => void): void
+}
+
+const BEFORE: Record<string, Death> = {
+  'store-events': 'storing',
+  'claim-deliveries': 'claiming',
+  'record-attempts': 'answered',
+}
+const AFTER: Record<string, Death> = {
+  'store-events': 'stored',
+  'claim-deliveries': 'claimed',
+  'record-attempts': 'recorded',
 }
 
 const never = () => new Promise<never>(() => undefined)
@@ -38,40 +59,52 @@ export const startMortalWorker = (options: {
   clock: Clock
 }): MortalWorker => {
   const { database, control, clock } = options
-  let session: PgConnection | undefined
+  const sessions = new Set<PgConnection>()
   let dead = false
+  let tell = () => {}
+  const died = new Promise<void>((resolve) => {
+    tell = resolve
+  })
   let planned: Death | undefined
 
   const cut = async () => {
-    if (session) await control.query({ text: 'SELECT pg_terminate_backend($1)', values: [session.processID] })
+    for (const { processID } of sessions)
+      await control.query({ text: 'SELECT pg_terminate_backend($1)', values: [processID] })
   }
   const die = async (): Promise<never> => {
     dead = true
+    tell()
     await cut()
-    if (session) await database.knex.client.releaseConnection(session)
+    for (const session of sessions) await database.knex.client.releaseConnection(session)
     return never()
   }
-  const at = async (death: Death) => {
+  const at = async (death: Death | undefined) => {
     if (dead) return never()
-    return planned === death ? die() : undefined
+    return death !== undefined && planned === death ? die() : undefined
   }
   const run = async <T>(query: Query, real: () => Promise<T>): Promise<T> => {
     if (dead) return never()
-    if (query.name === 'claim-deliveries') await at('claiming')
-    if (query.name === 'record-attempts') await at('answered')
+    await at(BEFORE[query.name ?? ''])
     const result = await real()
-    if (query.name === 'claim-deliveries') await at('claimed')
-    if (query.name === 'record-attempts') await at('recorded')
+    await at(AFTER[query.name ?? ''])
     return dead ? never() : result
   }
   const client = {
     acquireConnection: async () => {
       const connection = (await database.knex.client.acquireConnection()) as PgConnection
-      session = connection
-      return { query: (query: Query) => run(query, () => connection.query(query)), connection }
+      if (dead) {
+        await database.knex.client.releaseConnection(connection)
+        return never()
+      }
+      sessions.add(connection)
+      return {
+        query: (query: Query) => run(query, () => connection.query(query)),
+        once: (event: 'end', listener: () => void) => connection.once(event, listener),
+        connection,
+      }
     },
     releaseConnection: ({ connection }: { connection: PgConnection }) => {
-      if (session === connection) session = undefined
+      sessions.delete(connection)
       return dead ? never() : database.knex.client.releaseConnection(connection)
     },
   }
@@ -100,6 +133,7 @@ export const startMortalWorker = (options: {
       planned = death
     },
     isDead: () => dead,
+    died,
     cut,
   }
 }

@@ -3,6 +3,7 @@ import type { Transaction } from '@leadwire/service-kit'
 /** What came of an attempt, to be written down. */
 export interface AttemptRecord {
   deliveryId: number
+  claimedBy: number
   claim: number
   /** Whether somebody asked for it: then it leaves the schedule as it is. */
   byHand: boolean
@@ -25,57 +26,53 @@ export interface AttemptRecord {
  *
  * Answers with true for each record that was written.
  */
-export const recordAttempts = async (
-  database: Transaction,
-  { workerId, records }: { workerId: number; records: AttemptRecord[] },
-): Promise<boolean[]> => {
+export const recordAttempts = async (database: Transaction, records: AttemptRecord[]): Promise<boolean[]> => {
   const rows = await database.query<{ id: number }>({
     name: 'record-attempts',
     text: `
-      WITH ended AS (
-        SELECT * FROM unnest($2::bigint[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[],
+      WITH ended AS MATERIALIZED (
+        SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[],
           $8::text[], $9::timestamptz[], $10::boolean[])
-          AS r (id, claim, started_at, duration_ms, status, error, response, retry_at, by_hand)
-      ), mine AS MATERIALIZED (
-        SELECT ended.*, d.endpoint_id, d.attempt_count + 1 AS number,
-          CASE WHEN ended.by_hand THEN d.next_attempt_at ELSE ended.retry_at END AS next_at,
-          CASE
-            WHEN ended.error IS NULL THEN 'delivered'
-            WHEN ended.by_hand OR d.status = 'cancelled' THEN d.status
-            WHEN ended.retry_at IS NULL THEN 'exhausted'
+          AS r (id, claimed_by, claim, started_at, duration_ms, status, error, response, retry_at, by_hand)
+        ORDER BY id
+      ), moved AS (
+        UPDATE deliveries d SET
+          status = CASE
+            WHEN e.error IS NULL THEN 'delivered'
+            WHEN e.by_hand OR d.status = 'cancelled' THEN d.status
+            WHEN e.retry_at IS NULL THEN 'exhausted'
             ELSE d.status
-          END AS outcome
-        FROM ended JOIN deliveries d ON d.id = ended.id AND d.claimed_by = $1 AND d.claim = ended.claim
-        WHERE d.id = ANY ($2)
-        ORDER BY d.id
-        FOR UPDATE OF d
+          END,
+          next_attempt_at = CASE
+            WHEN e.error IS NULL OR d.status = 'cancelled' THEN NULL
+            WHEN e.by_hand THEN d.next_attempt_at
+            ELSE e.retry_at
+          END,
+          attempt_count = d.attempt_count + 1,
+          by_hand_at = CASE WHEN NOT e.by_hand AND e.error IS NOT NULL AND d.status <> 'cancelled' THEN d.by_hand_at END,
+          by_hand_attempts = d.by_hand_attempts + e.by_hand::int,
+          claimed_by = NULL,
+          updated_at = clock_timestamp()
+        FROM ended e WHERE d.id = e.id AND d.claimed_by = e.claimed_by AND d.claim = e.claim
+        RETURNING d.id, d.endpoint_id, d.attempt_count AS number, e.started_at, e.duration_ms, e.status, e.error, e.response
       ), written AS (
         INSERT INTO attempts (delivery_id, number, started_at, duration_ms, status, error, response)
-        SELECT id, number, started_at, duration_ms, status, error, response FROM mine
+        SELECT id, number, started_at, duration_ms, status, error, response FROM moved
       ), counted AS (
         INSERT INTO endpoint_hours AS known (endpoint_id, hour_of_day, hour, succeeded, failed, last_success_at)
         SELECT endpoint_id, extract(hour FROM started_at), max(date_trunc('hour', started_at)),
           count(*) FILTER (WHERE error IS NULL), count(error), max(started_at) FILTER (WHERE error IS NULL)
-        FROM mine GROUP BY 1, 2 ORDER BY 1, 2
+        FROM moved GROUP BY 1, 2 ORDER BY 1, 2
         ON CONFLICT (endpoint_id, hour_of_day) DO UPDATE SET
           hour = excluded.hour,
           succeeded = excluded.succeeded + CASE WHEN known.hour = excluded.hour THEN known.succeeded ELSE 0 END,
           failed = excluded.failed + CASE WHEN known.hour = excluded.hour THEN known.failed ELSE 0 END,
           last_success_at = greatest(known.last_success_at, excluded.last_success_at)
       )
-      UPDATE deliveries d SET
-        status = mine.outcome,
-        attempt_count = mine.number,
-        next_attempt_at = CASE WHEN mine.outcome IN ('pending', 'held') THEN mine.next_at END,
-        by_hand_at = CASE WHEN NOT mine.by_hand AND mine.outcome NOT IN ('delivered', 'cancelled') THEN d.by_hand_at END,
-        by_hand_attempts = d.by_hand_attempts + mine.by_hand::int,
-        claimed_by = NULL,
-        updated_at = clock_timestamp()
-      FROM mine WHERE d.id = mine.id AND d.id = ANY ($2)
-      RETURNING d.id`,
+      SELECT id FROM moved`,
     values: [
-      workerId,
       records.map(({ deliveryId }) => deliveryId),
+      records.map(({ claimedBy }) => claimedBy),
       records.map(({ claim }) => claim),
       records.map(({ startedAt }) => startedAt.toISOString()),
       records.map(({ durationMs }) => durationMs),

@@ -4,13 +4,16 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { Clock } from '../clock'
+import type { StoredEvent } from '../events/read-lead-created'
 import type { WebhookMetrics } from '../webhook-metrics'
 import { createAttemptRecorder } from './attempt-recorder'
+import { createAttemptsUnderWay } from './attempts-under-way'
 import { type ClaimedDelivery, claimDeliveries } from './claim-deliveries'
 import { createDueEndpoints } from './due-endpoints'
 import { findDueEndpoints } from './find-due-endpoints'
+import { createIntake } from './intake'
 import { createSlots } from './slots'
-import { takeBackClaims } from './take-back-claims'
+import { takeBackFromTheGone, takeBackUnknown, takeBackUnmade } from './take-back-claims'
 import { createWakeUp } from './wake-up'
 import { openWorkerSession, type WorkerSession } from './worker-session'
 
@@ -20,11 +23,11 @@ const LOOK_EVERY_MS = 250
 const AHEAD_MS = 1000
 /** When the database comes back, all workers come back; until they had time to, none is taken for gone. */
 const GRACE_MS = 2000
-/** After a fault of ours, such as no free sockets, nothing starts for a moment. */
-const FAULT_PAUSE_MS = 1000
 const DRAIN_MS = 7000
 
 export interface Sender {
+  /** Stores events with their fan-out, and begins what it may. Resolves when they are stored for good. */
+  store(events: StoredEvent[]): Promise<void>
   /** Says that these endpoints have a delivery due; without any, that the database should be asked at once. */
   wake(endpointIds?: number[]): void
   /** Claims nothing more, lets what is under way end (7 s at most), and gives back the rest unspent. */
@@ -57,54 +60,36 @@ export const sendDeliveries = (options: {
   })
   const record = createAttemptRecorder({
     database,
-    workerId,
     schedule: options.schedule,
     signal: outOfTime.signal,
     metrics,
     logger,
   })
-  // By delivery: claimed, and not yet written down or given back.
-  const underWay = new Map<number, Promise<void>>()
-  let lookAgainAt = 0
-  let pausedUntil = 0
-
-  const run = async (delivery: ClaimedDelivery) => {
-    const slot = slots.start(delivery.endpointId)
-    metrics.inFlight.inc()
-    const outcome = await attempt(delivery)
-    slots.finish(slot)
-    metrics.inFlight.dec()
+  const wake = (endpointIds: number[]) => {
+    if (endpointIds.length === 0) return
+    for (const endpointId of endpointIds) dueEndpoints.add(endpointId, clock.now().getTime())
     alarm.wake()
-    if (outOfTime.signal.aborted) return
-    if (outcome.error === 'ours') {
-      // What nobody here knows of any more is taken back at the next look.
-      pausedUntil = performance.now() + FAULT_PAUSE_MS
-      logger.error(
-        { err: outcome.cause, delivery_id: delivery.id },
-        'an attempt could not be made, for a fault of ours',
-      )
-    } else {
-      await record(delivery, outcome)
-    }
   }
-
-  const begin = (delivery: ClaimedDelivery) => {
-    const work = run(delivery)
-      .catch((error) => {
-        if (!outOfTime.signal.aborted)
-          logger.error({ err: error, delivery_id: delivery.id }, 'an attempt got lost')
-      })
-      .finally(() => {
-        // Not when the claim was lost meanwhile and made anew: that one is still under way.
-        if (underWay.get(delivery.id) === work) underWay.delete(delivery.id)
-      })
-    underWay.set(delivery.id, work)
-  }
+  const attempts = createAttemptsUnderWay({
+    ...{ attempt, record, slots, metrics, logger },
+    onFree: alarm.wake,
+    signal: outOfTime.signal,
+  })
+  const intakeId = randomInt(1, 2 ** 31)
+  const intake = createIntake({
+    ...{ database, slots, attempts, clock, logger },
+    workerId: intakeId,
+    mayBegin: (endpointId) => !dueEndpoints.isDue(endpointId, clock.now().getTime()),
+    onWaiting: wake,
+    signal: stopping.signal,
+  })
+  let lookAgainAt = 0
 
   const look = async (session: WorkerSession, alsoOfOthers: boolean) => {
     // Set first: a wake-up that comes during the look asks for another.
     lookAgainAt = performance.now() + LOOK_EVERY_MS
-    const taken = await takeBackClaims(session, { workerId, known: [...underWay.keys()], alsoOfOthers })
+    await attempts.giveBackUnmade((claims) => takeBackUnmade(session, claims))
+    const taken = alsoOfOthers ? await takeBackFromTheGone(session, [workerId, intakeId]) : 0
     if (taken > 0) logger.warn({ deliveries: taken }, 'took back the claims of a worker that is gone')
     const ahead = new Date(clock.now().getTime() + AHEAD_MS)
     for (const { endpointId, dueAt } of await findDueEndpoints(session, ahead))
@@ -118,14 +103,17 @@ export const sendDeliveries = (options: {
     const now = clock.now()
     // Before the claim: what is stored while it runs must not be forgotten after it.
     for (const endpointId of rooms.keys()) dueEndpoints.remove(endpointId)
-    const deliveries = await claimDeliveries(session, { workerId, rooms, now })
-    const left = new Map(rooms)
+    const held = new Map([...rooms].map(([endpointId, room]) => [endpointId, slots.hold(endpointId, room)]))
     const maybeMore = new Set<number>()
-    for (const delivery of deliveries) {
-      begin(delivery)
-      const { endpointId, byHand } = delivery
-      if (!byHand) left.set(endpointId, left.get(endpointId)! - 1)
-      if (byHand || left.get(endpointId) === 0) maybeMore.add(endpointId)
+    try {
+      for (const delivery of await claimDeliveries(session, { rooms, now })) {
+        const { endpointId, byHand } = delivery
+        const slot = byHand ? undefined : held.get(endpointId)!.pop()
+        attempts.begin(delivery, slot ?? slots.start(endpointId))
+        if (byHand || held.get(endpointId)!.length === 0) maybeMore.add(endpointId)
+      }
+    } finally {
+      for (const unused of held.values()) for (const slot of unused) slots.drop(slot)
     }
     for (const endpointId of maybeMore) dueEndpoints.add(endpointId, now.getTime())
     return maybeMore.size > 0
@@ -134,7 +122,7 @@ export const sendDeliveries = (options: {
   const sleep = async () => {
     const now = clock.now().getTime()
     const { due, next = Infinity } = dueEndpoints.at(now)
-    const pauseMs = pausedUntil - performance.now()
+    const pauseMs = attempts.pausedFor()
     const slotMs = (due.length > 0 && slots.nextFreeIn()) || Infinity
     await alarm.sleep(Math.min(lookAgainAt - performance.now(), next - now, pauseMs > 0 ? pauseMs : slotMs))
   }
@@ -142,7 +130,7 @@ export const sendDeliveries = (options: {
   const work = async (session: WorkerSession, graceUntil: number) => {
     while (!stopping.signal.aborted) {
       if (performance.now() >= lookAgainAt) await look(session, performance.now() >= graceUntil)
-      const paused = performance.now() < pausedUntil
+      const paused = attempts.pausedFor() > 0
       const more = !paused && (await claim(session, dueEndpoints.at(clock.now().getTime()).due))
       if (!more) await sleep()
     }
@@ -153,10 +141,12 @@ export const sendDeliveries = (options: {
     const session = await openWorkerSession(database, workerId)
     sessions += 1
     try {
+      // What it claimed, and never heard of, before it lost its last session.
+      if (sessions > 1) await takeBackUnknown(session, attempts.claimedBy(workerId))
       await work(session, sessions === 1 ? 0 : performance.now() + GRACE_MS)
-      await Promise.race([Promise.all(underWay.values()), pause(DRAIN_MS, undefined, { ref: false })])
+      await Promise.race([attempts.settled(), pause(DRAIN_MS, undefined, { ref: false })])
       outOfTime.abort()
-      await takeBackClaims(session, { workerId, known: [], alsoOfOthers: false })
+      await takeBackUnknown(session, [], [workerId, intakeId])
     } finally {
       await session.close()
     }
@@ -169,16 +159,17 @@ export const sendDeliveries = (options: {
   }).catch(() => outOfTime.abort())
 
   return {
+    store: intake.store,
     wake: (endpointIds) => {
-      if (endpointIds)
-        for (const endpointId of endpointIds) dueEndpoints.add(endpointId, clock.now().getTime())
-      else lookAgainAt = 0
+      if (endpointIds) return wake(endpointIds)
+      lookAgainAt = 0
       alarm.wake()
     },
     stop: async () => {
       stopping.abort()
       alarm.wake()
       await running
+      await intake.stop()
     },
   }
 }

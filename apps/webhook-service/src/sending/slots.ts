@@ -82,6 +82,27 @@ export const createSlots = (options: { concurrency: number; perEndpoint: number;
     return Math.min(slots, waitingRoom - inFlight.unknown - inFlight.slow)
   }
 
+  const start = (endpointId: number): Running => {
+    const endpoint = endpointOf(endpointId)
+    const running = { endpoint, lane: endpoint.pace, startedAt: now() }
+    endpoint.inFlight += 1
+    atWork[running.lane] += 1
+    inFlight[running.lane] += 1
+    young.add(running)
+    return running
+  }
+
+  const hold = (endpointId: number, count: number): Running[] =>
+    Array.from({ length: count }, () => start(endpointId))
+
+  const drop = (running: Running): void => {
+    age()
+    if (young.delete(running)) atWork[running.lane] -= 1
+    waiting.delete(running)
+    inFlight[running.lane] -= 1
+    running.endpoint.inFlight -= 1
+  }
+
   return {
     /** How many deliveries may be claimed for which of these endpoints; who comes first is served first. */
     allot: (due: Iterable<number>): Map<number, number> => {
@@ -107,23 +128,22 @@ export const createSlots = (options: { concurrency: number; perEndpoint: number;
       }
       return rooms
     },
-    start: (endpointId: number): Running => {
-      const endpoint = endpointOf(endpointId)
-      const running = { endpoint, lane: endpoint.pace, startedAt: now() }
-      endpoint.inFlight += 1
-      atWork[running.lane] += 1
-      inFlight[running.lane] += 1
-      young.add(running)
-      return running
+    start,
+    /** Starts `count` attempts at one endpoint. */
+    hold,
+    /** Starts up to `wanted` attempts at one endpoint, as far as it may send now. */
+    take: (endpointId: number, wanted: number): Running[] => {
+      age()
+      const { pace, inFlight: busy } = endpointOf(endpointId)
+      const room = Math.min(wanted, perEndpoint - busy, Math.floor(roomIn(pace, 0)))
+      return hold(endpointId, Math.max(0, room))
     },
     finish: (running: Running): void => {
-      age()
-      if (young.delete(running)) atWork[running.lane] -= 1
-      waiting.delete(running)
-      inFlight[running.lane] -= 1
-      running.endpoint.inFlight -= 1
+      drop(running)
       running.endpoint.pace = now() - running.startedAt < SLOW_AFTER_MS ? 'quick' : 'slow'
     },
+    /** Takes back a start that came to nothing. */
+    drop,
     /** In how many milliseconds the next attempt gives its slot away by waiting; undefined when none will. */
     nextFreeIn: (): number | undefined => {
       for (const { startedAt } of young) return Math.max(0, startedAt + WAITING_AFTER_MS - now())

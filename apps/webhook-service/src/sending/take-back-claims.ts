@@ -1,28 +1,76 @@
 import { WORKER_LOCKS, type WorkerSession } from './worker-session'
 
-/**
- * Takes back the claims of workers that are gone (nobody holds their lock), and those of this worker that it does not
- * know of, because the answer to its claim was lost. Their attempts count as not made. `alsoOfOthers` is false while
- * others may merely not have come back yet. Answers with how many it took.
- */
-export const takeBackClaims = async (
-  session: WorkerSession,
-  { workerId, known, alsoOfOthers }: { workerId: number; known: number[]; alsoOfOthers: boolean },
-): Promise<number> => {
+// Only what is open or asked for by hand is attempted again. One that was cancelled meanwhile keeps its claim: nothing
+// will ever ask for it.
+const takeBack = async (session: WorkerSession, claimedBy: number[], known: number[]): Promise<number> => {
   const rows = await session.query({
     name: 'take-back-claims',
     text: `
-      UPDATE deliveries SET claimed_by = NULL
-      WHERE claimed_by IS NOT NULL AND CASE
-        WHEN claimed_by = $1 THEN id <> ALL ($2::bigint[])
-        ELSE $3 AND claimed_by NOT IN (
-          SELECT objid::bigint FROM pg_locks
-          WHERE locktype = 'advisory' AND classid = $4 AND objsubid = 2 AND granted
-            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        )
-      END
-      RETURNING id`,
-    values: [workerId, known, alsoOfOthers, WORKER_LOCKS],
+      WITH lost AS (
+        SELECT id FROM deliveries
+        WHERE next_attempt_at IS NOT NULL AND claimed_by = ANY ($1::int[]) AND id <> ALL ($2::bigint[])
+        UNION
+        SELECT id FROM deliveries
+        WHERE by_hand_at IS NOT NULL AND claimed_by = ANY ($1) AND id <> ALL ($2)
+      ), locked AS (
+        SELECT id FROM deliveries WHERE id = ANY (ARRAY (SELECT id FROM lost)) ORDER BY id FOR UPDATE
+      )
+      UPDATE deliveries d SET
+        claimed_by = NULL,
+        by_hand_at = CASE WHEN p.deleted_at IS NULL THEN d.by_hand_at END
+      FROM endpoints p
+      WHERE d.id = ANY (ARRAY (SELECT id FROM locked)) AND d.claimed_by = ANY ($1) AND p.id = d.endpoint_id
+      RETURNING d.id`,
+    values: [claimedBy, known],
   })
   return rows.length
+}
+
+/**
+ * Takes back the claims of this session's worker, or of these of the process, that nobody here knows of: the answer to the claim was lost. Their
+ * attempts count as not made. Answers with how many it took.
+ */
+export const takeBackUnknown = (
+  session: WorkerSession,
+  known: number[],
+  workerIds = [session.workerId],
+): Promise<number> => takeBack(session, workerIds, known)
+
+/** Takes back claims whose attempts could not be made, for no fault of their receivers. */
+export const takeBackUnmade = async (
+  session: WorkerSession,
+  claims: { id: number; claimedBy: number; claim: number }[],
+): Promise<void> =>
+  void (await session.query({
+    name: 'take-back-unmade',
+    text: `UPDATE deliveries d SET claimed_by = NULL
+           FROM unnest($1::bigint[], $2::int[], $3::int[]) AS unmade (id, claimed_by, claim)
+           WHERE d.id = unmade.id AND d.claimed_by = unmade.claimed_by AND d.claim = unmade.claim`,
+    values: [
+      claims.map(({ id }) => id),
+      claims.map(({ claimedBy }) => claimedBy),
+      claims.map(({ claim }) => claim),
+    ],
+  }))
+
+/**
+ * Takes back the claims of workers that are gone: nobody holds their lock. Whoever gets it keeps it until that is done,
+ * so none comes back meanwhile, and whatever the worker did before is seen. Those of this process, `ours`, take care
+ * of themselves. Answers with how many it took.
+ */
+export const takeBackFromTheGone = async (session: WorkerSession, ours: number[]): Promise<number> => {
+  const gone = await session.query<{ id: number }>({
+    name: 'find-gone-workers',
+    text: 'SELECT id FROM workers WHERE id <> ALL ($1::int[]) AND pg_try_advisory_lock($2, id)',
+    values: [ours, WORKER_LOCKS],
+  })
+  if (gone.length === 0) return 0
+  const ids = gone.map(({ id }) => id)
+  const taken = await takeBack(session, ids, [])
+  await session.query({
+    text: `WITH forgotten AS (DELETE FROM workers WHERE id = ANY ($1))
+           SELECT pg_advisory_unlock($2, id) FROM unnest($1::int[]) AS gone (id)`,
+    values: [ids, WORKER_LOCKS],
+  })
+  return taken
 }

@@ -9,12 +9,16 @@ export const WORKER_LOCKS = 1_280_791_891
  * alone. Claims are made over this very connection, so none is made after the lock was lost.
  */
 export interface WorkerSession {
+  workerId: number
   query<Row extends object>(query: Query): Promise<Row[]>
+  /** Resolves with why when the connection is gone. */
+  lost: Promise<Error>
   close(): Promise<void>
 }
 
 interface PgConnection {
   query<Row>(query: Query): Promise<{ rows: Row[] }>
+  once(event: 'end', listener: () => void): void
 }
 
 // A claim that a crash of the database takes back costs a repetition of the same attempt, as any crash does; it
@@ -38,6 +42,9 @@ export const openWorkerSession = async (database: Database, workerId: number): P
       throw databaseFailure(error)
     }
   }
+  const lost = new Promise<Error>((resolve) => {
+    connection.once('end', () => resolve(new Error(`the connection of worker ${workerId} ended`)))
+  })
   const close = async () => {
     try {
       await connection.query({ text: 'SELECT pg_advisory_unlock_all()' })
@@ -54,9 +61,15 @@ export const openWorkerSession = async (database: Database, workerId: number): P
       values: [WORKER_LOCKS, workerId],
     })
     if (!lock?.held) throw new Error(`the lock of worker ${workerId} is still held by its last session`)
+    await query({
+      // Beside itself whoever has claims and is not known, as a version before this table left them.
+      text: `INSERT INTO workers SELECT $1::int UNION SELECT DISTINCT claimed_by FROM deliveries
+             WHERE next_attempt_at IS NOT NULL AND claimed_by IS NOT NULL ON CONFLICT DO NOTHING`,
+      values: [workerId],
+    })
   } catch (error) {
     await close()
     throw error
   }
-  return { query, close }
+  return { workerId, query, lost, close }
 }

@@ -1,0 +1,139 @@
+import { randomInt } from 'node:crypto'
+import { type Database, gather, type Logger, ServiceError, untilSuccess } from '@leadwire/service-kit'
+import type { Clock } from '../clock'
+import type { StoredEvent } from '../events/read-lead-created'
+import { storeEvents } from '../events/store-events'
+import type { AttemptsUnderWay } from './attempts-under-way'
+import { createKnownEndpoints } from './known-endpoints'
+import type { Running, Slots } from './slots'
+import { takeBackUnknown } from './take-back-claims'
+import { openWorkerSession, type WorkerSession } from './worker-session'
+
+const ENDED = new Error('the intake ends')
+
+/**
+ * Stores events and begins at once what there is room for: such a delivery is stored already claimed, in the same
+ * transaction, so that its first attempt waits for no claim and for no look. The rest waits to be claimed like any other.
+ *
+ * It claims as a worker of its own, over a connection of its own: fresh deliveries wait for none of the statements that
+ * find and claim what was there before. While that connection is away events are stored without claims.
+ */
+export const createIntake = (options: {
+  database: Database
+  workerId: number
+  slots: Slots
+  attempts: AttemptsUnderWay
+  /** Whether a fresh delivery of this endpoint may begin before all that waits. */
+  mayBegin: (endpointId: number) => boolean
+  onWaiting: (endpointIds: number[]) => void
+  clock: Clock
+  signal: AbortSignal
+  logger: Logger
+}) => {
+  const { database, workerId, slots, attempts, clock, signal, logger } = options
+  const endpoints = createKnownEndpoints()
+  let session: WorkerSession | undefined
+  let ended = false
+  let lose: (error: unknown) => void = () => undefined
+  // A database that crashes may have forgotten a delivery that was not yet on its disk, and give its id to another.
+  let claims = randomInt(2 ** 30)
+
+  // Whatever was committed before it on this server is on the disk when it has committed.
+  const flush = gather({
+    send: async (waiting: undefined[]) => {
+      await database.query({ name: 'flush', text: "SELECT pg_logical_emit_message(true, 'leadwire', '')" })
+      return waiting
+    },
+    maxBatch: 10_000,
+    maxInFlight: 1,
+    maxQueued: 10_000,
+  })
+
+  const grant = async (from: WorkerSession, events: StoredEvent[]): Promise<Map<number, Running[]>> => {
+    const granted = new Map<number, Running[]>()
+    if (signal.aborted || attempts.pausedFor() > 0) return granted
+    for (const [endpointId, wanted] of await endpoints.wantedBy(from, events)) {
+      const running = options.mayBegin(endpointId) ? slots.take(endpointId, wanted) : []
+      if (running.length > 0) granted.set(endpointId, running)
+    }
+    return granted
+  }
+
+  const storeThrough = async (through: WorkerSession, events: StoredEvent[]): Promise<void> => {
+    const granted = await grant(through, events)
+    const claim = ++claims
+    try {
+      const dueAt = clock.now()
+      const claimedBy = { workerId, claim, rooms: granted }
+      const deliveries = await storeEvents(through, { events, dueAt: dueAt.toISOString(), claimedBy })
+      endpoints.learn(events, deliveries)
+      const byId = new Map(events.map((event) => [event.id, event]))
+      for (const { id, eventId, endpointId, claimed, ...endpoint } of deliveries) {
+        const slot = claimed ? granted.get(endpointId)!.pop()! : undefined
+        const { accountKey, body, traceparent } = byId.get(eventId)!
+        if (slot)
+          attempts.begin(
+            {
+              ...{ id, claimedBy: workerId, claim, attemptCount: 0, scheduledAttempts: 0, byHand: false },
+              ...{ dueAt: dueAt.getTime(), storedAt: dueAt.getTime(), endpointId, ...endpoint },
+              ...{ eventId, accountKey, body, traceparent },
+            },
+            slot,
+          )
+      }
+      options.onWaiting(deliveries.filter(({ claimed }) => !claimed).map(({ endpointId }) => endpointId))
+    } finally {
+      for (const unused of granted.values()) for (const slot of unused) slots.drop(slot)
+    }
+    await flush(undefined)
+  }
+
+  const storeUnclaimed = async (events: StoredEvent[]): Promise<void> => {
+    const deliveries = await storeEvents(database, { events, dueAt: clock.now().toISOString() })
+    options.onWaiting(deliveries.map(({ endpointId }) => endpointId))
+  }
+
+  const keepSession = async () => {
+    const opened = await openWorkerSession(database, workerId)
+    try {
+      await takeBackUnknown(opened, attempts.claimedBy(workerId))
+      session = opened
+      await new Promise((_, reject) => {
+        lose = reject
+        opened.lost.then(reject)
+        if (ended) reject(ENDED)
+      })
+    } finally {
+      session = undefined
+      await opened.close()
+    }
+  }
+  const running = untilSuccess(keepSession, {
+    signal,
+    pauseMs: 250,
+    onFailure: (error) => {
+      if (!signal.aborted) logger.warn({ err: error }, 'fresh deliveries wait to be claimed')
+    },
+  }).catch(() => undefined)
+
+  return {
+    /** Resolves when the events are stored for good; those that are there already change nothing. */
+    store: async (events: StoredEvent[]): Promise<void> => {
+      const through = session
+      if (!through) return storeUnclaimed(events)
+      try {
+        await storeThrough(through, events)
+      } catch (error) {
+        // What became of the claims is not known.
+        if (error instanceof ServiceError) lose(error)
+        throw error
+      }
+    },
+    /** Lets others have what is still claimed. */
+    stop: async (): Promise<void> => {
+      ended = true
+      lose(ENDED)
+      await running
+    },
+  }
+}
