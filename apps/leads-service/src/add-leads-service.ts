@@ -7,11 +7,17 @@ import type { Database, GrpcServer, Logger } from '@leadwire/service-kit'
 import { accountsService } from './accounts/accounts-service'
 import { attachmentsService } from './attachments/attachments-service'
 import { leadsService } from './leads/leads-service'
+import type { OutboxEvent } from './outbox/record-events'
 
 /** Adds everything leads-service answers to a server. */
 export const addLeadsService = (
   server: GrpcServer,
-  deps: { database: Database; assetsUrl: string; logger: Logger; onCommitted: () => void },
+  deps: {
+    database: Database
+    assetsUrl: string
+    logger: Logger
+    onCommitted: (events: OutboxEvent[]) => void
+  },
 ): void => {
   server.add(LeadsServiceDefinition, leadsService(deps))
   server.add(AccountsServiceDefinition, accountsService(deps))

@@ -14,7 +14,7 @@ import { addLeadsService } from './add-leads-service'
 import { readLeadsConfig } from './config'
 import { migrations } from './migrations'
 import { publishTo } from './outbox/publish'
-import { startRelay } from './outbox/relay'
+import { type Relay, startRelay } from './outbox/relay'
 import { startSweep } from './outbox/sweep'
 
 void runService({
@@ -49,11 +49,10 @@ void runService({
     const findHeldEvents = async (eventIds: string[]) =>
       (await webhooks.findHeldEvents({ eventIds })).eventIds
     // NATS may come later: events wait in the outbox, and requests are served meanwhile.
-    let wakeRelay = () => {}
+    let handOver: Relay['handOver'] = () => {}
     void connectNats({ url: config.NATS_URL, name: 'leads-service', logger, lifecycle }).then(
       (connection) => {
-        const relay = startRelay({ database, publish: publishTo(connection), logger, lifecycle })
-        wakeRelay = relay.wake
+        handOver = startRelay({ database, publish: publishTo(connection), logger, lifecycle }).handOver
         startSweep({ database, findHeldEvents, logger, lifecycle })
       },
     )
@@ -63,7 +62,7 @@ void runService({
       database,
       assetsUrl: config.ASSETS_URL.replace(/\/$/, ''),
       logger,
-      onCommitted: () => wakeRelay(),
+      onCommitted: (events) => handOver(events),
     })
     await server.listen({ host: config.HOST, port: config.GRPC_PORT })
     serving = true

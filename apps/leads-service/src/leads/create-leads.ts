@@ -15,7 +15,7 @@ import {
   type Transaction,
 } from '@leadwire/service-kit'
 import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
-import { recordEvents } from '../outbox/record-events'
+import { type OutboxEvent, recordEvents } from '../outbox/record-events'
 import { insertLeads } from './insert-leads'
 import { insertQuotes } from './insert-quotes'
 import { leadBody } from './lead-body'
@@ -25,8 +25,8 @@ interface Deps {
   database: Database
   assetsUrl: string
   logger: Logger
-  /** Called after a commit that left events in the outbox. */
-  onCommitted: () => void
+  /** Called after a commit with the events it left in the outbox. */
+  onCommitted: (events: OutboxEvent[]) => void
 }
 
 type Outcome = { body: Buffer } | { error: ServiceError }
@@ -67,20 +67,21 @@ const insertAll = async (
     accountKey,
     lead: { ...lead, quotes: quotes[index]! },
   }))
-  await recordEvents(
-    tx,
-    leads.map(({ lead, accountKey }, index) => {
-      const { accountId, traceparent } = items[index]!
-      const eventId = randomUUID()
-      const payload = LeadCreated.encode({ eventId, accountId, accountKey, lead, traceparent }).finish()
-      return { eventId, accountId, kind: 'lead.created', payload }
-    }),
-  )
-  return leads.map(({ lead }) => leadBody(lead))
+  const events = leads.map(({ lead, accountKey }, index): OutboxEvent => {
+    const { accountId, traceparent } = items[index]!
+    const eventId = randomUUID()
+    const payload = LeadCreated.encode({ eventId, accountId, accountKey, lead, traceparent }).finish()
+    return { eventId, accountId, kind: 'lead.created', payload }
+  })
+  await recordEvents(tx, events)
+  return { bodies: leads.map(({ lead }) => leadBody(lead)), events }
 }
 
 /** One transaction for many leads: customers, leads, quotes, outbox rows and saved answers, or nothing of them. */
-const createInOneTransaction = (deps: Deps, items: CreateLead[]): Promise<Outcome[]> =>
+const createInOneTransaction = (
+  deps: Deps,
+  items: CreateLead[],
+): Promise<{ outcomes: Outcome[]; events: OutboxEvent[] }> =>
   deps.database.transaction(async (tx) => {
     const outcomes = await settleByKey(tx, items)
     const open = items.filter((_, index) => outcomes[index] === undefined)
@@ -90,20 +91,21 @@ const createInOneTransaction = (deps: Deps, items: CreateLead[]): Promise<Outcom
       if (faults) outcomes[index] = { error: ServiceError.invalid(faults) }
     })
     const good = items.filter((_, index) => outcomes[index] === undefined)
-    const bodies = good.length > 0 ? await insertAll(deps, tx, good, references) : []
+    const { bodies, events } =
+      good.length > 0 ? await insertAll(deps, tx, good, references) : { bodies: [], events: [] }
     await saveAnswers(
       tx,
       good.flatMap(({ idempotency }, index) =>
         idempotency ? [{ asked: idempotency, body: bodies[index]! }] : [],
       ),
     )
-    return outcomes.map((outcome) => outcome ?? { body: bodies.shift()! })
+    return { outcomes: outcomes.map((outcome) => outcome ?? { body: bodies.shift()! }), events }
   })
 
 const createBatch = async (deps: Deps, items: CreateLead[]): Promise<Outcome[]> => {
   try {
-    const outcomes = await createInOneTransaction(deps, items)
-    deps.onCommitted()
+    const { outcomes, events } = await createInOneTransaction(deps, items)
+    deps.onCommitted(events)
     return outcomes
   } catch (error) {
     if (error instanceof ServiceError || items.length === 1) throw error

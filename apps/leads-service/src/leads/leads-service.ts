@@ -1,5 +1,6 @@
 import type { LeadsServiceImplementation } from '@leadwire/contracts'
 import type { Database, Logger } from '@leadwire/service-kit'
+import type { OutboxEvent } from '../outbox/record-events'
 import { scheduleAppointment } from '../scheduling/schedule-appointment'
 import { scheduleCallback } from '../scheduling/schedule-callback'
 import { checkReferences } from './check-references'
@@ -12,7 +13,7 @@ export const leadsService = (deps: {
   database: Database
   assetsUrl: string
   logger: Logger
-  onCommitted: () => void
+  onCommitted: (events: OutboxEvent[]) => void
 }): LeadsServiceImplementation => ({
   getLeads: getLeads(deps),
   listLeads: listLeads(deps),

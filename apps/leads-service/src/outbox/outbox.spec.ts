@@ -12,6 +12,7 @@ import {
   startLeadsService,
 } from '../leads-service.fixture'
 import { publishTo } from './publish'
+import { createPublishFromMemory } from './publish-from-memory'
 import { relayOnce } from './relay'
 import { sweepOnce } from './sweep'
 
@@ -89,10 +90,46 @@ test('the stream loses everything, and the sweep has what is not held published 
   expect((await outboxOf(service)).map(({ lead }) => lead!.reference)).toEqual([lost])
 })
 
+test('what a commit hands over is published from memory, and the relay leaves it alone meanwhile', async () => {
+  const leads = await create(5)
+  const references = leads.map(({ reference }) => reference)
+  const rows = await service.db.query<{ event_id: string; payload: Buffer }>({
+    text: 'SELECT event_id, payload FROM outbox WHERE published_at IS NULL',
+  })
+  const events = rows.map(({ event_id, payload }) => ({
+    ...{ eventId: event_id, payload, accountId: 1, kind: 'lead.created' as const },
+  }))
+  const publish = publishTo(connection)
+  const { handOver, underWay } = createPublishFromMemory({ ...service, database: service.db, publish })
+  handOver(events)
+  expect(underWay()).toHaveLength(rows.length)
+  const again: string[] = []
+  await relayOnce({
+    ...{ database: service.db, logger: service.logger, except: underWay() },
+    publish: async (_, __, eventId) => void again.push(eventId),
+  })
+  expect(again).toEqual([])
+  await eventually(async () => {
+    expect(underWay()).toEqual([])
+    expect((await streamed()).filter((reference) => references.includes(reference))).toHaveLength(5)
+  })
+  const waiting = await service.db.query({ text: 'SELECT id FROM outbox WHERE published_at IS NULL' })
+  expect(waiting).toEqual([])
+})
+
 test('while the broker is away events wait, and nothing is marked', async () => {
   await nats.kill()
   const [lead] = await create(1)
   await relay()
+  const [handedOver] = await service.db.query<{ event_id: string; payload: Buffer }>({
+    text: 'SELECT event_id, payload FROM outbox WHERE published_at IS NULL',
+  })
+  const fromMemory = createPublishFromMemory({
+    ...{ database: service.db, logger: service.logger, publish: publishTo(connection) },
+  })
+  const { event_id: eventId, payload } = handedOver!
+  fromMemory.handOver([{ eventId, payload, accountId: 1, kind: 'lead.created' }])
+  await eventually(() => expect(fromMemory.underWay()).toEqual([]), { timeoutMs: 10_000 })
   const waiting = await service.db.query({ text: 'SELECT id FROM outbox WHERE published_at IS NULL' })
   expect(waiting.length).toBeGreaterThanOrEqual(1)
   await nats.restart()

@@ -1,6 +1,8 @@
 import { LEADS_STREAM } from '@leadwire/contracts'
 import type { Database, Lifecycle, Logger } from '@leadwire/service-kit'
 import { startLoop } from './loop'
+import { createPublishFromMemory } from './publish-from-memory'
+import type { OutboxEvent } from './record-events'
 
 const BATCH = 500
 
@@ -15,7 +17,7 @@ export type Publish = (subject: string, payload: Uint8Array, messageId: string) 
 
 const CLAIM = `
   SELECT id, event_id, payload FROM outbox
-  WHERE kind = 'lead.created' AND published_at IS NULL
+  WHERE kind = 'lead.created' AND published_at IS NULL AND event_id <> ALL ($1::uuid[])
   ORDER BY id LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
 
@@ -28,9 +30,19 @@ const MARK = 'UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY 
  * A crash between the stream's confirmation and the commit publishes an event a second time: consumers drop
  * duplicates by event id.
  */
-export const relayOnce = (deps: { database: Database; publish: Publish; logger: Logger }): Promise<boolean> =>
+export const relayOnce = (deps: {
+  database: Database
+  publish: Publish
+  logger: Logger
+  /** Those that are being published otherwise. */
+  except?: string[]
+}): Promise<boolean> =>
   deps.database.transaction(async (tx) => {
-    const rows = await tx.query<OutboxRow>({ name: 'claim-events', text: CLAIM })
+    const rows = await tx.query<OutboxRow>({
+      name: 'claim-events',
+      text: CLAIM,
+      values: [deps.except ?? []],
+    })
     const published = await Promise.allSettled(
       rows.map((row) => deps.publish(LEADS_STREAM.subjects.leadCreated, row.payload, row.event_id)),
     )
@@ -44,10 +56,23 @@ export const relayOnce = (deps: { database: Database; publish: Publish; logger: 
     return rows.length === BATCH && !failure
   })
 
-/** Relays events as they are committed: at once when woken by this process, else at the next look (half a second). */
+export interface Relay {
+  /** Has events published that this process has just committed. */
+  handOver(events: OutboxEvent[]): void
+}
+
+/**
+ * Publishes events at once from the memory of the process that committed them; what is left in the outbox, by a crash
+ * or while the broker was away, is found by a look every half second.
+ */
 export const startRelay = (deps: {
   database: Database
   publish: Publish
   logger: Logger
   lifecycle: Lifecycle
-}) => startLoop({ name: 'outbox relay', pauseMs: 500, work: () => relayOnce(deps), ...deps })
+}): Relay => {
+  const fromMemory = createPublishFromMemory(deps)
+  const work = () => relayOnce({ ...deps, except: fromMemory.underWay() })
+  startLoop({ name: 'outbox relay', pauseMs: 500, work, ...deps })
+  return { handOver: fromMemory.handOver }
+}

@@ -1,0 +1,53 @@
+import { LEADS_STREAM } from '@leadwire/contracts'
+import { type Database, gather, type Logger } from '@leadwire/service-kit'
+import type { OutboxEvent } from './record-events'
+import type { Publish } from './relay'
+
+/** Beyond it events wait in the outbox alone. */
+const UNDER_WAY_AT_MOST = 5000
+
+// Not waiting for the disk: a mark that a crash loses has an event published twice, and consumers drop the second.
+const MARK = `
+  WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+  UPDATE outbox SET published_at = clock_timestamp() FROM quick WHERE event_id = ANY ($1::uuid[])`
+
+/**
+ * Publishes events whose transaction has committed without reading them again, and marks them when the stream has
+ * them. Whatever fails here is still in the outbox, where the relay finds it.
+ */
+export const createPublishFromMemory = ({
+  database,
+  publish,
+  logger,
+}: {
+  database: Database
+  publish: Publish
+  logger: Logger
+}) => {
+  const underWay = new Set<string>()
+  const mark = gather({
+    send: async (eventIds: string[]) => {
+      await database.query({ name: 'mark-from-memory', text: MARK, values: [eventIds] })
+      return eventIds
+    },
+    maxBatch: 1000,
+    maxInFlight: 1,
+    maxQueued: UNDER_WAY_AT_MOST,
+  })
+  const publishOne = async ({ eventId, payload }: OutboxEvent) => {
+    await publish(LEADS_STREAM.subjects.leadCreated, payload, eventId)
+    await mark(eventId)
+  }
+  return {
+    handOver: (events: OutboxEvent[]): void => {
+      for (const event of events) {
+        if (event.kind !== 'lead.created' || underWay.size >= UNDER_WAY_AT_MOST) continue
+        underWay.add(event.eventId)
+        publishOne(event)
+          .catch((error) => logger.debug({ err: error, event_id: event.eventId }, 'left to the relay'))
+          .finally(() => underWay.delete(event.eventId))
+      }
+    },
+    underWay: (): string[] => [...underWay],
+  }
+}
