@@ -1,7 +1,7 @@
 import { LEADS_STREAM } from '@leadwire/contracts'
 import { type Database, gather, type Logger } from '@leadwire/service-kit'
+import type { Publish } from './publish'
 import type { OutboxEvent } from './record-events'
-import type { Publish } from './relay'
 
 /** Beyond it events wait in the outbox alone. */
 const UNDER_WAY_AT_MOST = 5000

@@ -1,7 +1,9 @@
 import { LEADS_STREAM, LEADS_STREAM_CONFIG } from '@leadwire/contracts'
 import { JetStreamApiError, type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Publish } from './relay'
+
+/** Publishes one message; resolves when the stream has stored it. */
+export type Publish = (subject: string, payload: Uint8Array, messageId: string) => Promise<unknown>
 
 /** Publishes to the lead stream, which is made when it is missing: it may have been lost with everything in it. */
 export const publishTo = (connection: NatsConnection): Publish => {

@@ -1,6 +1,7 @@
 import { LEADS_STREAM } from '@leadwire/contracts'
 import type { Database, Lifecycle, Logger } from '@leadwire/service-kit'
 import { startLoop } from './loop'
+import type { Publish } from './publish'
 import { createPublishFromMemory } from './publish-from-memory'
 import type { OutboxEvent } from './record-events'
 
@@ -11,9 +12,6 @@ interface OutboxRow {
   event_id: string
   payload: Buffer
 }
-
-/** Publishes one message; resolves when the stream has stored it. */
-export type Publish = (subject: string, payload: Uint8Array, messageId: string) => Promise<unknown>
 
 const CLAIM = `
   SELECT id, event_id, payload FROM outbox
