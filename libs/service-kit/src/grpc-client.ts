@@ -8,7 +8,7 @@ import {
 import { type DeadlineOptions, deadlineMiddleware } from 'nice-grpc-client-middleware-deadline'
 import { HealthDefinition } from 'nice-grpc-server-health'
 import { statusToFailures } from './grpc-errors'
-import { GRPC_OPTIONS } from './grpc-options'
+import { GRPC_OPTIONS, STREAM_WINDOW, WINDOW } from './grpc-options'
 import type { Lifecycle } from './lifecycle'
 import { retryUnsent } from './retry-unsent'
 
@@ -30,6 +30,14 @@ const CLIENT_OPTIONS: ChannelOptions = {
 // server has said that it will close (its connection age, a drain), for a dead peer and cuts every call still on the
 // way: seen as `Connection dropped` in uploads 11 s after the server's GOAWAY. Where calls are long it must be off.
 const KEEPALIVE: ChannelOptions = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 10_000 }
+
+const UNARY: ChannelOptions = { ...KEEPALIVE, 'grpc-node.flow_control_window': WINDOW }
+
+const STREAMS: ChannelOptions = {
+  'grpc-node.flow_control_window': STREAM_WINDOW,
+  // What a call keeps of its messages in case it is sent again. The default is 1 MiB of each upload.
+  'grpc.per_rpc_retry_buffer_size': 64 * 1024,
+}
 
 export interface GrpcConnection {
   /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
@@ -53,7 +61,7 @@ export const connectGrpc = (
 ): GrpcConnection => {
   const channel = new Channel(target, credentials.createInsecure(), {
     ...CLIENT_OPTIONS,
-    ...(longCalls ? {} : KEEPALIVE),
+    ...(longCalls ? STREAMS : UNARY),
   })
   lifecycle.onStop(`grpc channel ${target}`, () => channel.close())
   // The last one is the outermost: it has to see the deadline's errors too.

@@ -1,11 +1,19 @@
 import type { ChannelOptions } from '@grpc/grpc-js'
 
-const MEBIBYTE = 1024 * 1024
+const KIBIBYTE = 1024
+const MEBIBYTE = 1024 * KIBIBYTE
+
+/**
+ * How much of each call's data may be under way or wait to be read (HTTP/2's flow-control window). The default of
+ * 64 KiB makes a page of leads wait for window updates.
+ */
+export const WINDOW = 4 * MEBIBYTE
+
+/** The same where calls are streams of files: many are open at once, and a slow reader's window stands full in memory. */
+export const STREAM_WINDOW = 256 * KIBIBYTE
 
 /** Both ends of a call agree on these. */
 export const GRPC_OPTIONS: ChannelOptions = {
   'grpc.max_receive_message_length': 64 * MEBIBYTE,
   'grpc.max_send_message_length': 64 * MEBIBYTE,
-  // HTTP/2's default window of 64 KiB makes a page of leads wait for window updates.
-  'grpc-node.flow_control_window': 4 * MEBIBYTE,
 }

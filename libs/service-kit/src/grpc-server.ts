@@ -2,9 +2,10 @@ import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc'
 import { createServer, type Server } from 'nice-grpc'
 import { HealthDefinition, HealthServiceImpl, HealthState } from 'nice-grpc-server-health'
 import { failuresToStatus } from './grpc-errors'
-import { GRPC_OPTIONS } from './grpc-options'
+import { GRPC_OPTIONS, STREAM_WINDOW, WINDOW } from './grpc-options'
 import type { Lifecycle } from './lifecycle'
 import type { Logger } from './logger'
+import { widenWindow } from './widen-window'
 
 export interface GrpcServer {
   add<Definition extends CompatServiceDefinition>(
@@ -22,9 +23,19 @@ const SERVER_OPTIONS = {
   'grpc.max_connection_age_ms': 30_000,
 }
 
-/** A gRPC server with the standard health service. On a drain it finishes the calls in flight before it closes. */
-export const createGrpcServer = (options: { logger: Logger; lifecycle: Lifecycle }): GrpcServer => {
-  const server: Server = createServer(SERVER_OPTIONS).use(failuresToStatus(options.logger))
+/**
+ * A gRPC server with the standard health service. On a drain it finishes the calls in flight before it closes.
+ * `longCalls` says that it takes streams of files.
+ */
+export const createGrpcServer = (options: {
+  logger: Logger
+  lifecycle: Lifecycle
+  longCalls?: boolean
+}): GrpcServer => {
+  const interceptors = [widenWindow(options.longCalls ? STREAM_WINDOW : WINDOW)]
+  const server: Server = createServer({ ...SERVER_OPTIONS, interceptors }).use(
+    failuresToStatus(options.logger),
+  )
   server.add(HealthDefinition, HealthServiceImpl(HealthState()))
   return {
     add: (definition, implementation) => void server.add(definition, implementation),

@@ -22,12 +22,15 @@ export const startFilesServer = async (store: ObjectStore) => {
   const metrics = createMetrics('files-service')
   const service = createFilesService({ store, logger, metrics: createFilesMetrics(metrics) })
   lifecycle.onStop('uploads', () => service.settled())
-  const server = createGrpcServer({ logger, lifecycle })
+  const server = createGrpcServer({ logger, lifecycle, longCalls: true })
   server.add(FilesServiceDefinition, service.implementation)
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
-  const client = connectGrpc(`127.0.0.1:${port}`, lifecycle).client(FilesServiceDefinition, {
-    deadlineMs: 25_000,
-  })
+  const client = connectGrpc(`127.0.0.1:${port}`, lifecycle, { longCalls: true }).client(
+    FilesServiceDefinition,
+    {
+      deadlineMs: 25_000,
+    },
+  )
   return { client, metrics, port, stop: () => lifecycle.stop() }
 }
 
@@ -58,9 +61,12 @@ export const uploadMessages = function* (file: Sent): Generator<UploadMessage> {
 /** A client of the server at `port`, apart from all others. */
 export const connectFiles = (port: number) => {
   const lifecycle = createLifecycle(createLogger({ service: 'client', level: 'silent' }))
-  const client = connectGrpc(`127.0.0.1:${port}`, lifecycle).client(FilesServiceDefinition, {
-    deadlineMs: 25_000,
-  })
+  const client = connectGrpc(`127.0.0.1:${port}`, lifecycle, { longCalls: true }).client(
+    FilesServiceDefinition,
+    {
+      deadlineMs: 25_000,
+    },
+  )
   return { client, close: () => lifecycle.stop() }
 }
 

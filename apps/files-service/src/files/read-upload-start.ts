@@ -8,6 +8,8 @@ export interface UploadTerms {
   fileName: string
   accepted: Format[]
   maxBytes: number
+  /** Whether the caller needs the SHA-256. */
+  wantsSha256: boolean
 }
 
 /** The first message of an upload. Fails with bad_request when it is no start, or one that makes no sense. */
@@ -15,7 +17,7 @@ export const readUploadStart = (message: UploadRequest | undefined): UploadTerms
   if (message?.part?.$case !== 'start') {
     throw new ServiceError('bad_request', 'An upload begins with its start message.')
   }
-  const { collection, fileName, formats, maxBytes } = message.part.value
+  const { collection, fileName, formats, maxBytes, skipSha256 } = message.part.value
   if (!isCollection(collection)) {
     throw new ServiceError('bad_request', 'collection must be lower-case letters.')
   }
@@ -24,5 +26,5 @@ export const readUploadStart = (message: UploadRequest | undefined): UploadTerms
     throw new ServiceError('bad_request', 'formats must be known formats, at least one.')
   }
   if (maxBytes < 1) throw new ServiceError('bad_request', 'max_bytes must be at least 1.')
-  return { collection, fileName, accepted, maxBytes }
+  return { collection, fileName, accepted, maxBytes, wantsSha256: !skipSha256 }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { UploadRequest } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { createTextCheck, type TextFindings } from '../formats/text-check'
+import { createBatchedWriter } from './batched-writer'
 import { sizeText } from './size-text'
 import { SPOOL_PREFIX } from './sweep-spool'
 
@@ -11,6 +12,7 @@ export interface Spooled {
   path: string
   /** Bytes. */
   size: number
+  /** Empty when nobody wants it. */
   sha256: Buffer
   text: TextFindings
   /** What the client's UploadFinish said. */
@@ -19,14 +21,15 @@ export interface Spooled {
 
 interface SpoolOptions {
   maxBytes: number
+  wantsSha256: boolean
   /** Hears of every chunk's size as it comes. */
   onBytes: (count: number) => void
   signal: AbortSignal
 }
 
 /**
- * Writes the chunks of an upload to a file of their own, one after the other: the client is only asked for more once a
- * chunk is written. Gives the file to `work`, and removes it whatever happens.
+ * Writes the chunks of an upload to a file of their own, a few at a time: the client is only asked for more once they are
+ * written. Gives the file to `work`, and removes it whatever happens.
  *
  * Fails with too_large at the first byte over `maxBytes`, with bad_request when the messages end without a finish.
  */
@@ -45,7 +48,7 @@ export const withSpooledUpload = async <T>(
 
 const spool = async (
   messages: AsyncIterator<UploadRequest>,
-  { path, maxBytes, onBytes, signal }: SpoolOptions & { path: string },
+  { path, maxBytes, wantsSha256, onBytes, signal }: SpoolOptions & { path: string },
 ): Promise<Omit<Spooled, 'path'>> => {
   const file = await open(path, 'wx', 0o640).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
@@ -53,15 +56,18 @@ const spool = async (
       cause: error,
     })
   })
+  const writer = createBatchedWriter(file)
   try {
-    const hash = createHash('sha256')
+    const hash = wantsSha256 ? createHash('sha256') : undefined
     const text = createTextCheck()
     let size = 0
     for (;;) {
       const part = (await messages.next()).value?.part
       signal.throwIfAborted()
       if (part?.$case === 'finish') {
-        return { size, sha256: hash.digest(), text: text.findings(), keep: part.value.keep }
+        await writer.flush()
+        const sha256 = hash?.digest() ?? Buffer.alloc(0)
+        return { size, sha256, text: text.findings(), keep: part.value.keep }
       }
       if (part?.$case !== 'chunk') {
         throw new ServiceError('bad_request', 'An upload is one start, chunks, and one finish.')
@@ -71,11 +77,12 @@ const spool = async (
       if (size > maxBytes) {
         throw new ServiceError('too_large', `The file must not be larger than ${sizeText(maxBytes)}.`)
       }
-      hash.update(part.value)
+      hash?.update(part.value)
       text.add(part.value)
-      await file.writeFile(part.value)
+      await writer.write(part.value)
     }
   } finally {
+    writer.release()
     await file.close()
   }
 }

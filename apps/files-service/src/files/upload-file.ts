@@ -34,7 +34,7 @@ export const uploadFile =
       const iterator = messages[Symbol.asyncIterator]()
       const terms = readUploadStart((await iterator.next()).value)
       facts['collection'] = terms.collection
-      const options = { folder: store.spoolFolder, maxBytes: terms.maxBytes, onBytes, signal }
+      const options = { ...terms, folder: store.spoolFolder, onBytes, signal }
       const response = await withSpooledUpload(iterator, options, async (spooled) => {
         const format = await detectFormat(spooled.path, spooled.text)
         facts['format'] = format

@@ -52,6 +52,8 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
       collection: 'attachments',
       formats: FORMATS,
       keep: !claim?.saved,
+      // For the request's fingerprint.
+      wantsSha256: claim !== undefined,
       faultsOf: (fields) => checkFields(fields).faults ?? {},
     })
     const { name } = checkFields(received.fields).value!

@@ -15,6 +15,8 @@ export interface FileTerms {
   formats: readonly string[]
   /** False: the file is only judged. */
   keep: boolean
+  /** Whether the upload's `sha256` is needed. */
+  wantsSha256: boolean
   /** What is wrong with the other fields. */
   faultsOf: (fields: Record<string, unknown>) => Faults
 }
@@ -63,6 +65,7 @@ const takeFile = async (form: Form, part: MultipartFile, files: Clients['files']
     fileName: name,
     formats: [...terms.formats],
     maxBytes: MAX_FILE_BYTES,
+    skipSha256: !terms.wantsSha256,
   })
 }
 

@@ -50,6 +50,7 @@ export const createImage = (app: FastifyInstance, dependencies: Dependencies): v
         collection: 'images',
         formats: FORMATS,
         keep: true,
+        wantsSha256: false,
         faultsOf: (form) => checkFields(form).faults ?? {},
       })
       const { alt, name } = checkFields(fields).value!
