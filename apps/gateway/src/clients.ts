@@ -8,10 +8,20 @@ import {
   type LeadPageResult,
   type LeadResult,
   LeadsServiceDefinition,
+  UploadResponse,
+  uploadRequestParts,
   type VerifiedToken,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
-import { connectGrpc, gather, type HealthCheck, type Lifecycle, serviceErrorOf } from '@leadwire/service-kit'
+import {
+  clientStream,
+  connectGrpc,
+  connectHttp2,
+  gather,
+  type HealthCheck,
+  type Lifecycle,
+  serviceErrorOf,
+} from '@leadwire/service-kit'
 import { halveWhenTooLarge } from './halve-when-too-large'
 
 const DEADLINE_MS = 5000
@@ -71,7 +81,15 @@ export const connectClients = (options: {
     leads,
     accounts,
     attachments: leadsConnection.client(AttachmentsServiceDefinition, deadline),
-    files: filesConnection.client(FilesServiceDefinition, deadline),
+    files: {
+      ...filesConnection.client(FilesServiceDefinition, deadline),
+      upload: clientStream({
+        sessions: connectHttp2(options.filesServiceUrl, options.lifecycle),
+        path: `/${FilesServiceDefinition.fullName}/${FilesServiceDefinition.methods.upload.name}`,
+        encode: uploadRequestParts,
+        decode: UploadResponse.decode,
+      }),
+    },
     webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
     verifyToken: (hash: Uint8Array) => verifyToken(hash),
     /** The public JSON of one lead. */

@@ -14,20 +14,31 @@ interface ChunkedMessage<T> {
 // Field 2, length-delimited: where both messages have their bytes.
 const CHUNK_TAG = 0x12
 
+const chunkHead = (length: number): number[] => {
+  const head = [CHUNK_TAG]
+  let left = length
+  for (; left > 0x7f; left >>>= 7) head.push((left & 0x7f) | 0x80)
+  head.push(left)
+  return head
+}
+
 /**
  * The message `chunk` alone makes, in one allocation and one copy of its bytes. As an ArrayBuffer, because nice-grpc takes
  * every message through `Buffer.from`, which copies anything else.
  */
 const encodeChunk = (chunk: Buffer): ArrayBufferLike => {
-  const head = [CHUNK_TAG]
-  let length = chunk.length
-  for (; length > 0x7f; length >>>= 7) head.push((length & 0x7f) | 0x80)
-  head.push(length)
+  const head = chunkHead(chunk.length)
   const message = Buffer.allocUnsafeSlow(head.length + chunk.length)
   message.set(head)
   message.set(chunk, head.length)
   return message.buffer
 }
+
+/** A message of an upload as parts to be sent one after the other; a chunk is a part as it is. */
+export const uploadRequestParts = (message: UploadRequest): Uint8Array[] =>
+  message.part?.$case === 'chunk'
+    ? [Buffer.from(chunkHead(message.part.value.length)), message.part.value]
+    : [UploadRequest.encode(message).finish()]
 
 /** The bytes of a message that is one chunk and nothing else, not copied; undefined for any other. */
 const decodeChunk = (message: Uint8Array): Buffer | undefined => {

@@ -1,4 +1,4 @@
-export { FilesServiceDefinition } from './files-service-definition'
+export { FilesServiceDefinition, uploadRequestParts } from './files-service-definition'
 export * from './generated/leadwire/accounts/v1/accounts_service'
 export * from './generated/leadwire/events/v1/lead_created'
 export * from './generated/leadwire/events/v1/notification_requested'

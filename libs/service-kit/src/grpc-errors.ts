@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http2'
 import { Failure } from '@leadwire/contracts'
 import { isAbortError } from 'abort-controller-x'
 import {
@@ -46,6 +47,7 @@ export const failuresToStatus = (logger: Logger) =>
     }
   }
 
+/** A bare status becomes the nearest error. */
 const fromStatus = (error: ClientError): ServiceError => {
   switch (error.code) {
     case Status.UNAVAILABLE:
@@ -58,6 +60,14 @@ const fromStatus = (error: ClientError): ServiceError => {
     default:
       return new ServiceError('internal', 'Something went wrong on our side.', { cause: error })
   }
+}
+
+/** The same, of the trailers of a call that went over plain HTTP/2; of none when the connection broke. */
+export const errorOfTrailers = (path: string, trailers: IncomingHttpHeaders): ServiceError => {
+  const failure = trailers[FAILURE_KEY]
+  if (typeof failure === 'string') return serviceErrorOf(Failure.decode(Buffer.from(failure, 'base64')))
+  const status = Number(trailers['grpc-status'] ?? Status.UNAVAILABLE)
+  return fromStatus(new ClientError(path, status, String(trailers['grpc-message'] ?? 'the connection broke')))
 }
 
 /** Client side: the failure in the trailer becomes the ServiceError it was; a bare status becomes the nearest one. */

@@ -1,6 +1,7 @@
 import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc'
 import { createServer, type Server } from 'nice-grpc'
 import { HealthDefinition, HealthServiceImpl, HealthState } from 'nice-grpc-server-health'
+import { acceptAtOnce } from './accept-at-once'
 import { failuresToStatus } from './grpc-errors'
 import { GRPC_OPTIONS, STREAM_WINDOW, WINDOW } from './grpc-options'
 import type { Lifecycle } from './lifecycle'
@@ -32,7 +33,7 @@ export const createGrpcServer = (options: {
   lifecycle: Lifecycle
   longCalls?: boolean
 }): GrpcServer => {
-  const interceptors = [widenWindow(options.longCalls ? STREAM_WINDOW : WINDOW)]
+  const interceptors = [widenWindow(options.longCalls ? STREAM_WINDOW : WINDOW), acceptAtOnce]
   const server: Server = createServer({ ...SERVER_OPTIONS, interceptors }).use(
     failuresToStatus(options.logger),
   )

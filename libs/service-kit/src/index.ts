@@ -1,3 +1,4 @@
+export { clientStream } from './client-stream'
 export {
   ConfigError,
   duration,
@@ -19,6 +20,7 @@ export { gather } from './gather'
 export { connectGrpc } from './grpc-client'
 export { createGrpcServer, type GrpcServer } from './grpc-server'
 export { type HealthCheck, readinessOf, startHealthServer } from './health'
+export { connectHttp2 } from './http2-sessions'
 export { createLifecycle, type Lifecycle, runService, type ServiceContext } from './lifecycle'
 export { createLogger, type Logger } from './logger'
 export { createMetrics, type Metrics } from './metrics'

@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { type FilesServiceClient, FilesServiceDefinition } from '@leadwire/contracts'
 import {
+  FilesServiceDefinition,
+  type UploadRequest,
+  UploadResponse,
+  uploadRequestParts,
+} from '@leadwire/contracts'
+import {
+  clientStream,
   connectGrpc,
+  connectHttp2,
   createGrpcServer,
   createLifecycle,
   createLogger,
   createMetrics,
+  type Lifecycle,
 } from '@leadwire/service-kit'
 import type { ObjectStore } from '../store/object-store'
 import { createFilesMetrics } from './files-metrics'
@@ -13,6 +21,30 @@ import { createFilesService } from './files-service'
 
 export const MEBIBYTE = 1024 * 1024
 export const ALL_FORMATS = ['jpeg', 'png', 'gif', 'svg', 'pdf', 'txt', 'xlsx', 'docx']
+
+type CallLimits = Parameters<ReturnType<typeof clientStream>>[1]
+
+/** A client as the gateway's is. */
+const clientOf = (port: number, lifecycle: Lifecycle) => {
+  const target = `127.0.0.1:${port}`
+  const upload = clientStream({
+    sessions: connectHttp2(target, lifecycle),
+    path: `/${FilesServiceDefinition.fullName}/Upload`,
+    encode: uploadRequestParts,
+    decode: UploadResponse.decode,
+  })
+  return {
+    ...connectGrpc(target, lifecycle, { longCalls: true }).client(FilesServiceDefinition, {
+      deadlineMs: 25_000,
+    }),
+    upload: (messages: AsyncIterable<UploadMessage>, options: Partial<CallLimits> = {}) =>
+      upload(messages as AsyncIterable<UploadRequest>, {
+        deadline: 25_000,
+        signal: new AbortController().signal,
+        ...options,
+      }),
+  }
+}
 
 /** A FilesService on a free port over `store`, and a client of it. */
 export const startFilesServer = async (store: ObjectStore) => {
@@ -25,20 +57,14 @@ export const startFilesServer = async (store: ObjectStore) => {
   const server = createGrpcServer({ logger, lifecycle, longCalls: true })
   server.add(FilesServiceDefinition, service.implementation)
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
-  const client = connectGrpc(`127.0.0.1:${port}`, lifecycle, { longCalls: true }).client(
-    FilesServiceDefinition,
-    {
-      deadlineMs: 25_000,
-    },
-  )
+  const client = clientOf(port, lifecycle)
   return { client, metrics, port, stop: () => lifecycle.stop() }
 }
 
 export type FilesServer = Awaited<ReturnType<typeof startFilesServer>>
 
-/** A message of an upload, as a client may build it. */
-export type UploadMessage =
-  Parameters<FilesServiceClient['upload']>[0] extends AsyncIterable<infer Message> ? Message : never
+/** A message of an upload, or none. */
+export type UploadMessage = Partial<UploadRequest>
 
 export interface Sent {
   name: string
@@ -47,13 +73,14 @@ export interface Sent {
   formats?: string[]
   maxBytes?: number
   collection?: string
+  skipSha256?: boolean
 }
 
 /** The messages of an upload, as the gateway sends them. */
 export const uploadMessages = function* (file: Sent): Generator<UploadMessage> {
   const { name, chunks, keep = true, formats = ALL_FORMATS, maxBytes = 10 * MEBIBYTE } = file
-  const { collection = 'attachments' } = file
-  yield { part: { $case: 'start', value: { collection, fileName: name, formats, maxBytes } } }
+  const { collection = 'attachments', skipSha256 = false } = file
+  yield { part: { $case: 'start', value: { collection, fileName: name, formats, maxBytes, skipSha256 } } }
   for (const chunk of chunks) yield { part: { $case: 'chunk', value: chunk } }
   yield { part: { $case: 'finish', value: { keep } } }
 }
@@ -61,12 +88,7 @@ export const uploadMessages = function* (file: Sent): Generator<UploadMessage> {
 /** A client of the server at `port`, apart from all others. */
 export const connectFiles = (port: number) => {
   const lifecycle = createLifecycle(createLogger({ service: 'client', level: 'silent' }))
-  const client = connectGrpc(`127.0.0.1:${port}`, lifecycle, { longCalls: true }).client(
-    FilesServiceDefinition,
-    {
-      deadlineMs: 25_000,
-    },
-  )
+  const client = clientOf(port, lifecycle)
   return { client, close: () => lifecycle.stop() }
 }
 

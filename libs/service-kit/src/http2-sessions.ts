@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect } from 'node:http2'
+import { connect as connectSocket } from 'node:net'
+import { experimental } from '@grpc/grpc-js'
+import type { Lifecycle } from './lifecycle'
+import { ServiceError } from './service-error'
+
+type Address = experimental.SubchannelAddress
+
+// How long one attempt to connect may take.
+const CONNECT_LIMIT_MS = 2000
+
+/** HTTP/2 connections to every address behind a gRPC target, one to each, opened when they are needed. */
+export interface Http2Sessions {
+  /** A connection to the next address that answers. Fails with unavailable when none does. */
+  take(): Promise<ClientHttp2Session>
+}
+
+// The forms of a target that carry a scheme: `dns:///name:port`, `ipv4:a:1,b:2`, `unix:/path`.
+const uriOf = (target: string): experimental.GrpcUri => {
+  const [, scheme = 'dns', path = target] = /^(dns|ipv4|ipv6|unix):(?:\/\/\/)?(.+)$/.exec(target) ?? []
+  return { scheme, path }
+}
+
+const openSession = async (address: Address, onGone: () => void): Promise<ClientHttp2Session> => {
+  const session = connect('http://service', {
+    createConnection: () => connectSocket({ ...address, noDelay: true }),
+  })
+  // What went wrong is told to those who wait for it; the end follows.
+  session.on('error', () => undefined)
+  session.once('goaway', onGone)
+  session.once('close', onGone)
+  try {
+    await once(session, 'remoteSettings', { signal: AbortSignal.timeout(CONNECT_LIMIT_MS) })
+  } catch (error) {
+    session.destroy()
+    throw error
+  }
+  return session
+}
+
+export const connectHttp2 = (target: string, lifecycle: Lifecycle): Http2Sessions => {
+  const sessions = new Map<string, Promise<ClientHttp2Session>>()
+  let addresses: Address[] = []
+  let turn = 0
+  let resolved: () => void
+  const firstResolution = new Promise<void>((resolve) => {
+    resolved = resolve
+  })
+  const resolver = experimental.createResolver(
+    uriOf(target),
+    (endpoints) => {
+      if (endpoints.ok) addresses = endpoints.value.flatMap((endpoint) => endpoint.addresses)
+      resolved()
+      return true
+    },
+    { 'grpc.service_config_disable_resolution': 1, 'grpc.dns_min_time_between_resolutions_ms': 1000 },
+  )
+  resolver.updateResolution()
+  lifecycle.onStop(`http2 connections ${target}`, () => {
+    resolver.destroy()
+    for (const session of sessions.values())
+      void session.then((open) => open.destroy()).catch(() => undefined)
+  })
+
+  const open = (address: Address): Promise<ClientHttp2Session> => {
+    const name = experimental.subchannelAddressToString(address)
+    const known = sessions.get(name)
+    if (known) return known
+    const opening = openSession(address, () => {
+      if (sessions.get(name) === opening) sessions.delete(name)
+      // Copies of a service come and go behind one name.
+      resolver.updateResolution()
+    })
+    sessions.set(name, opening)
+    return opening
+  }
+
+  return {
+    take: async () => {
+      await firstResolution
+      let cause: unknown
+      for (const _ of addresses) {
+        turn = (turn + 1) % addresses.length
+        try {
+          const session = await open(addresses[turn]!)
+          if (!session.closed) return session
+        } catch (error) {
+          cause = error
+        }
+      }
+      resolver.updateResolution()
+      throw new ServiceError('unavailable', 'The service is away for a moment. Try again shortly.', { cause })
+    },
+  }
+}
