@@ -16,9 +16,17 @@ export interface Transaction {
   query<Row extends object>(query: Query): Promise<Row[]>
 }
 
+export interface OpenTransaction extends Transaction {
+  /** Has a statement done whose rows nobody waits for. It travels with the next one; if it fails, so does the transaction. */
+  send(query: Query): void
+}
+
 export interface Database extends Transaction {
-  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. BEGIN travels with the first
+   * statement, and COMMIT with those that were sent last.
+   */
+  transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T>
   /** For what is better built than written: filters, and the migrations. */
   knex: Knex
   /** Rejects while the database is away. */
@@ -53,6 +61,39 @@ const BY_KEY =
 
 const LIMITS = '-c statement_timeout=15000 -c idle_in_transaction_session_timeout=30000'
 
+const rowsOf = async <Row extends object>(client: Client, query: Query) =>
+  (await client.query<Row>(query)).rows
+
+const inTransaction = async <T>(client: Client, work: (tx: OpenTransaction) => Promise<T>): Promise<T> => {
+  const sent: Promise<unknown>[] = []
+  // Statements behind a failed one fail too, and say only that it did.
+  let failure: unknown
+  // With a callback, because it is told at once of a value that can't be sent: PostgreSQL would know nothing of that
+  // statement, and commit without it.
+  const send = (query: Query | string) => {
+    const done = new Promise<void>((resolve) => {
+      client.query(query as string, (error) => {
+        failure ??= error ?? undefined
+        resolve()
+      })
+    })
+    sent.push(done)
+  }
+  send('BEGIN')
+  try {
+    const result = await work({ query: (query) => rowsOf(client, query), send })
+    if (failure) throw failure
+    send('COMMIT')
+    await Promise.all(sent)
+    if (failure) throw failure
+    return result
+  } catch (error) {
+    // Without a connection there is nothing to roll back, and the first error is the one to tell.
+    await client.query('ROLLBACK').catch(silence)
+    throw failure ?? error
+  }
+}
+
 /** A pool of connections. Nothing connects until the first statement; a lost connection is replaced by itself. */
 export const connectDatabase = (options: {
   url: string
@@ -67,6 +108,7 @@ export const connectDatabase = (options: {
       connectionTimeoutMillis: 2000,
       keepAlive: true,
       types: typeParsers,
+      pipeline: true,
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: options.poolSize, idleTimeoutMillis: 60_000, propagateCreateError: true },
     acquireConnectionTimeout: 3000,
@@ -86,26 +128,11 @@ export const connectDatabase = (options: {
       if (client) await knex.client.releaseConnection(client)
     }
   }
-  const queryOn = (client: Client) => ({
-    query: async <Row extends object>(query: Query) => (await client.query<Row>(query)).rows,
-  })
 
   return {
     knex,
-    query: (query) => withConnection((client) => queryOn(client).query(query)),
-    transaction: (work) =>
-      withConnection(async (client) => {
-        await client.query('BEGIN')
-        try {
-          const result = await work(queryOn(client))
-          await client.query('COMMIT')
-          return result
-        } catch (error) {
-          // Without a connection there is nothing to roll back, and the first error is the one to tell.
-          await client.query('ROLLBACK').catch(() => undefined)
-          throw error
-        }
-      }),
+    query: (query) => withConnection(async (client) => rowsOf(client, query)),
+    transaction: (work) => withConnection((client) => inTransaction(client, work)),
     check: () => withConnection(async (client) => void (await client.query('SELECT 1'))),
   }
 }

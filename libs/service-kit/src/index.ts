@@ -13,7 +13,13 @@ export {
   str,
   url,
 } from './config'
-export { connectDatabase, type Database, type Query, type Transaction } from './database'
+export {
+  connectDatabase,
+  type Database,
+  type OpenTransaction,
+  type Query,
+  type Transaction,
+} from './database'
 export { databaseFailure, isUnfitTime, violatedConstraint } from './database-failure'
 export { failureOf, serviceErrorOf } from './failure'
 export { gather } from './gather'

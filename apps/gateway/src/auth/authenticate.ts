@@ -1,5 +1,5 @@
 import type { VerifiedToken } from '@leadwire/contracts'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { ProblemError } from '../http/problem'
 import { bearerToken } from './bearer-token'
 import type { TokenVerifier } from './token-verifier'
@@ -16,7 +16,7 @@ export const SCOPES = ['leads', 'leads:read', 'manage'] as const
 export type Scope = (typeof SCOPES)[number]
 
 /** Makes the onRequest hook of a route that needs a token with the given scope. */
-export type Authenticate = (scope: Scope) => (request: FastifyRequest) => Promise<void>
+export type Authenticate = (scope: Scope) => onRequestHookHandler
 
 // `leads` includes `leads:read`.
 const grants = (scopes: string[], scope: Scope) =>
@@ -37,12 +37,18 @@ const lacksScope = (scope: Scope) =>
 /** Bearer-token authentication (interface: Authentication; RFC 6750): 401 without a valid token, 403 without the scope. */
 export const createAuthenticate = (app: FastifyInstance, verifyToken: TokenVerifier): Authenticate => {
   app.decorateRequest('principal', null as unknown as VerifiedToken)
-  return (scope) => async (request) => {
-    const { authorization } = request.headers
-    const token = bearerToken(authorization)
-    const verified = token === undefined ? undefined : await verifyToken(token)
-    if (!verified) throw unauthenticated(authorization)
+  const admit = (request: FastifyRequest, verified: VerifiedToken | undefined, scope: Scope) => {
+    if (!verified) return unauthenticated(request.headers.authorization)
     request.principal = verified
-    if (!grants(verified.scopes, scope)) throw lacksScope(scope)
+    return grants(verified.scopes, scope) ? undefined : lacksScope(scope)
+  }
+  return (scope) => (request, _reply, done) => {
+    const token = bearerToken(request.headers.authorization)
+    const verified = token === undefined ? undefined : verifyToken(token)
+    if (verified instanceof Promise) {
+      verified.then((found) => done(admit(request, found, scope)), done)
+    } else {
+      done(admit(request, verified, scope))
+    }
   }
 }

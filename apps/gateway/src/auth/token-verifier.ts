@@ -1,16 +1,20 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { VerifiedToken } from '@leadwire/contracts'
 import { LRUCache } from 'lru-cache'
 
 const FRESH_MS = 500
 const MAX_CACHED = 20_000
 
+type Verified = VerifiedToken | undefined
+
 interface Verification {
-  result: Promise<VerifiedToken | undefined>
+  /** Who the token belongs to, once that is known. */
+  result: Verified | Promise<Verified>
   startedAt: number
 }
 
-export type TokenVerifier = (token: string) => Promise<VerifiedToken | undefined>
+/** An answer that is known already comes without a promise: most requests need not wait. */
+export type TokenVerifier = (token: string) => Verified | Promise<Verified>
 
 /**
  * Tells who a token belongs to, or undefined when it is unknown, revoked or expired.
@@ -25,24 +29,32 @@ export const createTokenVerifier = (options: {
 }): TokenVerifier => {
   const cache = new LRUCache<string, Verification>({ max: MAX_CACHED })
 
-  const ask = (key: string, hash: Buffer): Verification => {
-    const verification = { result: options.verify(hash), startedAt: options.now() }
+  const ask = (key: string): Verification => {
+    const asked = options.verify(Buffer.from(key, 'base64'))
+    const verification: Verification = { result: asked, startedAt: options.now() }
     cache.set(key, verification)
-    // A failed question is no answer: the next request asks again.
-    verification.result.catch(() => {
-      if (cache.peek(key) === verification) cache.delete(key)
-    })
+    asked.then(
+      (verified) => {
+        verification.result = verified
+      },
+      // A failed question is no answer: the next request asks again.
+      () => {
+        if (cache.peek(key) === verification) cache.delete(key)
+      },
+    )
     return verification
   }
 
-  return async (token) => {
-    const hash = createHash('sha256').update(token).digest()
-    const key = hash.toString('base64')
-    const cached = cache.get(key)
-    const age = cached ? options.now() - cached.startedAt : Number.POSITIVE_INFINITY
-    const { result } = cached && age >= 0 && age < FRESH_MS ? cached : ask(key, hash)
-    const verified = await result
+  const unlessExpired = (verified: Verified): Verified => {
     const expiresAt = verified?.expiresAtMs
     return expiresAt !== undefined && expiresAt <= options.now() ? undefined : verified
+  }
+
+  return (token) => {
+    const key = hash('sha256', token, 'base64')
+    const cached = cache.get(key)
+    const age = cached ? options.now() - cached.startedAt : Number.POSITIVE_INFINITY
+    const { result } = cached && age >= 0 && age < FRESH_MS ? cached : ask(key)
+    return result instanceof Promise ? result.then(unlessExpired) : unlessExpired(result)
   }
 }

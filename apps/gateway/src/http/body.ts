@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parse as parseForm } from 'qs'
@@ -19,11 +20,9 @@ export const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json(?:\s*;|$)/i
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 const decodeUtf8 = (bytes: Buffer): string => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (cause) {
-    throw new ServiceError('bad_request', 'The body is not well-formed UTF-8.', { cause })
-  }
+  if (!isUtf8(bytes)) throw new ServiceError('bad_request', 'The body is not well-formed UTF-8.')
+  const text = bytes.toString()
+  return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
 const parseJson = (text: string): unknown => {
@@ -68,12 +67,17 @@ const hasNoBody = ({ headers }: FastifyRequest) =>
 
 // Nothing here unpacks: a small body could become one without bounds (RFC 9110, 15.5.16 and 12.5.3).
 const refusePackedBodies = (app: FastifyInstance): void => {
-  app.addHook('preParsing', async (request) => {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
     const coding = request.headers['content-encoding']
-    if (coding === undefined || /^identity$/i.test(coding) || hasNoBody(request)) return
-    throw new ProblemError('unsupported-media-type', 'Bodies with a Content-Encoding are not read.', {
-      'accept-encoding': 'identity',
-    })
+    if (coding === undefined || /^identity$/i.test(coding) || hasNoBody(request)) return done(null, payload)
+    const problem = new ProblemError(
+      'unsupported-media-type',
+      'Bodies with a Content-Encoding are not read.',
+      {
+        'accept-encoding': 'identity',
+      },
+    )
+    done(problem, payload)
   })
 }
 

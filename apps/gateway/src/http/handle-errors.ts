@@ -30,23 +30,28 @@ const expectsTooMuch = ({ headers, raw }: FastifyRequest) =>
 
 const notFound = () => new ProblemError('not-found', 'There is nothing at this address.')
 
+const problemWith = (request: FastifyRequest): ProblemError | undefined => {
+  if (request.is404) return notFound()
+  // What has no version in its first line is read as HTTP/0.9, which knew no headers.
+  if (request.raw.httpVersion === '0.9') {
+    return new ProblemError('bad-request', 'The request is not well-formed HTTP.')
+  }
+  if (expectsTooMuch(request)) {
+    return new ProblemError('expectation-failed', 'The only expectation that can be met is 100-continue.')
+  }
+  if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+    return new ProblemError('bad-request', 'The request has no Host header.')
+  }
+  return undefined
+}
+
 /** Every error, and every unknown address, becomes a problem document. */
 export const handleErrors = (app: FastifyInstance, logger: Logger): void => {
   app.setErrorHandler(answerError(logger))
   hearExpectations(app)
   // Before the body is looked at: at an unknown address its type and size are nobody's business.
-  app.addHook('onRequest', async (request) => {
-    if (request.is404) throw notFound()
-    // What has no version in its first line is read as HTTP/0.9, which knew no headers.
-    if (request.raw.httpVersion === '0.9') {
-      throw new ProblemError('bad-request', 'The request is not well-formed HTTP.')
-    }
-    if (expectsTooMuch(request)) {
-      throw new ProblemError('expectation-failed', 'The only expectation that can be met is 100-continue.')
-    }
-    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
-      throw new ProblemError('bad-request', 'The request has no Host header.')
-    }
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(problemWith(request))
   })
   app.setNotFoundHandler(async () => {
     throw notFound()

@@ -17,6 +17,7 @@ const keyOf = (header: string): string | undefined => {
  * bare key as many clients send it, 1 to 255 printable ASCII characters. Undefined without one; throws bad_request.
  */
 export const idempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined => {
+  if (raw.headers['idempotency-key'] === undefined) return undefined
   // As they were sent: joined, two keys would look like a third.
   const [header, ...others] = raw.rawHeaders.filter(
     (_, at, all) => at % 2 === 1 && /^idempotency-key$/i.test(all[at - 1]!),

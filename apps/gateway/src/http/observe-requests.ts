@@ -27,6 +27,8 @@ export const observeRequests = (
     const { elapsedTime } = reply
     durations.observe({ method: request.method, route, status: reply.statusCode }, elapsedTime / 1000)
     const level = reply.statusCode >= 400 || elapsedTime > SLOW_MS ? 'info' : 'debug'
+    // What is not written need not be put together.
+    if (!options.logger.isLevelEnabled(level)) return done()
     options.logger[level](
       {
         method: request.method,

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 const DRAIN_LIMIT_BYTES = 32 * 1024 * 1024
 const DRAIN_LIMIT_MS = 10_000
@@ -13,21 +13,25 @@ const hasBody = (headers: IncomingHttpHeaders) =>
  * rest is read and thrown away, up to a bound, and then the connection is cut.
  */
 export const drainUnreadBodies = (app: FastifyInstance): void => {
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     const { raw } = request
-    if (raw.complete || raw.destroyed || !hasBody(raw.headers)) return
-    // With this header Node would close as soon as the answer is written.
-    reply.removeHeader('connection')
-    const { socket } = raw
-    const start = socket.bytesRead
-    raw.unpipe()
-    raw.resume()
-    const timer = setTimeout(() => raw.destroy(), DRAIN_LIMIT_MS).unref()
-    const watch = () => {
-      if (socket.bytesRead - start > DRAIN_LIMIT_BYTES) raw.destroy()
-    }
-    raw.on('data', watch)
-    raw.once('close', () => clearTimeout(timer))
-    raw.once('end', () => clearTimeout(timer))
+    if (!raw.complete && !raw.destroyed && hasBody(raw.headers)) drainRest(request, reply)
+    done(null, payload)
   })
+}
+
+const drainRest = ({ raw }: FastifyRequest, reply: FastifyReply): void => {
+  // With this header Node would close as soon as the answer is written.
+  reply.removeHeader('connection')
+  const { socket } = raw
+  const start = socket.bytesRead
+  raw.unpipe()
+  raw.resume()
+  const timer = setTimeout(() => raw.destroy(), DRAIN_LIMIT_MS).unref()
+  const watch = () => {
+    if (socket.bytesRead - start > DRAIN_LIMIT_BYTES) raw.destroy()
+  }
+  raw.on('data', watch)
+  raw.once('close', () => clearTimeout(timer))
+  raw.once('end', () => clearTimeout(timer))
 }

@@ -34,8 +34,10 @@ const CreateLeadFields = Type.Object(createLeadFields)
 const USER_AGENT_LENGTH = 1024
 
 /** The browser of a request, as far as a lead keeps it. */
-export const userAgentOf = ({ headers }: FastifyRequest): string =>
-  [...(headers['user-agent']?.trim() ?? '')].slice(0, USER_AGENT_LENGTH).join('') || 'unknown'
+export const userAgentOf = ({ headers }: FastifyRequest): string => {
+  const text = headers['user-agent']?.trim() || 'unknown'
+  return text.length > USER_AGENT_LENGTH ? [...text].slice(0, USER_AGENT_LENGTH).join('') : text
+}
 
 /** A lead as leads-service takes it, with nothing beyond what Create Lead gives (design: Create). */
 export const newLead = (

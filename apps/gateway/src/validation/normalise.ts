@@ -42,11 +42,15 @@ const normaliseObject = (schema: TSchema, value: unknown): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   // An object without named fields (options) is given back as it came.
   if (!schema['properties']) return value
+  const properties = schema['properties'] as Record<string, TSchema>
   const given = value as Record<string, unknown>
-  const fields = Object.entries(schema['properties'] as Record<string, TSchema>)
-    .filter(([name]) => Object.hasOwn(given, name))
-    .map(([name, field]) => [name, normalise(field, given[name])] as const)
-  return Object.fromEntries(fields.filter(([, field]) => field !== undefined))
+  const fields: Record<string, unknown> = {}
+  for (const name in properties) {
+    if (!Object.hasOwn(given, name)) continue
+    const field = normalise(properties[name]!, given[name])
+    if (field !== undefined) fields[name] = field
+  }
+  return fields
 }
 
 /**
@@ -55,9 +59,9 @@ const normaliseObject = (schema: TSchema, value: unknown): unknown => {
  * digits in a string. Only fields of the schema are taken over; what does not fit is left for the check to name.
  */
 export const normalise = (schema: TSchema, value: unknown): unknown => {
-  const types = [schema['type'] as string | string[]].flat()
-  if (isEmpty(value)) return types.includes('null') && value !== undefined ? null : undefined
-  const type = types[0] ?? ''
+  const types = schema['type'] as string | string[] | undefined
+  if (isEmpty(value)) return types?.includes('null') && value !== undefined ? null : undefined
+  const type = (typeof types === 'string' ? types : types?.[0]) ?? ''
   if (type === 'array') return normaliseArray(schema, value)
   if (type === 'object') return normaliseObject(schema, value)
   return convert(value, type, schema)

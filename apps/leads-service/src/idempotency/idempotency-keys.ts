@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Idempotency } from '@leadwire/contracts'
-import { ServiceError, type Transaction } from '@leadwire/service-kit'
+import { type OpenTransaction, ServiceError, type Transaction } from '@leadwire/service-kit'
 
 /** What a key says of a request that carries it: go on, or be answered as the first time, or be refused. */
 export type KeyVerdict =
@@ -99,12 +99,9 @@ export const judgeKeys = async (
 }
 
 /** Saves the answers of requests that succeeded, in the transaction that made them true. */
-export const saveAnswers = async (
-  tx: Transaction,
-  answers: { asked: Idempotency; body: Buffer }[],
-): Promise<void> => {
+export const saveAnswers = (tx: OpenTransaction, answers: { asked: Idempotency; body: Buffer }[]): void => {
   if (answers.length === 0) return
-  await tx.query({
+  tx.send({
     name: 'save-answers',
     text: SAVE,
     values: [
@@ -118,7 +115,7 @@ export const saveAnswers = async (
 
 /** Runs one request under its key, if it has one: answers as before, or does the work and saves its answer. */
 export const underKey = async (
-  tx: Transaction,
+  tx: OpenTransaction,
   asked: Idempotency | undefined,
   work: () => Promise<Buffer>,
   claimId?: string,
@@ -130,7 +127,7 @@ export const underKey = async (
     return verdict.body
   }
   const body = await work()
-  await saveAnswers(tx, [{ asked, body }])
+  saveAnswers(tx, [{ asked, body }])
   return body
 }
 

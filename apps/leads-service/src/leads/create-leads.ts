@@ -11,6 +11,7 @@ import {
   failureOf,
   gather,
   type Logger,
+  type OpenTransaction,
   ServiceError,
   type Transaction,
 } from '@leadwire/service-kit'
@@ -47,7 +48,7 @@ const settleByKey = async (tx: Transaction, items: CreateLead[]): Promise<(Outco
 
 const insertAll = async (
   deps: Deps,
-  tx: Transaction,
+  tx: OpenTransaction,
   items: CreateLead[],
   references: Awaited<ReturnType<typeof loadReferences>>,
 ) => {
@@ -73,7 +74,7 @@ const insertAll = async (
     const payload = LeadCreated.encode({ eventId, accountId, accountKey, lead, traceparent }).finish()
     return { eventId, accountId, kind: 'lead.created', payload }
   })
-  await recordEvents(tx, events)
+  recordEvents(tx, events)
   return { bodies: leads.map(({ lead }) => leadBody(lead)), events }
 }
 
@@ -93,7 +94,7 @@ const createInOneTransaction = (
     const good = items.filter((_, index) => outcomes[index] === undefined)
     const { bodies, events } =
       good.length > 0 ? await insertAll(deps, tx, good, references) : { bodies: [], events: [] }
-    await saveAnswers(
+    saveAnswers(
       tx,
       good.flatMap(({ idempotency }, index) =>
         idempotency ? [{ asked: idempotency, body: bodies[index]! }] : [],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CreateLead, Lead, NewLead } from '@leadwire/contracts'
-import type { Transaction } from '@leadwire/service-kit'
+import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
 import { phoneLink } from './phone-link'
 import { type VisitorDevice, visitorDevice } from './visitor-device'
 
@@ -9,27 +9,37 @@ export interface Draft {
   accountId: number
   accountKey: string
   lead: NewLead
+  number: number
+  id: number
+  customerId: number
+  createdAt: string
   reference: string
   device: VisitorDevice
   phoneLink: string
   mobileLink: string | undefined
 }
 
-interface AccountRow {
-  id: number
+interface NumberedRow {
+  account_id: number
   api_key: string
-  lead_count: number
-}
-
-interface InsertedRow {
+  number: number
   id: number
   customer_id: number
   created_at: string
 }
 
-// Locked in the order of their ids, so that two batches that share accounts never wait for each other in a circle.
-const LOCK_ACCOUNTS = `
-  SELECT id, api_key, lead_count FROM accounts WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`
+// Number, id and created_at are taken while the account's row is locked, so all three agree on what came first, and the
+// time is never before the account's last. Accounts are locked in the order of their ids, so that two batches that
+// share some never wait for each other in a circle.
+const NUMBER_LEADS = `
+  WITH locked AS MATERIALIZED (
+    SELECT a.id, a.api_key, a.lead_count, a.last_lead_at, asked.leads
+    FROM unnest($1::bigint[], $2::int[]) AS asked (account_id, leads) JOIN accounts a ON a.id = asked.account_id
+    ORDER BY a.id FOR NO KEY UPDATE OF a
+  )
+  SELECT locked.id AS account_id, api_key, lead_count + n AS number, nextval('customers_id_seq') AS customer_id,
+    nextval('leads_id_seq') AS id, greatest(clock_timestamp(), last_lead_at) AS created_at
+  FROM locked CROSS JOIN generate_series(1, leads) AS n`
 
 const customerColumns: [column: string, type: string, value: (draft: Draft) => unknown][] = [
   ['first_name', 'text', ({ lead }) => lead.firstName],
@@ -65,49 +75,49 @@ const leadColumns: typeof customerColumns = [
 
 const names = (columns: typeof customerColumns) => columns.map(([column]) => column).join(', ')
 
-const inputColumns = [...customerColumns, ...leadColumns]
+const inputColumns: typeof customerColumns = [
+  ['account_id', 'bigint', ({ accountId }) => accountId],
+  ['number', 'bigint', ({ number }) => number],
+  ['id', 'bigint', ({ id }) => id],
+  ['customer_id', 'bigint', ({ customerId }) => customerId],
+  ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
+  ...customerColumns,
+  ...leadColumns,
+]
 
-// Number, id and created_at are taken while the account's row is locked, so all three agree on what came first:
-// the ids come from the sequence in the order of the input, and the time is never before the account's last.
 const INSERT_LEADS = `
   WITH input AS MATERIALIZED (
-    SELECT t.*, nextval('customers_id_seq') AS customer_id, nextval('leads_id_seq') AS id,
-      greatest(clock_timestamp(), t.last_lead_at) AS created_at
-    FROM (
-      SELECT given.*, a.last_lead_at
-      FROM unnest($1::bigint[], $2::bigint[],
-        ${inputColumns.map(([, type], index) => `$${index + 3}::${type}[]`).join(', ')})
-        WITH ORDINALITY AS given (account_id, number, ${names(inputColumns)}, ord)
-      JOIN accounts a ON a.id = given.account_id
-      ORDER BY ord
-    ) t
+    SELECT * FROM unnest(${inputColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')})
+      AS given (${names(inputColumns)})
   ), customer AS (
     INSERT INTO customers (account_id, id, created_at, ${names(customerColumns)})
     SELECT account_id, customer_id, created_at, ${names(customerColumns)} FROM input
   ), lead AS (
     INSERT INTO leads (account_id, id, number, customer_id, created_at, updated_at, postcode, ${names(leadColumns)})
     SELECT account_id, id, number, customer_id, created_at, created_at, postcode, ${names(leadColumns)} FROM input
-  ), counted AS (
-    UPDATE accounts a SET lead_count = newest.number, last_lead_at = newest.created_at
-    FROM (SELECT account_id, max(number) AS number, max(created_at) AS created_at FROM input GROUP BY account_id) newest
-    WHERE a.id = newest.account_id
   )
-  SELECT id, customer_id, created_at FROM input ORDER BY ord`
+  UPDATE accounts a SET lead_count = newest.number, last_lead_at = newest.created_at
+  FROM (SELECT account_id, max(number) AS number, max(created_at) AS created_at FROM input GROUP BY account_id) newest
+  WHERE a.id = newest.account_id`
 
-const draftOf = ({ accountId, lead }: CreateLead, accountKey: string): Draft => ({
+const draftOf = ({ accountId, lead }: CreateLead, row: NumberedRow): Draft => ({
   accountId,
-  accountKey,
+  accountKey: row.api_key,
   lead: lead!,
+  number: row.number,
+  id: row.id,
+  customerId: row.customer_id,
+  createdAt: row.created_at,
   reference: randomUUID(),
   device: visitorDevice(lead!.userAgent),
   phoneLink: phoneLink(lead!.phone),
   mobileLink: lead!.mobile === undefined ? undefined : phoneLink(lead!.mobile),
 })
 
-const leadOf = (draft: Draft, row: InsertedRow): Lead => {
+const leadOf = (draft: Draft): Lead => {
   const { lead, device, reference } = draft
   return {
-    id: row.id,
+    id: draft.id,
     reference,
     name: lead.name,
     value: lead.value,
@@ -122,10 +132,10 @@ const leadOf = (draft: Draft, row: InsertedRow): Lead => {
     type: 'quote',
     // A lead with status `test` is a test lead, whoever made it.
     test: lead.test || lead.status === 'test',
-    createdAt: row.created_at,
-    updatedAt: row.created_at,
+    createdAt: draft.createdAt,
+    updatedAt: draft.createdAt,
     customer: {
-      id: row.customer_id,
+      id: draft.customerId,
       firstName: lead.firstName,
       lastName: lead.lastName,
       companyName: lead.companyName,
@@ -135,10 +145,28 @@ const leadOf = (draft: Draft, row: InsertedRow): Lead => {
       mobile: lead.mobile,
       mobileLink: draft.mobileLink,
       postcode: lead.postcode,
-      createdAt: row.created_at,
+      createdAt: draft.createdAt,
     },
     quotes: [],
   }
+}
+
+/** Takes a number, ids and a time for each item; the items' accounts stay locked until the transaction ends. */
+const numberLeads = async (tx: Transaction, items: CreateLead[]): Promise<NumberedRow[]> => {
+  const counts = new Map<number, number>()
+  for (const { accountId } of items) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
+  const rows = await tx.query<NumberedRow>({
+    name: 'number-leads',
+    text: NUMBER_LEADS,
+    values: [[...counts.keys()], [...counts.values()]],
+  })
+  const rowsOf = new Map<number, NumberedRow[]>()
+  for (const row of rows.reverse()) {
+    const others = rowsOf.get(row.account_id)
+    if (others) others.push(row)
+    else rowsOf.set(row.account_id, [row])
+  }
+  return items.map(({ accountId }) => rowsOf.get(accountId)!.pop()!)
 }
 
 /**
@@ -146,33 +174,15 @@ const leadOf = (draft: Draft, row: InsertedRow): Lead => {
  * (quotes still empty) in the order given. The accounts stay locked until the transaction ends.
  */
 export const insertLeads = async (
-  tx: Transaction,
+  tx: OpenTransaction,
   items: CreateLead[],
 ): Promise<{ accountKey: string; lead: Lead }[]> => {
-  const accountIds = [...new Set(items.map(({ accountId }) => accountId))]
-  const rows = await tx.query<AccountRow>({
-    name: 'lock-accounts',
-    text: LOCK_ACCOUNTS,
-    values: [accountIds],
-  })
-  const accounts = new Map(rows.map((row) => [row.id, row]))
-  const drafts = items.map((item) => draftOf(item, accounts.get(item.accountId)!.api_key))
-  const numbers = drafts.map(({ accountId }) => {
-    const account = accounts.get(accountId)!
-    account.lead_count += 1
-    return account.lead_count
-  })
-  const inserted = await tx.query<InsertedRow>({
+  const rows = await numberLeads(tx, items)
+  const drafts = items.map((item, index) => draftOf(item, rows[index]!))
+  tx.send({
     name: 'insert-leads',
     text: INSERT_LEADS,
-    values: [
-      drafts.map(({ accountId }) => accountId),
-      numbers,
-      ...inputColumns.map(([, , value]) => drafts.map((draft) => value(draft) ?? null)),
-    ],
+    values: inputColumns.map(([, , value]) => drafts.map((draft) => value(draft) ?? null)),
   })
-  return drafts.map((draft, index) => ({
-    accountKey: draft.accountKey,
-    lead: leadOf(draft, inserted[index]!),
-  }))
+  return drafts.map((draft) => ({ accountKey: draft.accountKey, lead: leadOf(draft) }))
 }

@@ -48,7 +48,7 @@ export const updateLead =
         values: [accountId, lead.id, value ?? null, status ?? null, userId],
       })
       if (request.notify && userId !== null) {
-        await recordNotification(tx, { accountId, subject: 'assigned', userId, leadReference: reference })
+        recordNotification(tx, { accountId, subject: 'assigned', userId, leadReference: reference })
       }
       const [body] = await loadLeads(tx, [{ accountId, reference }], deps.assetsUrl)
       return { body: body! }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { NotificationRequested } from '@leadwire/contracts'
-import type { Transaction } from '@leadwire/service-kit'
+import type { OpenTransaction } from '@leadwire/service-kit'
 import { recordEvents } from '../outbox/record-events'
 
 /** Records, in the transaction of what it tells of, that a user is to be told of it. */
-export const recordNotification = async (
-  tx: Transaction,
+export const recordNotification = (
+  tx: OpenTransaction,
   notification: {
     accountId: number
     subject: 'assigned' | 'appointment' | 'callback'
@@ -14,12 +14,10 @@ export const recordNotification = async (
     date?: string
     entryId?: number
   },
-): Promise<void> => {
+): void => {
   const eventId = randomUUID()
   const payload = NotificationRequested.encode(
     NotificationRequested.fromPartial({ ...notification, eventId }),
   ).finish()
-  await recordEvents(tx, [
-    { eventId, accountId: notification.accountId, kind: 'notification.requested', payload },
-  ])
+  recordEvents(tx, [{ eventId, accountId: notification.accountId, kind: 'notification.requested', payload }])
 }

@@ -1,4 +1,4 @@
-import type { Transaction } from '@leadwire/service-kit'
+import type { OpenTransaction } from '@leadwire/service-kit'
 
 /** Something the outside world is to be told. `payload` is what will be published, byte for byte. */
 export interface OutboxEvent {
@@ -13,9 +13,9 @@ const INSERT = `
   SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bytea[])`
 
 /** Writes events in the transaction of what they tell of: neither is ever there without the other. */
-export const recordEvents = async (tx: Transaction, events: OutboxEvent[]): Promise<void> => {
+export const recordEvents = (tx: OpenTransaction, events: OutboxEvent[]): void => {
   if (events.length === 0) return
-  await tx.query({
+  tx.send({
     name: 'record-events',
     text: INSERT,
     values: [

@@ -1,5 +1,5 @@
 import type { Appointment } from '@leadwire/contracts'
-import { type Database, isUnfitTime, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { type Database, isUnfitTime, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
 import { underKey } from '../idempotency/idempotency-keys'
 import { leadNotFound } from '../leads/lead-body'
 import { isReference } from '../leads/reference'
@@ -26,7 +26,7 @@ const INSERT: Record<Subject, string> = {
   callback: insertInto('callbacks'),
 }
 
-const insertEntry = async (tx: Transaction, subject: Subject, asked: Appointment): Promise<Buffer> => {
+const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appointment): Promise<Buffer> => {
   const { accountId, userId, notify } = asked
   if (!isReference(asked.reference)) throw leadNotFound()
   const [lead] = await tx.query<{ id: number; reference: string; user_known: boolean }>({
@@ -43,7 +43,7 @@ const insertEntry = async (tx: Transaction, subject: Subject, asked: Appointment
   })
   const { id, date, created_at } = entry!
   const leadReference = lead.reference
-  if (notify) await recordNotification(tx, { accountId, subject, userId, leadReference, date, entryId: id })
+  if (notify) recordNotification(tx, { accountId, subject, userId, leadReference, date, entryId: id })
   return Buffer.from(
     JSON.stringify({
       data: { id, lead_reference: leadReference, user_id: userId, date, notify, created_at },
