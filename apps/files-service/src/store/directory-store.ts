@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, link, mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ServiceError } from '@leadwire/service-kit'
+import { gather, ServiceError } from '@leadwire/service-kit'
 import type { ObjectStore } from './object-store'
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? ''
@@ -18,9 +18,30 @@ const sync = async (path: string) => {
   }
 }
 
+/** `sync` of folders, where those who ask while one is on its way share the next. */
+const createFolderSync = () => {
+  const syncs = new Map<string, (asked: undefined) => Promise<undefined>>()
+  const syncOf = (path: string) =>
+    gather<undefined, undefined>({
+      send: async (asked) => {
+        await sync(path)
+        return asked
+      },
+      maxBatch: Number.POSITIVE_INFINITY,
+      maxInFlight: 1,
+      maxQueued: Number.POSITIVE_INFINITY,
+    })
+  return async (path: string): Promise<void> => {
+    const known = syncs.get(path) ?? syncOf(path)
+    syncs.set(path, known)
+    await known(undefined)
+  }
+}
+
 /** A store in a folder of this machine. Several processes may share it. */
 export const createDirectoryStore = (root: string): ObjectStore => {
   const spoolFolder = join(root, '.incoming')
+  const syncFolder = createFolderSync()
   const away = (cause: unknown) =>
     new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', { cause })
   const absentOrThrow = async (error: unknown) => {
@@ -56,9 +77,8 @@ export const createDirectoryStore = (root: string): ObjectStore => {
       await makeFolder(dirname(path))
       // A link and not a rename, because a rename would replace an object that is already there.
       await link(file.path, path)
-      await sync(dirname(path))
-      // The collection's own entry. Whoever made the folder may not have come to this line yet, so everybody does it.
-      await sync(root)
+      // The root for the collection's own entry: whoever made the folder may not have come to this line yet.
+      await Promise.all([syncFolder(dirname(path)), syncFolder(root)])
     },
     get: async (key) => {
       try {
@@ -74,7 +94,7 @@ export const createDirectoryStore = (root: string): ObjectStore => {
       const path = join(root, key)
       try {
         await rm(path)
-        await sync(dirname(path))
+        await syncFolder(dirname(path))
       } catch (error) {
         await absentOrThrow(error)
       }

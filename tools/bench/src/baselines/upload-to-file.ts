@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import multipart from '@fastify/multipart'
@@ -21,14 +20,7 @@ async function start({ folder }: Settings): Promise<void> {
     return { path }
   })
   const port = await listen(app)
-  serveParent(
-    { port },
-    {
-      clear: async () => {
-        for (const name of await readdir(folder)) await rm(join(folder, name))
-      },
-    },
-  )
+  serveParent({ port }, {})
 }
 
 void start(readSettings<Settings>())
