@@ -77,8 +77,9 @@ export const startWebhookService = async (
 
   const { take, settled } = takeLeadMessages({
     store: async (events) => {
-      await sender.store(events)
+      const stored = await sender.store(events)
       webhookMetrics.eventsTaken.inc(events.length)
+      return stored
     },
     logger,
   })

@@ -90,7 +90,11 @@ export const post = (options: {
 
 const textOf = (kept: Buffer[], length: number): string | null => {
   if (length === 0) return null
+  const bytes = kept.length === 1 ? kept[0]! : Buffer.concat(kept)
   // A character that was cut in two at the end is left out; PostgreSQL takes no NUL in a text.
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  return decoder.decode(Buffer.concat(kept), { stream: length > KEPT_BYTES }).replaceAll('\0', '')
+  const text =
+    length > KEPT_BYTES
+      ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })
+      : bytes.toString()
+  return text.replaceAll('\0', '')
 }

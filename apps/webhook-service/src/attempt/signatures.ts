@@ -17,8 +17,21 @@ export const standardSignature = (
 // `whsec_` and base64 is how the specification writes a key of bytes, and its libraries decode it. A secret of any
 // other form that a receiver brought along is no such writing: its own UTF-8 bytes are the key (those libraries'
 // `raw` form).
-const standardKey = (secret: string): Buffer => {
+const decodeKey = (secret: string): Buffer => {
   const encoded = /^whsec_(.+)$/.exec(secret)?.[1]
   const key = Buffer.from(encoded ?? '', 'base64')
   return encoded !== undefined && key.toString('base64') === encoded ? key : Buffer.from(secret)
+}
+
+const KEYS_AT_MOST = 10_000
+const keys = new Map<string, Buffer>()
+
+const standardKey = (secret: string): Buffer => {
+  let key = keys.get(secret)
+  if (!key) {
+    if (keys.size >= KEYS_AT_MOST) keys.clear()
+    key = decodeKey(secret)
+    keys.set(secret, key)
+  }
+  return key
 }

@@ -8,29 +8,32 @@ const RETRY_MS = 1000
 const isFaultOfTheData = (error: unknown) => /^2[23]/.test((error as { code?: string }).code ?? '')
 
 /**
- * Takes messages of JetStream to their end: stored, many in one transaction, and acknowledged after the commit. While
+ * Takes messages of JetStream to their end: stored, many in one transaction, and acknowledged when that is on the disk. While
  * the database is away they are handed back and come again. One that can't be read or stored is logged and
  * terminated: it never stands in the way of the others, and the outbox it came from still has it.
  */
 export const takeLeadMessages = (options: {
-  store: (events: StoredEvent[]) => Promise<void>
+  /** Resolves when they are stored, with what resolves when no crash of the database undoes that. */
+  store: (events: StoredEvent[]) => Promise<{ durable: Promise<unknown> }>
   logger: Logger
 }): { take: (message: JsMsg) => void; settled: () => Promise<unknown> } => {
   const { store, logger } = options
   const underWay = new Set<Promise<void>>()
 
   // Answers with the fault of each event; many together first, each alone when one of them is at fault.
-  const storeMany = async (events: StoredEvent[]): Promise<unknown[]> => {
+  const storeMany = async (
+    events: StoredEvent[],
+  ): Promise<{ fault?: unknown; durable?: Promise<unknown> }[]> => {
     try {
-      await store(events)
-      return events.map(() => undefined)
+      const { durable } = await store(events)
+      return events.map(() => ({ durable }))
     } catch (error) {
       if (!isFaultOfTheData(error)) throw error
-      if (events.length === 1) return [error]
+      if (events.length === 1) return [{ fault: error }]
       return (await Promise.all(events.map((event) => storeMany([event])))).flat()
     }
   }
-  const storeOne = gather({ send: storeMany, maxBatch: 100, maxInFlight: 4, maxQueued: 10_000 })
+  const storeOne = gather({ send: storeMany, maxBatch: 100, maxInFlight: 2, maxQueued: 10_000 })
 
   const terminate = (message: JsMsg, error: unknown) => {
     logger.error({ err: error, sequence: message.seq }, 'a lead event can never be stored')
@@ -46,8 +49,9 @@ export const takeLeadMessages = (options: {
       return terminate(message, error)
     }
     try {
-      const fault = await storeOne(event)
+      const { fault, durable } = await storeOne(event)
       if (fault) return terminate(message, fault)
+      await durable
       message.ack()
     } catch (error) {
       const away = error instanceof ServiceError

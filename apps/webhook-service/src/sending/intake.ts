@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, gather, type Logger, ServiceError, untilSuccess } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import type { StoredEvent } from '../events/read-lead-created'
@@ -8,6 +9,14 @@ import { createKnownEndpoints } from './known-endpoints'
 import type { Running, Slots } from './slots'
 import { takeBackUnknown } from './take-back-claims'
 import { openWorkerSession, type WorkerSession } from './worker-session'
+
+/** Nobody but JetStream waits for the disk; how long it does costs nothing, each flush does. */
+const FLUSH_APART_MS = 50
+
+export interface Stored {
+  /** Resolves when no crash of the database undoes it. */
+  durable: Promise<unknown>
+}
 
 const ENDED = new Error('the intake ends')
 
@@ -42,6 +51,7 @@ export const createIntake = (options: {
   const flush = gather({
     send: async (waiting: undefined[]) => {
       await database.query({ name: 'flush', text: "SELECT pg_logical_emit_message(true, 'leadwire', '')" })
+      await pause(FLUSH_APART_MS)
       return waiting
     },
     maxBatch: 10_000,
@@ -59,7 +69,7 @@ export const createIntake = (options: {
     return granted
   }
 
-  const storeThrough = async (through: WorkerSession, events: StoredEvent[]): Promise<void> => {
+  const storeThrough = async (through: WorkerSession, events: StoredEvent[]): Promise<Stored> => {
     const granted = await grant(through, events)
     const claim = ++claims
     try {
@@ -85,12 +95,16 @@ export const createIntake = (options: {
     } finally {
       for (const unused of granted.values()) for (const slot of unused) slots.drop(slot)
     }
-    await flush(undefined)
+    const durable = flush(undefined)
+    // Whoever waits for it hears of it; nobody has to.
+    durable.catch(() => undefined)
+    return { durable }
   }
 
-  const storeUnclaimed = async (events: StoredEvent[]): Promise<void> => {
+  const storeUnclaimed = async (events: StoredEvent[]): Promise<Stored> => {
     const deliveries = await storeEvents(database, { events, dueAt: clock.now().toISOString() })
     options.onWaiting(deliveries.map(({ endpointId }) => endpointId))
+    return { durable: Promise.resolve() }
   }
 
   const keepSession = async () => {
@@ -117,12 +131,12 @@ export const createIntake = (options: {
   }).catch(() => undefined)
 
   return {
-    /** Resolves when the events are stored for good; those that are there already change nothing. */
-    store: async (events: StoredEvent[]): Promise<void> => {
+    /** Those that are there already change nothing. */
+    store: async (events: StoredEvent[]): Promise<Stored> => {
       const through = session
       if (!through) return storeUnclaimed(events)
       try {
-        await storeThrough(through, events)
+        return await storeThrough(through, events)
       } catch (error) {
         // What became of the claims is not known.
         if (error instanceof ServiceError) lose(error)

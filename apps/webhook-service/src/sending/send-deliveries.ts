@@ -11,7 +11,7 @@ import { createAttemptsUnderWay } from './attempts-under-way'
 import { type ClaimedDelivery, claimDeliveries } from './claim-deliveries'
 import { createDueEndpoints } from './due-endpoints'
 import { findDueEndpoints } from './find-due-endpoints'
-import { createIntake } from './intake'
+import { createIntake, type Stored } from './intake'
 import { createSlots } from './slots'
 import { takeBackFromTheGone, takeBackUnknown, takeBackUnmade } from './take-back-claims'
 import { createWakeUp } from './wake-up'
@@ -26,8 +26,8 @@ const GRACE_MS = 2000
 const DRAIN_MS = 7000
 
 export interface Sender {
-  /** Stores events with their fan-out, and begins what it may. Resolves when they are stored for good. */
-  store(events: StoredEvent[]): Promise<void>
+  /** Stores events with their fan-out, and begins what it may. */
+  store(events: StoredEvent[]): Promise<Stored>
   /** Says that these endpoints have a delivery due; without any, that the database should be asked at once. */
   wake(endpointIds?: number[]): void
   /** Claims nothing more, lets what is under way end (7 s at most), and gives back the rest unspent. */
