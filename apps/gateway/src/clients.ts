@@ -53,21 +53,30 @@ export const connectClients = (options: {
   const webhooksConnection = connectGrpc(options.webhookServiceUrl, options.lifecycle)
   const leads = leadsConnection.client(LeadsServiceDefinition, deadline)
   const accounts = leadsConnection.client(AccountsServiceDefinition, deadline)
+  const ofLeads = LeadsServiceDefinition.methods
+  const getLeads = leadsConnection.call(LeadsServiceDefinition.fullName, ofLeads.getLeads, deadline)
+  const listPages = leadsConnection.call(LeadsServiceDefinition.fullName, ofLeads.listLeads, deadline)
+  const createAll = leadsConnection.call(LeadsServiceDefinition.fullName, ofLeads.createLeads, deadline)
+  const verifyTokens = leadsConnection.call(
+    AccountsServiceDefinition.fullName,
+    AccountsServiceDefinition.methods.verifyTokens,
+    deadline,
+  )
 
   const getLead = gather<GetLead, LeadResult>({
     ...GATHERED,
-    send: halveWhenTooLarge(async (items) => (await leads.getLeads({ leads: items })).results),
+    send: halveWhenTooLarge(async (items) => (await getLeads({ leads: items })).results),
   })
   const listLeads = gather<LeadPage, LeadPageResult>({
     ...GATHERED,
-    send: halveWhenTooLarge(async (items) => (await leads.listLeads({ pages: items })).results),
+    send: halveWhenTooLarge(async (items) => (await listPages({ pages: items })).results),
   })
-  const createLeads = async (items: CreateLead[]) => (await leads.createLeads({ leads: items })).results
+  const createLeads = async (items: CreateLead[]) => (await createAll({ leads: items })).results
   const createLead = gather<CreateLead, LeadResult>({ ...GATHERED, send: createLeads })
   const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
     ...GATHERED,
     send: async (hashes) =>
-      (await accounts.verifyTokens({ hashes: hashes as Buffer[] })).results.map(({ token }) => token),
+      (await verifyTokens({ hashes: hashes as Buffer[] })).results.map(({ token }) => token),
   })
 
   const checks: HealthCheck[] = [

@@ -15,7 +15,8 @@ import { failureOf, serviceErrorOf } from './failure'
 import type { Logger } from './logger'
 import { type ErrorCode, ServiceError } from './service-error'
 
-const FAILURE_KEY = 'leadwire-failure-bin'
+/** The trailer in which a failed call has its failure. */
+export const FAILURE_KEY = 'leadwire-failure-bin'
 
 const STATUS_OF: Record<ErrorCode, Status> = {
   bad_request: Status.INVALID_ARGUMENT,
@@ -48,7 +49,7 @@ export const failuresToStatus = (logger: Logger) =>
   }
 
 /** A bare status becomes the nearest error. */
-const fromStatus = (error: ClientError): ServiceError => {
+export const fromStatus = (error: ClientError): ServiceError => {
   switch (error.code) {
     case Status.UNAVAILABLE:
     case Status.RESOURCE_EXHAUSTED:
