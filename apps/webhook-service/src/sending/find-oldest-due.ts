@@ -1,8 +1,12 @@
-import type { Transaction } from '@leadwire/service-kit'
+import type { Database } from '@leadwire/service-kit'
 import { findDueEndpoints } from './find-due-endpoints'
 
 /** Since when (milliseconds since 1970) the longest due attempt has waited; undefined when none is due. */
-export const findOldestDue = async (database: Transaction, now: Date): Promise<number | undefined> => {
-  const due = await findDueEndpoints(database, now)
+export const findOldestDue = async (database: Database, now: Date): Promise<number | undefined> => {
+  const due = await database.transaction(async (tx) => {
+    // As in a worker's session: the index gives the order, whatever the planner believes.
+    await tx.query({ text: 'SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off' })
+    return findDueEndpoints(tx, now)
+  })
   return due.length === 0 ? undefined : due.reduce((oldest, { dueAt }) => Math.min(oldest, dueAt), Infinity)
 }

@@ -18,9 +18,10 @@ import { createWakeUp } from './wake-up'
 import { openWorkerSession, type WorkerSession } from './worker-session'
 
 /** How often the database is asked for what other processes stored or let go of. */
-const LOOK_EVERY_MS = 250
+const LOOK_EVERY_MS = 500
 /** How far a look sees ahead; what becomes due meanwhile goes at its very time. */
-const AHEAD_MS = 1000
+const AHEAD_MS = 1500
+const REOPEN_AFTER_MS = 250
 /** When the database comes back, all workers come back; until they had time to, none is taken for gone. */
 const GRACE_MS = 2000
 const DRAIN_MS = 7000
@@ -154,7 +155,7 @@ export const sendDeliveries = (options: {
 
   const running = untilSuccess(workInSession, {
     signal: stopping.signal,
-    pauseMs: LOOK_EVERY_MS,
+    pauseMs: REOPEN_AFTER_MS,
     onFailure: (error) => logger.warn({ err: error }, 'deliveries wait for the database'),
   }).catch(() => outOfTime.abort())
 

@@ -22,11 +22,12 @@ interface PgConnection {
 }
 
 // A claim that a crash of the database takes back costs a repetition of the same attempt, as any crash does; it
-// need not wait for the disk. Every statement here has its index: a planner without statistics must not scan.
+// need not wait for the disk. Every statement here has its index, which gives the order too: a planner without
+// statistics must neither scan nor sort. Measured with 900 endpoints that wait: 300 ms for a look that sorts, else 4.
 // When this machine vanishes without a word, PostgreSQL sees it within five seconds.
 const SETTINGS = `
   SET synchronous_commit = off; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-  SET jit = off; SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3;
+  SET enable_sort = off; SET enable_bitmapscan = off; SET jit = off; SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3;
   SET tcp_user_timeout = 5000`
 
 /** Rejects while the database is away, or while it has not yet noticed that the worker's last session is gone. */

@@ -83,6 +83,33 @@ test('when a worker is killed in the middle of attempts, another makes the same 
   }
 }, 60_000)
 
+test('an attempt by hand that died with its worker is not made when its endpoint was deleted meanwhile', async () => {
+  const service = await startService(doors)
+  try {
+    const { id: endpointId } = await service.endpoint(1, receiver.url)
+    receiver.answerWith({ status: 500 })
+    await doors.publish(doors.event(1))
+    await eventually(async () =>
+      expect(await doors.rows('SELECT attempt_count FROM deliveries WHERE claimed_by IS NULL')).toEqual([
+        { attempt_count: 1 },
+      ]),
+    )
+    await doors.rows(
+      `UPDATE deliveries SET status = 'exhausted', next_attempt_at = NULL, by_hand_at = now(), claimed_by = 4242`,
+    )
+    await service.client.deleteEndpoint({ accountId: 1, endpointId })
+    const statuses = async () =>
+      (await service.client.listDeliveries({ accountId: 1, page: 1 })).deliveries.map(({ status }) => status)
+    expect(await statuses()).toEqual(['pending'])
+    await doors.rows('INSERT INTO workers VALUES (4242)')
+    await eventually(async () => expect(await statuses()).toEqual(['exhausted']))
+    expect(await doors.rows('SELECT id FROM workers WHERE id = 4242')).toEqual([])
+    expect(receiver.requests).toHaveLength(1)
+  } finally {
+    await service.stop()
+  }
+}, 30_000)
+
 test('the result of a claim that was lost comes too late and changes nothing', async () => {
   const service = await startService(doors)
   try {
