@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { knex as createKnex, type Knex } from 'knex'
 import { type Client, types } from 'pg'
 import { databaseFailure } from './database-failure'
@@ -64,6 +65,13 @@ const LIMITS = '-c statement_timeout=15000 -c idle_in_transaction_session_timeou
 const rowsOf = async <Row extends object>(client: Client, query: Query) =>
   (await client.query<Row>(query)).rows
 
+/** Has everything that is written to a connection until the end of this tick leave in one piece. */
+const writeTogether = (client: Client) => {
+  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
+  stream.cork()
+  process.nextTick(() => stream.uncork())
+}
+
 const inTransaction = async <T>(client: Client, work: (tx: OpenTransaction) => Promise<T>): Promise<T> => {
   const sent: Promise<unknown>[] = []
   // Statements behind a failed one fail too, and say only that it did.
@@ -71,6 +79,7 @@ const inTransaction = async <T>(client: Client, work: (tx: OpenTransaction) => P
   // With a callback, because it is told at once of a value that can't be sent: PostgreSQL would know nothing of that
   // statement, and commit without it.
   const send = (query: Query | string) => {
+    writeTogether(client)
     const done = new Promise<void>((resolve) => {
       client.query(query as string, (error) => {
         failure ??= error ?? undefined

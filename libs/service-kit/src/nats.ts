@@ -18,6 +18,8 @@ export const connectNats = async (options: {
     reconnectJitter: 50,
     timeout: 2000,
     pingInterval: 5000,
+    // A stack trace taken in advance for each message, in case it fails: a tenth of leads-service's time under creates.
+    noAsyncTraces: true,
   })
   void (async () => {
     for await (const status of connection.status()) {

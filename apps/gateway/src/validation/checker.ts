@@ -64,9 +64,8 @@ export const createValidation = ({ timeZone }: { timeZone: string }): Validation
       return (body) => {
         const fields = normalise(schema, body.fields) as Record<string, unknown>
         const valid = validate(fields)
-        const faults = addFaults(body.faults, valid ? {} : faultsOf(validate.errors ?? []))
-        if (Object.keys(faults).length > 0) return { faults, fields }
-        return { value: fields as Static<typeof schema> }
+        if (valid && Object.keys(body.faults).length === 0) return { value: fields as Static<typeof schema> }
+        return { faults: addFaults(body.faults, faultsOf(validate.errors ?? [])), fields }
       }
     },
   }

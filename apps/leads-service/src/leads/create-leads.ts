@@ -106,7 +106,8 @@ const createInOneTransaction = (
 const createBatch = async (deps: Deps, items: CreateLead[]): Promise<Outcome[]> => {
   try {
     const { outcomes, events } = await createInOneTransaction(deps, items)
-    deps.onCommitted(events)
+    // The answers go first.
+    setImmediate(deps.onCommitted, events)
     return outcomes
   } catch (error) {
     if (error instanceof ServiceError || items.length === 1) throw error
