@@ -3,9 +3,11 @@ import { poll } from '@leadwire/embedded'
 import type { Context } from '../context'
 import { dropEndpoints, type SeededEndpoint, seedEndpoints } from '../data/seed-deliveries'
 import { matchArrivals, p99 } from '../load/match-arrivals'
+import { median } from '../load/percentiles'
+import type { Arrivals } from '../load/start-receiver'
 import { openDescriptors, residentBytes } from '../measure/process-stat'
 import { untilQuiet } from '../measure/rounds'
-import { type Figure, plain } from '../report/figure'
+import { plain } from '../report/figure'
 import { createRequest } from './requests'
 
 const RATE = 200
@@ -44,23 +46,27 @@ export async function isolation(context: Context): Promise<void> {
       await breakThem(false)
     }
   }
-  const waits = { healthy: [] as Float64Array[], mostlyBroken: [] as Float64Array[] }
+  const p99s = { healthy: [] as number[], mostlyBroken: [] as number[] }
   const watch = await watchProcess(context)
   // Long enough that every account has had its turn and V8 has compiled what both kinds of round use.
   for (const kind of [healthy, mostlyBroken]) await kind(options.quick ? 1 : 6)
   for (let index = 0; index < options.rounds; index++) {
     // The other way round every second time, so that whatever changes over the run happens to both.
     const turns = [
-      async () => waits.healthy.push(await healthy(options.seconds * 3)),
-      async () => waits.mostlyBroken.push(await mostlyBroken(options.seconds * 3)),
+      async () => p99s.healthy.push(...(await healthy(options.seconds * 3))),
+      async () => p99s.mostlyBroken.push(...(await mostlyBroken(options.seconds * 3))),
     ]
     for (const turn of index % 2 === 0 ? turns : turns.reverse()) await turn()
   }
   const most = watch.stop()
   await dropEndpoints(webhooks, endpoints)
-  report.figure(
-    pooledFigure(waits, `healthy endpoint, p99: ${broken.length} of ${accounts.length} broken / none`),
-  )
+  const [ours, baseline] = [median(p99s.mostlyBroken), median(p99s.healthy)]
+  report.figure({
+    what: `healthy endpoint, p99: ${broken.length} of ${accounts.length} broken / none`,
+    value: ours / baseline,
+    range: [Math.min(...p99s.mostlyBroken) / baseline, Math.max(...p99s.mostlyBroken) / baseline],
+    ...{ better: 'less', floor: 1.2, aim: 1.2, detail: `${plain(ours)} / ${plain(baseline)} ms` },
+  })
   report.note(
     `With ${broken.length} of ${accounts.length} endpoints hanging or refusing, the webhook-service held at most ` +
       `${Math.round(most.bytes / 2 ** 20)} MiB and ${most.descriptors} descriptors.`,
@@ -68,24 +74,9 @@ export async function isolation(context: Context): Promise<void> {
 }
 
 /**
- * Of all rounds' waits together: a round has a dozen beyond its p99, and one stall of the machine makes them all. The
- * range is of the rounds, pair by pair.
+ * Answers with the p99 of the healthy endpoints' waits in each slice of the round. One stall of the machine, which is
+ * nobody's doing here, makes all that lies beyond the p99 of a round; of slices it spoils one, and their median stands.
  */
-function pooledFigure(
-  waits: { healthy: Float64Array[]; mostlyBroken: Float64Array[] },
-  what: string,
-): Figure {
-  const pooled = (rounds: Float64Array[]) =>
-    p99(Float64Array.from(rounds.flatMap((round) => [...round])).sort())
-  const [ours, baseline] = [pooled(waits.mostlyBroken), pooled(waits.healthy)]
-  const ratios = waits.mostlyBroken.map((round, index) => p99(round) / p99(waits.healthy[index]!))
-  return {
-    ...{ what, value: ours / baseline, range: [Math.min(...ratios), Math.max(...ratios)] },
-    ...{ better: 'less', floor: 1.2, aim: 1.2, detail: `${plain(ours)} / ${plain(baseline)} ms` },
-  }
-}
-
-/** Answers with the healthy endpoints' waits. */
 async function round(
   context: Context,
   {
@@ -93,7 +84,7 @@ async function round(
     seconds,
     endpoints,
   }: { requests: ReturnType<typeof createRequest>[]; seconds: number; endpoints: SeededEndpoint[] },
-): Promise<Float64Array> {
+): Promise<number[]> {
   const { generator, receiver, stack, webhooks } = context
   await untilQuiet(context)
   await receiver.take()
@@ -115,7 +106,8 @@ async function round(
     { what: 'the healthy endpoints to be served', timeoutMs: 30_000, everyMs: 200 },
   )
   await wait(200)
-  const { waits } = matchArrivals(answers, await receiver.take(), isHealthy)
+  const arrivals = await receiver.take()
+  const { waits } = matchArrivals(answers, arrivals, isHealthy)
   const expected = Math.floor(answers.at.length / 2)
   if (waits.length < expected)
     throw new Error(`${expected - waits.length} webhooks of healthy endpoints are missing`)
@@ -125,7 +117,22 @@ async function round(
      WHERE endpoint_id = ANY ($1) AND status = 'pending'`,
     [ids],
   )
-  return waits
+  return slices(arrivals, seconds).map((slice) => p99(matchArrivals(answers, slice, isHealthy).waits))
+}
+
+/** What arrived in each of the equal parts of the time, some three seconds long, in which leads were made. */
+function slices({ keys, at }: Arrivals, seconds: number): Arrivals[] {
+  const count = Math.max(1, Math.round(seconds / 3))
+  const from = at[0]!
+  const sliceOf = (time: number) =>
+    Math.min(count - 1, Math.floor(((time - from) / (seconds * 1000)) * count))
+  const parts = Array.from({ length: count }, (): Arrivals => ({ keys: [], at: [] }))
+  at.forEach((time, index) => {
+    const part = parts[sliceOf(time)]!
+    part.keys.push(keys[index]!)
+    part.at.push(time)
+  })
+  return parts
 }
 
 async function watchProcess({ stack }: Context) {
