@@ -4,6 +4,9 @@ import type { FileHandle } from 'node:fs/promises'
 const BATCH_BYTES = 256 * 1024
 const MOST_SPARE = 64
 
+// The disk starts on a file while the rest of it is on its way: left to the end, every byte would be waited for then.
+const WRITE_BACK_BYTES = 1024 * 1024
+
 const spare: Buffer[] = []
 
 /**
@@ -13,12 +16,23 @@ const spare: Buffer[] = []
 export const createBatchedWriter = (file: FileHandle) => {
   const batch = spare.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES)
   let filled = 0
+  let dirty = 0
+  let writeBack = Promise.resolve()
+  // Awaited before the next, so that a disk that fails or can't keep up is heard of: no later fsync would tell.
+  const startWriteBack = async (): Promise<void> => {
+    await writeBack
+    dirty = 0
+    writeBack = file.datasync()
+    writeBack.catch(() => undefined)
+  }
   const flush = async (): Promise<void> => {
     for (let at = 0; at < filled; ) {
       const { bytesWritten } = await file.write(batch, at, filled - at)
       at += bytesWritten
     }
+    dirty += filled
     filled = 0
+    if (dirty >= WRITE_BACK_BYTES) await startWriteBack()
   }
   return {
     /** Resolves when the writer takes more. */
@@ -30,10 +44,14 @@ export const createBatchedWriter = (file: FileHandle) => {
         if (filled === batch.length) await flush()
       }
     },
-    /** Resolves when all is written. */
-    flush,
-    /** Lets go of the buffer. No write may be under way. */
-    release: () => {
+    /** Resolves when all is written; what the disk has of it by then is not said. */
+    finish: async (): Promise<void> => {
+      await flush()
+      await writeBack
+    },
+    /** Lets go of the buffer and of the file, which may be closed then. No write may be under way. */
+    release: async (): Promise<void> => {
+      await writeBack.catch(() => undefined)
       if (spare.length < MOST_SPARE) spare.push(batch)
     },
   }

@@ -65,7 +65,7 @@ const spool = async (
       const part = (await messages.next()).value?.part
       signal.throwIfAborted()
       if (part?.$case === 'finish') {
-        await writer.flush()
+        await writer.finish()
         const sha256 = hash?.digest() ?? Buffer.alloc(0)
         return { size, sha256, text: text.findings(), keep: part.value.keep }
       }
@@ -82,7 +82,7 @@ const spool = async (
       await writer.write(part.value)
     }
   } finally {
-    writer.release()
+    await writer.release()
     await file.close()
   }
 }

@@ -27,9 +27,10 @@ export async function upload(context: Context): Promise<void> {
         port,
         requests: [uploadRequest(path, account.token)],
         connections: CONNECTIONS,
-        // Whole waves of the connections, so that none is cut at an end; the clock only bounds a slow machine.
+        // Whole waves of the connections, so that none is cut at an end, and enough for uploads to fall out of step:
+        // in the first wave all wait for the disk together. The clock only bounds a slow machine.
         seconds: seconds * 5,
-        amount: options.quick || seconds < options.seconds ? CONNECTIONS : CONNECTIONS * 2,
+        amount: options.quick || seconds < options.seconds ? CONNECTIONS : CONNECTIONS * 4,
       }),
   })
   const rounds = await interleave(context, {
