@@ -108,4 +108,4 @@ export const startService = async (
 }
 
 /** Long enough for several looks at the database: what has not happened by then was not going to. */
-export const aWhile = () => pause(1200)
+export const aWhile = () => pause(700)

@@ -18,10 +18,9 @@ import { createWakeUp } from './wake-up'
 import { openWorkerSession, type WorkerSession } from './worker-session'
 
 /** How often the database is asked for what other processes stored or let go of. */
-const LOOK_EVERY_MS = 500
+const LOOK_EVERY_MS = 250
 /** How far a look sees ahead; what becomes due meanwhile goes at its very time. */
-const AHEAD_MS = 1500
-const REOPEN_AFTER_MS = 250
+const AHEAD_MS = 1000
 /** When the database comes back, all workers come back; until they had time to, none is taken for gone. */
 const GRACE_MS = 2000
 const DRAIN_MS = 7000
@@ -155,7 +154,7 @@ export const sendDeliveries = (options: {
 
   const running = untilSuccess(workInSession, {
     signal: stopping.signal,
-    pauseMs: REOPEN_AFTER_MS,
+    pauseMs: LOOK_EVERY_MS,
     onFailure: (error) => logger.warn({ err: error }, 'deliveries wait for the database'),
   }).catch(() => outOfTime.abort())
 
