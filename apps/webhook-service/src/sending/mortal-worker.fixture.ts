@@ -104,8 +104,10 @@ export const startMortalWorker = (options: {
       }
     },
     releaseConnection: ({ connection }: { connection: PgConnection }) => {
+      // Its death gives back what it still had.
+      if (dead) return never()
       sessions.delete(connection)
-      return dead ? never() : database.knex.client.releaseConnection(connection)
+      return database.knex.client.releaseConnection(connection)
     },
   }
   const mortal = {
