@@ -1,7 +1,8 @@
 import type { Migration } from '@leadwire/service-kit'
 import { claimInPlace } from './claim-in-place'
 import { createSchema } from './create-schema'
+import { findWhatIsSoon } from './find-what-is-soon'
 import { rotateAndRetry } from './rotate-and-retry'
 
 /** Every step of the schema, oldest first. */
-export const MIGRATIONS: Migration[] = [createSchema, rotateAndRetry, claimInPlace]
+export const MIGRATIONS: Migration[] = [createSchema, rotateAndRetry, claimInPlace, findWhatIsSoon]

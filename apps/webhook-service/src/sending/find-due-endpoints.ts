@@ -1,11 +1,15 @@
 import type { Transaction } from '@leadwire/service-kit'
 
+// So many deliveries are looked through in the order of their time.
+const FEW = 500
+
 /**
  * Which endpoints have a delivery that is due by `until`, on schedule or by hand, and that nobody has claimed, each with
- * its earliest of either kind.
+ * its earliest of either kind, or with several of them.
  *
- * One probe of the index for each endpoint that waits for anything (a loose index scan, which PostgreSQL before 18
- * does not make by itself), however many deliveries wait behind the first, and past those that are claimed.
+ * Mostly little is due, and a short range of the index by time says all. When that was not everything, one probe is made
+ * for each endpoint that waits for anything (a loose index scan, which PostgreSQL before 18 does not make by itself),
+ * however many deliveries wait behind the first, and past those that are claimed.
  */
 export const findDueEndpoints = async (
   session: Transaction,
@@ -14,9 +18,14 @@ export const findDueEndpoints = async (
   const rows = await session.query<{ endpoint_id: number; due_at: string }>({
     name: 'find-due-endpoints',
     text: `
-      WITH RECURSIVE first AS (
+      WITH RECURSIVE soon AS MATERIALIZED (
+        SELECT endpoint_id, next_attempt_at FROM deliveries
+        WHERE status = 'pending' AND next_attempt_at <= $1 AND claimed_by IS NULL
+        ORDER BY next_attempt_at LIMIT ${FEW}
+      ), first AS (
         (SELECT endpoint_id, next_attempt_at FROM deliveries
          WHERE status = 'pending' AND next_attempt_at IS NOT NULL AND claimed_by IS NULL
+           AND (SELECT count(*) FROM soon) = ${FEW}
          ORDER BY endpoint_id, next_attempt_at LIMIT 1)
         UNION ALL
         SELECT following.* FROM first CROSS JOIN LATERAL (
@@ -36,7 +45,9 @@ export const findDueEndpoints = async (
           ORDER BY d.endpoint_id, d.by_hand_at LIMIT 1
         ) following
       )
-      SELECT endpoint_id, next_attempt_at AS due_at FROM first WHERE next_attempt_at <= $1
+      SELECT endpoint_id, min(next_attempt_at) AS due_at FROM soon GROUP BY endpoint_id
+      UNION ALL
+      SELECT endpoint_id, next_attempt_at FROM first WHERE next_attempt_at <= $1
       UNION ALL
       SELECT endpoint_id, by_hand_at FROM by_hand JOIN endpoints p ON p.id = endpoint_id
       WHERE by_hand_at <= $1 AND p.enabled AND p.deleted_at IS NULL`,
