@@ -4,6 +4,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import {
+  eventually,
   type ObjectStoreDirectory,
   objectStoreDirectory,
   startMinio as startContainer,
@@ -106,7 +107,8 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     await expect(server.client.delete({ key })).rejects.toMatchObject(AWAY)
     await expect(storeOf().check()).rejects.toMatchObject(AWAY)
     await minio.restart()
-    await storeOf().check()
+    // It says it is ready a little before it takes work.
+    await eventually(() => storeOf().check())
     expect((await upload()).faults).toEqual([])
     expect((await downloaded(server, key)).bytes.equals(SAMPLES['png']!)).toBe(true)
     await server.stop()
@@ -142,7 +144,8 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     await rm(join(directory.path, 'minio'), { recursive: true })
     await mkdir(join(directory.path, 'minio'))
     await minio.restart()
-    await storeOf().check()
+    // It says it is ready a little before it takes work.
+    await eventually(() => storeOf().check())
     await storeOf().put(newKey(), await spool(SAMPLES['png']!))
   })
 })
