@@ -10,9 +10,9 @@ interface Waiting<Item, Result> {
  * Turns calls for one item into calls for many: while a batch is on its way, what arrives joins the next one.
  *
  * A lone item leaves at once, which is at the end of the event loop's turn. `send` answers with one result for each
- * item, in order; when it rejects, every item of
- * that batch is rejected with the same error, and no other is. An item that is aborted before its batch left is
- * not sent; one that is aborted later is rejected at once, and its neighbours go on.
+ * item, in order; when it rejects, every item of that batch is rejected with the same error, and no other is. An item
+ * that is aborted before its batch left is not sent; one that is aborted later is rejected at once, and its neighbours
+ * go on.
  *
  * `maxQueued` bounds what waits: beyond it an item is rejected as unavailable, which is kinder than a queue that
  * can only grow.
