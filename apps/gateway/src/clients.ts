@@ -17,6 +17,7 @@ import {
   clientStream,
   connectGrpc,
   connectHttp2,
+  converse,
   gather,
   type HealthCheck,
   type Lifecycle,
@@ -39,7 +40,7 @@ const bodyOf = ({ result }: LeadResult): Uint8Array => {
 
 /**
  * Everything the gateway asks of the services behind it. Reads, creates and token checks are gathered: what arrives
- * while a call is on its way travels in the next one.
+ * while a message is on its way travels in the next one.
  */
 export const connectClients = (options: {
   leadsServiceUrl: string
@@ -53,15 +54,13 @@ export const connectClients = (options: {
   const webhooksConnection = connectGrpc(options.webhookServiceUrl, options.lifecycle)
   const leads = leadsConnection.client(LeadsServiceDefinition, deadline)
   const accounts = leadsConnection.client(AccountsServiceDefinition, deadline)
-  const ofLeads = LeadsServiceDefinition.methods
-  const getLeads = leadsConnection.call(LeadsServiceDefinition.fullName, ofLeads.getLeads, deadline)
-  const listPages = leadsConnection.call(LeadsServiceDefinition.fullName, ofLeads.listLeads, deadline)
-  const createAll = leadsConnection.call(LeadsServiceDefinition.fullName, ofLeads.createLeads, deadline)
-  const verifyTokens = leadsConnection.call(
-    AccountsServiceDefinition.fullName,
-    AccountsServiceDefinition.methods.verifyTokens,
-    deadline,
-  )
+  const conversations = connectHttp2(options.leadsServiceUrl, options.lifecycle)
+  const { fullName: leadsName, methods: ofLeads } = LeadsServiceDefinition
+  const getLeads = converse(conversations, leadsName, ofLeads.getLeads, deadline)
+  const listPages = converse(conversations, leadsName, ofLeads.listLeads, deadline)
+  const createAll = converse(conversations, leadsName, ofLeads.createLeads, deadline)
+  const { fullName: accountsName, methods: ofAccounts } = AccountsServiceDefinition
+  const verifyTokens = converse(conversations, accountsName, ofAccounts.verifyTokens, deadline)
 
   const getLead = gather<GetLead, LeadResult>({
     ...GATHERED,

@@ -8,6 +8,7 @@ import {
   type FilesServiceImplementation,
   LeadsServiceDefinition,
   type LeadsServiceImplementation,
+  type ServerStreamingMethodResult,
   type VerifiedToken,
   WebhooksServiceDefinition,
   type WebhooksServiceImplementation,
@@ -17,17 +18,28 @@ import {
   createLifecycle,
   createLogger,
   createMetrics,
+  inTurn,
   ServiceError,
 } from '@leadwire/service-kit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { buildGateway, type GatewayOptions } from './build-gateway'
 import { connectClients } from './clients'
 
+/** An implementation whose conversations are told of as functions that answer a message. */
+type Answering<Implementation> = {
+  [Name in keyof Implementation]: Implementation[Name] extends (
+    requests: AsyncIterable<infer Request>,
+    context: never,
+  ) => ServerStreamingMethodResult<infer Response>
+    ? (request: Request) => Promise<Response>
+    : Implementation[Name]
+}
+
 /** What stands behind the gateway in a spec of its own concerns: a real gRPC server that answers as the spec says. */
 export interface Behind {
-  leads?: Partial<LeadsServiceImplementation>
+  leads?: Partial<Answering<LeadsServiceImplementation>>
   attachments?: Partial<AttachmentsServiceImplementation>
-  accounts?: Partial<AccountsServiceImplementation>
+  accounts?: Partial<Answering<AccountsServiceImplementation>>
   files?: Partial<FilesServiceImplementation>
   webhooks?: Partial<WebhooksServiceImplementation>
 }
@@ -65,6 +77,16 @@ const unforeseen = <Implementation extends object>(given: Partial<Implementation
       }),
   }) as Implementation
 
+const CONVERSATIONS = ['getLeads', 'listLeads', 'createLeads', 'verifyTokens'] as const
+
+const inTurns = <Implementation extends object>(
+  given: Partial<Answering<Implementation>>,
+): Implementation => {
+  const answers = unforeseen(given as Record<string, (request: unknown) => Promise<unknown>>)
+  const conversations = CONVERSATIONS.map((name) => [name, inTurn(answers[name]!)])
+  return unforeseen({ ...given, ...Object.fromEntries(conversations) }) as Implementation
+}
+
 export const startGateway = async (
   behind: Behind = {},
   options: Partial<GatewayOptions> = {},
@@ -72,13 +94,13 @@ export const startGateway = async (
   const logger = createLogger({ service: 'gateway', level: 'silent' })
   const lifecycle = createLifecycle(logger)
   const server = createGrpcServer({ logger, lifecycle })
-  server.add(LeadsServiceDefinition, unforeseen(behind.leads ?? {}))
+  server.add(LeadsServiceDefinition, inTurns<LeadsServiceImplementation>(behind.leads ?? {}))
   server.add(AttachmentsServiceDefinition, unforeseen(behind.attachments ?? {}))
   server.add(FilesServiceDefinition, unforeseen(behind.files ?? {}))
   server.add(WebhooksServiceDefinition, unforeseen(behind.webhooks ?? {}))
   server.add(
     AccountsServiceDefinition,
-    unforeseen<AccountsServiceImplementation>({
+    inTurns<AccountsServiceImplementation>({
       verifyTokens: async ({ hashes }) => ({ results: hashes.map((hash) => ({ token: tokenOf(hash) })) }),
       ...behind.accounts,
     }),

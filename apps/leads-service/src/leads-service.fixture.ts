@@ -9,9 +9,12 @@ import {
 import {
   connectDatabase,
   connectGrpc,
+  connectHttp2,
+  converse,
   createGrpcServer,
   createLifecycle,
   createLogger,
+  type Lifecycle,
   migrate,
 } from '@leadwire/service-kit'
 import { createDatabase, createTemplateDatabase } from '@leadwire/test-kit'
@@ -29,6 +32,27 @@ const migrated = () =>
     await lifecycle.stop()
   })
 
+const connectTo = (target: string, lifecycle: Lifecycle) => {
+  const deadline = { deadlineMs: 20_000 }
+  const connection = connectGrpc(target, lifecycle)
+  const sessions = connectHttp2(target, lifecycle)
+  const { fullName: leads, methods: ofLeads } = LeadsServiceDefinition
+  const { fullName: accounts, methods: ofAccounts } = AccountsServiceDefinition
+  return {
+    leads: {
+      ...connection.client(LeadsServiceDefinition, deadline),
+      getLeads: converse(sessions, leads, ofLeads.getLeads, deadline),
+      listLeads: converse(sessions, leads, ofLeads.listLeads, deadline),
+      createLeads: converse(sessions, leads, ofLeads.createLeads, deadline),
+    },
+    accounts: {
+      ...connection.client(AccountsServiceDefinition, deadline),
+      verifyTokens: converse(sessions, accounts, ofAccounts.verifyTokens, deadline),
+    },
+    attachments: connection.client(AttachmentsServiceDefinition, deadline),
+  }
+}
+
 /** A leads-service on a database of its own, reached the way gateways reach it. */
 export const startLeadsService = async () => {
   const database = await createDatabase({ name: 'leads', template: await migrated() })
@@ -37,21 +61,18 @@ export const startLeadsService = async () => {
   const startCopy = async () => {
     const server = createGrpcServer({ logger, lifecycle })
     addLeadsService(server, { database: db, assetsUrl: ASSETS_URL, logger, onCommitted: () => {} })
-    return connectGrpc(`127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`, lifecycle)
+    return connectTo(`127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`, lifecycle)
   }
-  const connection = await startCopy()
-  const secondConnection = await startCopy()
-  const deadline = { deadlineMs: 20_000 }
+  const copy = await startCopy()
+  const otherCopy = await startCopy()
   return {
     db,
     database,
     logger,
     lifecycle,
-    leads: connection.client(LeadsServiceDefinition, deadline),
+    ...copy,
     /** Another copy of the service on the same database. */
-    otherLeads: secondConnection.client(LeadsServiceDefinition, deadline),
-    accounts: connection.client(AccountsServiceDefinition, deadline),
-    attachments: connection.client(AttachmentsServiceDefinition, deadline),
+    otherLeads: otherCopy.leads,
     stop: async () => {
       await lifecycle.stop()
       await database.drop()

@@ -3,6 +3,8 @@ export * from './generated/leadwire/accounts/v1/accounts_service'
 export * from './generated/leadwire/events/v1/lead_created'
 export * from './generated/leadwire/events/v1/notification_requested'
 export * from './generated/leadwire/failure/v1/failure'
+// Each generated file with a stream has the same one.
+export type { ServerStreamingMethodResult } from './generated/leadwire/files/v1/files_service'
 export * from './generated/leadwire/files/v1/files_service'
 export * from './generated/leadwire/leads/v1/attachments_service'
 export * from './generated/leadwire/leads/v1/lead'

@@ -1,6 +1,7 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
 import { setTimeout as pause, setImmediate as soon } from 'node:timers/promises'
 import { errorOfTrailers } from './grpc-errors'
+import { callHeaders, PREFIX_BYTES, prefixOf } from './grpc-framing'
 import type { Http2Sessions } from './http2-sessions'
 import { ServiceError } from './service-error'
 
@@ -8,9 +9,6 @@ const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR } = constants
 
 const PATIENCE_MS = 500
 const PAUSE_MS = 20
-
-// A byte that says "not compressed" and the message's length.
-const PREFIX_BYTES = 5
 
 interface ClientStreamMethod<Request, Response> {
   sessions: Http2Sessions
@@ -43,14 +41,7 @@ export const clientStream =
     const limit = AbortSignal.any([signal, AbortSignal.timeout(deadline)])
     const open = async () => {
       const session = await sessions.take()
-      const headers = {
-        ':method': 'POST',
-        ':path': path,
-        'content-type': 'application/grpc',
-        te: 'trailers',
-        'grpc-timeout': `${deadline}m`,
-      }
-      return headerOf(session.request(headers, { signal: limit }), path)
+      return headerOf(session.request(callHeaders(path, deadline), { signal: limit }), path)
     }
     try {
       const answered = await begin(open, limit)
@@ -121,13 +112,9 @@ const send = async <Request>(
   for await (const message of messages) {
     if (stream.closed) return
     const parts = encode(message)
-    const prefix = Buffer.alloc(PREFIX_BYTES)
-    prefix.writeUInt32BE(
-      parts.reduce((sum, part) => sum + part.length, 0),
-      1,
-    )
     stream.cork()
-    for (const part of [prefix, ...parts]) stream.write(part)
+    stream.write(prefixOf(parts.reduce((sum, part) => sum + part.length, 0)))
+    for (const part of parts) stream.write(part)
     stream.uncork()
     if (stream.writableNeedDrain) await roomIn(stream)
   }

@@ -11,7 +11,6 @@ import { statusToFailures } from './grpc-errors'
 import { GRPC_OPTIONS, STREAM_WINDOW, WINDOW } from './grpc-options'
 import type { Lifecycle } from './lifecycle'
 import { retryUnsent } from './retry-unsent'
-import { type UnaryMethod, unaryCall } from './unary-call'
 
 const CLIENT_OPTIONS: ChannelOptions = {
   ...GRPC_OPTIONS,
@@ -46,12 +45,6 @@ export interface GrpcConnection {
     definition: Definition,
     options: { deadlineMs: number },
   ): Client<Definition, DeadlineOptions>
-  /** A unary method without the client's layers, for calls that many requests wait for; see `unaryCall`. */
-  call<Request, Response>(
-    service: string,
-    method: UnaryMethod<Request, Response>,
-    options: { deadlineMs: number },
-  ): (request: Request) => Promise<Response>
   /** Rejects while the other end is away. */
   check(): Promise<void>
 }
@@ -84,7 +77,6 @@ export const connectGrpc = (
       } as Partial<
         Record<'*' | keyof NormalizedServiceDefinition<Definition>, DeadlineOptions>
       > as never) as Client<Definition, DeadlineOptions>,
-    call: (service, method, { deadlineMs }) => unaryCall(channel, { service, method, deadlineMs }),
     check: async () => void (await health.check({ service: '' }, { deadline: 800 })),
   }
 }

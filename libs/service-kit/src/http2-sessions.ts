@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { connect as connectSocket } from 'node:net'
 import { experimental } from '@grpc/grpc-js'
+import { WINDOW } from './grpc-options'
 import type { Lifecycle } from './lifecycle'
 import { ServiceError } from './service-error'
 
@@ -9,6 +10,15 @@ type Address = experimental.SubchannelAddress
 
 // How long one attempt to connect may take.
 const CONNECT_LIMIT_MS = 2000
+
+// A peer that is gone without a word is noticed by a ping that has no answer when the next is due.
+const PING_MS = 10_000
+
+// The connection's own window: Node gives it back as soon as data arrives, so that it holds nothing in memory.
+const CONNECTION_WINDOW = 8 * WINDOW
+
+// One for each stream that wants to know when its server goes.
+const MAX_LISTENERS = 256
 
 /** HTTP/2 connections to every address behind a gRPC target, one to each, opened when they are needed. */
 export interface Http2Sessions {
@@ -22,10 +32,25 @@ const uriOf = (target: string): experimental.GrpcUri => {
   return { scheme, path }
 }
 
+const keepAlive = (session: ClientHttp2Session) => {
+  let answered = true
+  const timer = setInterval(() => {
+    if (!answered) return session.destroy()
+    answered = false
+    session.ping(() => {
+      answered = true
+    })
+  }, PING_MS)
+  timer.unref()
+  session.once('close', () => clearInterval(timer))
+}
+
 const openSession = async (address: Address, onGone: () => void): Promise<ClientHttp2Session> => {
   const session = connect('http://service', {
     createConnection: () => connectSocket({ ...address, noDelay: true }),
+    settings: { initialWindowSize: WINDOW },
   })
+  session.setMaxListeners(MAX_LISTENERS)
   // What went wrong is told to those who wait for it; the end follows.
   session.on('error', () => undefined)
   session.once('goaway', onGone)
@@ -36,6 +61,8 @@ const openSession = async (address: Address, onGone: () => void): Promise<Client
     session.destroy()
     throw error
   }
+  session.setLocalWindowSize(CONNECTION_WINDOW)
+  keepAlive(session)
   return session
 }
 

@@ -13,6 +13,7 @@ export {
   str,
   url,
 } from './config'
+export { converse } from './converse'
 export {
   connectDatabase,
   type Database,
@@ -27,6 +28,7 @@ export { connectGrpc } from './grpc-client'
 export { createGrpcServer, type GrpcServer } from './grpc-server'
 export { type HealthCheck, readinessOf, startHealthServer } from './health'
 export { connectHttp2 } from './http2-sessions'
+export { inTurn } from './in-turn'
 export { createLifecycle, type Lifecycle, runService, type ServiceContext } from './lifecycle'
 export { createLogger, type Logger } from './logger'
 export { createMetrics, type Metrics } from './metrics'

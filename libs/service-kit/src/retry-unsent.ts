@@ -28,18 +28,5 @@ export async function* retryUnsent<Request, Response>(
   }
 }
 
-/** The same for a call that is a promise. */
-export const untilSent = async <T>(call: () => Promise<T>): Promise<T> => {
-  const until = performance.now() + PATIENCE_MS
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      if (!wasNeverSent(error) || performance.now() > until) throw error
-    }
-    await pause(PAUSE_MS)
-  }
-}
-
 const wasNeverSent = (error: unknown) =>
   error instanceof ClientError && error.code === Status.UNAVAILABLE && NEVER_SENT.test(error.details)

@@ -1,5 +1,5 @@
 import type { AccountsServiceImplementation } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, inTurn } from '@leadwire/service-kit'
 import { createAccount } from './create-account'
 import { createToken } from './create-token'
 import { createUser } from './create-user'
@@ -14,7 +14,7 @@ export const accountsService = (deps: { database: Database }): AccountsServiceIm
   createAccount: createAccount(deps),
   listAccounts: listAccounts(deps),
   getAccount: getAccount(deps),
-  verifyTokens: verifyTokens(deps),
+  verifyTokens: inTurn(verifyTokens(deps)),
   listTokens: listTokens(deps),
   createToken: createToken(deps),
   revokeToken: revokeToken(deps),

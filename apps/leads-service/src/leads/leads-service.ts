@@ -1,5 +1,5 @@
 import type { LeadsServiceImplementation } from '@leadwire/contracts'
-import type { Database, Logger } from '@leadwire/service-kit'
+import { type Database, inTurn, type Logger } from '@leadwire/service-kit'
 import type { OutboxEvent } from '../outbox/record-events'
 import { scheduleAppointment } from '../scheduling/schedule-appointment'
 import { scheduleCallback } from '../scheduling/schedule-callback'
@@ -15,9 +15,9 @@ export const leadsService = (deps: {
   logger: Logger
   onCommitted: (events: OutboxEvent[]) => void
 }): LeadsServiceImplementation => ({
-  getLeads: getLeads(deps),
-  listLeads: listLeads(deps),
-  createLeads: createLeads(deps),
+  getLeads: inTurn(getLeads(deps)),
+  listLeads: inTurn(listLeads(deps)),
+  createLeads: inTurn(createLeads(deps)),
   updateLead: updateLead(deps),
   scheduleAppointment: scheduleAppointment(deps),
   scheduleCallback: scheduleCallback(deps),
