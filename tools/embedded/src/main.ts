@@ -1,3 +1,4 @@
+import { writeTogether } from './process/write-together'
 import { createLog } from './stack/log'
 import { readOptions, type StackOptions, usage } from './stack/options'
 import { runStack } from './stack/run-stack'
@@ -9,7 +10,8 @@ const options = optionsOrExit()
 stopOnSignals()
 stopWhenNpmGoes()
 
-const write = (text: string) => void process.stdout.write(text)
+const { write, flush } = writeTogether((text) => void process.stdout.write(text))
+process.on('exit', flush)
 const log = createLog({
   write,
   colour: process.stdout.isTTY === true,

@@ -106,8 +106,8 @@ const createInOneTransaction = (
 const createBatch = async (deps: Deps, items: CreateLead[]): Promise<Outcome[]> => {
   try {
     const { outcomes, events } = await createInOneTransaction(deps, items)
-    // The answers go first.
-    setImmediate(deps.onCommitted, events)
+    // At once: what is published before the answers are written travels while they do.
+    deps.onCommitted(events)
     return outcomes
   } catch (error) {
     if (error instanceof ServiceError || items.length === 1) throw error

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { withDeathSignal } from './death-signal'
+import { onEachLine } from './on-each-line'
 import { poll } from './poll'
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null }
@@ -113,7 +113,7 @@ export async function whenReady(
 function readLines(child: ChildProcess, onLine: ChildOptions['onLine']): string[] {
   const last: string[] = []
   for (const stream of [child.stdout!, child.stderr!]) {
-    createInterface({ input: stream }).on('line', (line) => {
+    onEachLine(stream, (line) => {
       last.push(line)
       if (last.length > 20) last.shift()
       onLine?.(line)

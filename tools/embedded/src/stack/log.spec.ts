@@ -10,11 +10,17 @@ test('JSON lines are made readable, other lines pass', () => {
   const { log, written } = collect()
   const time = '2026-01-02T03:04:05.678Z'
   log.of('gateway')(JSON.stringify({ level: 'warn', time, pid: 1, service: 'gateway', msg: 'slow', ms: 7 }))
+  log.of('gateway')(JSON.stringify({ level: 'info', time, service: 'gateway', pid: 1, ms: 7, msg: 'quick' }))
+  log.of('gateway')(
+    JSON.stringify({ level: 'info', time, service: 'gateway', pid: 1, err: { stack: 'in\n f' }, msg: 'no' }),
+  )
   log.of('gateway')('not json')
   log.of('gateway')('{neither is this')
   log.say('a word')
   expect(written[0]).toMatch(/^gateway {8} \[\d\d:\d\d:05\.678\] WARN: slow \{"ms":7\}\n$/)
-  expect(written.slice(1)).toEqual([
+  expect(written[1]).toMatch(/^gateway {8} \[\d\d:\d\d:05\.678\] INFO: quick \{"ms":7\}\n$/)
+  expect(written[2]).toMatch(/ in\n +f\n/)
+  expect(written.slice(3)).toEqual([
     'gateway         not json\n',
     'gateway         {neither is this\n',
     'leadwire        a word\n',

@@ -1,4 +1,5 @@
 import { prettyFactory } from 'pino-pretty'
+import { createPlainFormat } from './plain-format'
 
 export type Log = {
   /** A line of a process's output. */
@@ -23,14 +24,15 @@ export function createLog({
     translateTime: 'SYS:HH:MM:ss.l',
     ignore: 'pid,hostname,name,service',
     singleLine: true,
-    errorLikeObjectKeys: ['err', 'error'],
+    errorLikeObjectKeys: ['err'],
   })
+  const plainFormat = colour ? () => undefined : createPlainFormat()
   const label = (name: string) => name.padEnd(15)
   const plain = (name: string, line: string) => write(`${label(name)} ${line}\n`)
   return {
     of: (name) => (line) => {
       if (line.startsWith('{')) {
-        write(`${label(name)} ${pretty(line)}`)
+        write(`${label(name)} ${plainFormat(line) ?? pretty(line)}`)
       } else if (everything || !isChatter(name, line)) {
         plain(name, line)
       }
