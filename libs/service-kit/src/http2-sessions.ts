@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { connect as connectSocket } from 'node:net'
 import { experimental } from '@grpc/grpc-js'
-import { WINDOW } from './grpc-options'
+import { MAX_FRAME, WINDOW } from './grpc-options'
 import type { Lifecycle } from './lifecycle'
 import { ServiceError } from './service-error'
 
@@ -48,7 +48,7 @@ const keepAlive = (session: ClientHttp2Session) => {
 const openSession = async (address: Address, onGone: () => void): Promise<ClientHttp2Session> => {
   const session = connect('http://service', {
     createConnection: () => connectSocket({ ...address, noDelay: true }),
-    settings: { initialWindowSize: WINDOW },
+    settings: { initialWindowSize: WINDOW, maxFrameSize: MAX_FRAME },
   })
   session.setMaxListeners(MAX_LISTENERS)
   // What went wrong is told to those who wait for it; the end follows.

@@ -1,5 +1,6 @@
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import type { ServerInterceptor } from '@grpc/grpc-js'
+import { MAX_FRAME } from './grpc-options'
 
 // The connection's own window: Node gives it back as soon as data arrives, so that it holds nothing in memory.
 const CONNECTION_WINDOWS = 8
@@ -16,7 +17,7 @@ export const widenWindow = (bytes: number): ServerInterceptor => {
     const { session } = stream
     if (session && !widened.has(session)) {
       widened.add(session)
-      session.settings({ initialWindowSize: bytes })
+      session.settings({ initialWindowSize: bytes, maxFrameSize: MAX_FRAME })
       session.setLocalWindowSize(bytes * CONNECTION_WINDOWS)
     }
     return call as ReturnType<ServerInterceptor>

@@ -15,6 +15,13 @@ export type Contender = {
   pids?: Record<string, number>
 }
 
+// A program's processor time for each request goes on falling for some 10 to 20 s of load, while its functions are compiled:
+// to a third, seen on one connection. What serves for days is not to be judged by its first seconds.
+const WARM_UP_SECONDS = 10
+
+/** How long to load something before it is measured. */
+export const warmUpSeconds = ({ options }: Context) => (options.quick ? options.seconds : WARM_UP_SECONDS)
+
 /**
  * Loads the contenders in turn, again and again, so that whatever the machine does meanwhile happens to all of them;
  * every second round goes the other way round. Before, each is warmed up.
@@ -22,11 +29,11 @@ export type Contender = {
 export async function interleave<Name extends string>(
   context: Context,
   contenders: Record<Name, Contender>,
-  seconds = context.options.seconds,
+  { seconds = context.options.seconds, warmUp = warmUpSeconds(context) } = {},
 ): Promise<Record<Name, Round[]>> {
   const names = Object.keys(contenders) as Name[]
   const rounds = Object.fromEntries(names.map((name) => [name, [] as Round[]])) as Record<Name, Round[]>
-  for (const name of names) await contenders[name].run(Math.min(seconds, 2))
+  for (const name of names) await contenders[name].run(warmUp)
   for (let round = 0; round < context.options.rounds; round++) {
     for (const name of round % 2 === 0 ? names : [...names].reverse()) {
       await untilQuiet(context)

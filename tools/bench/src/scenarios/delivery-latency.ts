@@ -4,7 +4,7 @@ import { copySchema } from '../data/copy-schema'
 import { seedAccounts } from '../data/seed-accounts'
 import { dropEndpoints, seedEndpoints } from '../data/seed-deliveries'
 import { matchArrivals, p50, p99 } from '../load/match-arrivals'
-import { untilQuiet } from '../measure/rounds'
+import { untilQuiet, warmUpSeconds } from '../measure/rounds'
 import { ratioFigure } from '../report/figure'
 import { createRequest } from './requests'
 import { startBaseline } from './start-baseline'
@@ -28,7 +28,7 @@ export async function deliveryLatency(context: Context): Promise<void> {
     deliver(context, { port, seconds, request: createRequest(accounts[0]!) })
   const ours: Float64Array[] = []
   const theirs: Float64Array[] = []
-  for (const port of [stack.port, baseline.port]) await measure(port, 2)
+  for (const port of [stack.port, baseline.port]) await measure(port, warmUpSeconds(context))
   for (let round = 0; round < options.rounds; round++) {
     await untilQuiet(context)
     ours.push(await measure(stack.port, options.seconds * 2))

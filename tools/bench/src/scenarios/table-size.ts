@@ -21,7 +21,7 @@ export async function tableSize(context: Context): Promise<void> {
   await settleTables(leads)
 
   const contenders = await contendersOf(context, sizes, accounts)
-  const rounds = await interleave(context, contenders, options.seconds / 2)
+  const rounds = await interleave(context, contenders, { seconds: options.seconds / 2, warmUp: 2 })
   const of = (size: number): Record<Kind, Round[]> => ({
     'page 1': rounds[`page 1 of ${size}`]!,
     'last page': rounds[`last page of ${size}`]!,

@@ -30,7 +30,7 @@ export async function upload(context: Context): Promise<void> {
         // Whole waves of the connections, so that none is cut at an end, and enough for uploads to fall out of step:
         // in the first wave all wait for the disk together. The clock only bounds a slow machine.
         seconds: seconds * 5,
-        amount: options.quick || seconds < options.seconds ? CONNECTIONS : CONNECTIONS * 4,
+        amount: options.quick ? CONNECTIONS : CONNECTIONS * 4,
       }),
   })
   const rounds = await interleave(context, {
