@@ -67,3 +67,34 @@ test('work that throws, or sends what can not be sent, leaves nothing behind', a
   await database.transaction(async (tx) => tx.send(insert(4)))
   expect(await kept()).toEqual([4])
 })
+
+test('a named statement is prepared again when its first flight failed behind it', async () => {
+  const named = { ...insert(5), name: 'insert-kept' }
+  const read = { name: 'read-kept', text: 'SELECT id, NULL AS nothing FROM kept' }
+  const failed = database.transaction(async (tx) => {
+    tx.send(named)
+    tx.send(read)
+    tx.send(insert(5))
+  })
+  await expect(failed).rejects.toMatchObject({ constraint: 'kept_pkey' })
+  const rows = await database.transaction(async (tx) => {
+    tx.send(named)
+    return tx.query(read)
+  })
+  expect(rows).toEqual([{ id: 5, nothing: null }])
+  expect(await database.query(read)).toEqual(rows)
+})
+
+test('a transaction whose work goes on after a failure fails', async () => {
+  const swallowed = database.transaction(async (tx) => {
+    tx.send(insert(6))
+    await tx.query(insert(6)).catch(() => undefined)
+  })
+  await expect(swallowed).rejects.toMatchObject({ constraint: 'kept_pkey' })
+  expect(await kept()).toEqual([])
+})
+
+test('two statements of one name are refused', async () => {
+  await database.query({ name: 'one', text: 'SELECT 1 AS n' })
+  await expect(database.query({ name: 'one', text: 'SELECT 2 AS n' })).rejects.toThrow('two statements')
+})

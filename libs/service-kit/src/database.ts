@@ -1,16 +1,11 @@
-import type { Writable } from 'node:stream'
 import { knex as createKnex, type Knex } from 'knex'
 import { type Client, types } from 'pg'
 import { databaseFailure } from './database-failure'
+import { fly, type Query } from './flight'
 import { isoMicroseconds } from './iso-microseconds'
 import type { Lifecycle } from './lifecycle'
 
-/** A statement; with a `name` it is prepared once per connection. */
-export interface Query {
-  name?: string
-  text: string
-  values?: unknown[]
-}
+export type { Query } from './flight'
 
 export interface Transaction {
   /** The rows of one statement. Throws what PostgreSQL said as a ServiceError, or the DatabaseError itself for a broken constraint. */
@@ -62,44 +57,37 @@ const BY_KEY =
 
 const LIMITS = '-c statement_timeout=15000 -c idle_in_transaction_session_timeout=30000'
 
-const rowsOf = async <Row extends object>(client: Client, query: Query) =>
-  (await client.query<Row>(query)).rows
+const rowsOf = <Row extends object>(client: Client, statements: Query[]) =>
+  fly<Row>(client, statements, typeParsers.getTypeParser)
 
-/** Has everything that is written to a connection until the end of this tick leave in one piece. */
-const writeTogether = (client: Client) => {
-  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
-  stream.cork()
-  process.nextTick(() => stream.uncork())
-}
+const BEGIN = { name: 'begin', text: 'BEGIN' }
+const COMMIT = { name: 'commit', text: 'COMMIT' }
 
 const inTransaction = async <T>(client: Client, work: (tx: OpenTransaction) => Promise<T>): Promise<T> => {
-  const sent: Promise<unknown>[] = []
-  // Statements behind a failed one fail too, and say only that it did.
+  let waiting: Query[] = [BEGIN]
+  let failed = false
   let failure: unknown
-  // With a callback, because it is told at once of a value that can't be sent: PostgreSQL would know nothing of that
-  // statement, and commit without it.
-  const send = (query: Query | string) => {
-    writeTogether(client)
-    const done = new Promise<void>((resolve) => {
-      client.query(query as string, (error) => {
-        failure ??= error ?? undefined
-        resolve()
-      })
-    })
-    sent.push(done)
+  const flyWith = async <Row extends object>(query: Query) => {
+    const statements = [...waiting, query]
+    waiting = []
+    try {
+      return await rowsOf<Row>(client, statements)
+    } catch (error) {
+      if (!failed) failure = error
+      failed = true
+      throw error
+    }
   }
-  send('BEGIN')
   try {
-    const result = await work({ query: (query) => rowsOf(client, query), send })
-    if (failure) throw failure
-    send('COMMIT')
-    await Promise.all(sent)
-    if (failure) throw failure
+    const result = await work({ query: flyWith, send: (query) => void waiting.push(query) })
+    // PostgreSQL would answer this COMMIT with a ROLLBACK, and call it a success.
+    if (failed) throw failure
+    await flyWith(COMMIT)
     return result
   } catch (error) {
     // Without a connection there is nothing to roll back, and the first error is the one to tell.
     await client.query('ROLLBACK').catch(silence)
-    throw failure ?? error
+    throw failed ? failure : error
   }
 }
 
@@ -117,7 +105,6 @@ export const connectDatabase = (options: {
       connectionTimeoutMillis: 2000,
       keepAlive: true,
       types: typeParsers,
-      pipeline: true,
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: options.poolSize, idleTimeoutMillis: 60_000, propagateCreateError: true },
     acquireConnectionTimeout: 3000,
@@ -140,8 +127,8 @@ export const connectDatabase = (options: {
 
   return {
     knex,
-    query: (query) => withConnection(async (client) => rowsOf(client, query)),
+    query: (query) => withConnection((client) => rowsOf(client, [query])),
     transaction: (work) => withConnection((client) => inTransaction(client, work)),
-    check: () => withConnection(async (client) => void (await client.query('SELECT 1'))),
+    check: () => withConnection(async (client) => void (await rowsOf(client, [{ text: 'SELECT 1' }]))),
   }
 }
