@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
 import { type FailureClass, failureClass } from './failure-class'
 import { type Answer, AttemptTimeout, post } from './post'
+import { postTarget } from './post-target'
 import type { OldSecret } from './signing-secrets'
 import { webhookHeaders } from './webhook-headers'
 
@@ -37,8 +38,8 @@ export const makeAttempt = async (
   })
   try {
     const headers = webhookHeaders(delivery, startedAt)
-    const url = new URL(delivery.url)
-    const { status, response } = await post({ dispatcher, url, headers, body: delivery.body, timeoutMs })
+    const target = postTarget(delivery.url)
+    const { status, response } = await post({ dispatcher, target, headers, body: delivery.body, timeoutMs })
     return ended({ status, response, error: status >= 200 && status < 300 ? null : 'http_status' })
   } catch (cause) {
     const answer: Answer | undefined = cause instanceof AttemptTimeout ? cause.answer : undefined

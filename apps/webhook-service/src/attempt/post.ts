@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import type { PostTarget } from './post-target'
 
 /** What is kept of an answer. */
 export interface Answer {
@@ -27,13 +28,13 @@ const READ_BYTES = 1024 * 1024
  */
 export const post = (options: {
   dispatcher: Dispatcher
-  url: URL
+  target: PostTarget
   headers: Record<string, string>
   body: Buffer
   timeoutMs: number
 }): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const { dispatcher, url, headers, body, timeoutMs } = options
+    const { dispatcher, target, headers, body, timeoutMs } = options
     let controller: Dispatcher.DispatchController | undefined
     let status: number | undefined
     let kept: Buffer[] = []
@@ -76,8 +77,8 @@ export const post = (options: {
     }
     dispatcher.dispatch(
       {
-        origin: url.origin,
-        path: url.pathname + url.search,
+        origin: target.origin,
+        path: target.path,
         method: 'POST',
         headers,
         body,

@@ -20,11 +20,11 @@ export const createAttemptsUnderWay = (options: {
   logger: Logger
 }) => {
   const { attempt, record, slots, signal, metrics, logger } = options
-  const underWay = new Map<number, { claimedBy: number; work: Promise<void> }>()
+  const underWay = new Map<number, { delivery: ClaimedDelivery; work: Promise<void> }>()
   const unmade: ClaimedDelivery[] = []
   let pausedUntil = 0
 
-  const run = async (delivery: ClaimedDelivery, slot: Running) => {
+  const make = async (delivery: ClaimedDelivery, slot: Running) => {
     metrics.inFlight.inc()
     const outcome = await attempt(delivery)
     slots.finish(slot)
@@ -43,23 +43,26 @@ export const createAttemptsUnderWay = (options: {
     }
   }
 
+  const run = async (delivery: ClaimedDelivery, slot: Running) => {
+    try {
+      await make(delivery, slot)
+    } catch (error) {
+      if (signal.aborted) return
+      logger.error({ err: error, delivery_id: delivery.id }, 'an attempt got lost')
+      unmade.push(delivery)
+    } finally {
+      // Not when the claim was lost meanwhile and made anew: that one is still under way.
+      if (underWay.get(delivery.id)?.delivery === delivery) underWay.delete(delivery.id)
+    }
+  }
+
   return {
     begin: (delivery: ClaimedDelivery, slot: Running): void => {
-      const work = run(delivery, slot)
-        .catch((error) => {
-          if (signal.aborted) return
-          logger.error({ err: error, delivery_id: delivery.id }, 'an attempt got lost')
-          unmade.push(delivery)
-        })
-        .finally(() => {
-          // Not when the claim was lost meanwhile and made anew: that one is still under way.
-          if (underWay.get(delivery.id)?.work === work) underWay.delete(delivery.id)
-        })
-      underWay.set(delivery.id, { claimedBy: delivery.claimedBy, work })
+      underWay.set(delivery.id, { delivery, work: run(delivery, slot) })
     },
     /** The deliveries that a worker of this process has claimed and that are known here. */
     claimedBy: (workerId: number): number[] =>
-      [...underWay].filter(([, { claimedBy }]) => claimedBy === workerId).map(([id]) => id),
+      [...underWay].filter(([, { delivery }]) => delivery.claimedBy === workerId).map(([id]) => id),
     /** Has the claims given back whose attempts could not be made; again next time should that fail. */
     giveBackUnmade: async (giveBack: (claims: ClaimedDelivery[]) => Promise<void>): Promise<void> => {
       const claims = [...unmade]

@@ -76,21 +76,33 @@ export const createIntake = (options: {
       const dueAt = clock.now()
       const claimedBy = { workerId, claim, rooms: granted }
       const deliveries = await storeEvents(through, { events, dueAt: dueAt.toISOString(), claimedBy })
-      endpoints.learn(events, deliveries)
       const byId = new Map(events.map((event) => [event.id, event]))
-      for (const { id, eventId, endpointId, claimed, ...endpoint } of deliveries) {
-        const slot = claimed ? granted.get(endpointId)!.pop()! : undefined
+      for (const { id, eventId, endpointId, claimed, url, secret, oldSecrets } of deliveries) {
+        if (!claimed) continue
         const { accountKey, body, traceparent } = byId.get(eventId)!
-        if (slot)
-          attempts.begin(
-            {
-              ...{ id, claimedBy: workerId, claim, attemptCount: 0, scheduledAttempts: 0, byHand: false },
-              ...{ dueAt: dueAt.getTime(), storedAt: dueAt.getTime(), endpointId, ...endpoint },
-              ...{ eventId, accountKey, body, traceparent },
-            },
-            slot,
-          )
+        const dueNow = dueAt.getTime()
+        // Each property by its name: of parts that are spread V8 makes a hash table, of 7 KB.
+        const delivery = {
+          id,
+          claimedBy: workerId,
+          claim,
+          attemptCount: 0,
+          scheduledAttempts: 0,
+          byHand: false,
+          dueAt: dueNow,
+          endpointId,
+          url,
+          secret,
+          oldSecrets,
+          eventId,
+          accountKey,
+          body,
+          traceparent,
+          storedAt: dueNow,
+        }
+        attempts.begin(delivery, granted.get(endpointId)!.pop()!)
       }
+      endpoints.learn(events, deliveries)
       options.onWaiting(deliveries.filter(({ claimed }) => !claimed).map(({ endpointId }) => endpointId))
     } finally {
       for (const unused of granted.values()) for (const slot of unused) slots.drop(slot)
