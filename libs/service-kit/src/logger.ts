@@ -3,22 +3,26 @@ import { destination, type Logger, pino, stdTimeFunctions } from 'pino'
 export type { Logger }
 
 // What one turn writes beyond it goes at once.
-const GATHERED_BYTES = 8192
+const GATHERED_CHARACTERS = 8192
 
-/** Standard output, to which the lines of one turn of the event loop go with one write: each woke the reader. */
+/**
+ * Standard output, to which the lines of one turn of the event loop go with one write: each woke the reader. They are
+ * gathered here, because flushing what the destination gathers is an fsync each time.
+ */
 const openOutput = () => {
-  const output = destination({ dest: 1, sync: true, minLength: GATHERED_BYTES })
-  let due = false
+  const output = destination({ dest: 1, sync: true })
+  let lines = ''
   const flushSync = () => {
-    due = false
-    output.flushSync()
+    if (lines === '') return
+    output.write(lines)
+    lines = ''
   }
   process.on('exit', flushSync)
   return {
     write: (line: string): void => {
-      output.write(line)
-      if (!due) setImmediate(flushSync)
-      due = true
+      if (lines === '') setImmediate(flushSync)
+      lines += line
+      if (lines.length > GATHERED_CHARACTERS) flushSync()
     },
     /** pino calls it after a fatal line. */
     flushSync,
