@@ -45,7 +45,8 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     directory = await objectStoreDirectory()
     await mkdir(join(directory.path, 'spool'))
     minio = await startMinio(minioBinary!, join(directory.path, 'minio'))
-    await storeOf().prepare()
+    // It says it is ready a little before it takes work.
+    await eventually(() => storeOf().prepare(), { timeoutMs: 20_000, describe: 'waiting for the bucket' })
   })
   afterAll(async () => {
     await minio.stop()
