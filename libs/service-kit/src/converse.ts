@@ -105,8 +105,8 @@ const openLine = (session: ClientHttp2Session, path: string, deadlineMs: number)
 
 /**
  * A gRPC method that answers each message of a stream, called as if it were unary: a message that finds a stream idle
- * is sent on it, and only without one a stream is opened. A message costs a fraction of a call, which pays for headers,
- * trailers and some thirty objects at each end.
+ * is sent on it, and only without one a stream is opened. A message costs a quarter to a third of a call, which pays for
+ * headers, trailers and a stream of its own at each end.
  *
  * It fails like every other call. A message that no server took up (it was on its way out, there was none yet) is sent
  * again for half a second; an unanswered one may have been taken, and fails as unavailable. Each has `deadlineMs`.
