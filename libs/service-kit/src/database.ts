@@ -17,12 +17,22 @@ export interface OpenTransaction extends Transaction {
   send(query: Query): void
 }
 
+/** A connection that its owner keeps until it is released, and with it what belongs to a session: locks and settings. */
+export interface HeldConnection extends Transaction {
+  /** Resolves with why when the connection is gone. */
+  lost: Promise<Error>
+  /** Gives it to others, who find it as its owner left it. */
+  release(): Promise<void>
+}
+
 export interface Database extends Transaction {
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. BEGIN travels with the first
    * statement, and COMMIT with those that were sent last.
    */
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T>
+  /** Takes a connection out of the pool. Rejects while the database is away or all connections are taken. */
+  hold(): Promise<HeldConnection>
   /** For what is better built than written: filters, and the migrations. */
   knex: Knex
   /** Rejects while the database is away. */
@@ -125,8 +135,26 @@ export const connectDatabase = (options: {
     }
   }
 
+  const hold = async (): Promise<HeldConnection> => {
+    const client = await (knex.client.acquireConnection() as Promise<Client>).catch((error: unknown) => {
+      throw databaseFailure(error)
+    })
+    const lost = new Promise<Error>((resolve) => {
+      client.once('end', () => resolve(new Error('the connection to the database ended')))
+    })
+    return {
+      lost,
+      query: (query) =>
+        rowsOf<never>(client, [query]).catch((error: unknown) => {
+          throw databaseFailure(error)
+        }),
+      release: () => knex.client.releaseConnection(client),
+    }
+  }
+
   return {
     knex,
+    hold,
     query: (query) => withConnection((client) => rowsOf(client, [query])),
     transaction: (work) => withConnection((client) => inTransaction(client, work)),
     check: () => withConnection(async (client) => void (await rowsOf(client, [{ text: 'SELECT 1' }]))),

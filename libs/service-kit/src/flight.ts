@@ -106,7 +106,13 @@ export const fly = async <Row extends object>(
         columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }))
       },
       handleDataRow: ({ fields }: { fields: (string | null)[] }) => {
-        rows.push(rowOf(columns, fields))
+        // What is thrown in here nobody catches: pg calls it from its socket.
+        try {
+          rows.push(rowOf(columns, fields))
+        } catch (error) {
+          failed = true
+          reject(error)
+        }
       },
       handleCommandComplete: () => undefined,
       handleEmptyQuery: () => undefined,

@@ -17,6 +17,7 @@ export { converse } from './converse'
 export {
   connectDatabase,
   type Database,
+  type HeldConnection,
   type OpenTransaction,
   type Query,
   type Transaction,

@@ -1,4 +1,10 @@
-import { createLogger, createMetrics, type Database, type Query } from '@leadwire/service-kit'
+import {
+  createLogger,
+  createMetrics,
+  type Database,
+  type HeldConnection,
+  type Query,
+} from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { Clock } from '../clock'
 import { createWebhookMetrics } from '../webhook-metrics'
@@ -27,12 +33,6 @@ export interface MortalWorker {
   cut(): Promise<void>
 }
 
-interface PgConnection {
-  processID: number
-  query(query: Query): Promise<unknown>
-  once(event: 'end', listener: () => void): void
-}
-
 const BEFORE: Record<string, Death> = {
   'store-events': 'storing',
   'claim-deliveries': 'claiming',
@@ -59,7 +59,7 @@ export const startMortalWorker = (options: {
   clock: Clock
 }): MortalWorker => {
   const { database, control, clock } = options
-  const sessions = new Set<PgConnection>()
+  const sessions = new Map<HeldConnection, number | undefined>()
   let dead = false
   let tell = () => {}
   const died = new Promise<void>((resolve) => {
@@ -68,14 +68,14 @@ export const startMortalWorker = (options: {
   let planned: Death | undefined
 
   const cut = async () => {
-    for (const { processID } of sessions)
-      await control.query({ text: 'SELECT pg_terminate_backend($1)', values: [processID] })
+    for (const backend of sessions.values())
+      await control.query({ text: 'SELECT pg_terminate_backend($1)', values: [backend] })
   }
   const die = async (): Promise<never> => {
     dead = true
     tell()
     await cut()
-    for (const session of sessions) await database.knex.client.releaseConnection(session)
+    for (const session of sessions.keys()) await session.release()
     return never()
   }
   const at = async (death: Death | undefined) => {
@@ -89,32 +89,32 @@ export const startMortalWorker = (options: {
     await at(AFTER[query.name ?? ''])
     return dead ? never() : result
   }
-  const client = {
-    acquireConnection: async () => {
-      const connection = (await database.knex.client.acquireConnection()) as PgConnection
-      if (dead) {
-        await database.knex.client.releaseConnection(connection)
-        return never()
-      }
-      sessions.add(connection)
-      return {
-        query: (query: Query) => run(query, () => connection.query(query)),
-        once: (event: 'end', listener: () => void) => connection.once(event, listener),
-        connection,
-      }
-    },
-    releaseConnection: ({ connection }: { connection: PgConnection }) => {
-      // Its death gives back what it still had.
-      if (dead) return never()
-      sessions.delete(connection)
-      return database.knex.client.releaseConnection(connection)
-    },
+  const hold = async (): Promise<HeldConnection> => {
+    const connection = await database.hold()
+    const backend = await connection
+      .query<{ pid: number }>({ text: 'SELECT pg_backend_pid() AS pid' })
+      .catch(() => [])
+    if (dead) {
+      await connection.release()
+      return never()
+    }
+    sessions.set(connection, backend[0]?.pid)
+    return {
+      query: (query) => run(query, () => connection.query(query)),
+      lost: connection.lost,
+      release: () => {
+        // Its death gives back what it still had.
+        if (dead) return never()
+        sessions.delete(connection)
+        return connection.release()
+      },
+    }
   }
-  const mortal = {
+  const mortal: Database = {
     ...database,
-    query: (query: Query) => run(query, () => database.query(query)),
-    knex: { client },
-  } as unknown as Database
+    hold,
+    query: (query) => run(query, () => database.query(query)),
+  }
 
   const sender = sendDeliveries({
     database: mortal,

@@ -21,6 +21,15 @@ afterEach(() => load.stop())
 const told = () =>
   new Set(receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { data: Lead }).data.reference))
 
+/** What the services warned of last: the reason why something did not happen is theirs to tell. */
+const lastWarnings = () =>
+  stage.system
+    .logs()
+    .filter(({ level }) => level === 'warn' || level === 'error')
+    .slice(-5)
+    .map((line) => JSON.stringify(line).slice(0, 500))
+    .join('\n')
+
 /** Ends the load and proves that what was accepted is there once, and was told. */
 const expectNothingLost = async () => {
   await load.moves(20)
@@ -34,7 +43,9 @@ const expectNothingLost = async () => {
       expect(heard.size).toBe(accepted.length)
     },
     { timeoutMs: 30_000, everyMs: 50, describe: 'every accepted lead to be told' },
-  )
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}\n${lastWarnings()}`)
+  })
   const list = await tenant.client.request('GET', '/leads')
   expect(list.json).toMatchObject({ total: accepted.length })
   await eventually(
