@@ -2,6 +2,7 @@ import type { Migration } from '@leadwire/service-kit'
 import { claimInPlace } from './claim-in-place'
 import { createSchema } from './create-schema'
 import { findWhatIsSoon } from './find-what-is-soon'
+import { markWhatIsDone } from './mark-what-is-done'
 import { rotateAndRetry } from './rotate-and-retry'
 import { trustTheFanOut } from './trust-the-fan-out'
 
@@ -12,4 +13,5 @@ export const MIGRATIONS: Migration[] = [
   claimInPlace,
   findWhatIsSoon,
   trustTheFanOut,
+  markWhatIsDone,
 ]
