@@ -17,7 +17,7 @@ import {
   clientStream,
   connectGrpc,
   connectHttp2,
-  converse,
+  converseWith,
   gather,
   type HealthCheck,
   type Lifecycle,
@@ -54,13 +54,13 @@ export const connectClients = (options: {
   const webhooksConnection = connectGrpc(options.webhookServiceUrl, options.lifecycle)
   const leads = leadsConnection.client(LeadsServiceDefinition, deadline)
   const accounts = leadsConnection.client(AccountsServiceDefinition, deadline)
-  const conversations = connectHttp2(options.leadsServiceUrl, options.lifecycle)
-  const { fullName: leadsName, methods: ofLeads } = LeadsServiceDefinition
-  const getLeads = converse(conversations, leadsName, ofLeads.getLeads, deadline)
-  const listPages = converse(conversations, leadsName, ofLeads.listLeads, deadline)
-  const createAll = converse(conversations, leadsName, ofLeads.createLeads, deadline)
-  const { fullName: accountsName, methods: ofAccounts } = AccountsServiceDefinition
-  const verifyTokens = converse(conversations, accountsName, ofAccounts.verifyTokens, deadline)
+  const sessions = connectHttp2(options.leadsServiceUrl, options.lifecycle)
+  const {
+    getLeads,
+    listLeads: listPages,
+    createLeads: createAll,
+  } = converseWith(sessions, LeadsServiceDefinition, deadline)
+  const { verifyTokens } = converseWith(sessions, AccountsServiceDefinition, deadline)
 
   const getLead = gather<GetLead, LeadResult>({
     ...GATHERED,

@@ -10,7 +10,7 @@ import {
   connectDatabase,
   connectGrpc,
   connectHttp2,
-  converse,
+  converseWith,
   createGrpcServer,
   createLifecycle,
   createLogger,
@@ -36,18 +36,14 @@ const connectTo = (target: string, lifecycle: Lifecycle) => {
   const deadline = { deadlineMs: 20_000 }
   const connection = connectGrpc(target, lifecycle)
   const sessions = connectHttp2(target, lifecycle)
-  const { fullName: leads, methods: ofLeads } = LeadsServiceDefinition
-  const { fullName: accounts, methods: ofAccounts } = AccountsServiceDefinition
   return {
     leads: {
       ...connection.client(LeadsServiceDefinition, deadline),
-      getLeads: converse(sessions, leads, ofLeads.getLeads, deadline),
-      listLeads: converse(sessions, leads, ofLeads.listLeads, deadline),
-      createLeads: converse(sessions, leads, ofLeads.createLeads, deadline),
+      ...converseWith(sessions, LeadsServiceDefinition, deadline),
     },
     accounts: {
       ...connection.client(AccountsServiceDefinition, deadline),
-      verifyTokens: converse(sessions, accounts, ofAccounts.verifyTokens, deadline),
+      ...converseWith(sessions, AccountsServiceDefinition, deadline),
     },
     attachments: connection.client(AttachmentsServiceDefinition, deadline),
   }

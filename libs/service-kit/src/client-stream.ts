@@ -1,14 +1,12 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
-import { setTimeout as pause, setImmediate as soon } from 'node:timers/promises'
+import { setImmediate as soon } from 'node:timers/promises'
 import { errorOfTrailers } from './grpc-errors'
 import { callHeaders, PREFIX_BYTES, prefixOf } from './grpc-framing'
 import type { Http2Sessions } from './http2-sessions'
+import { patienceEnds, patiently } from './patience'
 import { ServiceError } from './service-error'
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR } = constants
-
-const PATIENCE_MS = 500
-const PAUSE_MS = 20
 
 interface ClientStreamMethod<Request, Response> {
   sessions: Http2Sessions
@@ -44,7 +42,7 @@ export const clientStream =
       return headerOf(session.request(callHeaders(path, deadline), { signal: limit }), path)
     }
     try {
-      const answered = await begin(open, limit)
+      const answered = await patiently(open, { until: patienceEnds(), signal: limit })
       const { stream } = answered
       let code = NGHTTP2_CANCEL
       try {
@@ -64,18 +62,6 @@ export const clientStream =
       throw error
     }
   }
-
-const begin = async (open: () => Promise<Answered>, limit: AbortSignal): Promise<Answered> => {
-  const until = performance.now() + PATIENCE_MS
-  for (;;) {
-    try {
-      return await open()
-    } catch (error) {
-      if (limit.aborted || performance.now() > until) throw error
-    }
-    await pause(PAUSE_MS)
-  }
-}
 
 const headerOf = (stream: ClientHttp2Stream, path: string): Promise<Answered> =>
   new Promise((resolve, reject) => {

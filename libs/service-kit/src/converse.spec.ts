@@ -6,7 +6,7 @@ import {
 } from '@leadwire/contracts'
 import {
   connectHttp2,
-  converse,
+  converseWith,
   createGrpcServer,
   createLifecycle,
   createLogger,
@@ -42,12 +42,11 @@ const serve = (answer: Answer, { port = 0, life = lifecycle } = {}) => {
 }
 
 const getLeadsAt = (ports: number[], deadlineMs = 5000) =>
-  converse(
+  converseWith(
     connectHttp2(`ipv4:${ports.map((port) => `127.0.0.1:${port}`).join()}`, lifecycle),
-    LeadsServiceDefinition.fullName,
-    LeadsServiceDefinition.methods.getLeads,
+    LeadsServiceDefinition,
     { deadlineMs },
-  )
+  ).getLeads
 
 const asked = { leads: [{ accountId: 7, reference: 'r' }] }
 

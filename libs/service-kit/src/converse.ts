@@ -1,23 +1,34 @@
 import { type ClientHttp2Session, constants, type IncomingHttpHeaders } from 'node:http2'
-import { setTimeout as pause } from 'node:timers/promises'
 import { errorOfTrailers } from './grpc-errors'
 import { callHeaders, createMessageReader, prefixOf } from './grpc-framing'
 import type { Http2Sessions } from './http2-sessions'
+import { patienceEnds, patiently } from './patience'
 import { ServiceError } from './service-error'
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants
-
-const PATIENCE_MS = 500
-const PAUSE_MS = 20
 
 // More than the batches that gathering has under way; what many need at once is not kept.
 const MAX_IDLE = 4
 
 /** A method of a generated service definition that takes a stream of messages and answers each. */
-export interface ConversationMethod<Request, Response> {
+interface ConversationMethod<Request, Response> {
   name: string
   requestType: { encode(message: Request): { finish(): Uint8Array } }
+  requestStream: true
   responseType: { decode(bytes: Uint8Array): Response }
+  responseStream: true
+}
+
+type Converse<Method> =
+  Method extends ConversationMethod<infer Request, infer Response>
+    ? (request: Request) => Promise<Response>
+    : never
+
+/** The methods of a service that are streams both ways, as functions. */
+type Conversations<Methods> = {
+  [Name in keyof Methods as Methods[Name] extends { requestStream: true; responseStream: true }
+    ? Name
+    : never]: Converse<Methods[Name]>
 }
 
 /** A stream of a call on which one message at a time is answered. */
@@ -103,21 +114,12 @@ const openLine = (session: ClientHttp2Session, path: string, deadlineMs: number)
   }
 }
 
-/**
- * A gRPC method that answers each message of a stream, called as if it were unary: a message that finds a stream idle
- * is sent on it, and only without one a stream is opened. A message costs a quarter to a third of a call, which pays for
- * headers, trailers and a stream of its own at each end.
- *
- * It fails like every other call. A message that no server took up (it was on its way out, there was none yet) is sent
- * again for half a second; an unanswered one may have been taken, and fails as unavailable. Each has `deadlineMs`.
- */
-export const converse = <Request, Response>(
+const converse = <Request, Response>(
   sessions: Http2Sessions,
-  service: string,
+  path: string,
   method: ConversationMethod<Request, Response>,
-  { deadlineMs }: { deadlineMs: number },
+  deadlineMs: number,
 ): ((request: Request) => Promise<Response>) => {
-  const path = `/${service}/${method.name}`
   // In the order in which they were last used: the servers behind them take turns.
   let idle: Line[] = []
 
@@ -133,9 +135,10 @@ export const converse = <Request, Response>(
 
   return async (request) => {
     const message = method.requestType.encode(request).finish()
-    const until = performance.now() + PATIENCE_MS
+    const until = patienceEnds()
+    const openOne = async () => openLine(await sessions.take(), path, deadlineMs)
     for (;;) {
-      const line = idleLine() ?? (await openOne(sessions, path, deadlineMs, until))
+      const line = idleLine() ?? (await patiently(openOne, { until }))
       const answer = await line.ask(message)
       if (answer) {
         keep(line)
@@ -146,18 +149,22 @@ export const converse = <Request, Response>(
   }
 }
 
-const openOne = async (
+/**
+ * The methods of a service that answer each message of a stream, called as if they were unary: a message that finds a stream
+ * idle is sent on it, and only without one a stream is opened. A message costs a quarter to a third of a call, which pays
+ * for headers, trailers and a stream of its own at each end.
+ *
+ * They fail like every other call. A message that no server took up (it was on its way out, there was none yet) is sent
+ * again for half a second; an unanswered one may have been taken, and fails as unavailable. Each has `deadlineMs`.
+ */
+export const converseWith = <Methods extends object>(
   sessions: Http2Sessions,
-  path: string,
-  deadlineMs: number,
-  until: number,
-): Promise<Line> => {
-  for (;;) {
-    try {
-      return openLine(await sessions.take(), path, deadlineMs)
-    } catch (error) {
-      if (performance.now() > until) throw error
-    }
-    await pause(PAUSE_MS)
-  }
+  { fullName, methods }: { fullName: string; methods: Methods },
+  { deadlineMs }: { deadlineMs: number },
+): Conversations<Methods> => {
+  const all = Object.entries(methods) as [string, ConversationMethod<unknown, unknown>][]
+  const conversations = all
+    .filter(([, { requestStream, responseStream }]) => requestStream && responseStream)
+    .map(([name, method]) => [name, converse(sessions, `/${fullName}/${method.name}`, method, deadlineMs)])
+  return Object.fromEntries(conversations)
 }

@@ -1,5 +1,5 @@
 /**
- * Server side of a conversation (`converse`): answers the messages of a stream one after the other. What `answer` throws
+ * Server side of a conversation (`converseWith`): answers the messages of a stream one after the other. What `answer` throws
  * ends the stream with the failure.
  */
 export const inTurn = <Request, Response>(answer: (request: Request) => Promise<Response>) =>

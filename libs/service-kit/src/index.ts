@@ -13,7 +13,7 @@ export {
   str,
   url,
 } from './config'
-export { converse } from './converse'
+export { converseWith } from './converse'
 export {
   connectDatabase,
   type Database,
