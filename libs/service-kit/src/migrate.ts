@@ -25,6 +25,8 @@ export const migrate = async (knex: Knex, migrations: Migration[]): Promise<void
         getMigrationName: (migration: Migration) => migration.name,
         getMigration: async (migration: Migration) => ({ up: migration.up, down: noWayBack }),
       },
+      // A copy of the version before must be able to start again while a newer one is being rolled out.
+      disableMigrationsListValidation: true,
     }
     // A process that was killed while it migrated leaves knex's own lock row set; under ours it can only be stale.
     await knex.migrate.forceFreeMigrationsLock(config)
