@@ -45,6 +45,10 @@ const expiryFaults = (expiresAt: unknown, now: number) => {
   return past ? { expires_at: ['The expires at must be a date in the future.'] } : {}
 }
 
+// PostgreSQL rounds what is finer, and the last second of the year 9999 would become the year 10000.
+const inMicroseconds = (instant: string) =>
+  Temporal.Instant.from(instant).round({ smallestUnit: 'microsecond', roundingMode: 'trunc' }).toString()
+
 /** POST /manage/tokens. */
 export const createToken = (
   app: FastifyInstance,
@@ -72,7 +76,7 @@ export const createToken = (
         name: value.name,
         scopes: SCOPES.filter((scope) => value.scopes.includes(scope)),
         test: value.test ?? false,
-        expiresAt: value.expires_at && Temporal.Instant.from(value.expires_at).toString(),
+        expiresAt: value.expires_at && inMicroseconds(value.expires_at),
       })
       return sendData(reply, { ...tokenRecord(token!), token: secret })
     },

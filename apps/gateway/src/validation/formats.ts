@@ -1,27 +1,8 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
+import { isEmail } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
 import { localInstant } from './local-instant'
-
-const ATOM = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+$/u
-const QUOTED = /^"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
-const LABEL = /^[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u
-
-/** An address that mail could be sent to, by the shapes of RFC 5321 and 6531; nothing is looked up. */
-export const isEmail = (text: string): boolean => {
-  if (text.length > 320) return false
-  const at = text.lastIndexOf('@')
-  const local = text.slice(0, at)
-  const labels = text.slice(at + 1).split('.')
-  return (
-    at > 0 &&
-    Buffer.byteLength(local) <= 64 &&
-    (QUOTED.test(local) || local.split('.').every((atom) => ATOM.test(atom))) &&
-    // One label alone is a host of somebody's own network, where no customer lives.
-    labels.length > 1 &&
-    labels.every((label) => LABEL.test(label))
-  )
-}
 
 /** The postcodes that are taken (the rule is in the design: outward and inward part, one space between). */
 export const isPostcode = (text: string): boolean =>
@@ -36,7 +17,8 @@ export const normalPostcode = (text: string): string => {
 
 /** A web address that a webhook can be sent to: http or https, no credentials. */
 export const isWebUrl = (text: string): boolean => {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false
+  // The URL parser takes tabs and line breaks out without a word.
+  if (!/^https?:\/\//i.test(text) || /\p{Cc}/u.test(text) || !URL.canParse(text)) return false
   const { hostname, username, password } = new URL(text)
   return hostname !== '' && username === '' && password === ''
 }

@@ -1,7 +1,6 @@
-import type { CheckReferencesRequest, CheckReferencesResponse } from '@leadwire/contracts'
+import { type CheckReferencesRequest, type CheckReferencesResponse, isEmail } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 import { addFaults } from './faults'
-import { isEmail } from './formats'
 import { selectedIsInvalid } from './sentences'
 
 /** What a faulty request refers to; ids as they came, which may be anything. */

@@ -66,6 +66,22 @@ test('tokens and users are their account’s own', async () => {
   expect((await service.accounts.listUsers({ accountId: mine.accountId })).users).toMatchObject([sam])
 })
 
+test('names, addresses and times that will not do are refused, whoever asks', async () => {
+  const { accounts } = service
+  const { accountId } = await newAccount(service)
+  const token = { accountId, name: 'Form', scopes: ['leads'], test: false, expiresAt: undefined }
+  const refused = async (call: Promise<unknown>, ...fields: string[]) => {
+    const error = await call.catch((failure: unknown) => failure)
+    expect(error).toMatchObject({ code: 'invalid' })
+    expect(Object.keys((error as { faults: object }).faults).toSorted()).toEqual(fields)
+  }
+  await refused(accounts.createAccount({ name: ' ' }), 'name')
+  await refused(accounts.createUser({ accountId, email: 'bad', name: '' }), 'email', 'name')
+  await refused(accounts.createToken({ ...token, name: 'n'.repeat(256) }), 'name')
+  await refused(accounts.createToken({ ...token, expiresAt: '2020-01-01T00:00:00Z' }), 'expires_at')
+  await accounts.createToken({ ...token, name: '🪟'.repeat(255) })
+})
+
 test('the last use of a token is noted', async () => {
   const { accountId, secret } = await newAccount(service)
   await verify(secret, secret)

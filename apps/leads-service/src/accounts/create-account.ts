@@ -2,6 +2,7 @@ import type { CreateAccountRequest, CreateAccountResponse } from '@leadwire/cont
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { insertToken } from './create-token'
 import { newApiKey } from './credentials'
+import { nameFaults } from './name-faults'
 
 interface AccountRow {
   id: number
@@ -16,7 +17,8 @@ const INSERT = 'INSERT INTO accounts (name, api_key) VALUES ($1, $2) RETURNING i
 export const createAccount =
   (deps: { database: Database }) =>
   async ({ name }: CreateAccountRequest): Promise<CreateAccountResponse> => {
-    if (name.trim() === '') throw ServiceError.invalid({ name: ['The name field is required.'] })
+    const faults = nameFaults(name)
+    if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
     return deps.database.transaction(async (tx) => {
       const [account] = await tx.query<AccountRow>({ text: INSERT, values: [name.trim(), newApiKey()] })
       const { id, api_key, created_at } = account!

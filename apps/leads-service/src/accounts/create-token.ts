@@ -7,6 +7,7 @@ import {
   violatedConstraint,
 } from '@leadwire/service-kit'
 import { hashToken, newToken } from './credentials'
+import { nameFaults } from './name-faults'
 import { TOKEN_COLUMNS, type TokenRow, tokenOfRow } from './token-row'
 
 const INSERT = `
@@ -28,6 +29,10 @@ export const insertToken = async (
 export const createToken =
   (deps: { database: Database }) =>
   async (request: CreateTokenRequest): Promise<CreateTokenResponse> => {
+    const faults = nameFaults(request.name)
+    if (request.expiresAt && Date.parse(request.expiresAt) <= Date.now())
+      faults['expires_at'] = ['The expires at must be a date in the future.']
+    if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
     try {
       return await insertToken(deps.database, request)
     } catch (error) {

@@ -1,5 +1,6 @@
-import type { CreateUserRequest, CreateUserResponse } from '@leadwire/contracts'
+import { type CreateUserRequest, type CreateUserResponse, isEmail } from '@leadwire/contracts'
 import { type Database, ServiceError, violatedConstraint } from '@leadwire/service-kit'
+import { nameFaults } from './name-faults'
 import { type UserRow, userOfRow } from './user-row'
 
 const INSERT =
@@ -9,6 +10,9 @@ const INSERT =
 export const createUser =
   (deps: { database: Database }) =>
   async ({ accountId, email, name }: CreateUserRequest): Promise<CreateUserResponse> => {
+    const faults = nameFaults(name)
+    if (!isEmail(email)) faults['email'] = ['The email must be a valid email address.']
+    if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
     try {
       const [row] = await deps.database.query<UserRow>({ text: INSERT, values: [accountId, email, name] })
       return { user: userOfRow(row!) }

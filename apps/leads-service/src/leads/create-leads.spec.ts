@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { LeadCreated, MAX_EVENT_BYTES } from '@leadwire/contracts'
 import {
   ASSETS_URL,
   newAccount,
@@ -210,6 +211,37 @@ test('an image of another account is a fault of the item that names it', async (
   expect(outcome.failure.faults).toEqual([
     { field: 'quotes.0.items.0.image_id', messages: ['The selected image id is invalid.'] },
   ])
+})
+
+test('a lead too large to be told is refused, its neighbour is created, and the largest is an event that can be sent', async () => {
+  const { accountId } = await newAccount(service)
+  const long = '🪟'.repeat(255)
+  const { body } = await service.attachments.createImage({
+    accountId,
+    file: {
+      key: `images/${randomUUID()}.png`,
+      ...{ name: long, fileName: long, fileSize: 3, contentType: 'image/png' },
+    },
+    alt: long,
+  })
+  const item = {
+    ...{ productStyleId: 3, name: 'x', price: 1, format: 'range', hidden: false, status: 'active' },
+    ...{ productStyleSku: '', productStyleName: '', productName: '', options: '{}' },
+    imageId: JSON.parse(body.toString()).data.id,
+  }
+  const leadOf = (count: number) =>
+    newItem(accountId, {
+      lead: newLead({ quotes: [{ status: 'complete', items: new Array(count).fill(item) }] }),
+    })
+  const [tooLarge, largest, small] = outcomesOf(
+    await service.leads.createLeads({ leads: [leadOf(3000), leadOf(1600), leadOf(1)] }),
+  )
+  expect(tooLarge.failure).toMatchObject({ code: 'invalid', faults: [{ field: 'quotes' }] })
+  const events = await outboxOf(service)
+  const eventOf = ({ id }: { id: number }) => events.find(({ lead }) => lead!.id === id)!
+  expect(LeadCreated.encode(eventOf(largest)).finish().length).toBeGreaterThan(MAX_EVENT_BYTES / 2)
+  expect(LeadCreated.encode(eventOf(largest)).finish().length).toBeLessThan(MAX_EVENT_BYTES)
+  expect(eventOf(small).lead!.quotes).toHaveLength(1)
 })
 
 test('a thousand creates under one key make one lead and one event', async () => {

@@ -21,6 +21,7 @@ import { insertLeads } from './insert-leads'
 import { insertQuotes } from './insert-quotes'
 import { leadBody } from './lead-body'
 import { loadReferences } from './load-references'
+import { sizeFaults } from './size-faults'
 
 interface Deps {
   database: Database
@@ -88,7 +89,8 @@ const createInOneTransaction = (
     const open = items.filter((_, index) => outcomes[index] === undefined)
     const references = await loadReferences(tx, open)
     items.forEach((item, index) => {
-      const faults = outcomes[index] === undefined ? references.faultsOf(item) : undefined
+      if (outcomes[index] !== undefined) return
+      const faults = references.faultsOf(item) ?? sizeFaults(item, references.imageOf)
       if (faults) outcomes[index] = { error: ServiceError.invalid(faults) }
     })
     const good = items.filter((_, index) => outcomes[index] === undefined)

@@ -5,6 +5,7 @@ export const newEndpointSecret = (): string => `whsec_${randomBytes(24).toString
 
 /** What is wrong with a secret that a receiver chose; empty when it will do. */
 export const endpointSecretFaults = (secret: string): string[] => {
-  if (secret.length < 8 || secret.length > 255) return ['must be 8 to 255 characters long']
+  const { length } = [...secret]
+  if (length < 8 || length > 255) return ['must be 8 to 255 characters long']
   return /\p{Cc}/u.test(secret) ? ['must not contain control characters'] : []
 }

@@ -5,7 +5,7 @@ const MAX_LENGTH = 2048
  * Where it leads to is not judged here: DNS may say something else later, so that is checked at connect time.
  */
 export const endpointUrlFaults = (text: string): string[] => {
-  if (text.length > MAX_LENGTH) return [`must not be longer than ${MAX_LENGTH} characters`]
+  if ([...text].length > MAX_LENGTH) return [`must not be longer than ${MAX_LENGTH} characters`]
   if (!URL.canParse(text) || hasControlCharacters(text)) return ['must be a well-formed URL']
   const url = new URL(text)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return ['must begin with http:// or https://']
