@@ -28,8 +28,13 @@ import { halveWhenTooLarge } from './halve-when-too-large'
 const DEADLINE_MS = 5000
 const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000 }
 
-// 256 of these still fit one message (64 MiB), as do the answers to them.
+// 256 leads that are not large fit one message (64 MiB), and so do the answers to them, in which each item carries its image.
 const LARGE_LEAD_BYTES = 64 * 1024
+const LARGE_LEAD_ITEMS = 20
+
+const isLarge = ({ lead }: CreateLead, bytes: number) =>
+  bytes > LARGE_LEAD_BYTES ||
+  lead!.quotes.reduce((sum, { items }) => sum + items.length, 0) > LARGE_LEAD_ITEMS
 
 export type Clients = ReturnType<typeof connectClients>
 
@@ -105,6 +110,6 @@ export const connectClients = (options: {
     listLeads: (page: LeadPage) => listLeads(page),
     /** Creates a lead out of a request of `bytes`; a large one travels alone. Resolves with its public JSON. */
     createLead: async (item: CreateLead, bytes: number) =>
-      bodyOf(bytes > LARGE_LEAD_BYTES ? (await createLeads([item]))[0]! : await createLead(item)),
+      bodyOf(isLarge(item, bytes) ? (await createLeads([item]))[0]! : await createLead(item)),
   }
 }

@@ -2,7 +2,7 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'nod
 import { setImmediate as soon } from 'node:timers/promises'
 import { errorOfTrailers } from './grpc-errors'
 import { callHeaders, PREFIX_BYTES, prefixOf } from './grpc-framing'
-import type { Http2Sessions } from './http2-sessions'
+import { type Http2Sessions, openStream } from './http2-sessions'
 import { patienceEnds, patiently } from './patience'
 import { ServiceError } from './service-error'
 
@@ -39,7 +39,7 @@ export const clientStream =
     const limit = AbortSignal.any([signal, AbortSignal.timeout(deadline)])
     const open = async () => {
       const session = await sessions.take()
-      return headerOf(session.request(callHeaders(path, deadline), { signal: limit }), path)
+      return headerOf(openStream(session, callHeaders(path, deadline), { signal: limit }), path)
     }
     try {
       const answered = await patiently(open, { until: patienceEnds(), signal: limit })

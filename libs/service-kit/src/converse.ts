@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, constants, type IncomingHttpHeaders } from 'node:http2'
 import { errorOfTrailers } from './grpc-errors'
 import { callHeaders, createMessageReader, prefixOf } from './grpc-framing'
-import type { Http2Sessions } from './http2-sessions'
+import { type Http2Sessions, openStream } from './http2-sessions'
 import { patienceEnds, patiently } from './patience'
 import { ServiceError } from './service-error'
 
@@ -48,7 +48,7 @@ interface Waiting {
 const late = () => new ServiceError('late', 'The service did not answer in time.')
 
 const openLine = (session: ClientHttp2Session, path: string, deadlineMs: number): Line => {
-  const stream = session.request(callHeaders(path), { endStream: false })
+  const stream = openStream(session, callHeaders(path), { endStream: false })
   let waiting: Waiting | undefined
   let trailers: IncomingHttpHeaders = {}
   let open = true

@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { createDatabase } from '@leadwire/test-kit'
 import { connectDatabase, type Database } from './database'
 import { createLifecycle } from './lifecycle'
@@ -117,4 +118,42 @@ test('who holds a connection hears that it is gone, and the next gets another', 
   expect(await held.lost).toBeInstanceOf(Error)
   await held.release()
   expect(await database.query({ text: 'SELECT 1 AS n' })).toEqual([{ n: 1 }])
+})
+
+test('a connection whose plan no longer fits its table is given up', async () => {
+  const read = { name: 'read-shape', text: 'SELECT shape FROM shapes' }
+  await database.query({ text: "CREATE TABLE shapes AS SELECT 'round'::text AS shape" })
+  await database.query(read)
+  await database.query({ text: 'ALTER TABLE shapes ALTER shape TYPE varchar' })
+  await expect(database.query(read)).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await database.query(read)).toEqual([{ shape: 'round' }])
+})
+
+test('a connection to a server that takes no writes is given up', async () => {
+  const readOnly = 'SELECT set_config($1, $2, false)'
+  await database.query({ text: readOnly, values: ['default_transaction_read_only', 'on'] })
+  await expect(database.query(insert(7))).rejects.toMatchObject({ code: 'unavailable' })
+  await database.query(insert(7))
+  expect(await kept()).toEqual([7])
+})
+
+test('a connection whose server has vanished without a word is given up', async () => {
+  const target = new URL(server.url)
+  const { hostname, port } = target
+  const ends: Socket[] = []
+  const proxy = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    ends.push(client, upstream)
+    client.pipe(upstream).on('error', () => client.destroy())
+    upstream.pipe(client).on('error', () => upstream.destroy())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  target.port = String((proxy.address() as AddressInfo).port)
+  const behind = connectDatabase({ url: target.href, poolSize: 1, lifecycle, answerLimitMs: 200 })
+  await behind.query({ text: 'SELECT 1' })
+  for (const end of ends) end.unpipe().pause()
+  await expect(behind.query({ text: 'SELECT 2' })).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await behind.query({ text: 'SELECT 3 AS n' })).toEqual([{ n: 3 }])
+  for (const end of ends) end.destroy()
+  proxy.close()
 })

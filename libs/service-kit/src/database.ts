@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { knex as createKnex, type Knex } from 'knex'
 import { type Client, types } from 'pg'
 import { databaseFailure } from './database-failure'
@@ -23,6 +24,8 @@ export interface HeldConnection extends Transaction {
   lost: Promise<Error>
   /** Gives it to others, who find it as its owner left it. */
   release(): Promise<void>
+  /** Closes it: nobody may find it as it is. */
+  discard(): Promise<void>
 }
 
 export interface Database extends Transaction {
@@ -67,13 +70,23 @@ const BY_KEY =
 
 const LIMITS = '-c statement_timeout=15000 -c idle_in_transaction_session_timeout=30000'
 
-const rowsOf = <Row extends object>(client: Client, statements: Query[]) =>
-  fly<Row>(client, statements, typeParsers.getTypeParser)
+// The server ends a statement after 15 s and says so: who hears nothing after 20 is connected to nobody.
+const ANSWER_LIMIT_MS = 20_000
+
+type Fly = <Row extends object>(client: Client, statements: Query[]) => Promise<Row[]>
+
+const socketOf = (client: Client) =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream
 
 const BEGIN = { name: 'begin', text: 'BEGIN' }
 const COMMIT = { name: 'commit', text: 'COMMIT' }
+const ROLLBACK = { text: 'ROLLBACK' }
 
-const inTransaction = async <T>(client: Client, work: (tx: OpenTransaction) => Promise<T>): Promise<T> => {
+const inTransaction = async <T>(
+  client: Client,
+  rowsOf: Fly,
+  work: (tx: OpenTransaction) => Promise<T>,
+): Promise<T> => {
   let waiting: Query[] = [BEGIN]
   let failed = false
   let failure: unknown
@@ -96,7 +109,7 @@ const inTransaction = async <T>(client: Client, work: (tx: OpenTransaction) => P
     return result
   } catch (error) {
     // Without a connection there is nothing to roll back, and the first error is the one to tell.
-    await client.query('ROLLBACK').catch(silence)
+    await rowsOf(client, [ROLLBACK]).catch(silence)
     throw failed ? failure : error
   }
 }
@@ -106,7 +119,14 @@ export const connectDatabase = (options: {
   url: string
   poolSize: number
   lifecycle: Lifecycle
+  /** How long an answer may take before its connection is taken for dead. */
+  answerLimitMs?: number
 }): Database => {
+  const rowsOf: Fly = (client, statements) =>
+    fly(client, statements, {
+      parserOf: typeParsers.getTypeParser,
+      limitMs: options.answerLimitMs ?? ANSWER_LIMIT_MS,
+    })
   const knex = createKnex({
     client: 'pg',
     connection: {
@@ -139,16 +159,28 @@ export const connectDatabase = (options: {
     const client = await (knex.client.acquireConnection() as Promise<Client>).catch((error: unknown) => {
       throw databaseFailure(error)
     })
+    let tell: () => void = silence
     const lost = new Promise<Error>((resolve) => {
-      client.once('end', () => resolve(new Error('the connection to the database ended')))
+      tell = () => resolve(new Error('the connection to the database ended'))
     })
+    client.once('end', tell)
+    const release = async () => {
+      client.off('end', tell)
+      await knex.client.releaseConnection(client)
+    }
     return {
       lost,
       query: (query) =>
         rowsOf<never>(client, [query]).catch((error: unknown) => {
           throw databaseFailure(error)
         }),
-      release: () => knex.client.releaseConnection(client),
+      release,
+      discard: async () => {
+        // A polite end would wait for a server that may be gone.
+        socketOf(client).destroy()
+        await lost
+        await release()
+      },
     }
   }
 
@@ -156,7 +188,7 @@ export const connectDatabase = (options: {
     knex,
     hold,
     query: (query) => withConnection((client) => rowsOf(client, [query])),
-    transaction: (work) => withConnection((client) => inTransaction(client, work)),
+    transaction: (work) => withConnection((client) => inTransaction(client, rowsOf, work)),
     check: () => withConnection(async (client) => void (await rowsOf(client, [{ text: 'SELECT 1' }]))),
   }
 }

@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream'
+import type { Socket } from 'node:net'
 import type { Client, DatabaseError, FieldDef, Submittable } from 'pg'
 // @ts-expect-error pg tells no types of it.
 import { prepareValue as untyped } from 'pg/lib/utils'
@@ -22,7 +22,7 @@ export type ParserOf = (typeId: number) => (text: string) => unknown
 
 /** What pg's connection can write (PostgreSQL manual, "Extended Query"). */
 interface Wire {
-  stream: Writable
+  stream: Socket
   parse(statement: { name: string; text: string }): void
   bind(statement: { statement: string; values: unknown[] }): void
   describe(portal: { type: 'P' }): void
@@ -36,6 +36,10 @@ interface Prepared {
   text: string
   columns: Column[] | undefined
 }
+
+// What a connection in this state is asked next fails in the same way: a plan whose table changed its shape (0A000), a
+// server that became a standby (25006), a statement that the server no longer knows (26000).
+const UNUSABLE_STATES = new Set(['0A000', '25006', '26000'])
 
 const preparedOn = new WeakMap<Client, Map<string, Prepared>>()
 
@@ -65,11 +69,12 @@ const rowOf = (columns: Column[], fields: (string | null)[]) => {
  * more than a small statement does. Resolves with the rows of the last.
  *
  * Rejects with the first error; the statements behind it are not done. Whatever can't be sent is told before anything is.
+ * An answer that has not come after `limitMs` never will: the connection is cut, and so is one that will fail again.
  */
 export const fly = async <Row extends object>(
   client: Client,
   statements: Query[],
-  parserOf: ParserOf,
+  { parserOf, limitMs }: { parserOf: ParserOf; limitMs: number },
 ): Promise<Row[]> => {
   const known = preparedOf(client)
   const bound = statements.map(({ name = '', text, values = [] }) => {
@@ -80,8 +85,12 @@ export const fly = async <Row extends object>(
   const described = known.get(last.name)?.columns
   let columns = described ?? []
   const rows: object[] = []
+  let limit: NodeJS.Timeout | undefined
+  let socket: Socket | undefined
 
   const submit = (wire: Wire) => {
+    socket = wire.stream
+    limit = setTimeout(() => wire.stream.destroy(new Error('Connection terminated: no answer came')), limitMs)
     wire.stream.cork()
     for (const statement of bound) {
       const { name, text, values } = statement
@@ -118,10 +127,16 @@ export const fly = async <Row extends object>(
       handleEmptyQuery: () => undefined,
       handlePortalSuspended: () => undefined,
       handleError: (error: Error | DatabaseError) => {
+        clearTimeout(limit)
+        if (failed) return
         failed = true
-        reject(error)
+        if (!socket || !UNUSABLE_STATES.has((error as DatabaseError).code ?? '')) return reject(error)
+        // Told only when the pool knows: the next statement may come at once and must not get this connection.
+        socket.once('close', () => setImmediate(reject, error))
+        socket.destroy()
       },
       handleReadyForQuery: () => {
+        clearTimeout(limit)
         if (failed) return
         for (const statement of bound) {
           const { name, text } = statement

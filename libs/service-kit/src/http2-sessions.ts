@@ -1,6 +1,12 @@
 import { once } from 'node:events'
-import { type ClientHttp2Session, connect } from 'node:http2'
-import { connect as connectSocket } from 'node:net'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type ClientSessionRequestOptions,
+  connect,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
+import { connect as connectSocket, type Socket } from 'node:net'
 import { experimental } from '@grpc/grpc-js'
 import { MAX_FRAME, WINDOW } from './grpc-options'
 import type { Lifecycle } from './lifecycle'
@@ -32,10 +38,11 @@ const uriOf = (target: string): experimental.GrpcUri => {
   return { scheme, path }
 }
 
-const keepAlive = (session: ClientHttp2Session) => {
+// A session that is destroyed waits for what it is writing, which a peer that is gone never takes: its socket does not.
+const keepAlive = (session: ClientHttp2Session, socket: Socket) => {
   let answered = true
   const timer = setInterval(() => {
-    if (!answered) return session.destroy()
+    if (!answered || session.destroyed) return socket.destroy()
     answered = false
     session.ping(() => {
       answered = true
@@ -46,8 +53,9 @@ const keepAlive = (session: ClientHttp2Session) => {
 }
 
 const openSession = async (address: Address, onGone: () => void): Promise<ClientHttp2Session> => {
+  const socket = connectSocket({ ...address, noDelay: true })
   const session = connect('http://service', {
-    createConnection: () => connectSocket({ ...address, noDelay: true }),
+    createConnection: () => socket,
     settings: { initialWindowSize: WINDOW, maxFrameSize: MAX_FRAME },
   })
   session.setMaxListeners(MAX_LISTENERS)
@@ -58,14 +66,31 @@ const openSession = async (address: Address, onGone: () => void): Promise<Client
   try {
     await once(session, 'remoteSettings', { signal: AbortSignal.timeout(CONNECT_LIMIT_MS) })
   } catch (error) {
-    session.destroy()
+    socket.destroy()
     throw error
   }
   session.setLocalWindowSize(CONNECTION_WINDOW)
-  keepAlive(session)
+  keepAlive(session, socket)
   return session
 }
 
+/** A stream for a call. Fails with unavailable when the connection is gone. */
+export const openStream = (
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  options: ClientSessionRequestOptions,
+): ClientHttp2Stream => {
+  try {
+    return session.request(headers, options)
+  } catch (cause) {
+    throw away(cause)
+  }
+}
+
+const away = (cause: unknown) =>
+  new ServiceError('unavailable', 'The service is away for a moment. Try again shortly.', { cause })
+
+/** The connections to a gRPC target. */
 export const connectHttp2 = (target: string, lifecycle: Lifecycle): Http2Sessions => {
   const sessions = new Map<string, Promise<ClientHttp2Session>>()
   let addresses: Address[] = []
@@ -107,17 +132,18 @@ export const connectHttp2 = (target: string, lifecycle: Lifecycle): Http2Session
     take: async () => {
       await firstResolution
       let cause: unknown
-      for (const _ of addresses) {
-        turn = (turn + 1) % addresses.length
+      const known = addresses
+      for (const _ of known) {
+        turn = (turn + 1) % known.length
         try {
-          const session = await open(addresses[turn]!)
-          if (!session.closed) return session
+          const session = await open(known[turn]!)
+          if (!session.closed && !session.destroyed) return session
         } catch (error) {
           cause = error
         }
       }
       resolver.updateResolution()
-      throw new ServiceError('unavailable', 'The service is away for a moment. Try again shortly.', { cause })
+      throw away(cause)
     },
   }
 }

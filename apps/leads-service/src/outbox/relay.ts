@@ -6,6 +6,8 @@ import { createPublishFromMemory } from './publish-from-memory'
 import type { OutboxEvent } from './record-events'
 
 const BATCH = 500
+// An event may have several megabytes: what is read at once is bounded, whatever waits.
+const BATCH_BYTES = 16_000_000
 
 interface OutboxRow {
   id: number
@@ -14,10 +16,16 @@ interface OutboxRow {
 }
 
 const CLAIM = `
-  SELECT id, event_id, payload FROM outbox
-  WHERE kind = 'lead.created' AND published_at IS NULL AND event_id <> ALL ($1::uuid[])
-  ORDER BY id LIMIT ${BATCH}
-  FOR NO KEY UPDATE SKIP LOCKED`
+  WITH claimed AS MATERIALIZED (
+    SELECT id, octet_length(payload) AS bytes FROM outbox
+    WHERE kind = 'lead.created' AND published_at IS NULL AND event_id <> ALL ($1::uuid[])
+    ORDER BY id LIMIT ${BATCH}
+    FOR NO KEY UPDATE SKIP LOCKED
+  ), fitting AS MATERIALIZED (
+    SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM claimed) c
+    WHERE before < ${BATCH_BYTES}
+  )
+  SELECT id, event_id, payload FROM outbox WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
 
 const MARK = 'UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY ($1::bigint[])'
 
@@ -51,7 +59,7 @@ export const relayOnce = (deps: {
     const failure = published.find((result) => result.status === 'rejected')
     if (failure)
       deps.logger.warn({ err: failure.reason, waiting: rows.length - confirmed.length }, 'could not publish')
-    return rows.length === BATCH && !failure
+    return rows.length > 0 && !failure
   })
 
 export interface Relay {

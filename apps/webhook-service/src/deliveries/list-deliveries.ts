@@ -1,5 +1,5 @@
 import type { ListDeliveriesRequest, ListDeliveriesResponse } from '@leadwire/contracts'
-import { type Database, databaseFailure } from '@leadwire/service-kit'
+import type { Database } from '@leadwire/service-kit'
 import { isUuid } from '../uuid'
 import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
 
@@ -31,20 +31,22 @@ export const listDeliveries = async (
       query.whereIn('event_id', database.knex('events').select('id').where({ lead_reference: leadReference }))
     return query
   }
-  try {
-    const page = Math.max(1, request.page)
-    const [[count], rows] = await Promise.all([
-      matching().count<{ count: number }[]>('* as count'),
+  const rowsOf = <Row extends object>(built: ReturnType<typeof matching>) => {
+    const { sql, bindings } = built.toSQL().toNative()
+    return database.query<Row>({ text: sql, values: [...bindings] })
+  }
+  const page = Math.max(1, request.page)
+  const [[count], rows] = await Promise.all([
+    rowsOf<{ count: number }>(matching().count('* as count')),
+    rowsOf<DeliveryRow>(
       matching()
         .select(database.knex.raw(DELIVERY_COLUMNS))
         .orderBy('id', 'desc')
         .limit(PER_PAGE)
-        .offset((page - 1) * PER_PAGE) as unknown as Promise<DeliveryRow[]>,
-    ])
-    return pageOf(rows, count?.count ?? 0)
-  } catch (error) {
-    throw databaseFailure(error)
-  }
+        .offset((page - 1) * PER_PAGE),
+    ),
+  ])
+  return pageOf(rows, count?.count ?? 0)
 }
 
 const pageOf = (rows: DeliveryRow[], total: number): ListDeliveriesResponse => ({

@@ -99,15 +99,17 @@ export const startMortalWorker = (options: {
       return never()
     }
     sessions.set(connection, backend[0]?.pid)
+    // Its death gives back what it still had.
+    const unlessDead = (end: () => Promise<void>) => () => {
+      if (dead) return never()
+      sessions.delete(connection)
+      return end()
+    }
     return {
       query: (query) => run(query, () => connection.query(query)),
       lost: connection.lost,
-      release: () => {
-        // Its death gives back what it still had.
-        if (dead) return never()
-        sessions.delete(connection)
-        return connection.release()
-      },
+      release: unlessDead(connection.release),
+      discard: unlessDead(connection.discard),
     }
   }
   const mortal: Database = {

@@ -41,10 +41,11 @@ export const openWorkerSession = async (database: Database, workerId: number): P
       await connection.query({ text: 'SELECT pg_advisory_unlock_all()' })
       await connection.query({ text: 'RESET ALL' })
       await connection.query(FORGET_PLANS)
+      await connection.release()
     } catch {
-      // The connection is gone, and the lock with it.
+      // Most likely it is gone, and the lock with it. If not, nobody else may have the lock and the settings.
+      await connection.discard()
     }
-    await connection.release()
   }
   try {
     await connection.query({
