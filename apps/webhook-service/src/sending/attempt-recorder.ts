@@ -47,10 +47,7 @@ export const createAttemptRecorder = (options: {
     metrics.latenessSeconds.observe(Math.max(0, latenessMs) / 1000)
     if (delivery.attemptCount === 0)
       metrics.firstAttemptSeconds.observe(Math.max(0, startedAt.getTime() - delivery.storedAt) / 1000)
-    // Deliveries keep what became of each attempt; thousands a second that went well would be most of the log.
-    const level = error === null ? 'debug' : 'info'
-    if (!lines.isLevelEnabled(level)) return
-    lines[level](
+    lines.info(
       {
         delivery_id: delivery.id,
         endpoint_id: delivery.endpointId,
