@@ -14,8 +14,9 @@ const AWAY_MESSAGES =
   /Connection terminated|timeout expired|Timeout acquiring|Client has encountered a connection error|not queryable|Unable to acquire/i
 
 // Class 08 connection, 53 resources, 57P administrator, 58 system, 40 serialisation and deadlock, 25006 a standby: trying
-// again helps, and so it does when a plan was older than its table (the only 0A000 that our statements can meet).
-const AWAY_STATES = /^(08|53|57P|58|40|25006|0A000)/
+// again helps, and so it does when a statement is no longer prepared (26000) or its plan older than its table (the only
+// 0A000 that ours can meet).
+const AWAY_STATES = /^(08|53|57P|58|40|25006|26000|0A000)/
 
 /**
  * What a database call threw, as the rest of the code may see it: `unavailable` when the database is away or asks to

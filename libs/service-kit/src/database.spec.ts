@@ -129,6 +129,14 @@ test('a connection whose plan no longer fits its table is given up', async () =>
   expect(await database.query(read)).toEqual([{ shape: 'round' }])
 })
 
+test('a connection whose server forgot a statement is given up', async () => {
+  const read = { name: 'read-nothing', text: 'SELECT 1 AS n' }
+  await database.query(read)
+  await database.query({ text: 'DEALLOCATE ALL' })
+  await expect(database.query(read)).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await database.query(read)).toEqual([{ n: 1 }])
+})
+
 test('a connection to a server that takes no writes is given up', async () => {
   const readOnly = 'SELECT set_config($1, $2, false)'
   await database.query({ text: readOnly, values: ['default_transaction_read_only', 'on'] })
