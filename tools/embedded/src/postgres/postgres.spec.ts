@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Client } from 'pg'
 import { freePort } from '../process/free-port'
 import { startOf } from '../process/identity'
-import { ensureDatabase, startPostgres } from './postgres'
+import { ensureDatabase, localPostgresUrl, startPostgres } from './postgres'
 import { runAs } from './run-as'
 
 let room: string
@@ -14,11 +14,11 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(room, { recursive: true, force: true }))
 
-async function start() {
+async function start(dataDirectory = join(room, 'postgres')) {
   const port = await freePort()
-  const server = await startPostgres({ dataDirectory: join(room, 'postgres'), port, durable: true })
-  const query = async (sql: string) => {
-    const client = new Client({ connectionString: server.url() })
+  const server = await startPostgres({ dataDirectory, port, durable: true })
+  const queryAt = async (connectionString: string, sql: string) => {
+    const client = new Client({ connectionString })
     await client.connect()
     try {
       return (await client.query(sql)).rows
@@ -26,8 +26,15 @@ async function start() {
       await client.end()
     }
   }
-  return { ...server, port, query }
+  return {
+    ...server,
+    port,
+    query: (sql: string) => queryAt(server.url(), sql),
+    queryLocally: (sql: string) => queryAt(localPostgresUrl({ dataDirectory, port }, 'postgres'), sql),
+  }
 }
+
+const OVER_SOCKET = 'select inet_server_addr() is null as over_socket'
 
 const asRoot = process.getuid?.() === 0 ? test : test.skip
 
@@ -43,6 +50,15 @@ describe('startPostgres', () => {
     const second = await start()
     expect(await second.query('select answer from kept')).toEqual([{ answer: 42 }])
     await second.stop()
+  })
+
+  test.each([
+    ['the Unix socket', 'postgres', true],
+    ['TCP where its folder has a long name', 'p'.repeat(80), false],
+  ])('is reached over %s', async (_, name, overSocket) => {
+    const server = await start(join(room, name))
+    expect(await server.queryLocally(OVER_SOCKET)).toEqual([{ over_socket: overSocket }])
+    await server.stop()
   })
 
   test('starts over a postmaster.pid whose number is another process by now', async () => {
@@ -84,6 +100,7 @@ describe('startPostgres', () => {
     await server.stop()
     const again = await start()
     expect(await again.query('select count(*)::int from kept')).toEqual([{ count: 0 }])
+    expect(await again.queryLocally(OVER_SOCKET)).toEqual([{ over_socket: true }])
     await again.stop()
     rmSync(dirname(realpathSync(join(room, 'postgres'))), { recursive: true })
   })

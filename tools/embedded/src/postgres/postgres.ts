@@ -1,7 +1,4 @@
 import { realpathSync } from 'node:fs'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
 import { type Child, startChild, whenReady } from '../process/child'
 import { findPostgresBinaries, type PostgresBinaries } from './binaries'
@@ -20,7 +17,6 @@ export type PostgresOptions = {
 export type PreparedPostgres = PostgresOptions & {
   binaries: PostgresBinaries
   user: User | undefined
-  socketDirectory: string
 }
 
 /** Makes the cluster if it is new, and clears what a server left behind that was not stopped. */
@@ -30,13 +26,7 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
   await ensureCluster({ ...options, binaries, user })
   const dataDirectory = realpathSync(options.dataDirectory)
   await clearStaleServer(dataDirectory)
-  return {
-    ...options,
-    dataDirectory,
-    binaries,
-    user,
-    socketDirectory: await socketDirectoryFor(dataDirectory, user),
-  }
+  return { ...options, dataDirectory, binaries, user }
 }
 
 /** Starts the server; answers when it has a pid, before it takes connections (see postgresReady). */
@@ -46,7 +36,6 @@ export function spawnPostgres({
   durable,
   binaries,
   user,
-  socketDirectory,
   onLine,
 }: PreparedPostgres): Promise<Child> {
   const settings = { ...always, ...(durable ? {} : forgetful) }
@@ -54,7 +43,8 @@ export function spawnPostgres({
     name: 'postgres',
     command: binaries.postgres,
     args: [
-      ...['-D', dataDirectory, '-p', String(port), '-h', '127.0.0.1', '-k', socketDirectory],
+      // The Unix socket lies in the data folder, by a name that is never too long for one.
+      ...['-D', dataDirectory, '-p', String(port), '-h', '127.0.0.1', '-k', '.'],
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     cwd: dataDirectory,
@@ -84,22 +74,23 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     await child.stop()
     throw error
   }
-  const stop = async () => {
-    await child.stop()
-    await dropSocketDirectory(prepared)
-  }
-  return { pid: child.pid, url, stop }
+  return { pid: child.pid, url, stop: async () => void (await child.stop()) }
 }
 
-export async function dropSocketDirectory({
-  socketDirectory,
-  dataDirectory,
-}: PreparedPostgres): Promise<void> {
-  if (socketDirectory !== dataDirectory) await rm(socketDirectory, { recursive: true, force: true })
+export function postgresUrl(port: number, database: string, host = '127.0.0.1'): string {
+  return `postgresql://${superuser}@${host}:${port}/${database}`
 }
 
-export function postgresUrl(port: number, database: string): string {
-  return `postgresql://${superuser}@127.0.0.1:${port}/${database}`
+// A Unix socket's path has at most 103 bytes everywhere; its own name takes up to 16 of them.
+const LONGEST_FOLDER = 87
+
+/** A superuser's URL over the Unix socket, or over TCP where the data folder's name leaves no room for one. */
+export function localPostgresUrl(
+  { dataDirectory, port }: Pick<PostgresOptions, 'dataDirectory' | 'port'>,
+  database: string,
+): string {
+  const hasRoom = Buffer.byteLength(dataDirectory) <= LONGEST_FOLDER
+  return postgresUrl(port, database, hasRoom ? encodeURIComponent(dataDirectory) : undefined)
 }
 
 export async function postgresReady(port: number): Promise<boolean> {
@@ -142,12 +133,4 @@ const forgetful = {
   wal_level: 'minimal',
   max_wal_senders: '0',
   autovacuum_naptime: '10min',
-}
-
-/** The data folder itself, unless its name is too long: a Unix socket's path has at most 107 bytes (unix(7)). */
-async function socketDirectoryFor(dataDirectory: string, user: User | undefined): Promise<string> {
-  if (Buffer.byteLength(dataDirectory) < 80) return dataDirectory
-  const path = await mkdtemp(join(tmpdir().length < 60 ? tmpdir() : '/tmp', 'lw-pg-'))
-  if (user) await chown(path, user.uid, user.gid)
-  return path
 }

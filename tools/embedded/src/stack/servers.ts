@@ -6,6 +6,7 @@ import { findNatsServer } from '../nats/find-nats-server'
 import { natsReady, natsUrl, spawnNats } from '../nats/nats-server'
 import {
   ensureDatabase,
+  localPostgresUrl,
   postgresReady,
   postgresUrl,
   preparePostgres,
@@ -31,7 +32,7 @@ export type Servers = {
 /** What is to be started where. */
 export type ServerPlan = {
   servers: Servers
-  postgres: { port: number }
+  postgres: { dataDirectory: string; port: number }
   nats: { port: number; binary: string }
   minio: { port: number; binary: string } | undefined
 }
@@ -50,16 +51,19 @@ export async function planServers({ options, env, log, signal }: Context): Promi
     freePort(),
     freePort(),
   ])
-  const database = (name: string) => postgresUrl(postgresPort, name)
+  const postgres = { dataDirectory: join(options.data, 'postgres'), port: postgresPort }
   const directory = { STORE_URL: env['STORE_URL'] || pathToFileURL(join(options.data, 'files')).href }
   return {
     servers: {
-      postgres: database('postgres'),
+      postgres: postgresUrl(postgresPort, 'postgres'),
       nats: natsUrl(natsPort),
-      databases: { leads: database('leads'), webhooks: database('webhooks') },
+      databases: {
+        leads: localPostgresUrl(postgres, 'leads'),
+        webhooks: localPostgresUrl(postgres, 'webhooks'),
+      },
       store: minioBinary ? s3Settings(minioStore(minioPort)) : directory,
     },
-    postgres: { port: postgresPort },
+    postgres,
     nats: { port: natsPort, binary: natsBinary },
     minio: minioBinary ? { port: minioPort, binary: minioBinary } : undefined,
   }
@@ -75,11 +79,11 @@ export function startServers(context: Context, { postgres, nats, minio }: Server
 }
 
 async function startPostgresServer(
-  { crew, options, log, signal }: Context,
-  { port }: ServerPlan['postgres'],
+  { crew, log, signal }: Context,
+  { dataDirectory, port }: ServerPlan['postgres'],
 ): Promise<void> {
   const prepared = await preparePostgres({
-    dataDirectory: join(options.data, 'postgres'),
+    dataDirectory,
     port,
     durable: true,
     onLine: log.of('postgres'),
