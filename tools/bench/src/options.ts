@@ -17,7 +17,7 @@ export type Options = {
 
 export const usage = `npm run bench -- [options]
   --only NAME[,NAME]  some parts: ${scenarioNames.join(', ')}
-  --huge              tables of 10^7 leads too (minutes more, and some 10 GB of disk)
+  --huge              tables of 10^7 leads too (a quarter of an hour more, and 21 GB of disk)
   --rounds N          interleaved rounds of each comparison (3)
   --seconds N         load of each contender in each round (4)
   --quick             short rounds and small tables, to see that everything works: no figures to go by

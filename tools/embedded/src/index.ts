@@ -5,6 +5,7 @@ export { type NatsServer, natsReady, natsUrl, spawnNats, startNatsServer } from 
 export { cacheDirectory, dataDirectory, repositoryRoot } from './paths'
 export {
   ensureDatabase,
+  localPostgresUrl,
   type PostgresServer,
   postgresReady,
   postgresUrl,

@@ -1,7 +1,9 @@
+import { localPostgresUrl } from '@leadwire/embedded'
 import pg from 'pg'
 import type { Ground } from '../process/ground'
 
 export type Sql = {
+  /** How the services of the stack reach the database, for baselines. */
   url: string
   rows<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>
 }
@@ -17,9 +19,9 @@ export async function connectSql(ground: Ground, postgresUrl: string, database: 
   client.on('error', () => {})
   await client.connect()
   ground.onLeave(() => client.end())
-  return {
-    url: url.href,
-    rows: async <Row extends object>(text: string, values: unknown[] = []) =>
-      (await client.query<Row>(text, values)).rows,
-  }
+  const rows = async <Row extends object>(text: string, values: unknown[] = []) =>
+    (await client.query<Row>(text, values)).rows
+  const [server] = await rows<{ data_directory: string }>('SHOW data_directory')
+  const place = { dataDirectory: server!.data_directory, port: Number(url.port) }
+  return { url: localPostgresUrl(place, database), rows }
 }
