@@ -20,6 +20,8 @@ import {
 import { createDatabase, createTemplateDatabase } from '@leadwire/test-kit'
 import { addLeadsService } from './add-leads-service'
 import { migrations } from './migrations'
+import { type EventRow, LEAD_EVENT, payloadOf, selectEvents } from './outbox/event-rows'
+import type { OutboxEvent } from './outbox/record-events'
 
 export const ASSETS_URL = 'https://assets.example.test'
 
@@ -54,9 +56,11 @@ export const startLeadsService = async () => {
   const database = await createDatabase({ name: 'leads', template: await migrated() })
   const lifecycle = createLifecycle(logger)
   const db = connectDatabase({ url: database.url, poolSize: 6, lifecycle })
+  const committed: OutboxEvent[] = []
   const startCopy = async () => {
     const server = createGrpcServer({ logger, lifecycle })
-    addLeadsService(server, { database: db, assetsUrl: ASSETS_URL, logger, onCommitted: () => {} })
+    const onCommitted = (events: OutboxEvent[]) => void committed.push(...events)
+    addLeadsService(server, { database: db, assetsUrl: ASSETS_URL, logger, onCommitted })
     return connectTo(`127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`, lifecycle)
   }
   const copy = await startCopy()
@@ -66,6 +70,8 @@ export const startLeadsService = async () => {
     database,
     logger,
     lifecycle,
+    /** What was handed over to be published, oldest first. */
+    committed,
     ...copy,
     /** Another copy of the service on the same database. */
     otherLeads: otherCopy.leads,
@@ -116,8 +122,6 @@ export const outcomesOf = (response: {
 
 /** The LeadCreated events in the outbox, oldest first. */
 export const outboxOf = async ({ db }: RunningLeadsService) => {
-  const rows = await db.query<{ payload: Buffer }>({
-    text: `SELECT payload FROM outbox WHERE kind = 'lead.created' ORDER BY id`,
-  })
-  return rows.map(({ payload }) => LeadCreated.decode(payload))
+  const rows = await db.query<EventRow>({ text: selectEvents(LEAD_EVENT) })
+  return rows.map((row) => LeadCreated.decode(payloadOf(row)))
 }

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { createDatabase } from '@leadwire/test-kit'
-import { connectDatabase, type Database } from './database'
+import { connectDatabase, type Database, type OpenTransaction } from './database'
 import { createLifecycle } from './lifecycle'
 import { createLogger } from './logger'
 
@@ -34,6 +34,30 @@ test('what is sent is done in its order and committed', async () => {
   })
   expect(found).toBe(2)
   expect(await kept()).toEqual([1, 2, 3])
+})
+
+test('what finishes a transaction is committed with it, and nothing may follow', async () => {
+  const finished = (after: (tx: OpenTransaction) => unknown) =>
+    database.transaction(async (tx) => {
+      tx.send(insert(1))
+      tx.send({ text: "SELECT 'nobody waits for it' AS id" })
+      const returning = { name: 'finishing', text: 'INSERT INTO kept VALUES (2), (3) RETURNING id' }
+      const rows = await tx.finish<{ id: number }>(returning)
+      await after(tx)
+      return rows.map(({ id }) => id)
+    })
+  expect(await finished(() => undefined)).toEqual([2, 3])
+  expect(await kept()).toEqual([1, 2, 3])
+  await expect(finished(() => undefined)).rejects.toMatchObject({ constraint: 'kept_pkey' })
+  for (const after of [
+    (tx: OpenTransaction) => tx.query(insert(4)),
+    (tx: OpenTransaction) => tx.send(insert(4)),
+    (tx: OpenTransaction) => tx.finish(insert(4)),
+  ]) {
+    await database.query({ text: 'TRUNCATE kept' })
+    await expect(finished(after)).rejects.toThrow('the transaction is over')
+    expect(await kept()).toEqual([1, 2, 3])
+  }
 })
 
 test('a statement that fails behind the back of the work fails the transaction, with its own error', async () => {

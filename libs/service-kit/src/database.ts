@@ -16,6 +16,11 @@ export interface Transaction {
 export interface OpenTransaction extends Transaction {
   /** Has a statement done whose rows nobody waits for. It travels with the next one; if it fails, so does the transaction. */
   send(query: Query): void
+  /**
+   * Has a statement done and commits: both travel together, so that nothing is locked while this process thinks. The
+   * rows tell of what is committed, and nothing may be asked behind them.
+   */
+  finish<Row extends object>(query: Query): Promise<Row[]>
 }
 
 /** A connection that its owner keeps until it is released, and with it what belongs to a session: locks and settings. */
@@ -30,8 +35,8 @@ export interface HeldConnection extends Transaction {
 
 export interface Database extends Transaction {
   /**
-   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. BEGIN travels with the first
-   * statement, and COMMIT with those that were sent last.
+   * Runs `work` in one transaction: committed when it resolves or finishes, rolled back when it throws before. BEGIN travels
+   * with the first statement, and COMMIT with those that were sent last.
    */
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T>
   /** Takes a connection out of the pool. Rejects while the database is away or all connections are taken. */
@@ -73,7 +78,7 @@ const LIMITS = '-c statement_timeout=15000 -c idle_in_transaction_session_timeou
 // The server ends a statement after 15 s and says so: who hears nothing after 20 is connected to nobody.
 const ANSWER_LIMIT_MS = 20_000
 
-type Fly = <Row extends object>(client: Client, statements: Query[]) => Promise<Row[]>
+type Fly = <Row extends object>(client: Client, statements: Query[], askedAt?: number) => Promise<Row[]>
 
 const socketOf = (client: Client) =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream
@@ -90,26 +95,43 @@ const inTransaction = async <T>(
   let waiting: Query[] = [BEGIN]
   let failed = false
   let failure: unknown
-  const flyWith = async <Row extends object>(query: Query) => {
-    const statements = [...waiting, query]
+  let committed = false
+  const mustBeOpen = () => {
+    if (committed) throw new Error('the transaction is over')
+  }
+  const flyWith = async <Row extends object>(query: Query, ...behind: Query[]) => {
+    mustBeOpen()
+    const before = waiting
     waiting = []
     try {
-      return await rowsOf<Row>(client, statements)
+      return await rowsOf<Row>(client, [...before, query, ...behind], before.length)
     } catch (error) {
       if (!failed) failure = error
       failed = true
       throw error
     }
   }
+  const finish = async <Row extends object>(query: Query) => {
+    const rows = await flyWith<Row>(query, COMMIT)
+    committed = true
+    return rows
+  }
   try {
-    const result = await work({ query: flyWith, send: (query) => void waiting.push(query) })
+    const result = await work({
+      query: (query) => flyWith(query),
+      send: (query) => {
+        mustBeOpen()
+        waiting.push(query)
+      },
+      finish,
+    })
     // PostgreSQL would answer this COMMIT with a ROLLBACK, and call it a success.
     if (failed) throw failure
-    await flyWith(COMMIT)
+    if (!committed) await flyWith(COMMIT)
     return result
   } catch (error) {
     // Without a connection there is nothing to roll back, and the first error is the one to tell.
-    await rowsOf(client, [ROLLBACK]).catch(silence)
+    if (!committed) await rowsOf(client, [ROLLBACK]).catch(silence)
     throw failed ? failure : error
   }
 }
@@ -122,8 +144,9 @@ export const connectDatabase = (options: {
   /** How long an answer may take before its connection is taken for dead. */
   answerLimitMs?: number
 }): Database => {
-  const rowsOf: Fly = (client, statements) =>
+  const rowsOf: Fly = (client, statements, askedAt) =>
     fly(client, statements, {
+      askedAt,
       parserOf: typeParsers.getTypeParser,
       limitMs: options.answerLimitMs ?? ANSWER_LIMIT_MS,
     })

@@ -66,7 +66,7 @@ const rowOf = (columns: Column[], fields: (string | null)[]) => {
 /**
  * Has statements done one after the other in one flight: they leave in one write, PostgreSQL answers in one, and each
  * side wakes once. pg would ask for an answer to each statement, and a message that wakes a process costs both sides
- * more than a small statement does. Resolves with the rows of the last.
+ * more than a small statement does. Resolves with the rows of one of them: of the last, unless `askedAt` is another's index.
  *
  * Rejects with the first error; the statements behind it are not done. Whatever can't be sent is told before anything is.
  * An answer that has not come after `limitMs` never will: the connection is cut, and so is one that will fail again.
@@ -74,17 +74,22 @@ const rowOf = (columns: Column[], fields: (string | null)[]) => {
 export const fly = async <Row extends object>(
   client: Client,
   statements: Query[],
-  { parserOf, limitMs }: { parserOf: ParserOf; limitMs: number },
+  {
+    parserOf,
+    limitMs,
+    askedAt = statements.length - 1,
+  }: { parserOf: ParserOf; limitMs: number; askedAt?: number | undefined },
 ): Promise<Row[]> => {
   const known = preparedOf(client)
   const bound = statements.map(({ name = '', text, values = [] }) => {
     mustBeSame({ name, text }, known.get(name))
     return { name, text, values: values.map((value) => prepareValue(value)) }
   })
-  const last = bound[bound.length - 1]!
-  const described = known.get(last.name)?.columns
+  const asked = bound[askedAt]!
+  const described = known.get(asked.name)?.columns
   let columns = described ?? []
   const rows: object[] = []
+  let done = 0
   let limit: NodeJS.Timeout | undefined
   let socket: Socket | undefined
 
@@ -100,7 +105,7 @@ export const fly = async <Row extends object>(
         wire.parse({ name, text })
       }
       wire.bind({ statement: name, values })
-      if (statement === last && !described) wire.describe({ type: 'P' })
+      if (statement === asked && !described) wire.describe({ type: 'P' })
       wire.execute({})
     }
     wire.sync()
@@ -115,6 +120,7 @@ export const fly = async <Row extends object>(
         columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }))
       },
       handleDataRow: ({ fields }: { fields: (string | null)[] }) => {
+        if (done !== askedAt) return
         // What is thrown in here nobody catches: pg calls it from its socket.
         try {
           rows.push(rowOf(columns, fields))
@@ -123,8 +129,12 @@ export const fly = async <Row extends object>(
           reject(error)
         }
       },
-      handleCommandComplete: () => undefined,
-      handleEmptyQuery: () => undefined,
+      handleCommandComplete: () => {
+        done += 1
+      },
+      handleEmptyQuery: () => {
+        done += 1
+      },
       handlePortalSuspended: () => undefined,
       handleError: (error: Error | DatabaseError) => {
         clearTimeout(limit)
@@ -140,7 +150,7 @@ export const fly = async <Row extends object>(
         if (failed) return
         for (const statement of bound) {
           const { name, text } = statement
-          if (statement === last && name !== '') known.set(name, { text, columns })
+          if (statement === asked && name !== '') known.set(name, { text, columns })
           else if (name !== '' && !known.has(name)) known.set(name, { text, columns: undefined })
         }
         resolve(rows as Row[])

@@ -93,6 +93,21 @@ test('number, id and time agree for concurrent creates through two copies, over 
   }
 })
 
+test('leads of one account in one batch have times of their own, in the order given', async () => {
+  const [mine, other] = [await newAccount(service), await newAccount(service)]
+  const owners = [mine, other, mine, mine]
+  const leads = outcomesOf(
+    await service.leads.createLeads({ leads: owners.map(({ accountId }) => newItem(accountId)) }),
+  )
+  const own = leads.filter((_, index) => owners[index] === mine)
+  const times = own.map(({ created_at }) => created_at)
+  expect(times).toEqual([...new Set(times)].toSorted())
+  expect(own.map(({ id }) => id)).toEqual(own.map(({ id }) => id).toSorted((a, b) => a - b))
+  expect(own.map(({ updated_at, customer }) => [updated_at, customer.created_at])).toEqual(
+    times.map((time) => [time, time]),
+  )
+})
+
 test('created_at never runs back behind the account’s last lead', async () => {
   const { accountId } = await newAccount(service)
   const ahead = '2999-01-01T00:00:00.000001Z'

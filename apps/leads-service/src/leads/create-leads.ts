@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   type CreateLead,
   type CreateLeadsRequest,
@@ -17,11 +16,13 @@ import {
 } from '@leadwire/service-kit'
 import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
 import { type OutboxEvent, recordEvents } from '../outbox/record-events'
-import { insertLeads } from './insert-leads'
+import { draftEvent } from './draft-event'
+import { type Draft, insertLeads } from './insert-leads'
 import { insertQuotes } from './insert-quotes'
 import { leadBody } from './lead-body'
 import { loadReferences } from './load-references'
 import { sizeFaults } from './size-faults'
+import { stampEvent } from './stamp-event'
 
 interface Deps {
   database: Database
@@ -53,30 +54,35 @@ const insertAll = async (
   items: CreateLead[],
   references: Awaited<ReturnType<typeof loadReferences>>,
 ) => {
-  const inserted = await insertLeads(tx, items)
+  const drafts = items.map((item): Draft => {
+    const event = draftEvent(item)
+    const plain = item.lead!.quotes.length === 0
+    return { item, event, payload: plain ? LeadCreated.encode(event).finish() : undefined }
+  })
+  const toFollow = drafts.some(({ item, payload }) => item.idempotency || !payload)
+  const stamps = await insertLeads(tx, drafts, { toFollow })
+  const stamped = drafts.map(({ event }, index) => stampEvent(event, stamps[index]!))
   const quotes = await insertQuotes(
     tx,
-    inserted.map(({ lead }, index) => ({
-      accountId: items[index]!.accountId,
-      leadId: lead.id,
-      createdAt: lead.createdAt,
+    stamped.map(({ accountId, lead }, index) => ({
+      accountId,
+      leadId: lead!.id,
+      createdAt: lead!.createdAt,
       quotes: items[index]!.lead!.quotes,
     })),
     references.imageOf,
     deps.assetsUrl,
   )
-  const leads = inserted.map(({ lead, accountKey }, index) => ({
-    accountKey,
-    lead: { ...lead, quotes: quotes[index]! },
-  }))
-  const events = leads.map(({ lead, accountKey }, index): OutboxEvent => {
-    const { accountId, traceparent } = items[index]!
-    const eventId = randomUUID()
-    const payload = LeadCreated.encode({ eventId, accountId, accountKey, lead, traceparent }).finish()
-    return { eventId, accountId, kind: 'lead.created', payload }
+  const leads = stamped.map(({ lead }, index) => ({ ...lead!, quotes: quotes[index]! }))
+  const events = stamped.map((event, index): OutboxEvent => {
+    const payload = LeadCreated.encode({ ...event, lead: leads[index]! }).finish()
+    return { eventId: event.eventId, accountId: event.accountId, kind: 'lead.created', payload }
   })
-  recordEvents(tx, events)
-  return { bodies: leads.map(({ lead }) => leadBody(lead)), events }
+  recordEvents(
+    tx,
+    events.filter((_, index) => !drafts[index]!.payload),
+  )
+  return { bodies: leads.map(leadBody), events }
 }
 
 /** One transaction for many leads: customers, leads, quotes, outbox rows and saved answers, or nothing of them. */

@@ -1,188 +1,135 @@
-import { randomUUID } from 'node:crypto'
-import type { CreateLead, Lead, NewLead } from '@leadwire/contracts'
-import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
-import { phoneLink } from './phone-link'
-import { type VisitorDevice, visitorDevice } from './visitor-device'
+import type { CreateLead, LeadCreated } from '@leadwire/contracts'
+import type { OpenTransaction, Query } from '@leadwire/service-kit'
+import type { Stamp } from './stamp-event'
 
-/** A lead on its way into the database. */
+/** A lead on its way into the database: what was asked for, and its event, which lacks what PostgreSQL says. */
 export interface Draft {
-  accountId: number
-  accountKey: string
-  lead: NewLead
-  number: number
-  id: number
-  customerId: number
-  createdAt: string
-  reference: string
-  device: VisitorDevice
-  phoneLink: string
-  mobileLink: string | undefined
+  item: CreateLead
+  event: LeadCreated
+  /** The event as the outbox holds it; undefined where it is recorded otherwise. */
+  payload: Uint8Array | undefined
 }
 
-interface NumberedRow {
-  account_id: number
+interface StampedRow {
+  ord: number
   api_key: string
-  number: number
   id: number
   customer_id: number
   created_at: string
 }
 
-// Number, id and created_at are taken while the account's row is locked, so all three agree on what came first, and the
-// time is never before the account's last. Accounts are locked in the order of their ids, so that two batches that
-// share some never wait for each other in a circle.
+// Accounts are locked in the order of their ids, so that two batches that share some never wait for each other in a
+// circle. Times are never before the account's last; those of one batch are a microsecond apart.
 const NUMBER_LEADS = `
   WITH locked AS MATERIALIZED (
-    SELECT a.id, a.api_key, a.lead_count, a.last_lead_at, asked.leads
+    SELECT a.id, asked.leads
     FROM unnest($1::bigint[], $2::int[]) AS asked (account_id, leads) JOIN accounts a ON a.id = asked.account_id
     ORDER BY a.id FOR NO KEY UPDATE OF a
   )
-  SELECT locked.id AS account_id, api_key, lead_count + n AS number, nextval('customers_id_seq') AS customer_id,
-    nextval('leads_id_seq') AS id, greatest(clock_timestamp(), last_lead_at) AS created_at
-  FROM locked CROSS JOIN generate_series(1, leads) AS n`
+  UPDATE accounts a SET lead_count = lead_count + leads,
+    last_lead_at = greatest(clock_timestamp(), last_lead_at) + (leads - 1) * interval '1 microsecond'
+  FROM locked WHERE a.id = locked.id`
 
-const customerColumns: [column: string, type: string, value: (draft: Draft) => unknown][] = [
-  ['first_name', 'text', ({ lead }) => lead.firstName],
-  ['last_name', 'text', ({ lead }) => lead.lastName],
-  ['company_name', 'text', ({ lead }) => lead.companyName],
-  ['email', 'text', ({ lead }) => lead.email],
-  ['phone', 'text', ({ lead }) => lead.phone],
-  ['phone_link', 'text', (draft) => draft.phoneLink],
-  ['mobile', 'text', ({ lead }) => lead.mobile],
-  ['mobile_link', 'text', (draft) => draft.mobileLink],
-  ['postcode', 'text', ({ lead }) => lead.postcode],
+type Column = [column: string, type: string, value: (draft: Draft) => unknown]
+
+const customerColumns: Column[] = [
+  ['first_name', 'text', ({ item }) => item.lead!.firstName],
+  ['last_name', 'text', ({ item }) => item.lead!.lastName],
+  ['company_name', 'text', ({ item }) => item.lead!.companyName],
+  ['email', 'text', ({ item }) => item.lead!.email],
+  ['phone', 'text', ({ item }) => item.lead!.phone],
+  ['phone_link', 'text', ({ event }) => event.lead!.customer!.phoneLink],
+  ['mobile', 'text', ({ item }) => item.lead!.mobile],
+  ['mobile_link', 'text', ({ event }) => event.lead!.customer!.mobileLink],
+  ['postcode', 'text', ({ item }) => item.lead!.postcode],
 ]
 
-const leadColumns: typeof customerColumns = [
-  ['reference', 'uuid', ({ reference }) => reference],
-  ['user_id', 'bigint', ({ lead }) => lead.userId],
-  ['name', 'text', ({ lead }) => lead.name],
-  ['value', 'integer', ({ lead }) => lead.value],
-  ['description', 'text', ({ lead }) => lead.description],
-  ['user_agent', 'text', ({ lead }) => lead.userAgent],
-  ['ip', 'text', ({ lead }) => lead.ip],
-  ['referrer', 'text', ({ lead }) => lead.referrer],
-  ['referrer_url', 'text', ({ lead }) => lead.referrerUrl],
-  ['device_type', 'text', ({ device }) => device.deviceType],
-  ['device_name', 'text', ({ device }) => device.deviceName],
-  ['browser', 'text', ({ device }) => device.browser],
-  ['browser_version', 'text', ({ device }) => device.browserVersion],
-  ['os', 'text', ({ device }) => device.os],
-  ['os_version', 'text', ({ device }) => device.osVersion],
-  ['status', 'text', ({ lead }) => lead.status],
-  ['test', 'boolean', ({ lead }) => lead.test],
+const leadColumns: Column[] = [
+  ['reference', 'uuid', ({ event }) => event.lead!.reference],
+  ['user_id', 'bigint', ({ item }) => item.lead!.userId],
+  ['name', 'text', ({ item }) => item.lead!.name],
+  ['value', 'integer', ({ item }) => item.lead!.value],
+  ['description', 'text', ({ item }) => item.lead!.description],
+  ['user_agent', 'text', ({ item }) => item.lead!.userAgent],
+  ['ip', 'text', ({ item }) => item.lead!.ip],
+  ['referrer', 'text', ({ item }) => item.lead!.referrer],
+  ['referrer_url', 'text', ({ item }) => item.lead!.referrerUrl],
+  ['device_type', 'text', ({ event }) => event.lead!.deviceType],
+  ['device_name', 'text', ({ event }) => event.lead!.deviceName],
+  ['browser', 'text', ({ event }) => event.lead!.browser],
+  ['browser_version', 'text', ({ event }) => event.lead!.browserVersion],
+  ['os', 'text', ({ event }) => event.lead!.os],
+  ['os_version', 'text', ({ event }) => event.lead!.osVersion],
+  ['status', 'text', ({ item }) => item.lead!.status],
+  ['test', 'boolean', ({ item }) => item.lead!.test],
 ]
 
-const names = (columns: typeof customerColumns) => columns.map(([column]) => column).join(', ')
+const names = (columns: Column[]) => columns.map(([column]) => column).join(', ')
 
-const inputColumns: typeof customerColumns = [
-  ['account_id', 'bigint', ({ accountId }) => accountId],
-  ['number', 'bigint', ({ number }) => number],
-  ['id', 'bigint', ({ id }) => id],
-  ['customer_id', 'bigint', ({ customerId }) => customerId],
-  ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
+// `behind` is how many leads of the same account follow in the batch.
+const inputColumns: Column[] = [
+  ['account_id', 'bigint', ({ item }) => item.accountId],
+  ['event_id', 'uuid', ({ event }) => event.eventId],
+  ['payload', 'bytea', ({ payload }) => payload && Buffer.from(payload)],
   ...customerColumns,
   ...leadColumns,
 ]
 
+// A statement of its own behind the one that locks: only so it sees what the account's row says under the lock. Number, id
+// and created_at are taken there, in the order of the batch, so all three agree on what came first.
 const INSERT_LEADS = `
   WITH input AS MATERIALIZED (
-    SELECT * FROM unnest(${inputColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')})
-      AS given (${names(inputColumns)})
+    SELECT given.*, a.api_key, a.lead_count - behind AS number,
+      a.last_lead_at - behind * interval '1 microsecond' AS created_at,
+      nextval('customers_id_seq') AS customer_id, nextval('leads_id_seq') AS id
+    FROM unnest($1::int[], ${inputColumns.map(([, type], index) => `$${index + 2}::${type}[]`).join(', ')})
+      WITH ORDINALITY AS given (behind, ${names(inputColumns)}, ord) JOIN accounts a ON a.id = given.account_id
+    ORDER BY ord
   ), customer AS (
     INSERT INTO customers (account_id, id, created_at, ${names(customerColumns)})
     SELECT account_id, customer_id, created_at, ${names(customerColumns)} FROM input
   ), lead AS (
     INSERT INTO leads (account_id, id, number, customer_id, created_at, updated_at, postcode, ${names(leadColumns)})
     SELECT account_id, id, number, customer_id, created_at, created_at, postcode, ${names(leadColumns)} FROM input
+  ), event AS (
+    INSERT INTO outbox (event_id, account_id, kind, payload, lead_id)
+    SELECT event_id, account_id, 'lead.drafted', payload, id FROM input WHERE payload IS NOT NULL
   )
-  UPDATE accounts a SET lead_count = newest.number, last_lead_at = newest.created_at
-  FROM (SELECT account_id, max(number) AS number, max(created_at) AS created_at FROM input GROUP BY account_id) newest
-  WHERE a.id = newest.account_id`
+  SELECT ord::int, api_key, id, customer_id, created_at FROM input`
 
-const draftOf = ({ accountId, lead }: CreateLead, row: NumberedRow): Draft => ({
-  accountId,
-  accountKey: row.api_key,
-  lead: lead!,
-  number: row.number,
-  id: row.id,
-  customerId: row.customer_id,
-  createdAt: row.created_at,
-  reference: randomUUID(),
-  device: visitorDevice(lead!.userAgent),
-  phoneLink: phoneLink(lead!.phone),
-  mobileLink: lead!.mobile === undefined ? undefined : phoneLink(lead!.mobile),
-})
-
-const leadOf = (draft: Draft): Lead => {
-  const { lead, device, reference } = draft
-  return {
-    id: draft.id,
-    reference,
-    name: lead.name,
-    value: lead.value,
-    description: lead.description,
-    postcode: lead.postcode,
-    userAgent: lead.userAgent,
-    ip: lead.ip,
-    referrer: lead.referrer,
-    referrerUrl: lead.referrerUrl,
-    ...device,
-    status: lead.status,
-    type: 'quote',
-    // A lead with status `test` is a test lead, whoever made it.
-    test: lead.test || lead.status === 'test',
-    createdAt: draft.createdAt,
-    updatedAt: draft.createdAt,
-    customer: {
-      id: draft.customerId,
-      firstName: lead.firstName,
-      lastName: lead.lastName,
-      companyName: lead.companyName,
-      email: lead.email,
-      phone: lead.phone,
-      phoneLink: draft.phoneLink,
-      mobile: lead.mobile,
-      mobileLink: draft.mobileLink,
-      postcode: lead.postcode,
-      createdAt: draft.createdAt,
-    },
-    quotes: [],
-  }
-}
-
-/** Takes a number, ids and a time for each item; the items' accounts stay locked until the transaction ends. */
-const numberLeads = async (tx: Transaction, items: CreateLead[]): Promise<NumberedRow[]> => {
+/** For each draft how many of its account's come behind it, and how many each account has. */
+const countLeads = (drafts: Draft[]) => {
   const counts = new Map<number, number>()
-  for (const { accountId } of items) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
-  const rows = await tx.query<NumberedRow>({
-    name: 'number-leads',
-    text: NUMBER_LEADS,
-    values: [[...counts.keys()], [...counts.values()]],
-  })
-  const rowsOf = new Map<number, NumberedRow[]>()
-  for (const row of rows.reverse()) {
-    const others = rowsOf.get(row.account_id)
-    if (others) others.push(row)
-    else rowsOf.set(row.account_id, [row])
+  const behind = drafts.map(() => 0)
+  for (let index = drafts.length - 1; index >= 0; index -= 1) {
+    const { accountId } = drafts[index]!.item
+    behind[index] = counts.get(accountId) ?? 0
+    counts.set(accountId, behind[index]! + 1)
   }
-  return items.map(({ accountId }) => rowsOf.get(accountId)!.pop()!)
+  return { counts, behind }
 }
 
 /**
- * Inserts leads with their customers, each with its account's next dense number, and answers with their messages
- * (quotes still empty) in the order given. The accounts stay locked until the transaction ends.
+ * Inserts leads with their customers and drafted events, each lead with its account's next dense number; answers with what
+ * PostgreSQL says of each, in the order given. The accounts stay locked until the transaction ends, which it does
+ * with this when nothing else is `toFollow`.
  */
 export const insertLeads = async (
   tx: OpenTransaction,
-  items: CreateLead[],
-): Promise<{ accountKey: string; lead: Lead }[]> => {
-  const rows = await numberLeads(tx, items)
-  const drafts = items.map((item, index) => draftOf(item, rows[index]!))
-  tx.send({
+  drafts: Draft[],
+  { toFollow }: { toFollow: boolean },
+): Promise<Stamp[]> => {
+  const { counts, behind } = countLeads(drafts)
+  tx.send({ name: 'number-leads', text: NUMBER_LEADS, values: [[...counts.keys()], [...counts.values()]] })
+  const insert: Query = {
     name: 'insert-leads',
     text: INSERT_LEADS,
-    values: inputColumns.map(([, , value]) => drafts.map((draft) => value(draft) ?? null)),
-  })
-  return drafts.map((draft) => ({ accountKey: draft.accountKey, lead: leadOf(draft) }))
+    values: [behind, ...inputColumns.map(([, , value]) => drafts.map((draft) => value(draft) ?? null))],
+  }
+  const rows = await (toFollow ? tx.query<StampedRow>(insert) : tx.finish<StampedRow>(insert))
+  const stamps = new Array<Stamp>(drafts.length)
+  for (const { ord, api_key: accountKey, id, customer_id: customerId, created_at: createdAt } of rows) {
+    stamps[ord - 1] = { accountKey, id, customerId, createdAt }
+  }
+  return stamps
 }

@@ -7,6 +7,7 @@ import { attachments } from './0005-attachments'
 import { outbox } from './0006-outbox'
 import { idempotency } from './0007-idempotency'
 import { json } from './0008-json'
+import { draftedEvents } from './0009-drafted-events'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -18,4 +19,5 @@ export const migrations: Migration[] = [
   outbox,
   idempotency,
   json,
+  draftedEvents,
 ]

@@ -90,19 +90,31 @@ test('the stream loses everything, and the sweep has what is not held published 
   expect((await outboxOf(service)).map(({ lead }) => lead!.reference)).toEqual([lost])
 })
 
+test('what the outbox holds of an event is, byte for byte, what went out from memory', async () => {
+  const { accountId, tokenId } = await newAccount(service)
+  const key = { tokenId, key: 'k', fingerprint: Buffer.alloc(32) }
+  const items = [newItem(accountId, { traceparent: 'a trace' }), newItem(accountId, { idempotency: key })]
+  const [alone] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
+  const together = outcomesOf(await service.leads.createLeads({ leads: items }))
+  const payloads: Buffer[] = []
+  const publish = async (_: string, payload: Uint8Array) => void payloads.push(Buffer.from(payload))
+  await relayOnce({ database: service.db, publish, logger: service.logger })
+  const own = payloads.filter((payload) => LeadCreated.decode(payload).accountId === accountId)
+  const sent = service.committed.filter((event) => event.accountId === accountId)
+  expect(own).toEqual(sent.map(({ payload }) => Buffer.from(payload)))
+  expect(own.map((payload) => LeadCreated.decode(payload).lead!.id)).toEqual(
+    [alone, ...together].map(({ id }) => id),
+  )
+})
+
 test('what a commit hands over is published from memory, and the relay leaves it alone meanwhile', async () => {
   const leads = await create(5)
   const references = leads.map(({ reference }) => reference)
-  const rows = await service.db.query<{ event_id: string; payload: Buffer }>({
-    text: 'SELECT event_id, payload FROM outbox WHERE published_at IS NULL',
-  })
-  const events = rows.map(({ event_id, payload }) => ({
-    ...{ eventId: event_id, payload, accountId: 1, kind: 'lead.created' as const },
-  }))
+  const events = service.committed.slice(-5)
   const publish = publishTo(connection)
   const { handOver, underWay } = createPublishFromMemory({ ...service, database: service.db, publish })
   handOver(events)
-  expect(underWay()).toHaveLength(rows.length)
+  expect(underWay()).toHaveLength(5)
   const again: string[] = []
   await relayOnce({
     ...{ database: service.db, logger: service.logger, except: underWay() },
@@ -121,14 +133,10 @@ test('while the broker is away events wait, and nothing is marked', async () => 
   await nats.kill()
   const [lead] = await create(1)
   await relay()
-  const [handedOver] = await service.db.query<{ event_id: string; payload: Buffer }>({
-    text: 'SELECT event_id, payload FROM outbox WHERE published_at IS NULL',
-  })
   const fromMemory = createPublishFromMemory({
     ...{ database: service.db, logger: service.logger, publish: publishTo(connection) },
   })
-  const { event_id: eventId, payload } = handedOver!
-  fromMemory.handOver([{ eventId, payload, accountId: 1, kind: 'lead.created' }])
+  fromMemory.handOver(service.committed.slice(-1))
   await eventually(() => expect(fromMemory.underWay()).toEqual([]), { timeoutMs: 10_000 })
   const waiting = await service.db.query({ text: 'SELECT id FROM outbox WHERE published_at IS NULL' })
   expect(waiting.length).toBeGreaterThanOrEqual(1)

@@ -1,5 +1,6 @@
 import { LEADS_STREAM } from '@leadwire/contracts'
 import type { Database, Lifecycle, Logger } from '@leadwire/service-kit'
+import { type EventRow, LEAD_EVENT, payloadOf, selectEvents } from './event-rows'
 import { startLoop } from './loop'
 import type { Publish } from './publish'
 import { createPublishFromMemory } from './publish-from-memory'
@@ -9,23 +10,17 @@ const BATCH = 500
 // An event may have several megabytes: what is read at once is bounded, whatever waits.
 const BATCH_BYTES = 16_000_000
 
-interface OutboxRow {
-  id: number
-  event_id: string
-  payload: Buffer
-}
-
 const CLAIM = `
   WITH claimed AS MATERIALIZED (
     SELECT id, octet_length(payload) AS bytes FROM outbox
-    WHERE kind = 'lead.created' AND published_at IS NULL AND event_id <> ALL ($1::uuid[])
+    WHERE ${LEAD_EVENT} AND published_at IS NULL AND event_id <> ALL ($1::uuid[])
     ORDER BY id LIMIT ${BATCH}
     FOR NO KEY UPDATE SKIP LOCKED
   ), fitting AS MATERIALIZED (
     SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM claimed) c
     WHERE before < ${BATCH_BYTES}
   )
-  SELECT id, event_id, payload FROM outbox WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
+  ${selectEvents('o.id = ANY (ARRAY (SELECT id FROM fitting))')}`
 
 const MARK = 'UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY ($1::bigint[])'
 
@@ -44,13 +39,13 @@ export const relayOnce = (deps: {
   except?: string[]
 }): Promise<boolean> =>
   deps.database.transaction(async (tx) => {
-    const rows = await tx.query<OutboxRow>({
+    const rows = await tx.query<EventRow>({
       name: 'claim-events',
       text: CLAIM,
       values: [deps.except ?? []],
     })
     const published = await Promise.allSettled(
-      rows.map((row) => deps.publish(LEADS_STREAM.subjects.leadCreated, row.payload, row.event_id)),
+      rows.map((row) => deps.publish(LEADS_STREAM.subjects.leadCreated, payloadOf(row), row.event_id)),
     )
     const confirmed = rows.filter((_, index) => published[index]!.status === 'fulfilled')
     if (confirmed.length > 0) {

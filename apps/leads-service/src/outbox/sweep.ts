@@ -1,5 +1,6 @@
 import type { Database, Lifecycle, Logger } from '@leadwire/service-kit'
 import { forgetOldKeys } from '../idempotency/idempotency-keys'
+import { LEAD_EVENT } from './event-rows'
 import { startLoop } from './loop'
 
 const BATCH = 1000
@@ -10,7 +11,7 @@ export type FindHeldEvents = (eventIds: string[]) => Promise<string[]>
 // Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight.
 const SELECT = `
   SELECT id, event_id, published_at < clock_timestamp() - interval '15 seconds' AS overdue FROM outbox
-  WHERE kind = 'lead.created' AND published_at < clock_timestamp() - interval '2 seconds'
+  WHERE ${LEAD_EVENT} AND published_at < clock_timestamp() - interval '2 seconds'
   ORDER BY published_at LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
 

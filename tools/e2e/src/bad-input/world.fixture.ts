@@ -151,7 +151,7 @@ const tracesOf = async (from: { system: System; receiver: Receiver; store: strin
   const { databases } = from.system
   const [leads, webhooks, files] = await Promise.all([
     // What is told to the receiver is counted there; its rows go a few seconds later.
-    tableContents(databases.leads, { outbox: "kind <> 'lead.created'" }),
+    tableContents(databases.leads, { outbox: "kind = 'notification.requested'" }),
     tableContents(databases.webhooks),
     filesIn(from.store),
   ])
