@@ -55,7 +55,9 @@ test('what finishes a transaction is committed with it, and nothing may follow',
     (tx: OpenTransaction) => tx.finish(insert(4)),
   ]) {
     await database.query({ text: 'TRUNCATE kept' })
-    await expect(finished(after)).rejects.toThrow('the transaction is over')
+    await expect(finished(after)).rejects.toMatchObject({
+      ...{ code: 'internal', cause: { message: 'the transaction is over' } },
+    })
     expect(await kept()).toEqual([1, 2, 3])
   }
 })

@@ -5,6 +5,7 @@ import { databaseFailure } from './database-failure'
 import { fly, type Query } from './flight'
 import { isoMicroseconds } from './iso-microseconds'
 import type { Lifecycle } from './lifecycle'
+import { ServiceError } from './service-error'
 
 export type { Query } from './flight'
 
@@ -18,7 +19,7 @@ export interface OpenTransaction extends Transaction {
   send(query: Query): void
   /**
    * Has a statement done and commits: both travel together, so that nothing is locked while this process thinks. The
-   * rows tell of what is committed, and nothing may be asked behind them.
+   * rows tell of what is committed, and nothing may be asked behind them; what is thrown behind them is `internal`.
    */
   finish<Row extends object>(query: Query): Promise<Row[]>
 }
@@ -130,8 +131,10 @@ const inTransaction = async <T>(
     if (!committed) await flyWith(COMMIT)
     return result
   } catch (error) {
+    // Not as what it is: it would be taken for a transaction that failed, and the work be done again.
+    if (committed) throw new ServiceError('internal', 'Something went wrong on our side.', { cause: error })
     // Without a connection there is nothing to roll back, and the first error is the one to tell.
-    if (!committed) await rowsOf(client, [ROLLBACK]).catch(silence)
+    await rowsOf(client, [ROLLBACK]).catch(silence)
     throw failed ? failure : error
   }
 }
