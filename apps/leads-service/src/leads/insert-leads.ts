@@ -66,7 +66,6 @@ const leadColumns: Column[] = [
 
 const names = (columns: Column[]) => columns.map(([column]) => column).join(', ')
 
-// `behind` is how many leads of the same account follow in the batch.
 const inputColumns: Column[] = [
   ['account_id', 'bigint', ({ item }) => item.accountId],
   ['event_id', 'uuid', ({ event }) => event.eventId],
@@ -76,7 +75,8 @@ const inputColumns: Column[] = [
 ]
 
 // A statement of its own behind the one that locks: only so it sees what the account's row says under the lock. Number, id
-// and created_at are taken there, in the order of the batch, so all three agree on what came first.
+// and created_at are taken there, in the order of the batch, so all three agree on what came first. `behind` is how many
+// leads of the same account follow in the batch.
 const INSERT_LEADS = `
   WITH input AS MATERIALIZED (
     SELECT given.*, a.api_key, a.lead_count - behind AS number,
