@@ -16,8 +16,8 @@ import {
 } from '@leadwire/service-kit'
 import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
 import { type OutboxEvent, recordEvents } from '../outbox/record-events'
-import { draftEvent } from './draft-event'
-import { type Draft, insertLeads } from './insert-leads'
+import { draftLead } from './draft-lead'
+import { insertLeads } from './insert-leads'
 import { insertQuotes } from './insert-quotes'
 import { leadBody } from './lead-body'
 import { loadReferences } from './load-references'
@@ -54,11 +54,7 @@ const insertAll = async (
   items: CreateLead[],
   references: Awaited<ReturnType<typeof loadReferences>>,
 ) => {
-  const drafts = items.map((item): Draft => {
-    const event = draftEvent(item)
-    const plain = item.lead!.quotes.length === 0
-    return { item, event, payload: plain ? LeadCreated.encode(event).finish() : undefined }
-  })
+  const drafts = items.map(draftLead)
   const toFollow = drafts.some(({ item, payload }) => item.idempotency || !payload)
   const stamps = await insertLeads(tx, drafts, { toFollow })
   const stamped = drafts.map(({ event }, index) => stampEvent(event, stamps[index]!))

@@ -1,14 +1,6 @@
-import type { CreateLead, LeadCreated } from '@leadwire/contracts'
 import type { OpenTransaction, Query } from '@leadwire/service-kit'
+import type { Draft } from './draft-lead'
 import type { Stamp } from './stamp-event'
-
-/** A lead on its way into the database: what was asked for, and its event, which lacks what PostgreSQL says. */
-export interface Draft {
-  item: CreateLead
-  event: LeadCreated
-  /** The event as the outbox holds it; undefined where it is recorded otherwise. */
-  payload: Uint8Array | undefined
-}
 
 interface StampedRow {
   ord: number

@@ -1,10 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import type { CreateLead, LeadCreated } from '@leadwire/contracts'
+import { type CreateLead, LeadCreated } from '@leadwire/contracts'
 import { phoneLink } from './phone-link'
 import { visitorDevice } from './visitor-device'
 
-/** The event of a lead that is about to be written, without its quotes and without what `stampEvent` adds. */
-export const draftEvent = ({ accountId, lead: asked, traceparent }: CreateLead): LeadCreated => {
+/** A lead on its way into the database. */
+export interface Draft {
+  item: CreateLead
+  /** Its event, without its quotes and without what `stampEvent` adds. */
+  event: LeadCreated
+  /** The event as the outbox holds it; undefined where it has to wait for the ids of quotes. */
+  payload: Uint8Array | undefined
+}
+
+export const draftLead = (item: CreateLead): Draft => {
+  const event = eventOf(item)
+  const complete = item.lead!.quotes.length === 0
+  return { item, event, payload: complete ? LeadCreated.encode(event).finish() : undefined }
+}
+
+const eventOf = ({ accountId, lead: asked, traceparent }: CreateLead): LeadCreated => {
   const lead = asked!
   return {
     eventId: randomUUID(),
