@@ -114,10 +114,14 @@ export const newItem = (accountId: number, over: Partial<CreateLead> = {}): Crea
 
 /** The results of a batch: the parsed body of each, or its failure. */
 export const outcomesOf = (response: {
-  results: { result?: { $case: 'body'; value: Buffer } | { $case: 'failure'; value: object } | undefined }[]
+  results: {
+    result?: { $case: 'body'; value: Uint8Array } | { $case: 'failure'; value: object } | undefined
+  }[]
 }) =>
   response.results.map(({ result }) =>
-    result?.$case === 'body' ? JSON.parse(result.value.toString()).data : { failure: result?.value },
+    result?.$case === 'body'
+      ? JSON.parse(Buffer.from(result.value).toString()).data
+      : { failure: result?.value },
   )
 
 /** The LeadCreated events in the outbox, oldest first. */

@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, constants, type IncomingHttpHeaders } from 'node:http2'
+import { type Encoder, encodeMessage } from '@leadwire/contracts'
 import { errorOfTrailers } from './grpc-errors'
 import { callHeaders, createMessageReader, prefixOf } from './grpc-framing'
 import { type Http2Sessions, openStream } from './http2-sessions'
@@ -13,7 +14,7 @@ const MAX_IDLE = 4
 /** A method of a generated service definition that takes a stream of messages and answers each. */
 interface ConversationMethod<Request, Response> {
   name: string
-  requestType: { encode(message: Request): { finish(): Uint8Array } }
+  requestType: Encoder<Request>
   requestStream: true
   responseType: { decode(bytes: Uint8Array): Response }
   responseStream: true
@@ -134,7 +135,7 @@ const converse = <Request, Response>(
   }
 
   return async (request) => {
-    const message = method.requestType.encode(request).finish()
+    const message = encodeMessage(method.requestType, request)
     const until = patienceEnds()
     const openOne = async () => openLine(await sessions.take(), path, deadlineMs)
     for (;;) {

@@ -107,7 +107,7 @@ export const downloaded = async (
   key: string,
 ): Promise<{ size: number; bytes: Buffer }> => {
   let size = -1
-  const chunks: Buffer[] = []
+  const chunks: Uint8Array[] = []
   for await (const { part } of client.download({ key })) {
     if (part?.$case === 'size') size = part.value
     else if (part) chunks.push(part.value)

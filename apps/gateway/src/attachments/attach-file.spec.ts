@@ -23,7 +23,7 @@ let uploads: Upload[]
 let records: CreateAttachmentRequest[]
 let deleted: string[]
 let refuseRecord: ServiceError | undefined
-const keys = new Map<string, { saved?: { fingerprint: Buffer; body: Buffer } }>()
+const keys = new Map<string, { saved?: { fingerprint: Uint8Array; body: Uint8Array } }>()
 
 beforeAll(async () => {
   gateway = await startGateway({

@@ -38,7 +38,7 @@ const saved = (claim: ClaimIdempotencyKeyResponse | undefined, fingerprint: Buff
 }
 
 const fingerprintOf = (request: FastifyRequest, name: string, { fileName, upload }: ReceivedFile) =>
-  requestFingerprint(request, { name, file_name: fileName, file: upload.sha256.toString('hex') })
+  requestFingerprint(request, { name, file_name: fileName, file: Buffer.from(upload.sha256).toString('hex') })
 
 /** POST /leads/:reference/attachments (interface: Attach a file). */
 export const attachFile = (app: FastifyInstance, dependencies: Dependencies): void => {

@@ -204,7 +204,9 @@ test('a fingerprint is of what is asked, not of how it is written', async () => 
     payload: JSON.stringify(LEAD, null, 2),
   })
   await create({ ...LEAD, name: 'Doors' }, headers)
-  const [first, second, third] = asked.map(({ idempotency }) => idempotency!.fingerprint.toString('hex'))
+  const [first, second, third] = asked.map(({ idempotency }) =>
+    Buffer.from(idempotency!.fingerprint).toString('hex'),
+  )
   expect(second).toBe(first)
   expect(third).not.toBe(first)
 })

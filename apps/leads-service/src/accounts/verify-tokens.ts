@@ -45,5 +45,5 @@ export const verifyTokens =
       values: [hashes],
     })
     const tokens = new Map(rows.map((row) => [row.hash.toString('hex'), verifiedOf(row)]))
-    return { results: hashes.map((hash) => ({ token: tokens.get(hash.toString('hex')) })) }
+    return { results: hashes.map((hash) => ({ token: tokens.get(Buffer.from(hash).toString('hex')) })) }
   }

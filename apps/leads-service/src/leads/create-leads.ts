@@ -2,6 +2,7 @@ import {
   type CreateLead,
   type CreateLeadsRequest,
   type CreateLeadsResponse,
+  encodeMessage,
   LeadCreated,
   type LeadResult,
 } from '@leadwire/contracts'
@@ -71,7 +72,7 @@ const insertAll = async (
   )
   const leads = stamped.map(({ lead }, index) => ({ ...lead!, quotes: quotes[index]! }))
   const events = stamped.map((event, index): OutboxEvent => {
-    const payload = LeadCreated.encode({ ...event, lead: leads[index]! }).finish()
+    const payload = encodeMessage(LeadCreated, { ...event, lead: leads[index]! })
     return { eventId: event.eventId, accountId: event.accountId, kind: 'lead.created', payload }
   })
   recordEvents(

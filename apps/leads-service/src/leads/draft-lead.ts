@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type CreateLead, LeadCreated } from '@leadwire/contracts'
+import { type CreateLead, encodeMessage, LeadCreated } from '@leadwire/contracts'
 import { phoneLink } from './phone-link'
 import { visitorDevice } from './visitor-device'
 
@@ -15,7 +15,7 @@ export interface Draft {
 export const draftLead = (item: CreateLead): Draft => {
   const event = eventOf(item)
   const complete = item.lead!.quotes.length === 0
-  return { item, event, payload: complete ? LeadCreated.encode(event).finish() : undefined }
+  return { item, event, payload: complete ? encodeMessage(LeadCreated, event) : undefined }
 }
 
 const eventOf = ({ accountId, lead: asked, traceparent }: CreateLead): LeadCreated => {

@@ -1,4 +1,4 @@
-import { LeadCreated } from '@leadwire/contracts'
+import { encodeMessage, LeadCreated } from '@leadwire/contracts'
 import { stampEvent } from '../leads/stamp-event'
 
 /** A `lead.drafted` is a `lead.created` whose payload lacks what its lead's row says. */
@@ -27,5 +27,5 @@ export const payloadOf = (row: EventRow): Uint8Array => {
   const { payload, lead_id: id, api_key: accountKey, customer_id: customerId, created_at: createdAt } = row
   if (id === null) return payload
   const stamp = { accountKey, id, customerId, createdAt }
-  return LeadCreated.encode(stampEvent(LeadCreated.decode(payload), stamp)).finish()
+  return encodeMessage(LeadCreated, stampEvent(LeadCreated.decode(payload), stamp))
 }
