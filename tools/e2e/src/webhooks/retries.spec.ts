@@ -223,8 +223,10 @@ test('address and secret are read when an attempt starts', async () => {
     const lead = await tenant.createLead()
     await eventually(() => expect(receiver.requests).toHaveLength(1), LONG)
     await tenant.send('PATCH', `/manage/webhook-endpoints/${id}`, { json: { url: target.url } })
-    await deliveryThatIs(lead, 'delivered')
-    expect(told(target)).toEqual([lead.reference])
+    const { attempts } = await deliveryThatIs(lead, 'delivered')
+    expect(told(target)).toContain(lead.reference)
+    // On a busy machine an attempt may end before its answer is read; none is made that is not written down.
+    expect(receiver.requests.length + target.requests.length).toBeLessThanOrEqual(attempts.length)
   } finally {
     await target.stop()
   }
