@@ -1,12 +1,15 @@
 import type { Transaction } from '@leadwire/service-kit'
+import type { KeptLeads } from './kept-leads'
 import { isReference } from './reference'
 
 // One statement for any number of leads, that only puts finished pieces together (see migration 0008-json). The style
 // and the options of an item come after its image (interface: Quote item), and options are text as they were given.
 // The image is looked up for each item: of a join, where most accounts have few images, PostgreSQL makes a plan that
 // reads an account's images in turn until it meets the one.
+// A lead's version is which transactions wrote its rows: its own, and with it whatever is only ever written with it. A body
+// that the caller has by that version is not made.
 const SELECT_LEADS = `
-  SELECT asked.ord::int, concat('{"data":', l.json_head, ',"customer":', c.json_head, '},"quotes":[', (
+  SELECT asked.ord::int, version, CASE WHEN version = asked.known THEN NULL ELSE concat('{"data":', l.json_head, ',"customer":', c.json_head, '},"quotes":[', (
     SELECT string_agg(concat(q.json_head, ',"items":[', (
       SELECT string_agg(concat(i.json_head, ',"image":', (
           SELECT concat(m.json_head, ',"url":', to_json($3::text || m.key))
@@ -17,33 +20,41 @@ const SELECT_LEADS = `
       WHERE i.account_id = q.account_id AND i.quote_id = q.id
     ), ']}'), ',' ORDER BY q.id)
     FROM quotes q WHERE q.account_id = l.account_id AND q.lead_id = l.id
-  ), ']}}') AS body
-  FROM unnest($1::bigint[], $2::uuid[]) WITH ORDINALITY AS asked (account_id, reference, ord)
+  ), ']}}') END AS body
+  FROM unnest($1::bigint[], $2::uuid[], $4::text[]) WITH ORDINALITY AS asked (account_id, reference, known, ord)
   JOIN leads l ON l.reference = asked.reference AND l.account_id = asked.account_id
-  JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id`
+  JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id
+  CROSS JOIN LATERAL concat(l.xmin, ' ', c.xmin) AS version`
 
 // No lead has it: PostgreSQL is asked for well-formed references only.
 const NO_REFERENCE = '00000000-0000-0000-0000-000000000000'
 
 /**
  * The finished responses (interface: Retrieve Lead) of leads with customer and quotes, in the order asked for;
- * undefined where the account has no such lead. `assetsUrl` has no slash at its end.
+ * undefined where the account has no such lead. `assetsUrl` has no slash at its end. What is kept is only used where
+ * PostgreSQL says that the lead is still of that version.
  */
 export const loadLeads = async (
   db: Transaction,
   asked: { accountId: number; reference: string }[],
   assetsUrl: string,
+  kept?: KeptLeads,
 ): Promise<(Buffer | undefined)[]> => {
-  const rows = await db.query<{ ord: number; body: string }>({
+  const known = asked.map((lead) => kept?.get(lead))
+  const rows = await db.query<{ ord: number; version: string; body: string | null }>({
     name: 'load-leads',
     text: SELECT_LEADS,
     values: [
       asked.map(({ accountId }) => accountId),
       asked.map(({ reference }) => (isReference(reference) ? reference : NO_REFERENCE)),
       `${assetsUrl}/`,
+      known.map((lead) => lead?.version ?? null),
     ],
   })
   const bodies = new Array<Buffer | undefined>(asked.length).fill(undefined)
-  for (const { ord, body } of rows) bodies[ord - 1] = Buffer.from(body)
+  for (const { ord, version, body } of rows) {
+    bodies[ord - 1] = body === null ? known[ord - 1]!.body : Buffer.from(body)
+    if (body !== null) kept?.set(asked[ord - 1]!, { version, body })
+  }
   return bodies
 }
