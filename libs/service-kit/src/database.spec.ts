@@ -62,6 +62,19 @@ test('what finishes a transaction is committed with it, and nothing may follow',
   }
 })
 
+test('a transaction of one statement is committed, or rolled back whole, and leaves its connection free', async () => {
+  const alone = (...ids: number[]) =>
+    database.transaction((tx) =>
+      tx.finish<{ id: number }>({
+        text: `INSERT INTO kept VALUES ${ids.map((id) => `(${id})`)} RETURNING id`,
+      }),
+    )
+  expect(await alone(1, 2)).toEqual([{ id: 1 }, { id: 2 }])
+  await expect(alone(3, 1)).rejects.toMatchObject({ constraint: 'kept_pkey' })
+  expect(await alone(4)).toEqual([{ id: 4 }])
+  expect(await kept()).toEqual([1, 2, 4])
+})
+
 test('a statement that fails behind the back of the work fails the transaction, with its own error', async () => {
   const last = database.transaction(async (tx) => {
     tx.send(insert(1))

@@ -94,6 +94,7 @@ const inTransaction = async <T>(
   work: (tx: OpenTransaction) => Promise<T>,
 ): Promise<T> => {
   let waiting: Query[] = [BEGIN]
+  let begun = false
   let failed = false
   let failure: unknown
   let committed = false
@@ -104,6 +105,7 @@ const inTransaction = async <T>(
     mustBeOpen()
     const before = waiting
     waiting = []
+    begun ||= before[0] === BEGIN
     try {
       return await rowsOf<Row>(client, [...before, query, ...behind], before.length)
     } catch (error) {
@@ -113,7 +115,10 @@ const inTransaction = async <T>(
     }
   }
   const finish = async <Row extends object>(query: Query) => {
-    const rows = await flyWith<Row>(query, COMMIT)
+    // A statement on its own is a transaction, without two that say so.
+    const isAll = waiting.length === 1 && waiting[0] === BEGIN
+    if (isAll) waiting = []
+    const rows = await flyWith<Row>(query, ...(isAll ? [] : [COMMIT]))
     committed = true
     return rows
   }
@@ -134,7 +139,7 @@ const inTransaction = async <T>(
     // Not as what it is: it would be taken for a transaction that failed, and the work be done again.
     if (committed) throw new ServiceError('internal', 'Something went wrong on our side.', { cause: error })
     // Without a connection there is nothing to roll back, and the first error is the one to tell.
-    await rowsOf(client, [ROLLBACK]).catch(silence)
+    if (begun) await rowsOf(client, [ROLLBACK]).catch(silence)
     throw failed ? failure : error
   }
 }
