@@ -66,18 +66,9 @@ const inputColumns: Column[] = [
   ...leadColumns,
 ]
 
-// A statement of its own behind the one that locks: only so it sees what the account's row says under the lock. Number, id
-// and created_at are taken there, in the order of the batch, so all three agree on what came first. `behind` is how many
-// leads of the same account follow in the batch.
-const INSERT_LEADS = `
-  WITH input AS MATERIALIZED (
-    SELECT given.*, a.api_key, a.lead_count - behind AS number,
-      a.last_lead_at - behind * interval '1 microsecond' AS created_at,
-      nextval('customers_id_seq') AS customer_id, nextval('leads_id_seq') AS id
-    FROM unnest($1::int[], ${inputColumns.map(([, type], index) => `$${index + 2}::${type}[]`).join(', ')})
-      WITH ORDINALITY AS given (behind, ${names(inputColumns)}, ord) JOIN accounts a ON a.id = given.account_id
-    ORDER BY ord
-  ), customer AS (
+/** Writes what `input` tells of leads: what was given of each, and their numbers, ids and times. */
+const insertFrom = (input: string) => `
+  WITH ${input}, customer AS (
     INSERT INTO customers (account_id, id, created_at, ${names(customerColumns)})
     SELECT account_id, customer_id, created_at, ${names(customerColumns)} FROM input
   ), lead AS (
@@ -88,6 +79,32 @@ const INSERT_LEADS = `
     SELECT event_id, account_id, 'lead.drafted', payload, id FROM input WHERE payload IS NOT NULL
   )
   SELECT ord::int, api_key, id, customer_id, created_at FROM input`
+
+const IDS = `nextval('customers_id_seq') AS customer_id, nextval('leads_id_seq') AS id`
+
+// A statement of its own behind the one that locks: only so it sees what the account's row says under the lock. Number, id
+// and created_at are taken there, in the order of the batch, so all three agree on what came first. `behind` is how many
+// leads of the same account follow in the batch.
+const INSERT_LEADS = insertFrom(`
+  input AS MATERIALIZED (
+    SELECT given.*, a.api_key, a.lead_count - behind AS number,
+      a.last_lead_at - behind * interval '1 microsecond' AS created_at, ${IDS}
+    FROM unnest($1::int[], ${inputColumns.map(([, type], index) => `$${index + 2}::${type}[]`).join(', ')})
+      WITH ORDINALITY AS given (behind, ${names(inputColumns)}, ord) JOIN accounts a ON a.id = given.account_id
+    ORDER BY ord
+  )`)
+
+// The same for one lead, which can lock its account and see its row at once, and needs no arrays: two thirds of what the
+// two statements cost PostgreSQL (490 and 690 us on a warm connection).
+const INSERT_LEAD = insertFrom(`
+  counted AS (
+    UPDATE accounts SET lead_count = lead_count + 1, last_lead_at = greatest(clock_timestamp(), last_lead_at)
+    WHERE id = $1 RETURNING api_key, lead_count AS number, last_lead_at AS created_at
+  ), input AS MATERIALIZED (
+    SELECT 1 AS ord, ${inputColumns.map(([column, type], index) => `$${index + 1}::${type} AS ${column}`).join(', ')},
+      counted.*, ${IDS}
+    FROM counted
+  )`)
 
 /** For each draft how many of its account's come behind it, and how many each account has. */
 const countLeads = (drafts: Draft[]) => {
@@ -101,6 +118,22 @@ const countLeads = (drafts: Draft[]) => {
   return { counts, behind }
 }
 
+const insertOne = (draft: Draft): Query => ({
+  name: 'insert-lead',
+  text: INSERT_LEAD,
+  values: inputColumns.map(([, , value]) => value(draft) ?? null),
+})
+
+const insertMany = (tx: OpenTransaction, drafts: Draft[]): Query => {
+  const { counts, behind } = countLeads(drafts)
+  tx.send({ name: 'number-leads', text: NUMBER_LEADS, values: [[...counts.keys()], [...counts.values()]] })
+  return {
+    name: 'insert-leads',
+    text: INSERT_LEADS,
+    values: [behind, ...inputColumns.map(([, , value]) => drafts.map((draft) => value(draft) ?? null))],
+  }
+}
+
 /**
  * Inserts leads with their customers and drafted events, each lead with its account's next dense number; answers with what
  * PostgreSQL says of each, in the order given. The accounts stay locked until the transaction ends, which it does
@@ -111,13 +144,7 @@ export const insertLeads = async (
   drafts: Draft[],
   { toFollow }: { toFollow: boolean },
 ): Promise<Stamp[]> => {
-  const { counts, behind } = countLeads(drafts)
-  tx.send({ name: 'number-leads', text: NUMBER_LEADS, values: [[...counts.keys()], [...counts.values()]] })
-  const insert: Query = {
-    name: 'insert-leads',
-    text: INSERT_LEADS,
-    values: [behind, ...inputColumns.map(([, , value]) => drafts.map((draft) => value(draft) ?? null))],
-  }
+  const insert = drafts.length === 1 ? insertOne(drafts[0]!) : insertMany(tx, drafts)
   const rows = await (toFollow ? tx.query<StampedRow>(insert) : tx.finish<StampedRow>(insert))
   const stamps = new Array<Stamp>(drafts.length)
   for (const { ord, api_key: accountKey, id, customer_id: customerId, created_at: createdAt } of rows) {
