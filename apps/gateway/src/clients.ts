@@ -4,6 +4,7 @@ import {
   type CreateLead,
   FilesServiceDefinition,
   type GetLead,
+  type GetLeadResult,
   type LeadPage,
   type LeadPageResult,
   type LeadResult,
@@ -24,6 +25,7 @@ import {
   serviceErrorOf,
 } from '@leadwire/service-kit'
 import { halveWhenTooLarge } from './halve-when-too-large'
+import { keepLeads } from './leads/kept-leads'
 
 const DEADLINE_MS = 5000
 const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000 }
@@ -38,9 +40,13 @@ const isLarge = ({ lead }: CreateLead, bytes: number) =>
 
 export type Clients = ReturnType<typeof connectClients>
 
-const bodyOf = ({ result }: LeadResult): Uint8Array => {
+const bodyOf = ({ result }: LeadResult | GetLeadResult): Uint8Array => {
   if (result?.$case === 'body') return result.value
-  throw serviceErrorOf(result?.value ?? { code: 'internal', detail: 'an empty result came', faults: [] })
+  throw serviceErrorOf(
+    result?.$case === 'failure'
+      ? result.value
+      : { code: 'internal', detail: 'a result without a body came', faults: [] },
+  )
 }
 
 /**
@@ -67,7 +73,7 @@ export const connectClients = (options: {
   } = converseWith(sessions, LeadsServiceDefinition, deadline)
   const { verifyTokens } = converseWith(sessions, AccountsServiceDefinition, deadline)
 
-  const getLead = gather<GetLead, LeadResult>({
+  const getLead = gather<GetLead, GetLeadResult>({
     ...GATHERED,
     send: halveWhenTooLarge(async (items) => (await getLeads({ leads: items })).results),
   })
@@ -75,6 +81,7 @@ export const connectClients = (options: {
     ...GATHERED,
     send: halveWhenTooLarge(async (items) => (await listPages({ pages: items })).results),
   })
+  const keptLeads = keepLeads()
   const createLeads = async (items: CreateLead[]) => (await createAll({ leads: items })).results
   const createLead = gather<CreateLead, LeadResult>({ ...GATHERED, send: createLeads })
   const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
@@ -105,8 +112,15 @@ export const connectClients = (options: {
     },
     webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
     verifyToken: (hash: Uint8Array) => verifyToken(hash),
-    /** The public JSON of one lead. */
-    getLead: async (item: GetLead) => bodyOf(await getLead(item)),
+    /** The public JSON of one lead. What was read before is used again if leads-service finds it of the same version. */
+    getLead: async (lead: { accountId: number; reference: string }) => {
+      const kept = keptLeads.get(lead)
+      const read = await getLead({ ...lead, knownVersion: kept?.version })
+      if (kept && read.result?.$case === 'unchanged') return kept.body
+      const body = bodyOf(read)
+      if (read.version !== undefined) keptLeads.set(lead, { version: read.version, body })
+      return body
+    },
     listLeads: (page: LeadPage) => listLeads(page),
     /** Creates a lead out of a request of `bytes`; a large one travels alone. Resolves with its public JSON. */
     createLead: async (item: CreateLead, bytes: number) =>

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   AccountsServiceDefinition,
   AttachmentsServiceDefinition,
@@ -5,6 +6,7 @@ import {
   LeadCreated,
   LeadsServiceDefinition,
   NewLead,
+  type NewQuoteItem,
 } from '@leadwire/contracts'
 import {
   connectDatabase,
@@ -112,10 +114,46 @@ export const newItem = (accountId: number, over: Partial<CreateLead> = {}): Crea
   ...over,
 })
 
+export const newImage = async (
+  { attachments }: RunningLeadsService,
+  accountId: number,
+  { alt, name = 'w.png' }: { alt?: string; name?: string } = {},
+) => {
+  const { body } = await attachments.createImage({
+    accountId,
+    file: {
+      key: `images/${randomUUID()}.png`,
+      ...{ name, fileName: name, fileSize: 3, contentType: 'image/png' },
+    },
+    alt,
+  })
+  return JSON.parse(body.toString()).data as { id: number; url: string }
+}
+
+export const itemWith = (image: { id: number }, over: Partial<NewQuoteItem> = {}): NewQuoteItem => ({
+  ...{
+    productStyleId: 3,
+    name: 'Casement',
+    price: 129_900,
+    format: 'range',
+    hidden: false,
+    status: 'active',
+  },
+  ...{ cost: undefined, margin: undefined, tax: undefined, minimum: undefined, maximum: undefined },
+  ...{ productStyleSku: 'CAS-1', productStyleName: 'Casement', productName: 'Window', options: '{}' },
+  imageId: image.id,
+  ...over,
+})
+
+export const quoteOf = (...items: NewQuoteItem[]) => ({ status: 'complete', items })
+
 /** The results of a batch: the parsed body of each, or its failure. */
 export const outcomesOf = (response: {
   results: {
-    result?: { $case: 'body'; value: Uint8Array } | { $case: 'failure'; value: object } | undefined
+    result?:
+      | { $case: 'body'; value: Uint8Array }
+      | { $case: 'failure' | 'unchanged'; value: unknown }
+      | undefined
   }[]
 }) =>
   response.results.map(({ result }) =>

@@ -1,12 +1,14 @@
-import { randomUUID } from 'node:crypto'
-import { LeadCreated, MAX_EVENT_BYTES, type NewQuoteItem } from '@leadwire/contracts'
+import { LeadCreated, MAX_EVENT_BYTES } from '@leadwire/contracts'
 import {
   ASSETS_URL,
+  itemWith,
   newAccount,
+  newImage,
   newItem,
   newLead,
   outboxOf,
   outcomesOf,
+  quoteOf,
   type RunningLeadsService,
   startLeadsService,
 } from '../leads-service.fixture'
@@ -21,38 +23,9 @@ afterAll(() => service.stop())
 // What JSON escapes, and what some escape and others do not.
 const AWKWARD = '"é\\\b\f\n\r\t\u0001\u001f/<\u007f\u2028😀'
 
-const newImage = async (accountId: number, { alt, name = 'w.png' }: { alt?: string; name?: string } = {}) => {
-  const { body } = await service.attachments.createImage({
-    accountId,
-    file: {
-      key: `images/${randomUUID()}.png`,
-      ...{ name, fileName: name, fileSize: 3, contentType: 'image/png' },
-    },
-    alt,
-  })
-  return JSON.parse(body.toString()).data as { id: number; url: string }
-}
-
-const itemWith = (image: { id: number }, over: Partial<NewQuoteItem> = {}): NewQuoteItem => ({
-  ...{
-    productStyleId: 3,
-    name: 'Casement',
-    price: 129_900,
-    format: 'range',
-    hidden: false,
-    status: 'active',
-  },
-  ...{ cost: undefined, margin: undefined, tax: undefined, minimum: undefined, maximum: undefined },
-  ...{ productStyleSku: 'CAS-1', productStyleName: 'Casement', productName: 'Window', options: '{}' },
-  imageId: image.id,
-  ...over,
-})
-
-const quoteOf = (...items: NewQuoteItem[]) => ({ status: 'complete', items })
-
 test('quotes, items and images come back as they were given, options to the letter', async () => {
   const { accountId } = await newAccount(service)
-  const image = await newImage(accountId, { alt: 'a window' })
+  const image = await newImage(service, accountId, { alt: 'a window' })
   const options = '{"width":1200.50,"10":"b","2":"a"}'
   const item = itemWith(image, { margin: 0.25, options })
   const quotes = [
@@ -89,7 +62,7 @@ test('quotes, items and images come back as they were given, options to the lett
 
 test('an image of another account is a fault of the item that names it', async () => {
   const [mine, other] = [await newAccount(service), await newAccount(service)]
-  const quotes = [quoteOf(itemWith(await newImage(other.accountId)))]
+  const quotes = [quoteOf(itemWith(await newImage(service, other.accountId)))]
   const [outcome] = outcomesOf(
     await service.leads.createLeads({ leads: [newItem(mine.accountId, { lead: newLead({ quotes }) })] }),
   )
@@ -101,7 +74,7 @@ test('an image of another account is a fault of the item that names it', async (
 test('a lead too large to be told is refused, its neighbour is created, and the largest is an event that can be sent', async () => {
   const { accountId } = await newAccount(service)
   const long = '🪟'.repeat(255)
-  const item = itemWith(await newImage(accountId, { name: long, alt: long }))
+  const item = itemWith(await newImage(service, accountId, { name: long, alt: long }))
   const leadOf = (count: number) =>
     newItem(accountId, { lead: newLead({ quotes: [quoteOf(...new Array(count).fill(item))] }) })
   const [tooLarge, largest, small] = outcomesOf(

@@ -100,24 +100,6 @@ test.each(['not-a-uuid', '6f1c2c0e-0000-4000-8000-000000000000'])('%s is no lead
   await expect(update({ accountId, reference, notify: false })).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('a lead that was read before is read as it is, whoever changed it, and never by another account', async () => {
-  const [{ accountId }, stranger] = [await newAccount(service), await newAccount(service)]
-  const asked = { accountId, reference: (await leadOf(accountId)).reference }
-  const read = async () =>
-    outcomesOf(
-      await service.leads.getLeads({ leads: [asked, { ...asked, accountId: stranger.accountId }, asked] }),
-    )
-  const first = await read()
-  expect(await read()).toEqual(first)
-  expect(first[1].failure.code).toBe('not_found')
-  await update({ ...asked, value: 5000, notify: false })
-  expect((await read())[0].value).toBe(5000)
-  // As another copy of the service would.
-  const sold = { text: `UPDATE leads SET status = 'sold' WHERE reference = $1`, values: [asked.reference] }
-  await service.db.query(sold)
-  expect((await read()).map((lead) => lead.status)).toEqual(['sold', undefined, 'sold'])
-})
-
 test('another account’s lead is no lead', async () => {
   const [mine, other] = [await newAccount(service), await newAccount(service)]
   const { reference } = await leadOf(mine.accountId)

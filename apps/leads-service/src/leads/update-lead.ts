@@ -50,6 +50,6 @@ export const updateLead =
       if (request.notify && userId !== null) {
         recordNotification(tx, { accountId, subject: 'assigned', userId, leadReference: reference })
       }
-      const [body] = await loadLeads(tx, [{ accountId, reference }], deps.assetsUrl)
-      return { body: body! }
+      const [updated] = await loadLeads(tx, [{ accountId, reference }], deps.assetsUrl)
+      return { body: updated!.body! }
     })

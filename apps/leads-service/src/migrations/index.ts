@@ -8,6 +8,7 @@ import { outbox } from './0006-outbox'
 import { idempotency } from './0007-idempotency'
 import { json } from './0008-json'
 import { draftedEvents } from './0009-drafted-events'
+import { leadVersion } from './0010-lead-version'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -20,4 +21,5 @@ export const migrations: Migration[] = [
   idempotency,
   json,
   draftedEvents,
+  leadVersion,
 ]
