@@ -88,6 +88,15 @@ test.each([
   expect(await read(asked)).toMatchObject({ result: UNCHANGED })
 })
 
+test('the version is another when what belongs to a lead is removed', async () => {
+  const { accountId } = await newAccount(service)
+  const { reference } = await newLeadWithQuote(accountId)
+  const before = await read({ accountId, reference })
+  await service.db.query({ text: 'DELETE FROM quote_items WHERE account_id = $1', values: [accountId] })
+  const after = await read({ accountId, reference, knownVersion: before.version })
+  expect(String(after.result!.value)).toContain('"items":[]')
+})
+
 test('a version that another release gave out is not known', async () => {
   const { accountId } = await newAccount(service)
   const { reference } = await newLeadWithQuote(accountId)

@@ -1,37 +1,45 @@
 import type { Migration } from '@leadwire/service-kit'
 
+const TABLES = ['customers', 'quotes', 'quote_items', 'images']
+
+// PostgreSQL gives the rows of a statement to triggers of one event only.
+const triggers = TABLES.flatMap((table) =>
+  ['UPDATE', 'DELETE'].map(
+    (event) => `
+      CREATE TRIGGER renew_version_after_${event.toLowerCase()} AFTER ${event} ON ${table}
+        REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION renew_version_of_leads();`,
+  ),
+)
+
 // A lead's version is which transaction wrote its row (load-leads.ts). Whatever is written with a lead is written once; should
-// somebody change it all the same, the row is written anew, so that nobody goes on with a body that he kept.
+// somebody change it all the same, the row is written anew, so that nobody goes on with a body that he kept. Once for a
+// statement: leads are found by their customer only by reading all of the account's.
 export const leadVersion: Migration = {
   name: '0010-lead-version',
   up: async (knex) => {
     await knex.raw(`
-      CREATE FUNCTION renew_version_of_lead() RETURNS trigger LANGUAGE plpgsql AS $$
+      CREATE FUNCTION renew_version_of_leads() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-          UPDATE leads l SET updated_at = l.updated_at
-          WHERE l.account_id = OLD.account_id AND CASE TG_TABLE_NAME
-            WHEN 'customers' THEN l.customer_id = OLD.id
-            WHEN 'quotes' THEN l.id = (to_jsonb(OLD) ->> 'lead_id')::bigint
-            WHEN 'quote_items' THEN l.id IN (
-              SELECT q.lead_id FROM quotes q
-              WHERE q.account_id = OLD.account_id AND q.id = (to_jsonb(OLD) ->> 'quote_id')::bigint
-            )
-            WHEN 'images' THEN l.id IN (
-              SELECT q.lead_id FROM quote_items i JOIN quotes q ON q.account_id = i.account_id AND q.id = i.quote_id
-              WHERE i.account_id = OLD.account_id AND i.image_id = OLD.id
-            )
-          END;
+          IF TG_TABLE_NAME = 'customers' THEN
+            UPDATE leads l SET updated_at = l.updated_at FROM changed c
+            WHERE l.account_id = c.account_id AND l.customer_id = c.id;
+          ELSIF TG_TABLE_NAME = 'quotes' THEN
+            UPDATE leads l SET updated_at = l.updated_at FROM changed q
+            WHERE l.account_id = q.account_id AND l.id = q.lead_id;
+          ELSIF TG_TABLE_NAME = 'quote_items' THEN
+            UPDATE leads l SET updated_at = l.updated_at
+            FROM changed i JOIN quotes q ON q.account_id = i.account_id AND q.id = i.quote_id
+            WHERE l.account_id = q.account_id AND l.id = q.lead_id;
+          ELSE
+            UPDATE leads l SET updated_at = l.updated_at
+            FROM changed m JOIN quote_items i ON i.account_id = m.account_id AND i.image_id = m.id
+              JOIN quotes q ON q.account_id = i.account_id AND q.id = i.quote_id
+            WHERE l.account_id = q.account_id AND l.id = q.lead_id;
+          END IF;
           RETURN NULL;
         END
       $$;
-      CREATE TRIGGER renew_version AFTER UPDATE OR DELETE ON customers
-        FOR EACH ROW EXECUTE FUNCTION renew_version_of_lead();
-      CREATE TRIGGER renew_version AFTER UPDATE OR DELETE ON quotes
-        FOR EACH ROW EXECUTE FUNCTION renew_version_of_lead();
-      CREATE TRIGGER renew_version AFTER UPDATE OR DELETE ON quote_items
-        FOR EACH ROW EXECUTE FUNCTION renew_version_of_lead();
-      CREATE TRIGGER renew_version AFTER UPDATE OR DELETE ON images
-        FOR EACH ROW EXECUTE FUNCTION renew_version_of_lead();
+      ${triggers.join('')}
     `)
   },
 }
