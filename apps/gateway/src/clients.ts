@@ -73,6 +73,7 @@ export const connectClients = (options: {
   } = converseWith(sessions, LeadsServiceDefinition, deadline)
   const { verifyTokens } = converseWith(sessions, AccountsServiceDefinition, deadline)
 
+  const keptLeads = keepLeads()
   const getLead = gather<GetLead, GetLeadResult>({
     ...GATHERED,
     send: halveWhenTooLarge(async (items) => (await getLeads({ leads: items })).results),
@@ -81,7 +82,6 @@ export const connectClients = (options: {
     ...GATHERED,
     send: halveWhenTooLarge(async (items) => (await listPages({ pages: items })).results),
   })
-  const keptLeads = keepLeads()
   const createLeads = async (items: CreateLead[]) => (await createAll({ leads: items })).results
   const createLead = gather<CreateLead, LeadResult>({ ...GATHERED, send: createLeads })
   const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
