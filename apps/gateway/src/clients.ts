@@ -115,7 +115,9 @@ export const connectClients = (options: {
     /** The public JSON of one lead. What was read before is used again if leads-service finds it of the same version. */
     getLead: async (lead: { accountId: number; reference: string }) => {
       const kept = keptLeads.get(lead)
-      const read = await getLead({ ...lead, knownVersion: kept?.version })
+      // Each property by its name: of one that is spread V8 makes a hash table.
+      const { accountId, reference } = lead
+      const read = await getLead({ accountId, reference, knownVersion: kept?.version })
       if (kept && read.result?.$case === 'unchanged') return kept.body
       const body = bodyOf(read)
       if (read.version !== undefined) keptLeads.set(lead, { version: read.version, body })

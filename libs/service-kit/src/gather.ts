@@ -23,19 +23,9 @@ export const gather = <Item, Result>(options: {
   maxInFlight: number
   maxQueued: number
 }): ((item: Item, signal?: AbortSignal) => Promise<Result>) => {
-  const queue = new Set<Waiting<Item, Result>>()
+  const queue: Waiting<Item, Result>[] = []
   let inFlight = 0
   let flushing = false
-
-  const nextBatch = () => {
-    const batch: Waiting<Item, Result>[] = []
-    for (const waiting of queue) {
-      if (batch.length === options.maxBatch) break
-      queue.delete(waiting)
-      batch.push(waiting)
-    }
-    return batch
-  }
 
   const dispatch = async (batch: Waiting<Item, Result>[]) => {
     inFlight += 1
@@ -63,7 +53,8 @@ export const gather = <Item, Result>(options: {
   }
 
   const flush = () => {
-    while (inFlight < options.maxInFlight && queue.size > 0) void dispatch(nextBatch())
+    while (inFlight < options.maxInFlight && queue.length > 0)
+      void dispatch(queue.splice(0, options.maxBatch))
   }
 
   // At the end of this turn of the event loop: requests that were read from many sockets in it leave together. In a
@@ -79,7 +70,7 @@ export const gather = <Item, Result>(options: {
 
   return (item, signal) =>
     new Promise<Result>((resolve, reject) => {
-      if (queue.size >= options.maxQueued) {
+      if (queue.length >= options.maxQueued) {
         reject(new ServiceError('unavailable', 'Too many requests are waiting. Try again shortly.'))
         return
       }
@@ -88,12 +79,13 @@ export const gather = <Item, Result>(options: {
       signal?.addEventListener(
         'abort',
         () => {
-          queue.delete(waiting)
+          const place = queue.indexOf(waiting)
+          if (place !== -1) queue.splice(place, 1)
           reject(signal.reason)
         },
         { once: true },
       )
-      queue.add(waiting)
+      queue.push(waiting)
       flushSoon()
     })
 }
