@@ -33,6 +33,6 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv): Config =>
     WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
     WEBHOOK_TIMEOUT: duration({ default: 10_000 }),
     WEBHOOK_ALLOW_HOSTS: list({ default: [] }),
-    WEBHOOK_CONCURRENCY: count({ default: 256 }),
+    WEBHOOK_CONCURRENCY: count({ default: 512 }),
     WEBHOOK_ENDPOINT_CONCURRENCY: count({ default: 16 }),
   })
