@@ -23,7 +23,7 @@ const WAITING_AFTER_MS = 100
 /** An endpoint that takes longer to answer is slow until it answers quicker. */
 const SLOW_AFTER_MS = 1000
 /** How many attempts may wait for receivers that are not known to be quick, as a multiple of the slots. */
-const WAITING_PER_SLOT = 16
+const WAITING_PER_SLOT = 8
 /** The share of the slots that one claim may fill for them: those that are quick wait for no longer statement. */
 const SHARE_OF_CLAIM: Record<Pace, number> = { quick: 1, unknown: 1 / 8, slow: 1 / 8 }
 const SHARE_OF_WAITING: Record<Pace, number> = { quick: Infinity, unknown: 1, slow: 3 / 4 }
