@@ -41,6 +41,25 @@ test('what one caller hands over in a loop leaves in full batches', async () => 
   expect(batches.map(({ items }) => items)).toEqual([['a', 'b', 'c'], ['d']])
 })
 
+test('a batch ends before its cost would exceed the bound, and what alone costs more goes alone', async () => {
+  const { batches, call } = gathered({
+    maxBatch: 4,
+    maxInFlight: 9,
+    maxQueued: 99,
+    costOf: (item) => item.length,
+    maxBatchCost: 5,
+  })
+  void ['aa', 'bbb', 'c', 'dddddddd', 'e', 'f', 'g', 'h', 'i'].map((item) => call(item))
+  await turn()
+  expect(batches.map(({ items }) => items)).toEqual([
+    ['aa', 'bbb'],
+    ['c'],
+    ['dddddddd'],
+    ['e', 'f', 'g', 'h'],
+    ['i'],
+  ])
+})
+
 test('a failing batch rejects its own items and no others', async () => {
   const { batches, call } = gathered()
   const first = call('a')

@@ -14,6 +14,9 @@ interface Waiting<Item, Result> {
  * that is aborted before its batch left is not sent; one that is aborted later is rejected at once, and its neighbours
  * go on.
  *
+ * A batch has at most `maxBatch` items. With `costOf` it also ends before the item with which its summed cost would
+ * exceed `maxBatchCost`; an item that alone costs more goes alone.
+ *
  * `maxQueued` bounds what waits: beyond it an item is rejected as unavailable, which is kinder than a queue that
  * can only grow.
  */
@@ -22,7 +25,10 @@ export const gather = <Item, Result>(options: {
   maxBatch: number
   maxInFlight: number
   maxQueued: number
+  costOf?: (item: Item) => number
+  maxBatchCost?: number
 }): ((item: Item, signal?: AbortSignal) => Promise<Result>) => {
+  const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY } = options
   const queue: Waiting<Item, Result>[] = []
   let inFlight = 0
   let flushing = false
@@ -52,9 +58,19 @@ export const gather = <Item, Result>(options: {
     }
   }
 
+  const nextBatch = () => {
+    let count = 0
+    let cost = 0
+    for (const { item } of queue) {
+      cost += costOf(item)
+      if (count === options.maxBatch || (count > 0 && cost > maxBatchCost)) break
+      count += 1
+    }
+    return queue.splice(0, count)
+  }
+
   const flush = () => {
-    while (inFlight < options.maxInFlight && queue.length > 0)
-      void dispatch(queue.splice(0, options.maxBatch))
+    while (inFlight < options.maxInFlight && queue.length > 0) void dispatch(nextBatch())
   }
 
   // At the end of this turn of the event loop: requests that were read from many sockets in it leave together. In a
