@@ -103,3 +103,37 @@ test('beyond the bound an item is refused as unavailable', async () => {
   void Array.from({ length: 5 }, () => call('waiting'))
   await expect(call('too many')).rejects.toMatchObject({ code: 'unavailable' })
 })
+
+test('a batch takes one from each lane in turn, and a lane that must wait comes first in the next', async () => {
+  const cost = (item: string) => (item.length > 1 ? 5 : 1)
+  const { batches, call } = gathered({
+    ...{ maxBatch: 9, maxBatchCost: 10, maxQueued: 20, costOf: cost },
+    laneOf: (item) => item[0],
+  })
+  const calls = ['x', 'a-1', 'a-2', 'a-3', 'b1', 'c', 'd', 'c'].map((item) => call(item))
+  await turn()
+  batches[0]!.answer()
+  await turn()
+  batches[1]!.answer()
+  await turn()
+  batches[2]!.answer()
+  await Promise.all(calls)
+  expect(batches.map(({ items }) => items)).toEqual([
+    ['x', 'a-1', 'c', 'd', 'c'],
+    ['b1', 'a-2'],
+    ['a-3'],
+  ])
+})
+
+test('a lane that is full refuses its own items alone', async () => {
+  const { batches, call } = gathered({ maxQueued: 4, laneOf: (item) => item[0] })
+  void call('first')
+  await turn()
+  const waiting = [call('a1'), call('a2')]
+  await expect(call('a3')).rejects.toMatchObject({ code: 'unavailable' })
+  const other = call('b1')
+  batches[0]!.answer()
+  await turn()
+  batches[1]!.answer()
+  expect(await Promise.all([...waiting, other])).toEqual(['A1', 'A2', 'B1'])
+})

@@ -17,8 +17,11 @@ interface Waiting<Item, Result> {
  * A batch has at most `maxBatch` items. With `costOf` it also ends before the item with which its summed cost would
  * exceed `maxBatchCost`; an item that alone costs more goes alone.
  *
+ * With `laneOf` items wait in lanes, and a batch takes one from each lane in turn: what one lane has waiting holds up no
+ * other. Within a lane items keep their order. A lane whose next item does not fit is the first of the next batch.
+ *
  * `maxQueued` bounds what waits: beyond it an item is rejected as unavailable, which is kinder than a queue that
- * can only grow.
+ * can only grow. Where there are lanes, one holds at most half of it.
  */
 export const gather = <Item, Result>(options: {
   send: (items: Item[]) => Promise<Result[]>
@@ -27,9 +30,13 @@ export const gather = <Item, Result>(options: {
   maxQueued: number
   costOf?: (item: Item) => number
   maxBatchCost?: number
+  laneOf?: (item: Item) => unknown
 }): ((item: Item, signal?: AbortSignal) => Promise<Result>) => {
-  const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY } = options
-  const queue: Waiting<Item, Result>[] = []
+  const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf } = options
+  const maxInLane = laneOf ? options.maxQueued / 2 : options.maxQueued
+  // In the order of their turns.
+  const lanes = new Map<unknown, Waiting<Item, Result>[]>()
+  let queued = 0
   let inFlight = 0
   let flushing = false
 
@@ -59,18 +66,40 @@ export const gather = <Item, Result>(options: {
   }
 
   const nextBatch = () => {
-    let count = 0
+    const batch: Waiting<Item, Result>[] = []
     let cost = 0
-    for (const { item } of queue) {
-      cost += costOf(item)
-      if (count === options.maxBatch || (count > 0 && cost > maxBatchCost)) break
-      count += 1
+    // A lane that is set again comes again in this loop, behind the others.
+    for (const [lane, waiting] of lanes) {
+      if (batch.length === options.maxBatch) break
+      const nextCost = costOf(waiting[0]!.item)
+      if (batch.length > 0 && cost + nextCost > maxBatchCost) continue
+      cost += nextCost
+      batch.push(waiting.shift()!)
+      lanes.delete(lane)
+      if (waiting.length > 0) lanes.set(lane, waiting)
     }
-    return queue.splice(0, count)
+    queued -= batch.length
+    return batch
   }
 
   const flush = () => {
-    while (inFlight < options.maxInFlight && queue.length > 0) void dispatch(nextBatch())
+    while (inFlight < options.maxInFlight && queued > 0) void dispatch(nextBatch())
+  }
+
+  const enter = (lane: unknown, waiting: Waiting<Item, Result>) => {
+    const before = lanes.get(lane)
+    if (before) before.push(waiting)
+    else lanes.set(lane, [waiting])
+    queued += 1
+  }
+
+  const leave = (lane: unknown, waiting: Waiting<Item, Result>) => {
+    const inLane = lanes.get(lane) ?? []
+    const place = inLane.indexOf(waiting)
+    if (place === -1) return
+    inLane.splice(place, 1)
+    if (inLane.length === 0) lanes.delete(lane)
+    queued -= 1
   }
 
   // At the end of this turn of the event loop: requests that were read from many sockets in it leave together. In a
@@ -86,7 +115,8 @@ export const gather = <Item, Result>(options: {
 
   return (item, signal) =>
     new Promise<Result>((resolve, reject) => {
-      if (queue.length >= options.maxQueued) {
+      const lane = laneOf?.(item)
+      if (queued >= options.maxQueued || (lanes.get(lane)?.length ?? 0) >= maxInLane) {
         reject(new ServiceError('unavailable', 'Too many requests are waiting. Try again shortly.'))
         return
       }
@@ -95,13 +125,12 @@ export const gather = <Item, Result>(options: {
       signal?.addEventListener(
         'abort',
         () => {
-          const place = queue.indexOf(waiting)
-          if (place !== -1) queue.splice(place, 1)
+          leave(lane, waiting)
           reject(signal.reason)
         },
         { once: true },
       )
-      queue.push(waiting)
+      enter(lane, waiting)
       flushSoon()
     })
 }
