@@ -1,17 +1,5 @@
 import type { Migration } from '@leadwire/service-kit'
-import { claimInPlace } from './claim-in-place'
-import { createSchema } from './create-schema'
-import { findWhatIsSoon } from './find-what-is-soon'
-import { markWhatIsDone } from './mark-what-is-done'
-import { rotateAndRetry } from './rotate-and-retry'
-import { trustTheFanOut } from './trust-the-fan-out'
+import { firstSchema } from './first-schema'
 
 /** Every step of the schema, oldest first. */
-export const MIGRATIONS: Migration[] = [
-  createSchema,
-  rotateAndRetry,
-  claimInPlace,
-  findWhatIsSoon,
-  trustTheFanOut,
-  markWhatIsDone,
-]
+export const MIGRATIONS: Migration[] = [firstSchema]

@@ -86,7 +86,7 @@ test.each([
 })
 
 test.each([
-  'seven77',
+  'fifteen bytes..',
   'x'.repeat(256),
   'with\0zero',
 ])('%j is refused as a secret, beside the address', async (secret) => {

@@ -59,9 +59,7 @@ export const openWorkerSession = async (database: Database, workerId: number): P
     })
     if (!lock?.held) throw new Error(`the lock of worker ${workerId} is still held by its last session`)
     await connection.query({
-      // Beside itself whoever has claims and is not known, as a version before this table left them.
-      text: `INSERT INTO workers SELECT $1::int UNION SELECT DISTINCT claimed_by FROM deliveries
-             WHERE next_attempt_at IS NOT NULL AND claimed_by IS NOT NULL ON CONFLICT DO NOTHING`,
+      text: 'INSERT INTO workers VALUES ($1) ON CONFLICT DO NOTHING',
       values: [workerId],
     })
   } catch (error) {
