@@ -12,6 +12,7 @@ test.each([
   ['loopback', '127.255.255.254'],
   ['link-local', '169.254.1.1'],
   ['metadata', '169.254.169.254'],
+  ['Azure’s services', '168.63.129.16'],
   ['private', '172.16.0.1'],
   ['private', '172.31.255.255'],
   ['protocol assignments', '192.0.0.8'],

@@ -11,6 +11,7 @@ type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
 // Beside what ipaddr.js calls anything but unicast: ranges that lead elsewhere than they seem to.
 const REFUSED_TOO = [
+  '168.63.129.16/32', // Azure's own services for a virtual machine (DNS, DHCP, its agent), at an address that looks public
   '192.88.99.0/24', // 6to4 relays
   '2002::/16', // 6to4 (RFC 3056)
   '2001::/23', // Teredo, ORCHID, benchmarking and other special purposes (RFC 2928)
