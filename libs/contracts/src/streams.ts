@@ -7,16 +7,23 @@ export const LEADS_STREAM = {
 } as const
 
 /**
- * The stream as publisher and consumer both make it when it is missing, so that it is the same whoever comes first.
- * It is a carrier, not a store: PostgreSQL keeps what is not yet delivered, so a week is ample.
+ * The stream as publisher and consumer both make it, whoever connects first. It is a pipe: PostgreSQL keeps what is not
+ * yet stored by the consumer, and the outbox's sweep publishes again what the stream let go of too early. So it needs an
+ * hour at most, and what it holds never stops publishing: the oldest goes out first.
  */
 export const LEADS_STREAM_CONFIG = {
   name: LEADS_STREAM.name,
   subjects: Object.values(LEADS_STREAM.subjects),
   retention: 'limits' as const,
   storage: 'file' as const,
-  max_age: 7 * 24 * 3600 * SECOND_NS,
-  duplicate_window: 120 * SECOND_NS,
+  discard: 'old' as const,
+  max_age: 3600 * SECOND_NS,
+  // Some 400,000 ordinary events, or 500 of the largest. nats-server refuses a stream that may outgrow its own store, which
+  // is three quarters of the free disk unless its configuration says otherwise: this fits a disk with 700 MB free.
+  max_bytes: 512 * 1024 * 1024,
+  // For a publisher that heard no acknowledgement and tries again. Shorter than the 15 s after which the sweep publishes
+  // an event again, so that the stream takes it; consumers drop duplicates by event id anyway.
+  duplicate_window: 10 * SECOND_NS,
 }
 
 /** The largest event that is made: nats-server's `max_payload` of 8 MiB, with room for the headers and the trace. */

@@ -23,6 +23,7 @@ export {
   type Transaction,
 } from './database'
 export { databaseFailure, isUnfitTime, violatedConstraint } from './database-failure'
+export { ensureStream } from './ensure-stream'
 export { failureOf, serviceErrorOf } from './failure'
 export { gather } from './gather'
 export { connectGrpc } from './grpc-client'

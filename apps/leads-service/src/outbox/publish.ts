@@ -1,5 +1,6 @@
-import { LEADS_STREAM, LEADS_STREAM_CONFIG } from '@leadwire/contracts'
-import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream'
+import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
+import { ensureStream } from '@leadwire/service-kit'
+import { jetstreamManager } from '@nats-io/jetstream'
 import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
 
 /** Publishes one message; resolves when the stream has stored it. */
@@ -62,15 +63,10 @@ const createAcknowledged = (connection: NatsConnection) => {
 export const publishTo = (connection: NatsConnection): Publish => {
   const publish = createAcknowledged(connection)
   let ensured: Promise<unknown> | undefined
-  const ensureStream = async () => {
-    const manager = await jetstreamManager(connection, { timeout: TIMEOUT_MS })
-    await manager.streams.add(LEADS_STREAM_CONFIG).catch((error: unknown) => {
-      if (!(error instanceof JetStreamApiError)) throw error
-      return manager.streams.info(LEADS_STREAM.name)
-    })
-  }
+  const ensureLeads = async () =>
+    ensureStream(await jetstreamManager(connection, { timeout: TIMEOUT_MS }), LEADS_STREAM_CONFIG)
   return async (subject, payload, messageId) => {
-    ensured ??= ensureStream()
+    ensured ??= ensureLeads()
     try {
       await ensured
       return await publish(subject, payload, messageId)

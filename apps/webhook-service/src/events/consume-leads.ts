@@ -1,5 +1,5 @@
 import { LEADS_STREAM, LEADS_STREAM_CONFIG, WEBHOOK_CONSUMER } from '@leadwire/contracts'
-import { type Logger, untilSuccess } from '@leadwire/service-kit'
+import { ensureStream, type Logger, untilSuccess } from '@leadwire/service-kit'
 import {
   AckPolicy,
   type ConsumerMessages,
@@ -10,28 +10,42 @@ import {
 } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
 
-const STREAM_EXISTS_WITH_OTHER_SETTINGS = 10058
+const CONSUMER_EXISTS_WITH_OTHER_SETTINGS = 10148
 
 // A copy that was killed leaves what it had pulled unacknowledged for this long; storing takes milliseconds.
 const ACK_WAIT_MS = 5000
+// What all copies have in hand, and what waits for its time after it was handed back. JetStream delivers nothing more
+// when it is reached, to nobody: so it is many times what one copy holds of one account.
+const MAX_ACK_PENDING = 20_000
 // How long it takes at most to see that the consumer is gone, or the server another one.
 const PULL_EXPIRES_MS = 2000
+// What is on its way at once, of events of 1 MB at most: 64 MB in the worst case. The client takes a bound of messages or
+// one of bytes, not both. One of bytes stalls it: an event that is larger than what is left of a pull ends that pull, and
+// the client asks again only when it has missed two heartbeats.
+const MAX_ON_THE_WAY = 64
+
+const SETTINGS = {
+  filter_subject: LEADS_STREAM.subjects.leadCreated,
+  ack_wait: nanos(ACK_WAIT_MS),
+  max_ack_pending: MAX_ACK_PENDING,
+}
 
 const ensureConsumer = async (nats: NatsConnection) => {
   const manager = await jetstreamManager(nats, { checkAPI: false })
+  await ensureStream(manager, LEADS_STREAM_CONFIG)
+  const { consumers } = manager
   try {
-    await manager.streams.add(LEADS_STREAM_CONFIG)
+    await consumers.add(LEADS_STREAM.name, {
+      durable_name: WEBHOOK_CONSUMER,
+      ack_policy: AckPolicy.Explicit,
+      ...SETTINGS,
+    })
   } catch (error) {
-    // An operator may have given it other limits or more replicas.
-    if (!(error instanceof JetStreamApiError) || error.code !== STREAM_EXISTS_WITH_OTHER_SETTINGS) throw error
+    // Servers before 2.10 change the settings of one that exists by the call that makes it.
+    const exists = error instanceof JetStreamApiError && error.code === CONSUMER_EXISTS_WITH_OTHER_SETTINGS
+    if (!exists) throw error
+    await consumers.update(LEADS_STREAM.name, WEBHOOK_CONSUMER, SETTINGS)
   }
-  await manager.consumers.add(LEADS_STREAM.name, {
-    durable_name: WEBHOOK_CONSUMER,
-    filter_subject: LEADS_STREAM.subjects.leadCreated,
-    ack_policy: AckPolicy.Explicit,
-    ack_wait: nanos(ACK_WAIT_MS),
-    max_ack_pending: 2000,
-  })
   return jetstream(nats).consumers.get(LEADS_STREAM.name, WEBHOOK_CONSUMER)
 }
 
@@ -53,7 +67,7 @@ export const consumeLeads = (options: {
     stopping.signal.throwIfAborted()
     messages = await consumer.consume({
       callback: take,
-      max_messages: 500,
+      max_messages: MAX_ON_THE_WAY,
       expires: PULL_EXPIRES_MS,
       abort_on_missing_resource: true,
     })
