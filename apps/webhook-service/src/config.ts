@@ -13,6 +13,7 @@ export interface Config {
   WEBHOOK_ALLOW_HOSTS: string[]
   WEBHOOK_CONCURRENCY: number
   WEBHOOK_ENDPOINT_CONCURRENCY: number
+  WEBHOOK_ENDPOINTS_PER_ACCOUNT: number
 }
 
 const count = makeValidator<number>((text) => {
@@ -35,4 +36,5 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv): Config =>
     WEBHOOK_ALLOW_HOSTS: list({ default: [] }),
     WEBHOOK_CONCURRENCY: count({ default: 512 }),
     WEBHOOK_ENDPOINT_CONCURRENCY: count({ default: 16 }),
+    WEBHOOK_ENDPOINTS_PER_ACCOUNT: count({ default: 100 }),
   })

@@ -21,6 +21,7 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   WEBHOOK_ALLOW_HOSTS: ['127.0.0.0/8', '::1'],
   WEBHOOK_CONCURRENCY: 256,
   WEBHOOK_ENDPOINT_CONCURRENCY: 16,
+  WEBHOOK_ENDPOINTS_PER_ACCOUNT: 1000,
 }
 
 const event = (accountId: number): LeadCreated => {

@@ -51,7 +51,7 @@ export const startWebhookService = async (
     pauseMs: 250,
     onFailure: (error) => logger.warn({ err: error }, 'waiting for the database'),
   })
-  const webhookMetrics = createWebhookMetrics({ metrics, database, clock })
+  const webhookMetrics = createWebhookMetrics({ metrics, database, clock, logger })
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
     connectMs: config.WEBHOOK_TIMEOUT,
@@ -68,21 +68,19 @@ export const startWebhookService = async (
     metrics: webhookMetrics,
     logger,
   })
-  grpc.add(WebhooksServiceDefinition, webhooksService({ database, clock, wake: (ids) => sender.wake(ids) }))
+  const service = webhooksService({
+    ...{ database, clock },
+    endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
+    wake: (ids) => sender.wake(ids),
+  })
+  grpc.add(WebhooksServiceDefinition, service)
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
   lifecycle.onStop('sender', () => sender.stop())
 
   const nats = await connectNats({ url: config.NATS_URL, name: 'webhook-service', logger, lifecycle })
   natsCheck = () => nats.rtt()
 
-  const { take, settled } = takeLeadMessages({
-    store: async (events) => {
-      const stored = await sender.store(events)
-      webhookMetrics.eventsTaken.inc(events.length)
-      return stored
-    },
-    logger,
-  })
+  const { take, settled } = takeLeadMessages({ store: sender.take, metrics: webhookMetrics, logger })
   lifecycle.onStop('messages in hand', () => settled())
   lifecycle.onStop('lead events', consumeLeads({ nats, take, logger }))
   return { grpcPort }

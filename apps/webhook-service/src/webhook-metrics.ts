@@ -1,4 +1,4 @@
-import type { Database, Metrics } from '@leadwire/service-kit'
+import type { Database, Logger, Metrics } from '@leadwire/service-kit'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Clock } from './clock'
 import { findOldestDue } from './sending/find-oldest-due'
@@ -13,12 +13,17 @@ export const createWebhookMetrics = ({
   metrics,
   database,
   clock,
+  logger,
 }: {
   metrics: Metrics
   database: Database
   clock: Clock
+  logger: Logger
 }) => {
   const registers = [metrics]
+  // The other figures are worth more than an error: one that can't be looked up keeps the value it had.
+  const notFound = (metric: string, error: unknown) =>
+    logger.warn({ err: error, metric }, 'a metric could not be looked up')
   new Gauge({
     name: 'leadwire_webhook_deliveries_open',
     help: `Deliveries that are not at their end, by status; ${COUNTED_AT_MOST} stands for as many or more.`,
@@ -35,8 +40,8 @@ export const createWebhookMetrics = ({
           values: [COUNTED_AT_MOST],
         })
         for (const [status, count] of Object.entries(row ?? {})) this.set({ status }, count)
-      } catch {
-        // While the database is away the other figures are worth more than an error.
+      } catch (error) {
+        notFound('leadwire_webhook_deliveries_open', error)
       }
     },
   })
@@ -49,15 +54,29 @@ export const createWebhookMetrics = ({
         const now = clock.now()
         const oldest = await findOldestDue(database, now)
         this.set(oldest === undefined ? 0 : (now.getTime() - oldest) / 1000)
-      } catch {
-        // As above.
+      } catch (error) {
+        notFound('leadwire_webhook_oldest_due_seconds', error)
       }
     },
   })
   return {
+    observeBodies: (bytesInHand: () => number) =>
+      void new Gauge({
+        name: 'leadwire_webhook_bodies_in_hand_bytes',
+        help: 'Bodies of the attempts under way; one for all deliveries of an event.',
+        registers,
+        collect() {
+          this.set(bytesInHand())
+        },
+      }),
     eventsTaken: new Counter({
       name: 'leadwire_webhook_events_taken_total',
       help: 'Lead events stored with their fan-out, repetitions included.',
+      registers,
+    }),
+    eventsRefused: new Counter({
+      name: 'leadwire_webhook_events_refused_total',
+      help: 'Messages that are no lead event, or one with broken parts, repetitions included.',
       registers,
     }),
     attempts: new Counter({

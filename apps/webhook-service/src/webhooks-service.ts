@@ -14,27 +14,29 @@ import { rotateSecret } from './endpoints/rotate-secret'
 import { sendTest } from './endpoints/send-test'
 import { updateEndpoint } from './endpoints/update-endpoint'
 import { findHeldEvents } from './events/find-held-events'
+import { wellFormed } from './well-formed'
 
 /** The gRPC service: one line an operation. `wake` makes the sender look for what became due, there or anywhere. */
 export const webhooksService = (dependencies: {
   database: Database
   clock: Clock
+  endpointsPerAccount: number
   wake: (endpointIds?: number[]) => void
 }): WebhooksServiceImplementation => {
   const { database } = dependencies
   return {
-    listEndpoints: (request) => listEndpoints(database, request),
-    createEndpoint: (request) => createEndpoint(database, request),
-    getEndpoint: (request) => getEndpoint(database, request),
-    updateEndpoint: (request) => updateEndpoint(dependencies, request),
-    deleteEndpoint: (request) => deleteEndpoint(database, request),
-    rotateSecret: (request) => rotateSecret(dependencies, request),
-    sendTest: (request) => sendTest(dependencies, request),
-    recoverEndpoint: (request) => recoverEndpoint(dependencies, request),
-    listEndpointHealth: (request) => listEndpointHealth(dependencies, request),
-    listDeliveries: (request) => listDeliveries(database, request),
-    getDelivery: (request) => getDelivery(database, request),
-    retryDelivery: (request) => retryDelivery(dependencies, request),
-    findHeldEvents: (request) => findHeldEvents(database, request),
+    listEndpoints: wellFormed((request) => listEndpoints(database, request)),
+    createEndpoint: wellFormed((request) => createEndpoint(dependencies, request)),
+    getEndpoint: wellFormed((request) => getEndpoint(database, request)),
+    updateEndpoint: wellFormed((request) => updateEndpoint(dependencies, request)),
+    deleteEndpoint: wellFormed((request) => deleteEndpoint(database, request)),
+    rotateSecret: wellFormed((request) => rotateSecret(dependencies, request)),
+    sendTest: wellFormed((request) => sendTest(dependencies, request)),
+    recoverEndpoint: wellFormed((request) => recoverEndpoint(dependencies, request)),
+    listEndpointHealth: wellFormed((request) => listEndpointHealth(dependencies, request)),
+    listDeliveries: wellFormed((request) => listDeliveries(database, request)),
+    getDelivery: wellFormed((request) => getDelivery(database, request)),
+    retryDelivery: wellFormed((request) => retryDelivery(dependencies, request)),
+    findHeldEvents: wellFormed((request) => findHeldEvents(database, request)),
   }
 }

@@ -18,14 +18,17 @@ const AWAY_MESSAGES =
 // 0A000 that ours can meet).
 const AWAY_STATES = /^(08|53|57P|58|40|25006|26000|0A000)/
 
+// A statement that was cut off by its time limit, and one that waited for a lock as long as it may.
+const LATE_STATES = new Set(['57014', '55P03'])
+
 /**
  * What a database call threw, as the rest of the code may see it: `unavailable` when the database is away or asks to
- * be tried again, `late` when a statement was cut off by its time limit. Anything else is given back as it is.
+ * be tried again, `late` when a time limit of its own cut a statement off. Anything else is given back as it is.
  */
 export const databaseFailure = (error: unknown): unknown => {
   if (error instanceof ServiceError || !(error instanceof Error)) return error
   if (error instanceof DatabaseError) {
-    if (error.code === '57014')
+    if (LATE_STATES.has(error.code ?? ''))
       return new ServiceError('late', 'The database did not answer in time.', { cause: error })
     return AWAY_STATES.test(error.code ?? '') ? away(error) : error
   }

@@ -118,11 +118,7 @@ test('a batch takes one from each lane in turn, and a lane that must wait comes 
   await turn()
   batches[2]!.answer()
   await Promise.all(calls)
-  expect(batches.map(({ items }) => items)).toEqual([
-    ['x', 'a-1', 'c', 'd', 'c'],
-    ['b1', 'a-2'],
-    ['a-3'],
-  ])
+  expect(batches.map(({ items }) => items)).toEqual([['x', 'a-1', 'c', 'd', 'c'], ['b1', 'a-2'], ['a-3']])
 })
 
 test('a lane that is full refuses its own items alone', async () => {

@@ -1,12 +1,16 @@
 import type { CreateEndpointRequest, CreateEndpointResponse } from '@leadwire/contracts'
 import { type Database, type Faults, ServiceError } from '@leadwire/service-kit'
+import { lockAccount } from './account-lock'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
 import { endpointUrlFaults } from './endpoint-url'
 import { insertEndpoint } from './endpoints-repository'
 
-/** Registers an address for the account's webhooks; makes the secret unless one is given. Throws invalid. */
+/**
+ * Registers an address for the account's webhooks; makes the secret unless one is given. Throws invalid, also when the
+ * account has as many endpoints as it may.
+ */
 export const createEndpoint = async (
-  database: Database,
+  { database, endpointsPerAccount }: { database: Database; endpointsPerAccount: number },
   request: CreateEndpointRequest,
 ): Promise<CreateEndpointResponse> => {
   const secret = request.secret ?? newEndpointSecret()
@@ -16,12 +20,19 @@ export const createEndpoint = async (
   const secretFaults = endpointSecretFaults(secret)
   if (secretFaults.length > 0) faults['secret'] = secretFaults
   if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
-  const endpoint = await insertEndpoint(database, {
-    accountId: request.accountId,
-    url: request.url,
-    description: request.description || null,
-    enabled: request.enabled,
-    secret,
+  const endpoint = await database.transaction((tx) => {
+    lockAccount(tx, request.accountId)
+    return insertEndpoint({ query: tx.finish }, endpointsPerAccount, {
+      accountId: request.accountId,
+      url: request.url,
+      description: request.description || null,
+      enabled: request.enabled,
+      secret,
+    })
   })
+  if (!endpoint)
+    throw ServiceError.invalid({
+      webhook_endpoints: [`must not be more than ${endpointsPerAccount} for an account`],
+    })
   return { endpoint, secret }
 }

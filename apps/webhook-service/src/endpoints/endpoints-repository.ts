@@ -50,18 +50,29 @@ export const selectEndpoint = async (
     }),
   )
 
+/** Undefined when the account has `atMost` endpoints already. Its lock must be held: another insert would not be seen. */
 export const insertEndpoint = async (
   tx: Transaction,
+  atMost: number,
   endpoint: { accountId: number; url: string; description: string | null; enabled: boolean; secret: string },
-): Promise<Endpoint> =>
-  oneOf(
-    await tx.query<EndpointRow>({
-      name: 'insert-endpoint',
-      text: `INSERT INTO endpoints (account_id, url, description, enabled, secret)
-             VALUES ($1, $2, $3, $4, $5) RETURNING ${COLUMNS}`,
-      values: [endpoint.accountId, endpoint.url, endpoint.description, endpoint.enabled, endpoint.secret],
-    }),
-  )
+): Promise<Endpoint | undefined> => {
+  const [row] = await tx.query<EndpointRow>({
+    name: 'insert-endpoint',
+    text: `INSERT INTO endpoints (account_id, url, description, enabled, secret)
+           SELECT $1, $2, $3, $4, $5
+           WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $6
+           RETURNING ${COLUMNS}`,
+    values: [
+      endpoint.accountId,
+      endpoint.url,
+      endpoint.description,
+      endpoint.enabled,
+      endpoint.secret,
+      atMost,
+    ],
+  })
+  return row && endpointOf(row)
+}
 
 /** Sets what is given (the empty description clears it). Throws not_found. */
 export const updateEndpointRow = async (

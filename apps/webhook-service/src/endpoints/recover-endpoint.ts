@@ -57,6 +57,7 @@ export const recoverEndpoint = async (
   { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
   request: RecoverEndpointRequest,
 ): Promise<RecoverEndpointResponse> => {
+  if (Number.isNaN(Date.parse(request.since))) throw INVALID_SINCE
   let recovered = 0
   try {
     for (let marked = AT_ONCE; marked === AT_ONCE; recovered += marked)

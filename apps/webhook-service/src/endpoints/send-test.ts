@@ -3,16 +3,18 @@ import { leadJson, type SendTestRequest, type SendTestResponse } from '@leadwire
 import { type Database, newTraceparent, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from '../deliveries/delivery-row'
+import { isHeaderValue } from '../header-value'
 import { sampleLead } from './sample-lead'
 
 /**
  * Sends a sample Lead Created to one endpoint, the ordinary way: signed, recorded, retried, and held while the
- * endpoint is disabled. The event is marked as a sample, and no outbox knows it. Throws not_found.
+ * endpoint is disabled. The event is marked as a sample, and no outbox knows it. Throws invalid and not_found.
  */
 export const sendTest = async (
   { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
   { accountId, endpointId, accountKey }: SendTestRequest,
 ): Promise<SendTestResponse> => {
+  if (!isHeaderValue(accountKey)) throw ServiceError.invalid({ account_key: ['must be a header value'] })
   const now = clock.now().toISOString()
   const lead = sampleLead(now.replace('Z', '000Z'))
   const body = Buffer.from(`{"data":${leadJson(lead, { productStyle: false })}}`)

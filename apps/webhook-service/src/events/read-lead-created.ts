@@ -1,6 +1,8 @@
 import { LeadCreated, leadJson } from '@leadwire/contracts'
 import { parseTraceparent } from '@leadwire/service-kit'
+import { isHeaderValue } from '../header-value'
 import { isUuid } from '../uuid'
+import { leadFault } from './lead-faults'
 
 /** An event as it is stored. */
 export interface StoredEvent {
@@ -13,9 +15,6 @@ export interface StoredEvent {
   traceparent: string | null
 }
 
-// What a header may carry (RFC 9110, 5.5): visible characters and spaces between.
-const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
-
 /**
  * Reads a LeadCreated message and renders the webhook's body (interface: Lead Created; no product_style there).
  * Throws when it can't be one: then it never will be.
@@ -24,9 +23,11 @@ export const readLeadCreated = (message: Uint8Array): StoredEvent => {
   const { eventId, accountId, accountKey, lead, traceparent } = LeadCreated.decode(message)
   if (!isUuid(eventId)) throw new TypeError('the event has no id')
   if (accountId < 1) throw new TypeError(`event ${eventId} has no account`)
-  if (!HEADER_VALUE.test(accountKey))
+  if (!isHeaderValue(accountKey))
     throw new TypeError(`event ${eventId} has no account key that a header takes`)
   if (!lead || !isUuid(lead.reference)) throw new TypeError(`event ${eventId} has no lead`)
+  const fault = leadFault(lead)
+  if (fault) throw new TypeError(`event ${eventId} has a lead with a broken part: ${fault}`)
   return {
     id: eventId.toLowerCase(),
     accountId,

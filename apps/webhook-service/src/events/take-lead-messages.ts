@@ -1,44 +1,68 @@
-import { gather, type Logger, ServiceError } from '@leadwire/service-kit'
+import type { Logger } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
+import { LRUCache } from 'lru-cache'
+import { isLate, type StoreResult } from '../sending/event-lanes'
+import { createMessagesInHand } from './messages-in-hand'
 import { readLeadCreated, type StoredEvent } from './read-lead-created'
 
 const RETRY_MS = 1000
+const RETRY_AT_MOST_MS = 60_000
+/** So often JetStream keeps a message for us that there is no room for. Then the outbox does, and publishes it again. */
+const HANDED_BACK_AT_MOST = 3
 
-// Class 22 data exception, 23 integrity: PostgreSQL will say the same next time.
-const isFaultOfTheData = (error: unknown) => /^2[23]/.test((error as { code?: string }).code ?? '')
+/** Doubled with each time that the message came. */
+const pauseOf = ({ info }: JsMsg) => Math.min(RETRY_AT_MOST_MS, RETRY_MS * 2 ** info.deliveryCount)
 
 /**
- * Takes messages of JetStream to their end: stored, many in one transaction, and acknowledged when that is on the disk. While
- * the database is away they are handed back and come again. One that can't be read or stored is logged and
- * terminated: it never stands in the way of the others, and the outbox it came from still has it.
+ * Takes messages of JetStream to their end: stored, and acknowledged when that is on the disk. While the database is away,
+ * or an event's transaction takes too long, they are handed back and come again. One that can't be read or stored is
+ * counted, logged once for each event, and terminated: it never stands in the way of the others, and the outbox it came
+ * from still has it.
+ *
+ * A message that is handed back holds its place in the consumer's `max_ack_pending`, which all accounts share. So of an
+ * account that has more in hand than its share it is only a few times; then it is let go, and comes from the outbox.
  */
 export const takeLeadMessages = (options: {
-  /** Resolves when they are stored, with what resolves when no crash of the database undoes that. */
-  store: (events: StoredEvent[]) => Promise<{ durable: Promise<unknown> }>
+  /** Resolves when it is stored, with what resolves when no crash of the database undoes that. */
+  store: (event: StoredEvent) => Promise<StoreResult>
+  metrics: { eventsTaken: { inc(): void }; eventsRefused: { inc(): void } }
   logger: Logger
 }): { take: (message: JsMsg) => void; settled: () => Promise<unknown> } => {
-  const { store, logger } = options
+  const { store, metrics, logger } = options
   const underWay = new Set<Promise<void>>()
+  const inHand = createMessagesInHand()
+  // The outbox's sweep publishes again what was refused, every quarter of a minute.
+  const refused = new LRUCache<string, true>({ max: 10_000 })
 
-  // Answers with the fault of each event; many together first, each alone when one of them is at fault.
-  const storeMany = async (
-    events: StoredEvent[],
-  ): Promise<{ fault?: unknown; durable?: Promise<unknown> }[]> => {
-    try {
-      const { durable } = await store(events)
-      return events.map(() => ({ durable }))
-    } catch (error) {
-      if (!isFaultOfTheData(error)) throw error
-      if (events.length === 1) return [{ fault: error }]
-      return (await Promise.all(events.map((event) => storeMany([event])))).flat()
-    }
-  }
-  const storeOne = gather({ send: storeMany, maxBatch: 100, maxInFlight: 2, maxQueued: 10_000 })
-
-  const terminate = (message: JsMsg, error: unknown) => {
-    logger.error({ err: error, sequence: message.seq }, 'a lead event can never be stored')
+  const refuse = (message: JsMsg, error: unknown, eventId: string) => {
+    metrics.eventsRefused.inc()
+    if (!refused.has(eventId))
+      logger.error({ err: error, event_id: eventId, sequence: message.seq }, 'a lead event is refused')
+    refused.set(eventId, true)
     // Without a reason: servers before 2.11 don't know an acknowledgement that carries one.
     message.term()
+  }
+
+  const handBack = (message: JsMsg) => {
+    if (message.info.deliveryCount > HANDED_BACK_AT_MOST) message.term()
+    else message.nak(pauseOf(message))
+  }
+
+  const storeAndAnswer = async (message: JsMsg, event: StoredEvent) => {
+    try {
+      const result = await store(event)
+      if (!('fault' in result)) {
+        metrics.eventsTaken.inc()
+        await result.durable
+        message.ack()
+      } else if (isLate(result.fault)) {
+        logger.warn({ err: result.fault, event_id: event.id }, 'storing a lead event took too long')
+        message.nak(pauseOf(message))
+      } else refuse(message, result.fault, event.id)
+    } catch (error) {
+      logger.warn({ err: error, event_id: event.id }, 'a lead event waits for the database')
+      message.nak(RETRY_MS)
+    }
   }
 
   const settle = async (message: JsMsg) => {
@@ -46,20 +70,15 @@ export const takeLeadMessages = (options: {
     try {
       event = readLeadCreated(message.data)
     } catch (error) {
-      return terminate(message, error)
+      return refuse(message, error, message.headers?.get('Nats-Msg-Id') || `sequence ${message.seq}`)
     }
+    const { accountId, body } = event
+    if (!inHand.hasRoomFor(accountId)) return handBack(message)
+    inHand.add(message, accountId, body.length)
     try {
-      const { fault, durable } = await storeOne(event)
-      if (fault) return terminate(message, fault)
-      await durable
-      message.ack()
-    } catch (error) {
-      const away = error instanceof ServiceError
-      logger[away ? 'warn' : 'error'](
-        { err: error, event_id: event.id },
-        'a lead event waits for the database',
-      )
-      message.nak(RETRY_MS)
+      await storeAndAnswer(message, event)
+    } finally {
+      inHand.remove(message, accountId, body.length)
     }
   }
 
@@ -70,6 +89,9 @@ export const takeLeadMessages = (options: {
         .finally(() => underWay.delete(work))
       underWay.add(work)
     },
-    settled: () => Promise.all(underWay),
+    settled: async () => {
+      await Promise.all(underWay)
+      inHand.stop()
+    },
   }
 }

@@ -1,6 +1,7 @@
 import type { Logger } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { WebhookMetrics } from '../webhook-metrics'
+import type { BodiesInHand } from './bodies-in-hand'
 import type { ClaimedDelivery } from './claim-deliveries'
 import type { Running, Slots } from './slots'
 
@@ -12,6 +13,7 @@ export const createAttemptsUnderWay = (options: {
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
   record: (delivery: ClaimedDelivery, outcome: Outcome) => Promise<void>
   slots: Slots
+  bodies: BodiesInHand
   /** Called when a slot is free again. */
   onFree: () => void
   /** Aborted when what comes to its end is no longer written down. */
@@ -19,7 +21,7 @@ export const createAttemptsUnderWay = (options: {
   metrics: WebhookMetrics
   logger: Logger
 }) => {
-  const { attempt, record, slots, signal, metrics, logger } = options
+  const { attempt, record, slots, bodies, signal, metrics, logger } = options
   const underWay = new Map<number, { delivery: ClaimedDelivery; work: Promise<void> }>()
   const unmade: ClaimedDelivery[] = []
   let pausedUntil = 0
@@ -51,6 +53,7 @@ export const createAttemptsUnderWay = (options: {
       logger.error({ err: error, delivery_id: delivery.id }, 'an attempt got lost')
       unmade.push(delivery)
     } finally {
+      bodies.letGo(delivery.eventId)
       // Not when the claim was lost meanwhile and made anew: that one is still under way.
       if (underWay.get(delivery.id)?.delivery === delivery) underWay.delete(delivery.id)
     }
@@ -58,6 +61,7 @@ export const createAttemptsUnderWay = (options: {
 
   return {
     begin: (delivery: ClaimedDelivery, slot: Running): void => {
+      delivery.body = bodies.hold(delivery.eventId, delivery.body)
       underWay.set(delivery.id, { delivery, work: run(delivery, slot) })
     },
     /** The deliveries that a worker of this process has claimed and that are known here. */

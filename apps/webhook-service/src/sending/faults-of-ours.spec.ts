@@ -15,7 +15,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
   const database = connectDatabase({ url, poolSize: 5, lifecycle })
   await migrate(database.knex, MIGRATIONS)
   await database.query({
-    text: `INSERT INTO endpoints (account_id, url, enabled, secret) VALUES (1, 'http://example.com', true, 'whatever')`,
+    text: `INSERT INTO endpoints (account_id, url, enabled, secret) VALUES (1, 'http://example.com', true, 'a secret of ours')`,
   })
   const outcomes: Outcome['error'][] = []
   const sender = sendDeliveries({
@@ -29,7 +29,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
     concurrency: 16,
     endpointConcurrency: 4,
     clock: systemClock,
-    metrics: createWebhookMetrics({ metrics: createMetrics('spec'), database, clock: systemClock }),
+    metrics: createWebhookMetrics({ metrics: createMetrics('spec'), database, clock: systemClock, logger }),
     logger,
   })
   const event = {

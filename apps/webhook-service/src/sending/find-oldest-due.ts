@@ -5,7 +5,10 @@ import { findDueEndpoints } from './find-due-endpoints'
 export const findOldestDue = async (database: Database, now: Date): Promise<number | undefined> => {
   const due = await database.transaction(async (tx) => {
     // As in a worker's session: the index gives the order, whatever the planner believes.
-    await tx.query({ text: 'SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off' })
+    tx.send({
+      name: 'order-by-index',
+      text: `SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
+    })
     return findDueEndpoints(tx, now)
   })
   return due.length === 0 ? undefined : due.reduce((oldest, { dueAt }) => Math.min(oldest, dueAt), Infinity)

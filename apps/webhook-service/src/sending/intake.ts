@@ -5,10 +5,18 @@ import type { Clock } from '../clock'
 import type { StoredEvent } from '../events/read-lead-created'
 import { storeEvents } from '../events/store-events'
 import type { AttemptsUnderWay } from './attempts-under-way'
-import { createKnownEndpoints } from './known-endpoints'
+import type { KnownEndpoints } from './known-endpoints'
 import type { Running, Slots } from './slots'
 import { takeBackUnknown } from './take-back-claims'
 import { openWorkerSession, type WorkerSession } from './worker-session'
+
+/**
+ * Many accounts' events wait for what is stored together, so it may wait for nobody: not for a lock that a change of an
+ * endpoint holds, and not for a fan-out that is larger than was known. Whoever is late is stored apart.
+ */
+const TOGETHER = `SELECT set_config('lock_timeout', '100ms', false), set_config('statement_timeout', '1s', false)`
+/** Few lanes are stored at once: none of them may wait for a lock as long as a statement has. */
+const APART = { name: 'lock-timeout-apart', text: `SELECT set_config('lock_timeout', '1s', true)` }
 
 /** Nobody but JetStream waits for the disk; how long it does costs nothing, each flush does. */
 const FLUSH_APART_MS = 50
@@ -32,6 +40,7 @@ export const createIntake = (options: {
   workerId: number
   slots: Slots
   attempts: AttemptsUnderWay
+  endpoints: KnownEndpoints
   /** Whether a fresh delivery of this endpoint may begin before all that waits. */
   mayBegin: (endpointId: number) => boolean
   onWaiting: (endpointIds: number[]) => void
@@ -39,8 +48,7 @@ export const createIntake = (options: {
   signal: AbortSignal
   logger: Logger
 }) => {
-  const { database, workerId, slots, attempts, clock, signal, logger } = options
-  const endpoints = createKnownEndpoints()
+  const { database, workerId, slots, attempts, endpoints, clock, signal, logger } = options
   let session: WorkerSession | undefined
   let ended = false
   let lose: (error: unknown) => void = () => undefined
@@ -59,10 +67,10 @@ export const createIntake = (options: {
     maxQueued: 10_000,
   })
 
-  const grant = async (from: WorkerSession, events: StoredEvent[]): Promise<Map<number, Running[]>> => {
+  const grant = async (events: StoredEvent[]): Promise<Map<number, Running[]>> => {
     const granted = new Map<number, Running[]>()
     if (signal.aborted || attempts.pausedFor() > 0) return granted
-    for (const [endpointId, wanted] of await endpoints.wantedBy(from, events)) {
+    for (const [endpointId, wanted] of await endpoints.wantedBy(events)) {
       const running = options.mayBegin(endpointId) ? slots.take(endpointId, wanted) : []
       if (running.length > 0) granted.set(endpointId, running)
     }
@@ -70,7 +78,7 @@ export const createIntake = (options: {
   }
 
   const storeThrough = async (through: WorkerSession, events: StoredEvent[]): Promise<Stored> => {
-    const granted = await grant(through, events)
+    const granted = await grant(events)
     const claim = ++claims
     try {
       const dueAt = clock.now()
@@ -114,7 +122,12 @@ export const createIntake = (options: {
   }
 
   const storeUnclaimed = async (events: StoredEvent[]): Promise<Stored> => {
-    const deliveries = await storeEvents(database, { events, dueAt: clock.now().toISOString() })
+    const dueAt = clock.now().toISOString()
+    const deliveries = await database.transaction((tx) => {
+      tx.send(APART)
+      return storeEvents({ query: tx.finish }, { events, dueAt })
+    })
+    endpoints.learn(events, deliveries)
     options.onWaiting(deliveries.map(({ endpointId }) => endpointId))
     return { durable: Promise.resolve() }
   }
@@ -123,6 +136,7 @@ export const createIntake = (options: {
     const opened = await openWorkerSession(database, workerId)
     try {
       await takeBackUnknown(opened, attempts.claimedBy(workerId))
+      await opened.query({ text: TOGETHER })
       session = opened
       await new Promise((_, reject) => {
         lose = reject
@@ -150,11 +164,13 @@ export const createIntake = (options: {
       try {
         return await storeThrough(through, events)
       } catch (error) {
-        // What became of the claims is not known.
-        if (error instanceof ServiceError) lose(error)
+        // What became of the claims is not known; of a statement that PostgreSQL cut off, that there are none.
+        if (error instanceof ServiceError && error.code !== 'late') lose(error)
         throw error
       }
     },
+    /** The same without claims, over any connection: others' events do not wait for these. */
+    storeApart: storeUnclaimed,
     /** Lets others have what is still claimed. */
     stop: async (): Promise<void> => {
       ended = true

@@ -1,56 +1,60 @@
+import { type Database, gather } from '@leadwire/service-kit'
+import { LRUCache } from 'lru-cache'
 import type { StoredEvent } from '../events/read-lead-created'
-import type { WorkerSession } from './worker-session'
 
-const KNOWN_AT_MOST = 20_000
+const KNOWN_AT_MOST = 500_000
+/** Those that are deleted, or that another copy made, are seen after this long. */
+const KNOWN_FOR_MS = 60_000
 
 /**
- * Which endpoints an account has, as far as this process has seen. It only decides for whom room is kept before events
- * are stored: an endpoint it does not know waits to be claimed, one that is gone leaves its room unused.
+ * Which endpoints an account has, as far as this process has seen. It decides for how many deliveries room is made, and
+ * how many events are stored together: where it is wrong, a delivery waits to be claimed, or a batch is split.
  */
-export const createKnownEndpoints = () => {
-  // In the order of their use, so that the first is the one to forget.
-  const ofAccount = new Map<number, Set<number>>()
+export const createKnownEndpoints = (database: Database) => {
+  const ofAccount = new LRUCache<number, Set<number>>({
+    maxSize: KNOWN_AT_MOST,
+    sizeCalculation: ({ size }) => size + 1,
+    ttl: KNOWN_FOR_MS,
+  })
 
-  const remember = (accountId: number, endpointIds: Set<number>) => {
-    ofAccount.delete(accountId)
-    ofAccount.set(accountId, endpointIds)
-    for (const [oldest] of ofAccount) {
-      if (ofAccount.size <= KNOWN_AT_MOST) break
-      ofAccount.delete(oldest)
-    }
-  }
+  const lookUp = gather({
+    send: async (accountIds: number[]) => {
+      const rows = await database.query<{ id: number; account_id: number }>({
+        name: 'endpoints-of-accounts',
+        text: 'SELECT id, account_id FROM endpoints WHERE account_id = ANY ($1) AND deleted_at IS NULL',
+        values: [accountIds],
+      })
+      const found = new Map(accountIds.map((accountId) => [accountId, new Set<number>()]))
+      for (const { id, account_id } of rows) found.get(account_id)!.add(id)
+      for (const [accountId, endpointIds] of found) ofAccount.set(accountId, endpointIds)
+      return accountIds.map((accountId) => found.get(accountId)!)
+    },
+    maxBatch: 1000,
+    maxInFlight: 2,
+    maxQueued: 20_000,
+  })
 
-  const lookUp = async (session: WorkerSession, accountIds: number[]) => {
-    for (const accountId of accountIds) remember(accountId, new Set())
-    const rows = await session.query<{ id: number; account_id: number }>({
-      name: 'endpoints-of-accounts',
-      text: 'SELECT id, account_id FROM endpoints WHERE account_id = ANY ($1) AND deleted_at IS NULL',
-      values: [accountIds],
-    })
-    for (const { id, account_id } of rows) ofAccount.get(account_id)?.add(id)
-  }
+  const endpointsOf = async (accountId: number): Promise<Set<number>> =>
+    ofAccount.get(accountId) ?? lookUp(accountId)
 
   return {
+    count: async (accountId: number): Promise<number> => (await endpointsOf(accountId)).size,
+    /** What is known of an account was wrong: it is looked up anew. */
+    forget: (accountId: number): void => void ofAccount.delete(accountId),
     /** How many deliveries these events will make for which endpoints. */
-    wantedBy: async (session: WorkerSession, events: StoredEvent[]): Promise<Map<number, number>> => {
-      const accountIds = [...new Set(events.map(({ accountId }) => accountId))]
-      const strangers = accountIds.filter((accountId) => !ofAccount.has(accountId))
-      if (strangers.length > 0) await lookUp(session, strangers)
+    wantedBy: async (events: StoredEvent[]): Promise<Map<number, number>> => {
       const wanted = new Map<number, number>()
-      for (const { accountId } of events)
-        for (const endpointId of ofAccount.get(accountId) ?? [])
-          wanted.set(endpointId, (wanted.get(endpointId) ?? 0) + 1)
+      for (const endpointIds of await Promise.all(events.map(({ accountId }) => endpointsOf(accountId))))
+        for (const endpointId of endpointIds) wanted.set(endpointId, (wanted.get(endpointId) ?? 0) + 1)
       return wanted
     },
     /** Takes in what the fan-out of events was. */
     learn: (events: StoredEvent[], deliveries: { eventId: string; endpointId: number }[]): void => {
       const accountOf = new Map(events.map(({ id, accountId }) => [id, accountId]))
-      const found = new Map<number, Set<number>>()
-      for (const { eventId, endpointId } of deliveries) {
-        const accountId = accountOf.get(eventId)!
-        found.set(accountId, (found.get(accountId) ?? new Set()).add(endpointId))
-      }
-      for (const [accountId, endpointIds] of found) remember(accountId, endpointIds)
+      for (const { eventId, endpointId } of deliveries)
+        ofAccount.get(accountOf.get(eventId)!)?.add(endpointId)
     },
   }
 }
+
+export type KnownEndpoints = ReturnType<typeof createKnownEndpoints>

@@ -116,8 +116,11 @@ export const startMortalWorker = (options: {
     ...database,
     hold,
     query: (query) => run(query, () => database.query(query)),
+    // The one it has stores events without a claim.
+    transaction: (work) => run({ name: 'store-events', text: '' }, () => database.transaction(work)),
   }
 
+  const logger = createLogger({ service: 'spec', level: 'silent' })
   const sender = sendDeliveries({
     database: mortal,
     attempt: async (delivery) => {
@@ -128,8 +131,8 @@ export const startMortalWorker = (options: {
     concurrency: 16,
     endpointConcurrency: 4,
     clock,
-    metrics: createWebhookMetrics({ metrics: createMetrics('spec'), database, clock }),
-    logger: createLogger({ service: 'spec', level: 'silent' }),
+    metrics: createWebhookMetrics({ metrics: createMetrics('spec'), database, clock, logger }),
+    logger,
   })
   return {
     sender,

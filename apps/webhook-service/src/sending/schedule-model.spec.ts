@@ -275,7 +275,7 @@ test(`whatever happens, attempts are those of the document's table (LEADWIRE_MOD
   )
   for (const path of ['/a', '/b', '/c']) {
     const request = { accountId: ACCOUNT, url: `${receiver.url}${path}`, enabled: true }
-    endpointIds.push((await createEndpoint(database, request)).endpoint!.id)
+    endpointIds.push((await createEndpoint({ database, endpointsPerAccount: 10 }, request)).endpoint!.id)
   }
   const until = performance.now() + RUN_MS
   await publish()

@@ -8,10 +8,13 @@ import type { StoredEvent } from '../events/read-lead-created'
 import type { WebhookMetrics } from '../webhook-metrics'
 import { createAttemptRecorder } from './attempt-recorder'
 import { createAttemptsUnderWay } from './attempts-under-way'
+import { createBodiesInHand } from './bodies-in-hand'
 import { type ClaimedDelivery, claimDeliveries } from './claim-deliveries'
 import { createDueEndpoints } from './due-endpoints'
+import { createEventLanes, type StoreResult } from './event-lanes'
 import { findDueEndpoints } from './find-due-endpoints'
 import { createIntake, type Stored } from './intake'
+import { createKnownEndpoints } from './known-endpoints'
 import { createSlots } from './slots'
 import { takeBackFromTheGone, takeBackUnknown, takeBackUnmade } from './take-back-claims'
 import { createWakeUp } from './wake-up'
@@ -28,6 +31,8 @@ const DRAIN_MS = 7000
 export interface Sender {
   /** Stores events with their fan-out, and begins what it may. */
   store(events: StoredEvent[]): Promise<Stored>
+  /** The same for one event, in a batch with others; none waits for another account's. */
+  take(event: StoredEvent): Promise<StoreResult>
   /** Says that these endpoints have a delivery due; without any, that the database should be asked at once. */
   wake(endpointIds?: number[]): void
   /** Claims nothing more, lets what is under way end (7 s at most), and gives back the rest unspent. */
@@ -70,18 +75,26 @@ export const sendDeliveries = (options: {
     for (const endpointId of endpointIds) dueEndpoints.add(endpointId, clock.now().getTime())
     alarm.wake()
   }
+  const bodies = createBodiesInHand()
+  metrics.observeBodies(bodies.bytes)
   const attempts = createAttemptsUnderWay({
-    ...{ attempt, record, slots, metrics, logger },
+    ...{ attempt, record, slots, bodies, metrics, logger },
     onFree: alarm.wake,
     signal: outOfTime.signal,
   })
   const intakeId = randomInt(1, 2 ** 31)
+  const endpoints = createKnownEndpoints(database)
   const intake = createIntake({
-    ...{ database, slots, attempts, clock, logger },
+    ...{ database, slots, attempts, endpoints, clock, logger },
     workerId: intakeId,
     mayBegin: (endpointId) => !dueEndpoints.isDue(endpointId, clock.now().getTime()),
     onWaiting: wake,
     signal: stopping.signal,
+  })
+  const take = createEventLanes({
+    storeTogether: intake.store,
+    storeApart: intake.storeApart,
+    ...{ endpoints, logger },
   })
   let lookAgainAt = 0
 
@@ -106,12 +119,14 @@ export const sendDeliveries = (options: {
     const held = new Map([...rooms].map(([endpointId, room]) => [endpointId, slots.hold(endpointId, room)]))
     const maybeMore = new Set<number>()
     try {
-      for (const delivery of await claimDeliveries(session, { rooms, now })) {
-        const { endpointId, byHand } = delivery
-        const slot = byHand ? undefined : held.get(endpointId)!.pop()
-        attempts.begin(delivery, slot ?? slots.start(endpointId))
-        if (byHand || held.get(endpointId)!.length === 0) maybeMore.add(endpointId)
-      }
+      await bodies.withLarge(async (inHand) => {
+        for (const delivery of await claimDeliveries(session, { rooms, now, inHand })) {
+          const { endpointId, byHand } = delivery
+          const slot = byHand ? undefined : held.get(endpointId)!.pop()
+          attempts.begin(delivery, slot ?? slots.start(endpointId))
+          if (byHand || held.get(endpointId)!.length === 0) maybeMore.add(endpointId)
+        }
+      })
     } finally {
       for (const unused of held.values()) for (const slot of unused) slots.drop(slot)
     }
@@ -160,6 +175,7 @@ export const sendDeliveries = (options: {
 
   return {
     store: intake.store,
+    take,
     wake: (endpointIds) => {
       if (endpointIds) return wake(endpointIds)
       lookAgainAt = 0

@@ -1,0 +1,58 @@
+import type { JsMsg } from '@nats-io/jetstream'
+
+/** What is pulled and not yet answered. An account may have more than its share only while there is room for all. */
+const IN_HAND = { messages: 2000, bytes: 32 * 1024 * 1024 }
+const SHARE = 1 / 4
+/** Beyond it nobody's are kept. */
+const AT_MOST = 2
+
+/** An unanswered message comes again after the consumer's `ack_wait`: so JetStream hears of it more often than that. */
+const WORKING_EVERY_MS = 2000
+
+interface Load {
+  messages: number
+  bytes: number
+}
+
+/** The greater part of what may be in hand, of messages or of bytes. */
+const partOf = ({ messages, bytes }: Load) => Math.max(messages / IN_HAND.messages, bytes / IN_HAND.bytes)
+
+/** The messages that this process works on, by account. */
+export const createMessagesInHand = () => {
+  const inHand = new Set<JsMsg>()
+  const all: Load = { messages: 0, bytes: 0 }
+  const ofAccount = new Map<number, Load>()
+
+  const count = (accountId: number, by: 1 | -1, bytes: number) => {
+    const load = ofAccount.get(accountId) ?? { messages: 0, bytes: 0 }
+    for (const each of [all, load]) {
+      each.messages += by
+      each.bytes += by * bytes
+    }
+    if (load.messages === 0) ofAccount.delete(accountId)
+    else ofAccount.set(accountId, load)
+  }
+
+  const timer = setInterval(() => {
+    for (const message of inHand) message.working()
+  }, WORKING_EVERY_MS).unref()
+
+  return {
+    /** Whether one more of this account may be kept; of an account that has none always, short of the utmost. */
+    hasRoomFor: (accountId: number): boolean => {
+      const part = partOf(all)
+      return (
+        part < 1 || (part < AT_MOST && partOf(ofAccount.get(accountId) ?? { messages: 0, bytes: 0 }) < SHARE)
+      )
+    },
+    add: (message: JsMsg, accountId: number, bytes: number): void => {
+      inHand.add(message)
+      count(accountId, 1, bytes)
+    },
+    remove: (message: JsMsg, accountId: number, bytes: number): void => {
+      inHand.delete(message)
+      count(accountId, -1, bytes)
+    },
+    stop: (): void => clearInterval(timer),
+  }
+}
