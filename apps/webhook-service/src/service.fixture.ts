@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LEADS_STREAM, LeadCreated, WebhooksServiceDefinition } from '@leadwire/contracts'
-import { connectGrpc, createLifecycle, createLogger } from '@leadwire/service-kit'
+import { connectGrpc, createLifecycle, createLogger, type Logger } from '@leadwire/service-kit'
 import { createDatabase, eventually, startNats, type TestDatabase, type TestNats } from '@leadwire/test-kit'
 import { jetstream } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
@@ -83,15 +84,29 @@ export const openDoors = async () => {
   }
 }
 
+export const freePort = () =>
+  new Promise<number>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+
 export type Doors = { database: TestDatabase; nats: TestNats }
+
+const SILENT = createLogger({ service: 'webhook-service', level: 'silent' })
 
 /** The whole service in this process, with a gRPC client. */
 export const startService = async (
   { database, nats }: Doors,
-  { clock = systemClock, ...settings }: Partial<Config> & { clock?: Clock } = {},
+  {
+    clock = systemClock,
+    logger = SILENT,
+    ...settings
+  }: Partial<Config> & { clock?: Clock; logger?: Logger } = {},
 ) => {
-  const config = { ...SETTINGS, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }
-  const logger = createLogger({ service: 'webhook-service', level: config.LOG_LEVEL })
+  const HEALTH_PORT = await freePort()
+  const config = { ...SETTINGS, HEALTH_PORT, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }
   const lifecycle = createLifecycle(logger)
   const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock)
   const client = connectGrpc(`127.0.0.1:${grpcPort}`, lifecycle).client(WebhooksServiceDefinition, {
@@ -103,6 +118,12 @@ export const startService = async (
     endpoint: async (accountId: number, url: string, rest: { enabled?: boolean; secret?: string } = {}) => {
       const { endpoint, secret } = await client.createEndpoint({ accountId, url, enabled: true, ...rest })
       return { id: endpoint!.id, secret }
+    },
+    /** The value of a metric without labels of its own. */
+    metric: async (name: string): Promise<number | undefined> => {
+      const text = await (await fetch(`http://127.0.0.1:${config.HEALTH_PORT}/metrics`)).text()
+      const value = new RegExp(`^${name}{[^}]*} (.+)$`, 'm').exec(text)?.[1]
+      return value === undefined ? undefined : Number(value)
     },
     stop: () => lifecycle.stop(),
   }

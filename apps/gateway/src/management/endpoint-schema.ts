@@ -15,9 +15,9 @@ export const endpointFields = {
 }
 
 export const endpointSecret = text({
-  minLength: 8,
+  minLength: 16,
   format: 'one-line',
-  description: 'The key that signs; by default one is made for you.',
+  description: 'The key that signs, 16 bytes or more; by default one is made for you.',
   examples: ['a long random text'],
 })
 

@@ -15,25 +15,50 @@ export interface StoredEvent {
   traceparent: string | null
 }
 
+/** A message that is no event, or one with broken parts; its id as far as it could be read. */
+export class UnfitEvent extends Error {
+  constructor(
+    fault: string,
+    readonly eventId?: string,
+  ) {
+    super(fault)
+    this.name = 'UnfitEvent'
+  }
+}
+
+const faultOf = ({ accountId, accountKey, lead }: LeadCreated): string | undefined => {
+  if (accountId < 1) return 'it has no account'
+  if (!isHeaderValue(accountKey)) return 'it has no account key that a header takes'
+  if (!lead || !isUuid(lead.reference)) return 'it has no lead'
+  const fault = leadFault(lead)
+  return fault && `its lead has a broken part: ${fault}`
+}
+
+const decode = (message: Uint8Array): LeadCreated => {
+  try {
+    return LeadCreated.decode(message)
+  } catch (error) {
+    throw new UnfitEvent(`it is no event: ${(error as Error).message}`)
+  }
+}
+
 /**
  * Reads a LeadCreated message and renders the webhook's body (interface: Lead Created; no product_style there).
- * Throws when it can't be one: then it never will be.
+ * Throws UnfitEvent when it can't be one: then it never will be.
  */
 export const readLeadCreated = (message: Uint8Array): StoredEvent => {
-  const { eventId, accountId, accountKey, lead, traceparent } = LeadCreated.decode(message)
-  if (!isUuid(eventId)) throw new TypeError('the event has no id')
-  if (accountId < 1) throw new TypeError(`event ${eventId} has no account`)
-  if (!isHeaderValue(accountKey))
-    throw new TypeError(`event ${eventId} has no account key that a header takes`)
-  if (!lead || !isUuid(lead.reference)) throw new TypeError(`event ${eventId} has no lead`)
-  const fault = leadFault(lead)
-  if (fault) throw new TypeError(`event ${eventId} has a lead with a broken part: ${fault}`)
+  const event = decode(message)
+  const { eventId, accountId, accountKey, lead, traceparent } = event
+  if (!isUuid(eventId)) throw new UnfitEvent('it has no id')
+  const id = eventId.toLowerCase()
+  const fault = faultOf(event)
+  if (fault) throw new UnfitEvent(fault, id)
   return {
-    id: eventId.toLowerCase(),
+    id,
     accountId,
     accountKey,
-    leadReference: lead.reference,
-    body: Buffer.from(`{"data":${leadJson(lead, { productStyle: false })}}`),
+    leadReference: lead!.reference,
+    body: Buffer.from(`{"data":${leadJson(lead!, { productStyle: false })}}`),
     traceparent: parseTraceparent(traceparent) ?? null,
   }
 }

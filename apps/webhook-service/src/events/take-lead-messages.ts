@@ -3,7 +3,7 @@ import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
 import { isLate, type StoreResult } from '../sending/event-lanes'
 import { createMessagesInHand } from './messages-in-hand'
-import { readLeadCreated, type StoredEvent } from './read-lead-created'
+import { readLeadCreated, type StoredEvent, type UnfitEvent } from './read-lead-created'
 
 const RETRY_MS = 1000
 const RETRY_AT_MOST_MS = 60_000
@@ -70,7 +70,8 @@ export const takeLeadMessages = (options: {
     try {
       event = readLeadCreated(message.data)
     } catch (error) {
-      return refuse(message, error, message.headers?.get('Nats-Msg-Id') || `sequence ${message.seq}`)
+      const { eventId = `sequence ${message.seq}` } = error as UnfitEvent
+      return refuse(message, error, eventId)
     }
     const { accountId, body } = event
     if (!inHand.hasRoomFor(accountId)) return handBack(message)

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { cutConnections, eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { aWhile, openDoors, startService } from '../service.fixture'
+import { aWhile, freePort, openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
 let receiver: Receiver
@@ -19,14 +17,6 @@ afterEach(async () => {
   await receiver.stop()
   await doors.close()
 })
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 /** The built service in a process of its own, so that it can be killed. */
 const startProcess = async () => {

@@ -1,0 +1,44 @@
+import { openDoors, startService } from '../service.fixture'
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let service: Awaited<ReturnType<typeof startService>>
+
+beforeAll(async () => {
+  doors = await openDoors()
+  service = await startService(doors, { WEBHOOK_ENDPOINTS_PER_ACCOUNT: 5 })
+})
+afterAll(async () => {
+  await service.stop()
+  await doors.close()
+})
+
+const create = (accountId: number) =>
+  service.client.createEndpoint({ accountId, url: 'https://example.com/', enabled: true })
+
+test('an account has no more endpoints than it may, however many are made at once', async () => {
+  const results = await Promise.allSettled(Array.from({ length: 20 }, () => create(1)))
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+  for (const result of results)
+    if (result.status === 'rejected')
+      expect(result.reason).toMatchObject({
+        code: 'invalid',
+        faults: { webhook_endpoints: [expect.stringContaining('5')] },
+      })
+  await create(2)
+  const { endpoints } = await service.client.listEndpoints({ accountId: 1 })
+  await service.client.deleteEndpoint({ accountId: 1, endpointId: endpoints[0]!.id })
+  await create(1)
+  await expect(create(1)).rejects.toMatchObject({ code: 'invalid' })
+})
+
+test('a secret has 16 bytes or more, whatever its characters', async () => {
+  const endpoint = { accountId: 3, url: 'https://example.com/', enabled: true }
+  for (const secret of ['fifteen bytes..', 'ååååååå'])
+    await expect(service.client.createEndpoint({ ...endpoint, secret })).rejects.toMatchObject({
+      code: 'invalid',
+      faults: { secret: [expect.stringContaining('16')] },
+    })
+  expect(await service.client.createEndpoint({ ...endpoint, secret: 'åååååååå' })).toMatchObject({
+    secret: 'åååååååå',
+  })
+})

@@ -1,0 +1,74 @@
+import { LEADS_STREAM, type LeadCreated } from '@leadwire/contracts'
+import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { Client } from 'pg'
+import { openDoors, startService } from '../service.fixture'
+
+const BYSTANDER = 1
+const CROWDED = 2
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let service: Awaited<ReturnType<typeof startService>>
+let receiver: Receiver
+
+beforeEach(async () => {
+  doors = await openDoors()
+  receiver = await startReceiver()
+  service = await startService(doors)
+  await service.endpoint(BYSTANDER, receiver.url)
+})
+afterEach(async () => {
+  await service.stop()
+  await receiver.stop()
+  await doors.close()
+})
+
+// Disabled, so that what is written is the whole of the work.
+const crowd = (endpoints: number) =>
+  doors.rows(
+    `INSERT INTO endpoints (account_id, url, enabled, secret)
+     SELECT $1, 'http://127.0.0.1:9/', false, 'a secret of ours' FROM generate_series(1, $2::int)`,
+    [CROWDED, endpoints],
+  )
+
+const heldOf = async (events: LeadCreated[]) =>
+  (await service.client.findHeldEvents({ eventIds: events.map(({ eventId }) => eventId) })).eventIds.length
+
+/** Publishes the bystander's events one after the other; each must arrive before the next. Answers with how many did. */
+const standBy = async (until: () => Promise<boolean>) => {
+  let arrived = 0
+  do {
+    await doors.publish(doors.event(BYSTANDER))
+    arrived += 1
+    await eventually(() => expect(receiver.requests).toHaveLength(arrived), { everyMs: 10, timeoutMs: 5000 })
+  } while (!(await until()))
+  return arrived
+}
+
+test('sixty leads to three thousand endpoints are stored, and a bystander is served all the while', async () => {
+  await crowd(3000)
+  const events = Array.from({ length: 60 }, () => doors.event(CROWDED))
+  await doors.publish(...events)
+  const arrived = await standBy(async () => (await heldOf(events)) === events.length)
+  expect(arrived).toBeGreaterThan(5)
+  expect(await doors.rows('SELECT count(*)::int FROM deliveries WHERE account_id = $1', [CROWDED])).toEqual([
+    { count: 180_000 },
+  ])
+}, 120_000)
+
+test('an account whose endpoint is locked for long holds up nobody, and its events come when it is free', async () => {
+  await crowd(2)
+  const holder = new Client({ connectionString: doors.database.url })
+  await holder.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT FROM endpoints WHERE account_id = $1 FOR UPDATE', [CROWDED])
+  const events = Array.from({ length: 20 }, () => doors.event(CROWDED))
+  await doors.publish(...events)
+  await standBy(async () => receiver.requests.length === 30)
+  expect(await heldOf(events)).toBe(0)
+  await holder.query('COMMIT')
+  await holder.end()
+  await eventually(async () => expect(await heldOf(events)).toBe(events.length), { timeoutMs: 30_000 })
+  const manager = await jetstreamManager(doors.connection)
+  expect((await manager.streams.info(LEADS_STREAM.name)).state.messages).toBe(events.length + 30)
+}, 60_000)
