@@ -161,7 +161,7 @@ test('an endpoint shows its secret when it is made, and only then', async () => 
   const { body } = await call('POST', 'webhook-endpoints', {
     url: 'https://crm.example.com/',
     enabled: '0',
-    secret: 'a long secret',
+    secret: 'a long random secret',
   })
   expect(body).toEqual({
     data: {
@@ -174,7 +174,7 @@ test('an endpoint shows its secret when it is made, and only then', async () => 
       updated_at: NOW,
     },
   })
-  expect(asked[0]).toMatchObject({ enabled: false, secret: 'a long secret' })
+  expect(asked[0]).toMatchObject({ enabled: false, secret: 'a long random secret' })
   expect((await call('GET', 'webhook-endpoints/1')).body.data).not.toHaveProperty('secret')
 })
 
@@ -253,11 +253,11 @@ test('a rotated secret is shown once, with the end of the old one; the overlap i
     created_at: NOW,
     updated_at: NOW,
   })
-  await call('POST', 'webhook-endpoints/1/rotate-secret', { overlap: '15m', secret: 'a long secret' })
+  await call('POST', 'webhook-endpoints/1/rotate-secret', { overlap: '15m', secret: 'a long random secret' })
   await call('POST', 'webhook-endpoints/1/rotate-secret', { overlap: '0s' })
   expect(asked).toEqual([
     { accountId: 3, endpointId: 1, overlapMs: 86_400_000 },
-    { accountId: 3, endpointId: 1, overlapMs: 900_000, secret: 'a long secret' },
+    { accountId: 3, endpointId: 1, overlapMs: 900_000, secret: 'a long random secret' },
     { accountId: 3, endpointId: 1, overlapMs: 0 },
   ])
 })
