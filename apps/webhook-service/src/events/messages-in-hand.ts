@@ -1,7 +1,7 @@
 import type { JsMsg } from '@nats-io/jetstream'
 
 /** What is pulled and not yet answered. An account may have more than its share only while there is room for all. */
-const IN_HAND = { messages: 2000, bytes: 32 * 1024 * 1024 }
+const IN_HAND = { messages: 10_000, bytes: 32 * 1024 * 1024 }
 const SHARE = 1 / 4
 /** Beyond it nobody's are kept. */
 const AT_MOST = 2
@@ -19,7 +19,7 @@ const partOf = ({ messages, bytes }: Load) => Math.max(messages / IN_HAND.messag
 
 /** The messages that this process works on, by account. */
 export const createMessagesInHand = () => {
-  const inHand = new Set<JsMsg>()
+  const addedAt = new Map<JsMsg, number>()
   const all: Load = { messages: 0, bytes: 0 }
   const ofAccount = new Map<number, Load>()
 
@@ -34,7 +34,8 @@ export const createMessagesInHand = () => {
   }
 
   const timer = setInterval(() => {
-    for (const message of inHand) message.working()
+    const old = performance.now() - WORKING_EVERY_MS / 2
+    for (const [message, at] of addedAt) if (at < old) message.working()
   }, WORKING_EVERY_MS).unref()
 
   return {
@@ -46,11 +47,11 @@ export const createMessagesInHand = () => {
       )
     },
     add: (message: JsMsg, accountId: number, bytes: number): void => {
-      inHand.add(message)
+      addedAt.set(message, performance.now())
       count(accountId, 1, bytes)
     },
     remove: (message: JsMsg, accountId: number, bytes: number): void => {
-      inHand.delete(message)
+      addedAt.delete(message)
       count(accountId, -1, bytes)
     },
     stop: (): void => clearInterval(timer),
