@@ -16,7 +16,7 @@ const CONSUMER_EXISTS_WITH_OTHER_SETTINGS = 10148
 const ACK_WAIT_MS = 5000
 // What all copies have in hand, and what waits for its time after it was handed back. JetStream delivers nothing more
 // when it is reached, to nobody: so it is many times what one copy holds of one account.
-const MAX_ACK_PENDING = 50_000
+const MAX_ACK_PENDING = 20_000
 // How long it takes at most to see that the consumer is gone, or the server another one.
 const PULL_EXPIRES_MS = 2000
 // What is on its way at once, of events of 1 MB at most: 64 MB in the worst case. The client takes a bound of messages or

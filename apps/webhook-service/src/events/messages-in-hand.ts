@@ -1,7 +1,7 @@
 import type { JsMsg } from '@nats-io/jetstream'
 
 /** What is pulled and not yet answered. An account may have more than its share only while there is room for all. */
-const IN_HAND = { messages: 10_000, bytes: 32 * 1024 * 1024 }
+const IN_HAND = { messages: 4000, bytes: 32 * 1024 * 1024 }
 const SHARE = 1 / 4
 /** Beyond it nobody's are kept. */
 const AT_MOST = 2

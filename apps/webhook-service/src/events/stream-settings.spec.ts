@@ -34,7 +34,7 @@ test('a stream and a consumer that exist get the settings, and keep what an oper
     num_replicas: 1,
   })
   expect((await manager.consumers.info(LEADS_STREAM.name, WEBHOOK_CONSUMER)).config).toMatchObject({
-    max_ack_pending: 50_000,
+    max_ack_pending: 20_000,
     ack_wait: nanos(5000),
   })
   await service.stop()
