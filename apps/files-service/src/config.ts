@@ -1,4 +1,4 @@
-import { host, port, readConfig, str } from '@leadwire/service-kit'
+import { host, logLevel, port, readConfig, str } from '@leadwire/service-kit'
 import { s3Endpoint } from './store/s3-endpoint'
 import { type StoreLocation, storeLocation } from './store/store-location'
 
@@ -28,9 +28,6 @@ export const readFilesConfig = (env: NodeJS.ProcessEnv): Readonly<Config> => {
     HOST: host({ default: '127.0.0.1' }),
     GRPC_PORT: port(),
     HEALTH_PORT: port(),
-    LOG_LEVEL: str({
-      default: 'info',
-      choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-    }),
+    LOG_LEVEL: logLevel(),
   })
 }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
-import { host, makeValidator, port, readConfig, str } from '@leadwire/service-kit'
+import { host, logLevel, makeValidator, port, readConfig, str } from '@leadwire/service-kit'
 
 export interface GatewayConfig {
   LOG_LEVEL: string
@@ -52,10 +52,7 @@ const proxies = makeValidator<string[]>((text) => {
 /** The gateway's settings. Throws a ConfigError with every fault at once. */
 export const readGatewayConfig = (env: NodeJS.ProcessEnv): GatewayConfig =>
   readConfig<GatewayConfig>(env, {
-    LOG_LEVEL: str({
-      default: 'info',
-      choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-    }),
+    LOG_LEVEL: logLevel(),
     HOST: host({ default: '127.0.0.1' }),
     PORT: port({ default: 3000 }),
     HEALTH_PORT: port(),

@@ -1,20 +1,23 @@
-import { host, num, port, readConfig, str } from '@leadwire/service-kit'
+import { count, host, logLevel, poolSize, port, readConfig, str } from '@leadwire/service-kit'
 
 export type Config = ReturnType<typeof readLeadsConfig>
 
+/** The settings of this service. Throws a ConfigError that lists every fault. */
 export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
-    LOG_LEVEL: str({
-      default: 'info',
-      choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-    }),
+    LOG_LEVEL: logLevel(),
     HOST: host({ default: '127.0.0.1' }),
     GRPC_PORT: port(),
     HEALTH_PORT: port(),
     DATABASE_URL: str(),
-    DATABASE_POOL_SIZE: num({ default: 10 }),
+    DATABASE_POOL_SIZE: poolSize(),
     NATS_URL: str(),
     // Where stored images are served: it is part of every rendered lead.
     ASSETS_URL: str(),
     WEBHOOK_SERVICE_URL: str(),
+    LEAD_MAX_QUOTES: count({ default: 20 }),
+    LEAD_MAX_ITEMS: count({ default: 250 }),
+    // Above it are the broker's limit for a message (max_payload, 8 MiB) and the 64 MiB of a gRPC message: JSON may need
+    // six bytes for a character that an event has in one.
+    EVENT_MAX_BYTES: count({ default: 1_000_000, min: 1000, max: 8_000_000 }),
   })

@@ -1,4 +1,15 @@
-import { duration, durations, host, list, makeValidator, port, readConfig, str } from '@leadwire/service-kit'
+import {
+  count,
+  duration,
+  durations,
+  host,
+  list,
+  logLevel,
+  poolSize,
+  port,
+  readConfig,
+  str,
+} from '@leadwire/service-kit'
 
 export interface Config {
   LOG_LEVEL: string
@@ -16,20 +27,15 @@ export interface Config {
   WEBHOOK_ENDPOINTS_PER_ACCOUNT: number
 }
 
-const count = makeValidator<number>((text) => {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new TypeError(`"${text}" is no number from 1 to 999999`)
-  return Number(text)
-})
-
 /** The settings of this service. Throws a ConfigError that lists every fault. */
 export const readWebhookConfig = (env: NodeJS.ProcessEnv): Config =>
   readConfig<Config>(env, {
-    LOG_LEVEL: str({ default: 'info' }),
+    LOG_LEVEL: logLevel(),
     HOST: host({ default: '127.0.0.1' }),
     HEALTH_PORT: port(),
     GRPC_PORT: port(),
     DATABASE_URL: str(),
-    DATABASE_POOL_SIZE: count({ default: 10 }),
+    DATABASE_POOL_SIZE: poolSize(),
     NATS_URL: str(),
     WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
     WEBHOOK_TIMEOUT: duration({ default: 10_000 }),

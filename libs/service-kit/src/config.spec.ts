@@ -1,4 +1,15 @@
-import { ConfigError, duration, durations, list, port, readConfig, str } from './config'
+import {
+  ConfigError,
+  count,
+  duration,
+  durations,
+  list,
+  logLevel,
+  poolSize,
+  port,
+  readConfig,
+  str,
+} from './config'
 
 test('every fault is named at once', () => {
   const read = () =>
@@ -30,4 +41,24 @@ test('durations, lists and defaults are read, and an empty variable counts as un
     HOSTS: ['a.test', 'b.test'],
     LEVEL: 'info',
   })
+})
+
+test.each([
+  [{ POOL: '0' }, 'POOL'],
+  [{ POOL: '1001' }, 'POOL'],
+  [{ POOL: '-1' }, 'POOL'],
+  [{ POOL: '2.5' }, 'POOL'],
+  [{ POOL: '1e2' }, 'POOL'],
+  [{ BYTES: '99' }, 'BYTES'],
+  [{ BYTES: '5001' }, 'BYTES'],
+  [{ LEVEL: 'loud' }, 'LEVEL'],
+])('%j is refused by its name', (env, name) => {
+  const specs = { POOL: poolSize(), BYTES: count({ default: 100, min: 100, max: 5000 }), LEVEL: logLevel() }
+  expect(readConfig({}, specs)).toEqual({ POOL: 10, BYTES: 100, LEVEL: 'info' })
+  try {
+    readConfig(env, specs)
+    expect('accepted').toBe('refused')
+  } catch (error) {
+    expect(Object.keys((error as ConfigError).faults)).toEqual([name])
+  }
 })

@@ -39,6 +39,31 @@ export const durations = makeValidator<number[]>((text) => parseList(text).map(p
 /** Words parted by commas. */
 export const list = makeValidator<string[]>(parseList)
 
+/** How much is logged. */
+export const logLevel = () =>
+  str({ default: 'info', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] })
+
+/** A whole number of at least 1. */
+export const count = ({
+  min = 1,
+  max = 999_999,
+  ...spec
+}: {
+  default?: number
+  desc?: string
+  min?: number
+  max?: number
+} = {}) =>
+  makeValidator<number>((text) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (!(number >= min && number <= max))
+      throw new TypeError(`"${text}" is no whole number from ${min} to ${max}`)
+    return number
+  })(spec as { default: number })
+
+/** How many connections to the database one copy may have. */
+export const poolSize = () => count({ default: 10, max: 1000 })
+
 // envalid's own message for a missing setting is its description, or the word "undefined" without one.
 const faultOf = (error: Error): string => {
   if (!(error instanceof EnvMissingError)) return error.message

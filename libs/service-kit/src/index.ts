@@ -1,13 +1,16 @@
 export { clientStream } from './client-stream'
 export {
   ConfigError,
+  count,
   duration,
   durations,
   host,
   list,
+  logLevel,
   makeValidator,
   num,
   parseDuration,
+  poolSize,
   port,
   readConfig,
   str,

@@ -76,7 +76,7 @@ const insertFrom = (input: string) => `
     SELECT account_id, id, number, customer_id, created_at, created_at, postcode, ${names(leadColumns)} FROM input
   ), event AS (
     INSERT INTO outbox (event_id, account_id, kind, payload, lead_id)
-    SELECT event_id, account_id, 'lead.drafted', payload, id FROM input WHERE payload IS NOT NULL
+    SELECT event_id, account_id, 'lead.created', payload, id FROM input WHERE payload IS NOT NULL
   )
   SELECT ord::int, api_key, id, customer_id, created_at FROM input`
 

@@ -11,7 +11,7 @@ interface ListedRow {
 }
 
 // The total is the highest number, so page N is the range of numbers total-20N+1 … total-20(N-1): an index range scan
-// that costs the same at any depth. Items are finished pieces (migration 0008-json): putting them together is all.
+// that costs the same at any depth. Items are finished pieces (schema/json-head.ts): putting them together is all.
 const SELECT_PAGES = `
   SELECT asked.ord::int, a.lead_count AS total, page.count, page.items
   FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS asked (account_id, skipped, ord)

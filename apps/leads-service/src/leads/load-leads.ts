@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import type { Transaction } from '@leadwire/service-kit'
 import { isReference } from './reference'
 
-// One statement for any number of leads, that only puts finished pieces together (see migration 0008-json). The style
+// One statement for any number of leads, that only puts finished pieces together (see schema/json-head.ts). The style
 // and the options of an item come after its image (interface: Quote item), and options are text as they were given.
 // The image is looked up for each item: of a join, where most accounts have few images, PostgreSQL makes a plan that
 // reads an account's images in turn until it meets the one.
-// A lead's version is the transaction that wrote its row, and with it all that is written once with it (see migration
-// 0010-lead-version). There is a row for each lead that is of another version than is known; one that isn't there is, too.
+// A lead's version is the transaction that wrote its row, and with it all that is written once with it (see
+// schema/lead-version.ts). There is a row for each lead that is of another version than is known; one that isn't there is, too.
 const SELECT_LEADS = `
   SELECT asked.ord::int, l.xmin AS version, concat('{"data":', l.json_head, ',"customer":', c.json_head, '},"quotes":[', (
     SELECT string_agg(concat(q.json_head, ',"items":[', (

@@ -8,7 +8,7 @@ export async function seedAccounts(leads: Sql, count: number): Promise<SeededAcc
   const marks = Array.from({ length: count }, () => randomUUID().replaceAll('-', ''))
   const rows = await leads.rows<{ id: number; api_key: string; token: string }>(
     `WITH given AS (
-       SELECT mark, 'lw_key_' || mark AS api_key, 'lw_live_' || mark AS token FROM unnest($1::text[]) AS mark
+       SELECT mark, 'lw_key_' || rpad(mark, 43, '0') AS api_key, 'lw_live_' || mark AS token FROM unnest($1::text[]) AS mark
      ), account AS (
        INSERT INTO accounts (name, api_key) SELECT 'Bench', api_key FROM given RETURNING id, api_key
      ), token AS (

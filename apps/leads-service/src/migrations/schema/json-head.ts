@@ -1,5 +1,3 @@
-import type { Migration } from '@leadwire/service-kit'
-
 /** A member of a record's JSON: the column of that name (null: made of others), and how it is shown. */
 type Member = [name: string, type: string | null, shown?: string]
 
@@ -68,30 +66,23 @@ const IMAGE: Member[] = [
   ...instants('created_at', 'updated_at'),
 ]
 
-const generated = (table: string, members: Member[]) => {
+const MEMBERS = { leads: LEAD, customers: CUSTOMER, quotes: QUOTE, quote_items: ITEM, images: IMAGE }
+
+/**
+ * Adds json_head to a table: a row as the interface shows it, without the closing brace, so that nested records can
+ * follow. PostgreSQL makes it when a row is written: reads put finished text together, and it can't disagree with its
+ * row.
+ */
+export const jsonHead = (table: keyof typeof MEMBERS): string => {
+  const members = MEMBERS[table]
   const columns = members.filter(([, type]) => type !== null)
   const shown = members.map(
     ([name, , json = `to_json(${name})`]) => `'"${name}":', coalesce(${json}::text, 'null')`,
   )
   return `
-    CREATE FUNCTION ${table}_json_head (${columns.map(([name, type]) => `${name} ${type}`).join(', ')})
-      RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-      BEGIN RETURN concat('{', ${shown.join(", ',', ")}); END $$;
-    ALTER TABLE ${table} ADD COLUMN json_head text
-      GENERATED ALWAYS AS (${table}_json_head(${columns.map(([name]) => name).join(', ')})) STORED;`
-}
-
-// json_head is a row as the interface shows it, without the closing brace, so that nested records can follow. It is
-// made by PostgreSQL when a row is written: reads put finished text together, and it can't disagree with its row.
-export const json: Migration = {
-  name: '0008-json',
-  up: async (knex) => {
-    // Existing rows are rewritten.
-    await knex.raw('SET LOCAL statement_timeout = 0')
-    await knex.raw(generated('leads', LEAD))
-    await knex.raw(generated('customers', CUSTOMER))
-    await knex.raw(generated('quotes', QUOTE))
-    await knex.raw(generated('quote_items', ITEM))
-    await knex.raw(generated('images', IMAGE))
-  },
+  CREATE FUNCTION ${table}_json_head (${columns.map(([name, type]) => `${name} ${type}`).join(', ')})
+    RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+    BEGIN RETURN concat('{', ${shown.join(", ',', ")}); END $$;
+  ALTER TABLE ${table} ADD COLUMN json_head text
+    GENERATED ALWAYS AS (${table}_json_head(${columns.map(([name]) => name).join(', ')})) STORED;`
 }

@@ -1,5 +1,3 @@
-import type { Migration } from '@leadwire/service-kit'
-
 const table = (name: string) => `
   CREATE TABLE ${name} (
     account_id bigint NOT NULL,
@@ -16,9 +14,4 @@ const table = (name: string) => `
   CREATE INDEX ${name}_of_lead ON ${name} (account_id, lead_id, id);
 `
 
-export const scheduling: Migration = {
-  name: '0004-scheduling',
-  up: async (knex) => {
-    await knex.raw(table('appointments') + table('callbacks'))
-  },
-}
+export const scheduling = table('appointments') + table('callbacks')

@@ -1,0 +1,16 @@
+// A key is either answered (fingerprint and body) or claimed by a request that is still on its way.
+export const idempotency = `
+  CREATE TABLE idempotency_keys (
+    token_id bigint NOT NULL REFERENCES tokens,
+    key text NOT NULL,
+    fingerprint bytea,
+    body bytea,
+    claim_id uuid,
+    claimed_until timestamptz,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (token_id, key),
+    CHECK ((body IS NULL) = (fingerprint IS NULL)),
+    CHECK ((body IS NULL) = (claim_id IS NOT NULL)),
+    CHECK ((claim_id IS NULL) = (claimed_until IS NULL))
+  );
+  CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);`
