@@ -38,7 +38,7 @@ void runService({
     if (removed > 0) logger.info({ removed }, 'removed what interrupted uploads had left')
     const service = createFilesService({ store, metrics: createFilesMetrics(metrics), logger })
     lifecycle.onStop('uploads', () => service.settled())
-    const server = createGrpcServer({ logger, lifecycle, longCalls: true })
+    const server = createGrpcServer({ logger, lifecycle, longCalls: true, checks })
     server.add(FilesServiceDefinition, service.implementation)
     await server.listen({ host: config.HOST, port: config.GRPC_PORT })
     listening = true

@@ -36,16 +36,11 @@ export const startWebhookService = async (
     lifecycle,
   })
   let natsCheck = (): Promise<unknown> => Promise.reject(new Error('not connected yet'))
-  await startHealthServer({
-    host: config.HOST,
-    port: config.HEALTH_PORT,
-    checks: [
-      { name: 'postgres', check: database.check },
-      { name: 'nats', check: () => natsCheck() },
-    ],
-    metrics,
-    lifecycle,
-  })
+  const checks = [
+    { name: 'postgres', check: database.check },
+    { name: 'nats', check: () => natsCheck() },
+  ]
+  await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
   await untilSuccess(() => migrate(database.knex, MIGRATIONS), {
     signal: lifecycle.signal,
     pauseMs: 250,
@@ -57,7 +52,7 @@ export const startWebhookService = async (
     connectMs: config.WEBHOOK_TIMEOUT,
   })
   lifecycle.onStop('http connections', () => dispatcher.destroy())
-  const grpc = createGrpcServer({ logger, lifecycle })
+  const grpc = createGrpcServer({ logger, lifecycle, checks })
   const sender = sendDeliveries({
     database,
     attempt: (delivery) => makeAttempt(delivery, { dispatcher, timeoutMs: config.WEBHOOK_TIMEOUT, clock }),

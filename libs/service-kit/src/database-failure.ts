@@ -47,3 +47,7 @@ export const violatedConstraint = (error: unknown): string | undefined =>
 export const isUnfitTime = (error: unknown): boolean =>
   error instanceof DatabaseError &&
   (error.code === '22007' || error.code === '22008' || error.code === '22009')
+
+/** Whether a statement was refused for a value it was given: one that its type does not have (class 22), or that a constraint forbids (23). */
+export const isRefusedValue = (error: unknown): boolean =>
+  error instanceof DatabaseError && /^2[23]/.test(error.code ?? '')

@@ -8,9 +8,12 @@ import {
 import { type DeadlineOptions, deadlineMiddleware } from 'nice-grpc-client-middleware-deadline'
 import { HealthDefinition } from 'nice-grpc-server-health'
 import { statusToFailures } from './grpc-errors'
+import { SERVING } from './grpc-health'
 import { GRPC_OPTIONS, STREAM_WINDOW, WINDOW } from './grpc-options'
 import type { Lifecycle } from './lifecycle'
+import { patienceEnds, patiently } from './patience'
 import { retryUnsent } from './retry-unsent'
+import { ServiceError } from './service-error'
 
 const CLIENT_OPTIONS: ChannelOptions = {
   ...GRPC_OPTIONS,
@@ -45,7 +48,7 @@ export interface GrpcConnection {
     definition: Definition,
     options: { deadlineMs: number },
   ): Client<Definition, DeadlineOptions>
-  /** Rejects while the other end is away. */
+  /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
   check(): Promise<void>
 }
 
@@ -67,6 +70,10 @@ export const connectGrpc = (
   // The last one is the outermost: it has to see the deadline's errors too.
   const factory = createClientFactory().use(retryUnsent).use(deadlineMiddleware).use(statusToFailures)
   const health = factory.create(HealthDefinition, channel)
+  const askHealth = async () => {
+    const { status } = await health.check({ service: '' }, { deadline: 800 })
+    if (status !== SERVING) throw new ServiceError('unavailable', 'The service is not ready.')
+  }
   return {
     client: <Definition extends CompatServiceDefinition>(
       definition: Definition,
@@ -77,6 +84,7 @@ export const connectGrpc = (
       } as Partial<
         Record<'*' | keyof NormalizedServiceDefinition<Definition>, DeadlineOptions>
       > as never) as Client<Definition, DeadlineOptions>,
-    check: async () => void (await health.check({ service: '' }, { deadline: 800 })),
+    // One copy that drains says no while others serve: the next call goes to another one.
+    check: () => patiently(askHealth, { until: patienceEnds() }),
   }
 }

@@ -11,8 +11,10 @@ import {
   type ServerMiddlewareCall,
   Status,
 } from 'nice-grpc-common'
+import { isRefusedValue } from './database-failure'
 import { failureOf, serviceErrorOf } from './failure'
 import type { Logger } from './logger'
+import { mustBeReadable } from './readable'
 import { type ErrorCode, ServiceError } from './service-error'
 
 /** The trailer in which a failed call has its failure. */
@@ -31,12 +33,16 @@ const STATUS_OF: Record<ErrorCode, Status> = {
   internal: Status.INTERNAL,
 }
 
+const refusedValue = (cause: unknown) =>
+  new ServiceError('bad_request', 'A value of the request can not be stored.', { cause })
+
 /** Server side: a ServiceError becomes a status with the failure in the trailer; anything else is logged and INTERNAL. */
 export const failuresToStatus = (logger: Logger) =>
   async function* <Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
     try {
-      return yield* call.next(call.request, context)
-    } catch (error) {
+      return yield* call.next(mustBeReadable(call.request) as never, context)
+    } catch (thrown) {
+      const error = isRefusedValue(thrown) ? refusedValue(thrown) : thrown
       if (isAbortError(error) || error instanceof ServerError) throw error
       if (!(error instanceof ServiceError)) {
         logger.error({ err: error, method: call.method.path }, 'call failed')

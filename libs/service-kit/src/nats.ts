@@ -9,7 +9,10 @@ export const connectNats = async (options: {
   logger: Logger
   lifecycle: Lifecycle
 }): Promise<NatsConnection> => {
-  const connection = await connect({
+  // Registered before the first connection, so that the order of stops does not depend on when it comes.
+  let connection: NatsConnection | undefined
+  options.lifecycle.onStop('nats', () => connection?.close())
+  connection = await connect({
     servers: options.url.split(','),
     name: options.name,
     waitOnFirstConnect: true,
@@ -21,12 +24,12 @@ export const connectNats = async (options: {
     // A stack trace taken in advance for each message, in case it fails: a tenth of leads-service's time under creates.
     noAsyncTraces: true,
   })
+  const statuses = connection.status()
   void (async () => {
-    for await (const status of connection.status()) {
+    for await (const status of statuses) {
       if (status.type === 'disconnect' || status.type === 'reconnect')
         options.logger.warn({ nats: status.type }, 'nats')
     }
   })()
-  options.lifecycle.onStop('nats', () => connection.close())
   return connection
 }
