@@ -9,6 +9,7 @@ import {
   type LeadPageResult,
   type LeadResult,
   LeadsServiceDefinition,
+  leadCost,
   UploadResponse,
   uploadRequestParts,
   type VerifiedToken,
@@ -30,13 +31,14 @@ import { keepLeads } from './leads/kept-leads'
 const DEADLINE_MS = 5000
 const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000 }
 
-// 256 leads that are not large fit one message (64 MiB), and so do the answers to them, in which each item carries its image.
-const LARGE_LEAD_BYTES = 64 * 1024
-const LARGE_LEAD_ITEMS = 20
+// What travels together is answered together, and accounts take turns: none waits for more than a message of another's.
+const byAccount = { laneOf: ({ accountId }: { accountId: number }) => accountId }
 
-const isLarge = ({ lead }: CreateLead, bytes: number) =>
-  bytes > LARGE_LEAD_BYTES ||
-  lead!.quotes.reduce((sum, { items }) => sum + items.length, 0) > LARGE_LEAD_ITEMS
+// A read's answer may be a megabyte; how large it is nobody knows before.
+const READS = { ...GATHERED, ...byAccount, maxBatch: 64 }
+
+// A lead as large as they may be, or as many small ones as a message has.
+const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300 }
 
 export type Clients = ReturnType<typeof connectClients>
 
@@ -75,15 +77,17 @@ export const connectClients = (options: {
 
   const keptLeads = keepLeads()
   const getLead = gather<GetLead, GetLeadResult>({
-    ...GATHERED,
+    ...READS,
     send: halveWhenTooLarge(async (items) => (await getLeads({ leads: items })).results),
   })
   const listLeads = gather<LeadPage, LeadPageResult>({
-    ...GATHERED,
+    ...READS,
     send: halveWhenTooLarge(async (items) => (await listPages({ pages: items })).results),
   })
-  const createLeads = async (items: CreateLead[]) => (await createAll({ leads: items })).results
-  const createLead = gather<CreateLead, LeadResult>({ ...GATHERED, send: createLeads })
+  const createLead = gather<CreateLead, LeadResult>({
+    ...CREATES,
+    send: async (items) => (await createAll({ leads: items })).results,
+  })
   const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
     ...GATHERED,
     send: async (hashes) =>
@@ -123,9 +127,12 @@ export const connectClients = (options: {
       if (read.version !== undefined) keptLeads.set(lead, { version: read.version, body })
       return body
     },
-    listLeads: (page: LeadPage) => listLeads(page),
-    /** Creates a lead out of a request of `bytes`; a large one travels alone. Resolves with its public JSON. */
-    createLead: async (item: CreateLead, bytes: number) =>
-      bodyOf(isLarge(item, bytes) ? (await createLeads([item]))[0]! : await createLead(item)),
+    listLeads: async (page: LeadPage) => {
+      const listed = await listLeads(page)
+      if (listed.failure) throw serviceErrorOf(listed.failure)
+      return listed
+    },
+    /** Creates a lead. Resolves with its public JSON. */
+    createLead: async (item: CreateLead) => bodyOf(await createLead(item)),
   }
 }

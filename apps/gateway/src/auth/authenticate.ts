@@ -18,8 +18,8 @@ export type Scope = (typeof SCOPES)[number]
 /** Makes the onRequest hook of a route that needs a token with the given scope. */
 export type Authenticate = (scope: Scope) => onRequestHookHandler
 
-// `leads` includes `leads:read`.
-const grants = (scopes: string[], scope: Scope) =>
+/** Whether a token with `scopes` can do what `scope` is needed for. `leads` includes `leads:read`. */
+export const grants = (scopes: string[], scope: Scope) =>
   scopes.includes(scope) || (scope === 'leads:read' && scopes.includes('leads'))
 
 const unauthenticated = (header: string | undefined) =>

@@ -45,7 +45,7 @@ export const createLead = (
       }
       const traceparent = parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
       const lead = newLead(request, value)
-      return sendJson(reply, await clients.createLead({ accountId, lead, idempotency, traceparent }, 0))
+      return sendJson(reply, await clients.createLead({ accountId, lead, idempotency, traceparent }))
     },
   )
 }

@@ -1,8 +1,9 @@
 import { Temporal } from '@js-temporal/polyfill'
-import { ServiceError } from '@leadwire/service-kit'
+import type { VerifiedToken } from '@leadwire/contracts'
+import { type Faults, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
-import { SCOPES } from '../auth/authenticate'
+import { grants, SCOPES } from '../auth/authenticate'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf } from '../docs/shared-schemas'
@@ -23,12 +24,16 @@ const CreateToken = Type.Object({
   expires_at: Type.Optional(
     text({
       format: 'instant',
-      description: 'When it stops working, ISO 8601 with an offset, in the future. By default never.',
+      description:
+        'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
       examples: ['2030-01-01T00:00:00Z'],
     }),
   ),
   test: Type.Optional(
-    Type.Boolean({ description: 'Its leads are test leads. By default false.', examples: [false] }),
+    Type.Boolean({
+      description: 'Its leads are test leads. By default false; with a test token true.',
+      examples: [false],
+    }),
   ),
 })
 
@@ -44,6 +49,33 @@ const expiryFaults = (expiresAt: unknown, now: number) => {
     Temporal.Instant.from(expiresAt).epochMilliseconds <= now
   return past ? { expires_at: ['The expires at must be a date in the future.'] } : {}
 }
+
+/**
+ * What would make a token more than the one it is made with: no scope, no time and no live lead beyond it. Otherwise a
+ * token that is lent for a test, or for a day, would be worth as much as any.
+ */
+const excessFaults = (fields: Partial<Record<string, unknown>>, principal: VerifiedToken): Faults => {
+  const { scopes, expires_at: expiresAt, test } = fields
+  const faults: Faults = {}
+  const wider = Array.isArray(scopes)
+    ? SCOPES.filter((scope) => scopes.includes(scope) && !grants(principal.scopes, scope))
+    : []
+  if (wider.length > 0)
+    faults['scopes'] = [`This token can not give the scopes ${wider.join(', ')}: it does not have them.`]
+  if (principal.expiresAtMs !== undefined && !expiresWith(expiresAt, principal.expiresAtMs)) {
+    const latest = new Date(principal.expiresAtMs).toISOString()
+    faults['expires_at'] = [
+      `The expires at must be given and not be after ${latest}, when this token expires.`,
+    ]
+  }
+  if (principal.test && test === false) faults['test'] = ['A test token makes test tokens only.']
+  return faults
+}
+
+const expiresWith = (expiresAt: unknown, latestMs: number) =>
+  typeof expiresAt === 'string' &&
+  // What is no instant is told by its form.
+  (!isInstant(expiresAt) || Temporal.Instant.from(expiresAt).epochMilliseconds <= latestMs)
 
 // PostgreSQL rounds what is finer, and the last second of the year 9999 would become the year 10000.
 const inMicroseconds = (instant: string) =>
@@ -62,6 +94,8 @@ export const createToken = (
       schema: describe({
         tag: 'Management',
         summary: 'Create a token',
+        description:
+          'A token can do no more than the one it is made with: it has none but its scopes, it expires no later, and what a test token makes is a test token.',
         scope: 'manage',
         body: CreateToken,
         answer: { description: 'The new token.', schema: dataOf(CreatedToken) },
@@ -69,13 +103,17 @@ export const createToken = (
     },
     async (request, reply) => {
       const { value, faults, fields } = check(bodyOf(request))
-      const allFaults = addFaults(faults ?? {}, expiryFaults((fields ?? value).expires_at, now()))
+      const given = fields ?? value
+      const allFaults = addFaults(
+        addFaults(faults ?? {}, expiryFaults(given.expires_at, now())),
+        excessFaults(given, request.principal),
+      )
       if (!value || Object.keys(allFaults).length > 0) throw ServiceError.invalid(allFaults)
       const { token, secret } = await clients.accounts.createToken({
         accountId: request.principal.accountId,
         name: value.name,
         scopes: SCOPES.filter((scope) => value.scopes.includes(scope)),
-        test: value.test ?? false,
+        test: value.test ?? request.principal.test,
         expiresAt: value.expires_at && inMicroseconds(value.expires_at),
       })
       return sendData(reply, { ...tokenRecord(token!), token: secret })

@@ -24,7 +24,7 @@ export const createVisitorLead = (
         tag: 'Management',
         summary: "Create a visitor's lead",
         description:
-          'Creates a lead with its customer, quotes and items, all or nothing, and sends the Lead Created webhook.',
+          'Creates a lead with its customer, quotes and items, all or nothing, and sends the Lead Created webhook. A lead may have 20 quotes, 250 items in all, and an event of 1,000,000 bytes (the webhook with its image records, as it is sent to be delivered), unless the operator has set other limits: beyond them the answer is 422, with the limit.',
         scope: 'manage',
         headers: IdempotencyHeader,
         body: VisitorLead,
@@ -43,8 +43,7 @@ export const createVisitorLead = (
       }
       const traceparent = parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
       const lead = newVisitorLead(request, value, body)
-      const bytes = Number(request.headers['content-length'] ?? body.json?.length ?? 0)
-      return sendJson(reply, await clients.createLead({ accountId, lead, idempotency, traceparent }, bytes))
+      return sendJson(reply, await clients.createLead({ accountId, lead, idempotency, traceparent }))
     },
   )
 }

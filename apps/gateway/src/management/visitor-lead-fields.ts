@@ -41,7 +41,9 @@ const QuoteItem = Type.Object({
 
 const Quote = Type.Object({
   status: Type.Optional(text({ description: 'By default `complete`.', examples: ['complete'] })),
-  items: Type.Optional(Type.Array(QuoteItem, { maxItems: 100 })),
+  items: Type.Optional(
+    Type.Array(QuoteItem, { description: 'By default at most 250 in all quotes of a lead.' }),
+  ),
 })
 
 /** A full visitor lead (design: section 5): what Create Lead takes, and all that a lead can carry beyond it. */
@@ -68,5 +70,5 @@ export const VisitorLead = Type.Object({
   ),
   referrer_url: Type.Optional(text({ maxLength: 2048, examples: ['https://search.example/?q=windows'] })),
   test: Type.Optional(Type.Boolean({ description: 'Marks a test lead.', examples: [false] })),
-  quotes: Type.Optional(Type.Array(Quote, { maxItems: 50 })),
+  quotes: Type.Optional(Type.Array(Quote, { description: 'By default at most 20.' })),
 })
