@@ -7,6 +7,7 @@ import type { Database, GrpcServer, Logger } from '@leadwire/service-kit'
 import { accountsService } from './accounts/accounts-service'
 import { attachmentsService } from './attachments/attachments-service'
 import { leadsService } from './leads/leads-service'
+import type { Limits } from './leads/limits'
 import type { OutboxEvent } from './outbox/record-events'
 
 /** Adds everything leads-service answers to a server. */
@@ -15,6 +16,7 @@ export const addLeadsService = (
   deps: {
     database: Database
     assetsUrl: string
+    limits: Limits
     logger: Logger
     onCommitted: (events: OutboxEvent[]) => void
   },

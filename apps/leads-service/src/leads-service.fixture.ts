@@ -21,11 +21,14 @@ import {
 } from '@leadwire/service-kit'
 import { createDatabase, createTemplateDatabase } from '@leadwire/test-kit'
 import { addLeadsService } from './add-leads-service'
+import type { Limits } from './leads/limits'
 import { migrations } from './migrations'
 import { type EventRow, LEAD_EVENT, payloadOf, selectEvents } from './outbox/event-rows'
 import type { OutboxEvent } from './outbox/record-events'
 
 export const ASSETS_URL = 'https://assets.example.test'
+
+export const LIMITS: Limits = { maxQuotes: 20, maxItems: 250, maxEventBytes: 1_000_000 }
 
 const logger = createLogger({ service: 'spec', level: process.env['LOG_LEVEL'] ?? 'silent' })
 
@@ -54,7 +57,7 @@ const connectTo = (target: string, lifecycle: Lifecycle) => {
 }
 
 /** A leads-service on a database of its own, reached the way gateways reach it. */
-export const startLeadsService = async () => {
+export const startLeadsService = async (over: Partial<Limits> = {}) => {
   const database = await createDatabase({ name: 'leads', template: await migrated() })
   const lifecycle = createLifecycle(logger)
   const db = connectDatabase({ url: database.url, poolSize: 6, lifecycle })
@@ -62,7 +65,13 @@ export const startLeadsService = async () => {
   const startCopy = async () => {
     const server = createGrpcServer({ logger, lifecycle })
     const onCommitted = (events: OutboxEvent[]) => void committed.push(...events)
-    addLeadsService(server, { database: db, assetsUrl: ASSETS_URL, logger, onCommitted })
+    addLeadsService(server, {
+      database: db,
+      assetsUrl: ASSETS_URL,
+      limits: { ...LIMITS, ...over },
+      logger,
+      onCommitted,
+    })
     return connectTo(`127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`, lifecycle)
   }
   const copy = await startCopy()

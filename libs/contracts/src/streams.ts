@@ -26,8 +26,5 @@ export const LEADS_STREAM_CONFIG = {
   duplicate_window: 10 * SECOND_NS,
 }
 
-/** The largest event that is made: nats-server's `max_payload` of 8 MiB, with room for the headers and the trace. */
-export const MAX_EVENT_BYTES = 8_000_000
-
 /** The durable consumer that all copies of webhook-service share. */
 export const WEBHOOK_CONSUMER = 'webhook-service'

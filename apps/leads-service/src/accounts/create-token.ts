@@ -6,6 +6,7 @@ import {
   type Transaction,
   violatedConstraint,
 } from '@leadwire/service-kit'
+import { faultsOf, isId, isText } from '../arguments'
 import { hashToken, newToken } from './credentials'
 import { nameFaults } from './name-faults'
 import { TOKEN_COLUMNS, type TokenRow, tokenOfRow } from './token-row'
@@ -29,8 +30,16 @@ export const insertToken = async (
 export const createToken =
   (deps: { database: Database }) =>
   async (request: CreateTokenRequest): Promise<CreateTokenResponse> => {
-    const faults = nameFaults(request.name)
-    if (request.expiresAt && Date.parse(request.expiresAt) <= Date.now())
+    const { accountId, name, scopes, expiresAt } = request
+    const faults = {
+      ...faultsOf({
+        account_id: isId(accountId),
+        scopes: scopes.every((scope) => isText(scope)),
+        expires_at: expiresAt === undefined || !Number.isNaN(Date.parse(expiresAt)),
+      }),
+      ...nameFaults(name),
+    }
+    if (expiresAt && Date.parse(expiresAt) <= Date.now())
       faults['expires_at'] = ['The expires at must be a date in the future.']
     if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
     try {

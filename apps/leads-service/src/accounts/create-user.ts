@@ -1,5 +1,6 @@
 import { type CreateUserRequest, type CreateUserResponse, isEmail } from '@leadwire/contracts'
 import { type Database, ServiceError, violatedConstraint } from '@leadwire/service-kit'
+import { faultsOf, isId } from '../arguments'
 import { nameFaults } from './name-faults'
 import { type UserRow, userOfRow } from './user-row'
 
@@ -10,7 +11,7 @@ const INSERT =
 export const createUser =
   (deps: { database: Database }) =>
   async ({ accountId, email, name }: CreateUserRequest): Promise<CreateUserResponse> => {
-    const faults = nameFaults(name)
+    const faults = { ...faultsOf({ account_id: isId(accountId) }), ...nameFaults(name) }
     if (!isEmail(email)) faults['email'] = ['The email must be a valid email address.']
     if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
     try {

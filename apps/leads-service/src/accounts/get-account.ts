@@ -1,10 +1,12 @@
 import type { GetAccountRequest, GetAccountResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
+import { demand, isId } from '../arguments'
 
 /** One account. Throws not_found. */
 export const getAccount =
   (deps: { database: Database }) =>
   async ({ accountId }: GetAccountRequest): Promise<GetAccountResponse> => {
+    demand({ account_id: isId(accountId) })
     const [row] = await deps.database.query<{
       id: number
       name: string

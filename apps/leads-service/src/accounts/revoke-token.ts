@@ -1,5 +1,6 @@
 import type { RevokeTokenRequest, RevokeTokenResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
+import { demand, isId } from '../arguments'
 import { TOKEN_COLUMNS, type TokenRow, tokenOfRow } from './token-row'
 
 const REVOKE = `
@@ -11,6 +12,7 @@ const REVOKE = `
 export const revokeToken =
   (deps: { database: Database }) =>
   async ({ accountId, tokenId }: RevokeTokenRequest): Promise<RevokeTokenResponse> => {
+    demand({ account_id: isId(accountId), token_id: isId(tokenId) })
     const [row] = await deps.database.query<TokenRow>({ text: REVOKE, values: [accountId, tokenId] })
     if (!row) throw new ServiceError('not_found', 'There is no such token.')
     return { token: tokenOfRow(row) }

@@ -1,8 +1,9 @@
 import { type CreateAttachmentRequest, type CreateAttachmentResponse, imageJson } from '@leadwire/contracts'
 import type { Database, Transaction } from '@leadwire/service-kit'
+import { demand, isId, isText, isUuid } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { leadNotFound } from '../leads/lead-body'
-import { isReference } from '../leads/reference'
+import { fileFields } from './stored-file'
 
 interface AttachmentRow {
   id: number
@@ -17,8 +18,9 @@ const INSERT = `
 
 const insertAttachment = async (tx: Transaction, request: CreateAttachmentRequest): Promise<Buffer> => {
   const { accountId, reference, baseUrl } = request
+  demand({ account_id: isId(accountId), base_url: isText(baseUrl, 2048), ...fileFields(request.file) })
   const { key, name, fileName, fileSize, contentType } = request.file!
-  if (!isReference(reference)) throw leadNotFound()
+  if (!isUuid(reference)) throw leadNotFound()
   const [row] = await tx.query<AttachmentRow>({
     name: 'insert-attachment',
     text: INSERT,

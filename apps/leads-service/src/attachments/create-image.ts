@@ -1,6 +1,8 @@
 import { type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
+import { demand, isId, isText } from '../arguments'
 import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from './image-row'
+import { fileFields } from './stored-file'
 
 const INSERT = `
   INSERT INTO images AS m (account_id, key, name, alt, file_name, file_size, content_type)
@@ -11,6 +13,7 @@ const INSERT = `
 export const createImage =
   (deps: { database: Database; assetsUrl: string }) =>
   async ({ accountId, file, alt }: CreateImageRequest): Promise<CreateImageResponse> => {
+    demand({ account_id: isId(accountId), alt: isText(alt ?? ''), ...fileFields(file) })
     const { key, name, fileName, fileSize, contentType } = file!
     const [row] = await deps.database.query<ImageRow>({
       name: 'insert-image',

@@ -1,6 +1,6 @@
 import type { GetAttachmentRequest, GetAttachmentResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
-import { isReference } from '../leads/reference'
+import { demand, isId, isUuid } from '../arguments'
 
 interface StoredRow {
   name: string
@@ -19,7 +19,8 @@ const SELECT = `
 export const getAttachment =
   (deps: { database: Database }) =>
   async ({ accountId, reference, attachmentId }: GetAttachmentRequest): Promise<GetAttachmentResponse> => {
-    const rows = isReference(reference)
+    demand({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
+    const rows = isUuid(reference)
       ? await deps.database.query<StoredRow>({
           name: 'get-attachment',
           text: SELECT,

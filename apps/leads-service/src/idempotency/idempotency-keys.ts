@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Idempotency } from '@leadwire/contracts'
 import { type OpenTransaction, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { demand, isId, isSaid, isUuid } from '../arguments'
 
 /** What a key says of a request that carries it: go on, or be answered as the first time, or be refused. */
 export type KeyVerdict =
@@ -8,9 +9,15 @@ export type KeyVerdict =
   | { proceed: false; body: Buffer }
   | { proceed: false; error: ServiceError }
 
-interface KeyRow {
+/** What can be asked of keys. */
+type Key = Pick<Idempotency, 'tokenId' | 'key'>
+
+interface LookRow {
   ord: number
-  free: boolean
+  token_known: boolean
+  fingerprint: Buffer | null
+  body: Buffer | null
+  locked: boolean | null
 }
 
 interface SavedRow {
@@ -21,12 +28,23 @@ interface SavedRow {
   claim_id: string | null
 }
 
-// Locks that end with the transaction: who holds one is still on its way. They are tried, never waited for, so they
-// can't be part of a deadlock.
-const TRY_LOCKS = `
-  SELECT ord::int, pg_try_advisory_xact_lock(hashtextextended(token_id || ':' || key, 0)) AS free
-  FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (token_id, key, ord)`
+interface Answer {
+  fingerprint: Buffer
+  body: Buffer
+}
 
+// Who has a key without an answer must lock it. The locks end with the transaction: who holds one is still on its way. They
+// are tried, never waited for, so they can't be part of a deadlock.
+const LOOK = `
+  SELECT ord::int, t.id IS NOT NULL AS token_known, k.fingerprint, k.body,
+    CASE WHEN k.body IS NULL
+      THEN pg_try_advisory_xact_lock(hashtextextended(asked.token_id || ':' || asked.key, 0)) END AS locked
+  FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (token_id, key, ord)
+  LEFT JOIN tokens t ON t.id = asked.token_id
+  LEFT JOIN idempotency_keys k ON k.token_id = asked.token_id AND k.key = asked.key AND k.body IS NOT NULL
+    AND k.created_at > clock_timestamp() - interval '24 hours'`
+
+// Asked behind the locks: an answer may have been saved between the look and the lock.
 const SELECT_SAVED = `
   SELECT token_id, key, fingerprint, body, claim_id
   FROM idempotency_keys
@@ -52,7 +70,7 @@ const RELEASE = 'DELETE FROM idempotency_keys WHERE token_id = $1 AND key = $2 A
 
 const FORGET = `DELETE FROM idempotency_keys WHERE created_at < clock_timestamp() - interval '24 hours'`
 
-const nameOf = ({ tokenId, key }: { tokenId: number; key: string }) => `${tokenId}:${key}`
+const nameOf = ({ tokenId, key }: Key) => `${tokenId}:${key}`
 
 const inFlight = () =>
   new ServiceError('conflict', 'A request with this Idempotency-Key is still in flight. Try again shortly.')
@@ -60,20 +78,60 @@ const inFlight = () =>
 const usedForAnother = () =>
   ServiceError.invalid({ idempotency_key: ['This Idempotency-Key was used before for another request.'] })
 
-const verdictOf = (saved: SavedRow | undefined, asked: Idempotency, claimId?: string): KeyVerdict => {
-  if (!saved) return { proceed: true }
-  if (!saved.body || !saved.fingerprint) {
-    return saved.claim_id === claimId ? { proceed: true } : { proceed: false, error: inFlight() }
+const noSuchToken = () => new ServiceError('not_found', 'There is no such token.')
+
+/** Whether a key and a fingerprint are such as can be saved. */
+export const isIdempotency = ({ tokenId, key, fingerprint }: Idempotency): boolean =>
+  isId(tokenId) && isSaid(key) && fingerprint.length > 0
+
+/** What is known of a key: its answer, or why there is none to wait for, or that it is the caller's to answer. */
+type Found = { saved: Answer } | { error: ServiceError } | { claimId: string | null; isClaimed: boolean }
+
+const answerOf = ({ fingerprint, body }: { fingerprint: Buffer | null; body: Buffer | null }) =>
+  fingerprint && body ? { fingerprint, body } : undefined
+
+/**
+ * Looks keys up inside the transaction that will answer them: what is saved is told to everybody at once, without a
+ * lock; each other key is locked until the transaction ends, and one that somebody else has locked is `conflict`.
+ */
+const lookUp = async (tx: Transaction, keys: Key[]): Promise<Found[]> => {
+  const values = [keys.map(({ tokenId }) => tokenId), keys.map(({ key }) => key)]
+  const looks: LookRow[] = []
+  for (const row of await tx.query<LookRow>({ name: 'look-up-keys', text: LOOK, values }))
+    looks[row.ord - 1] = row
+  const later = new Map<string, SavedRow>()
+  if (looks.some(({ body }) => !body)) {
+    const rows = await tx.query<SavedRow>({ name: 'saved-keys', text: SELECT_SAVED, values })
+    for (const row of rows) later.set(nameOf({ tokenId: row.token_id, key: row.key }), row)
   }
-  return saved.fingerprint.equals(asked.fingerprint)
-    ? { proceed: false, body: saved.body }
-    : { proceed: false, error: usedForAnother() }
+  return keys.map((key, index) => {
+    const look = looks[index]!
+    const row = later.get(nameOf(key))
+    const saved = answerOf(look) ?? (row && answerOf(row))
+    if (saved) return { saved }
+    if (!look.token_known) return { error: noSuchToken() }
+    return look.locked
+      ? { claimId: row?.claim_id ?? null, isClaimed: row !== undefined }
+      : { error: inFlight() }
+  })
+}
+
+const verdictOf = (found: Found, asked: Idempotency, claimId?: string): KeyVerdict => {
+  if ('error' in found) return { proceed: false, error: found.error }
+  if ('saved' in found) {
+    return found.saved.fingerprint.equals(asked.fingerprint)
+      ? { proceed: false, body: found.saved.body }
+      : { proceed: false, error: usedForAnother() }
+  }
+  return found.isClaimed && found.claimId !== claimId
+    ? { proceed: false, error: inFlight() }
+    : { proceed: true }
 }
 
 /**
- * Looks up the keys of many requests inside the transaction that will answer them (IETF
- * draft-ietf-httpapi-idempotency-key-header-07). A key is locked until that transaction ends; one that another
- * transaction or an earlier request of the same batch holds is `conflict`.
+ * Judges the keys of many requests inside the transaction that will answer them (IETF
+ * draft-ietf-httpapi-idempotency-key-header-07). Requests under a key whose answer is saved are answered with it, however
+ * many there are. Of those under a key without one the first goes on, and the others are `conflict`.
  *
  * `claimId` is the claim the caller holds, if it claimed its key before.
  */
@@ -86,16 +144,14 @@ export const judgeKeys = async (
   const first = new Map<string, Idempotency>()
   for (const item of asked) if (!first.has(nameOf(item))) first.set(nameOf(item), item)
   const unique = [...first.values()]
-  const values = [unique.map(({ tokenId }) => tokenId), unique.map(({ key }) => key)]
-  const locks = await tx.query<KeyRow>({ name: 'lock-keys', text: TRY_LOCKS, values })
-  const locked = new Set(locks.filter(({ free }) => free).map(({ ord }) => unique[ord - 1]!))
-  const rows = await tx.query<SavedRow>({ name: 'saved-keys', text: SELECT_SAVED, values })
-  const saved = new Map(rows.map((row) => [nameOf({ tokenId: row.token_id, key: row.key }), row]))
-  return asked.map((item) =>
-    locked.has(item)
-      ? verdictOf(saved.get(nameOf(item)), item, claimId)
-      : { proceed: false, error: inFlight() },
-  )
+  const found = await lookUp(tx, unique)
+  const foundOf = new Map(unique.map((item, index) => [nameOf(item), found[index]!]))
+  return asked.map((item) => {
+    const verdict = verdictOf(foundOf.get(nameOf(item))!, item, claimId)
+    return verdict.proceed && first.get(nameOf(item)) !== item
+      ? { proceed: false, error: inFlight() }
+      : verdict
+  })
 }
 
 /** Saves the answers of requests that succeeded, in the transaction that made them true. */
@@ -121,6 +177,7 @@ export const underKey = async (
   claimId?: string,
 ): Promise<Buffer> => {
   if (!asked) return work()
+  demand({ idempotency: isIdempotency(asked) })
   const [verdict] = await judgeKeys(tx, [asked], claimId)
   if (verdict && !verdict.proceed) {
     if ('error' in verdict) throw verdict.error
@@ -134,14 +191,13 @@ export const underKey = async (
 /** Holds a key for a request that takes long; others are told `conflict` until it is answered, released or six minutes old. */
 export const claimKey = async (
   tx: Transaction,
-  { tokenId, key }: { tokenId: number; key: string },
-): Promise<{ saved: { fingerprint: Buffer; body: Buffer } } | { claimId: string }> => {
-  const values = [[tokenId], [key]]
-  const [lock] = await tx.query<KeyRow>({ text: TRY_LOCKS, values })
-  if (!lock?.free) throw inFlight()
-  const [row] = await tx.query<SavedRow>({ text: SELECT_SAVED, values })
-  if (row?.body && row.fingerprint) return { saved: { fingerprint: row.fingerprint, body: row.body } }
-  if (row) throw inFlight()
+  { tokenId, key }: Key,
+): Promise<{ saved: Answer } | { claimId: string }> => {
+  demand({ token_id: isId(tokenId), key: isSaid(key) })
+  const [found] = await lookUp(tx, [{ tokenId, key }])
+  if ('saved' in found!) return found
+  if ('error' in found!) throw found.error
+  if (found!.isClaimed) throw inFlight()
   const claimId = randomUUID()
   await tx.query({ text: CLAIM, values: [tokenId, key, claimId] })
   return { claimId }
@@ -152,6 +208,7 @@ export const releaseKey = async (
   tx: Transaction,
   { tokenId, key, claimId }: { tokenId: number; key: string; claimId: string },
 ): Promise<void> => {
+  demand({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
   await tx.query({ text: RELEASE, values: [tokenId, key, claimId] })
 }
 

@@ -1,6 +1,6 @@
 import type { CheckReferencesRequest, CheckReferencesResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { isReference } from './reference'
+import { demand, isId, isText, isUuid } from '../arguments'
 
 const CHECK = `
   SELECT
@@ -17,7 +17,8 @@ export const checkReferences =
   (deps: { database: Database }) =>
   async (request: CheckReferencesRequest): Promise<CheckReferencesResponse> => {
     const { accountId, leadReference, userId, userEmail, imageIds } = request
-    if (leadReference !== undefined && !isReference(leadReference)) {
+    demand({ account_id: isId(accountId), user_email: isText(userEmail ?? '') })
+    if (leadReference !== undefined && !isUuid(leadReference)) {
       return { leadMissing: true, userMissing: false, missingImageIds: [] }
     }
     const [found] = await deps.database.query<{

@@ -5,11 +5,13 @@ import {
   encodeMessage,
   LeadCreated,
   type LeadResult,
+  leadCost,
 } from '@leadwire/contracts'
 import {
   type Database,
   failureOf,
   gather,
+  isRefusedValue,
   type Logger,
   type OpenTransaction,
   ServiceError,
@@ -17,17 +19,19 @@ import {
 } from '@leadwire/service-kit'
 import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
 import { type OutboxEvent, recordEvents } from '../outbox/record-events'
-import { draftLead } from './draft-lead'
+import { type Draft, draftLead } from './draft-lead'
 import { insertLeads } from './insert-leads'
 import { insertQuotes } from './insert-quotes'
+import { leadFaults } from './lead-arguments'
 import { leadBody } from './lead-body'
+import { countFaults, type Limits, sizeFaults } from './limits'
 import { loadReferences } from './load-references'
-import { sizeFaults } from './size-faults'
 import { stampEvent } from './stamp-event'
 
 interface Deps {
   database: Database
   assetsUrl: string
+  limits: Limits
   logger: Logger
   /** Called after a commit with the events it left in the outbox. */
   onCommitted: (events: OutboxEvent[]) => void
@@ -49,37 +53,61 @@ const settleByKey = async (tx: Transaction, items: CreateLead[]): Promise<(Outco
   })
 }
 
-const insertAll = async (
-  deps: Deps,
-  tx: OpenTransaction,
-  items: CreateLead[],
-  references: Awaited<ReturnType<typeof loadReferences>>,
-) => {
-  const drafts = items.map(draftLead)
+/** Inserts drafts with their quotes and events. A draft of an account that is not there comes back undefined. */
+const insertAll = async (tx: OpenTransaction, drafts: Draft[]) => {
   const toFollow = drafts.some(({ item, payload }) => item.idempotency || !payload)
   const stamps = await insertLeads(tx, drafts, { toFollow })
-  const stamped = drafts.map(({ event }, index) => stampEvent(event, stamps[index]!))
+  const stamped = drafts.flatMap(({ event, payload }, index) => {
+    const stamp = stamps[index]
+    return stamp ? [{ event: stampEvent(event, stamp), isStored: payload !== undefined, index }] : []
+  })
   const quotes = await insertQuotes(
     tx,
-    stamped.map(({ accountId, lead }, index) => ({
+    stamped.map(({ event: { accountId, lead } }) => ({
       accountId,
       leadId: lead!.id,
       createdAt: lead!.createdAt,
-      quotes: items[index]!.lead!.quotes,
+      quotes: lead!.quotes,
     })),
-    references.imageOf,
-    deps.assetsUrl,
   )
-  const leads = stamped.map(({ lead }, index) => ({ ...lead!, quotes: quotes[index]! }))
-  const events = stamped.map((event, index): OutboxEvent => {
-    const payload = encodeMessage(LeadCreated, { ...event, lead: leads[index]! })
-    return { eventId: event.eventId, accountId: event.accountId, kind: 'lead.created', payload }
+  const inserted = new Array<{ body: Buffer; event: OutboxEvent } | undefined>(drafts.length)
+  const toRecord: OutboxEvent[] = []
+  stamped.forEach(({ event, isStored, index }, place) => {
+    const lead = { ...event.lead!, quotes: quotes[place]! }
+    const payload = encodeMessage(LeadCreated, { ...event, lead })
+    const { eventId, accountId } = event
+    const created: OutboxEvent = { eventId, accountId, kind: 'lead.created', payload }
+    if (!isStored) toRecord.push(created)
+    inserted[index] = { body: leadBody(lead), event: created }
   })
-  recordEvents(
-    tx,
-    events.filter((_, index) => !drafts[index]!.payload),
-  )
-  return { bodies: leads.map(leadBody), events }
+  recordEvents(tx, toRecord)
+  return inserted
+}
+
+const noSuchAccount = () => new ServiceError('not_found', 'There is no such account.')
+
+/** The drafts of items that may be created; undefined where an outcome is known, or becomes known here. */
+const draftAll = async (
+  deps: Deps,
+  tx: Transaction,
+  items: CreateLead[],
+  outcomes: (Outcome | undefined)[],
+): Promise<(Draft | undefined)[]> => {
+  const open = items.filter((_, index) => outcomes[index] === undefined)
+  const references = await loadReferences(tx, open, deps.assetsUrl)
+  return items.map((item, index) => {
+    if (outcomes[index] !== undefined) return undefined
+    const faults = { ...countFaults(item, deps.limits), ...references.faultsOf(item) }
+    if (Object.keys(faults).length > 0) {
+      outcomes[index] = { error: ServiceError.invalid(faults) }
+      return undefined
+    }
+    const draft = draftLead(item, references.imageOf)
+    const tooLarge = sizeFaults(item, draft.bytes, deps.limits)
+    if (!tooLarge) return draft
+    outcomes[index] = { error: ServiceError.invalid(tooLarge) }
+    return undefined
+  })
 }
 
 /** One transaction for many leads: customers, leads, quotes, outbox rows and saved answers, or nothing of them. */
@@ -89,23 +117,20 @@ const createInOneTransaction = (
 ): Promise<{ outcomes: Outcome[]; events: OutboxEvent[] }> =>
   deps.database.transaction(async (tx) => {
     const outcomes = await settleByKey(tx, items)
-    const open = items.filter((_, index) => outcomes[index] === undefined)
-    const references = await loadReferences(tx, open)
-    items.forEach((item, index) => {
-      if (outcomes[index] !== undefined) return
-      const faults = references.faultsOf(item) ?? sizeFaults(item, references.imageOf)
-      if (faults) outcomes[index] = { error: ServiceError.invalid(faults) }
-    })
-    const good = items.filter((_, index) => outcomes[index] === undefined)
-    const { bodies, events } =
-      good.length > 0 ? await insertAll(deps, tx, good, references) : { bodies: [], events: [] }
+    const drafts = (await draftAll(deps, tx, items, outcomes)).filter((draft) => draft !== undefined)
+    const inserted = drafts.length > 0 ? await insertAll(tx, drafts) : []
     saveAnswers(
       tx,
-      good.flatMap(({ idempotency }, index) =>
-        idempotency ? [{ asked: idempotency, body: bodies[index]! }] : [],
-      ),
+      drafts.flatMap(({ item: { idempotency } }, index) => {
+        const body = inserted[index]?.body
+        return idempotency && body ? [{ asked: idempotency, body }] : []
+      }),
     )
-    return { outcomes: outcomes.map((outcome) => outcome ?? { body: bodies.shift()! }), events }
+    const made = inserted.values()
+    return {
+      outcomes: outcomes.map((outcome) => outcome ?? made.next().value ?? { error: noSuchAccount() }),
+      events: inserted.flatMap((one) => (one ? [one.event] : [])),
+    }
   })
 
 const createBatch = async (deps: Deps, items: CreateLead[]): Promise<Outcome[]> => {
@@ -127,6 +152,10 @@ const createAlone = async (deps: Deps, item: CreateLead): Promise<Outcome> => {
     return outcome!
   } catch (error) {
     if (error instanceof ServiceError) return { error }
+    if (isRefusedValue(error)) {
+      deps.logger.warn({ err: error, account_id: item.accountId }, 'a lead was refused by the database')
+      return { error: new ServiceError('bad_request', 'A value of the lead can not be stored.') }
+    }
     deps.logger.error({ err: error, account_id: item.accountId }, 'could not create a lead')
     return { error: new ServiceError('internal', 'Something went wrong on our side.') }
   }
@@ -139,11 +168,15 @@ const resultOf = (outcome: Outcome): LeadResult => ({
       : { $case: 'failure', value: failureOf(outcome.error) },
 })
 
+/** The rows that one transaction writes at most, unless a single lead has more: what the next one waits for. */
+const ROWS_OF_A_BATCH = 1000
+
 /**
  * Creates leads, each for its own account and with its own result (interface: Create Lead).
  *
  * Whatever arrives in this process while one transaction commits goes into the next, so that the account's row lock
- * and the commit's fsync are shared; a lone call never waits.
+ * and the commit's fsync are shared; a lone call never waits. Accounts take turns, so that one with many or large leads
+ * holds up another's for the time of a batch.
  */
 export const createLeads = (deps: Deps): ((request: CreateLeadsRequest) => Promise<CreateLeadsResponse>) => {
   const create = gather<CreateLead, Outcome>({
@@ -151,8 +184,13 @@ export const createLeads = (deps: Deps): ((request: CreateLeadsRequest) => Promi
     maxBatch: 500,
     maxInFlight: 2,
     maxQueued: 20_000,
+    costOf: leadCost,
+    maxBatchCost: ROWS_OF_A_BATCH,
+    laneOf: ({ accountId }) => accountId,
   })
-  return async ({ leads }) => ({
-    results: (await Promise.all(leads.map((item) => create(item)))).map(resultOf),
-  })
+  const createOne = (item: CreateLead): Outcome | Promise<Outcome> => {
+    const faults = leadFaults(item)
+    return faults ? { error: ServiceError.invalid(faults) } : create(item)
+  }
+  return async ({ leads }) => ({ results: (await Promise.all(leads.map(createOne))).map(resultOf) })
 }

@@ -1,32 +1,44 @@
 import { randomUUID } from 'node:crypto'
-import { type CreateLead, encodeMessage, LeadCreated } from '@leadwire/contracts'
+import { type CreateLead, encodeMessage, type Image, LeadCreated } from '@leadwire/contracts'
+import { draftQuote } from './draft-quote'
 import { phoneLink } from './phone-link'
+import { UNKNOWN } from './stamp-event'
 import { visitorDevice } from './visitor-device'
 
 /** A lead on its way into the database. */
 export interface Draft {
   item: CreateLead
-  /** Its event, without its quotes and without what `stampEvent` adds. */
+  /** Its event, in which `stampEvent` puts what the database says in the place of what stands for it. */
   event: LeadCreated
+  /** How long the event will be: what stands for something has its length. */
+  bytes: number
   /** The event as the outbox holds it; undefined where it has to wait for the ids of quotes. */
   payload: Uint8Array | undefined
 }
 
-export const draftLead = (item: CreateLead): Draft => {
-  const event = eventOf(item)
-  const complete = item.lead!.quotes.length === 0
-  return { item, event, payload: complete ? encodeMessage(LeadCreated, event) : undefined }
+/** Puts together what can be said of a lead before it is written. `imageOf` knows every image of its items. */
+export const draftLead = (
+  item: CreateLead,
+  imageOf: (accountId: number, imageId: number) => Image,
+): Draft => {
+  const event = eventOf(item, imageOf)
+  const encoded = encodeMessage(LeadCreated, event)
+  const isComplete = item.lead!.quotes.length === 0
+  return { item, event, bytes: encoded.length, payload: isComplete ? encoded : undefined }
 }
 
-const eventOf = ({ accountId, lead: asked, traceparent }: CreateLead): LeadCreated => {
+const eventOf = (
+  { accountId, lead: asked, traceparent }: CreateLead,
+  imageOf: (accountId: number, imageId: number) => Image,
+): LeadCreated => {
   const lead = asked!
   return {
     eventId: randomUUID(),
     accountId,
-    accountKey: '',
+    accountKey: UNKNOWN.accountKey,
     traceparent,
     lead: {
-      id: 0,
+      id: UNKNOWN.id,
       reference: randomUUID(),
       name: lead.name,
       value: lead.value,
@@ -41,10 +53,10 @@ const eventOf = ({ accountId, lead: asked, traceparent }: CreateLead): LeadCreat
       type: 'quote',
       // A lead with status `test` is a test lead, whoever made it.
       test: lead.test || lead.status === 'test',
-      createdAt: '',
-      updatedAt: '',
+      createdAt: UNKNOWN.createdAt,
+      updatedAt: UNKNOWN.createdAt,
       customer: {
-        id: 0,
+        id: UNKNOWN.customerId,
         firstName: lead.firstName,
         lastName: lead.lastName,
         companyName: lead.companyName,
@@ -54,9 +66,9 @@ const eventOf = ({ accountId, lead: asked, traceparent }: CreateLead): LeadCreat
         mobile: lead.mobile,
         mobileLink: lead.mobile === undefined ? undefined : phoneLink(lead.mobile),
         postcode: lead.postcode,
-        createdAt: '',
+        createdAt: UNKNOWN.createdAt,
       },
-      quotes: [],
+      quotes: lead.quotes.map((quote) => draftQuote(quote, (imageId) => imageOf(accountId, imageId))),
     },
   }
 }

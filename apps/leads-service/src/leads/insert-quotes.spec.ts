@@ -1,4 +1,3 @@
-import { LeadCreated, MAX_EVENT_BYTES } from '@leadwire/contracts'
 import {
   ASSETS_URL,
   itemWith,
@@ -6,7 +5,6 @@ import {
   newImage,
   newItem,
   newLead,
-  outboxOf,
   outcomesOf,
   quoteOf,
   type RunningLeadsService,
@@ -71,20 +69,84 @@ test('an image of another account is a fault of the item that names it', async (
   ])
 })
 
-test('a lead too large to be told is refused, its neighbour is created, and the largest is an event that can be sent', async () => {
+const refusalOf = (outcome: {
+  failure: { code: string; faults: { field: string; messages: string[] }[] }
+}) => {
+  expect(outcome.failure.code).toBe('invalid')
+  return Object.fromEntries(outcome.failure.faults.map(({ field, messages }) => [field, messages]))
+}
+
+test('a lead with too many quotes or items is refused with both figures and its other faults, and harms no neighbour', async () => {
   const { accountId } = await newAccount(service)
-  const long = '🪟'.repeat(255)
-  const item = itemWith(await newImage(service, accountId, { name: long, alt: long }))
-  const leadOf = (count: number) =>
-    newItem(accountId, { lead: newLead({ quotes: [quoteOf(...new Array(count).fill(item))] }) })
-  const [tooLarge, largest, small] = outcomesOf(
-    await service.leads.createLeads({ leads: [leadOf(3000), leadOf(1600), leadOf(1)] }),
-  )
-  expect(tooLarge.failure).toMatchObject({ code: 'invalid', faults: [{ field: 'quotes' }] })
-  const events = await outboxOf(service)
-  const eventOf = ({ id }: { id: number }) => events.find(({ lead }) => lead!.id === id)!
-  const { length } = LeadCreated.encode(eventOf(largest)).finish()
-  expect(length).toBeGreaterThan(MAX_EVENT_BYTES / 2)
-  expect(length).toBeLessThan(MAX_EVENT_BYTES)
-  expect(eventOf(small).lead!.quotes).toHaveLength(1)
+  const item = itemWith(await newImage(service, accountId))
+  const items = (count: number) => new Array<typeof item>(count).fill(item)
+  const create = async (...quotes: number[][]) =>
+    outcomesOf(
+      await service.leads.createLeads({
+        leads: quotes.map((counts) =>
+          newItem(accountId, {
+            lead: newLead({ quotes: counts.map((count) => quoteOf(...items(count))), userId: 987_654 }),
+          }),
+        ),
+      }),
+    )
+  const [most, tooMany] = await create([...new Array(19).fill(10), 60], [...new Array(20).fill(10), 51])
+  expect(refusalOf(most)).toEqual({ user_id: ['The selected user id is invalid.'] })
+  expect(refusalOf(tooMany)).toEqual({
+    quotes: [
+      'A lead may not have more than 20 quotes; this one has 21.',
+      'A lead may not have more than 250 items in all; this one has 251.',
+    ],
+    user_id: ['The selected user id is invalid.'],
+  })
+})
+
+const publishedBytes = (payload: Uint8Array) =>
+  payload.length + 'NATS/1.0\r\nNats-Msg-Id: 00000000-0000-0000-0000-000000000000\r\n\r\n'.length
+
+test.each([
+  ['with quotes', 3],
+  ['without quotes', 0],
+])('an event of exactly as many bytes as it may have is made, and of one more is not: %s', async (_, count) => {
+  const own = await startLeadsService()
+  const { accountId } = await newAccount(own)
+  // Ids of all lengths: what an id takes must not change with it.
+  for (const sequence of ['leads', 'customers', 'quotes', 'quote_items'])
+    await own.db.query({ text: `ALTER TABLE ${sequence} ALTER COLUMN id RESTART WITH 2100000000` })
+  const image = await newImage(own, accountId, { alt: 'é'.repeat(255), name: '🪟.png' })
+  const quotes =
+    count === 0 ? [] : [quoteOf(...new Array(count).fill(itemWith(image, { options: '{"é":"🪟"}' })))]
+  const item = newItem(accountId, { lead: newLead({ quotes, description: 'x'.repeat(2000) }) })
+  await own.leads.createLeads({ leads: [item] })
+  const bytes = publishedBytes(own.committed[0]!.payload)
+  await own.stop()
+
+  for (const spare of [0, -1]) {
+    const limited = await startLeadsService({ maxEventBytes: bytes + spare })
+    const other = await newAccount(limited)
+    const again = await newImage(limited, other.accountId, { alt: 'é'.repeat(255), name: '🪟.png' })
+    const same = {
+      ...item,
+      accountId: other.accountId,
+      lead: {
+        ...item.lead!,
+        quotes: quotes.map(({ status, items }) => ({
+          status,
+          items: items.map((one) => ({ ...one, imageId: again.id })),
+        })),
+      },
+    }
+    const [outcome] = outcomesOf(await limited.leads.createLeads({ leads: [same] }))
+    if (spare === 0) expect(publishedBytes(limited.committed[0]!.payload)).toBe(bytes)
+    else {
+      const figure = (value: number) => value.toLocaleString('en-GB')
+      expect(refusalOf(outcome)).toEqual({
+        [count === 0 ? 'description' : 'quotes']: [
+          `The event of a lead may not have more than ${figure(bytes - 1)} bytes; this one's would have ${figure(bytes)}.`,
+        ],
+      })
+      expect(limited.committed).toEqual([])
+    }
+    await limited.stop()
+  }
 })

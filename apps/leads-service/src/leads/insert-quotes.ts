@@ -1,13 +1,12 @@
-import type { NewQuote, NewQuoteItem, Quote } from '@leadwire/contracts'
+import type { Quote, QuoteItem } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
-import { type ImageRow, imageOfRow } from '../attachments/image-row'
 
-/** The quotes of one lead that was just inserted. */
-export interface QuotesOfLead {
+/** A lead that was just inserted, with its quotes as they were drafted. */
+export interface LeadWithQuotes {
   accountId: number
   leadId: number
   createdAt: string
-  quotes: NewQuote[]
+  quotes: Quote[]
 }
 
 const INSERT_QUOTES = `
@@ -18,7 +17,7 @@ const INSERT_QUOTES = `
   ORDER BY ord
   RETURNING id`
 
-const itemColumns: [column: string, type: string, value: (item: NewQuoteItem) => unknown][] = [
+const itemColumns: [column: string, type: string, value: (item: QuoteItem) => unknown][] = [
   ['product_style_id', 'bigint', (item) => item.productStyleId],
   ['name', 'text', (item) => item.name],
   ['price', 'bigint', (item) => item.price],
@@ -30,10 +29,10 @@ const itemColumns: [column: string, type: string, value: (item: NewQuoteItem) =>
   ['format', 'text', (item) => item.format],
   ['hidden', 'boolean', (item) => item.hidden],
   ['status', 'text', (item) => item.status],
-  ['product_style_sku', 'text', (item) => item.productStyleSku],
-  ['product_style_name', 'text', (item) => item.productStyleName],
-  ['product_name', 'text', (item) => item.productName],
-  ['image_id', 'bigint', (item) => item.imageId],
+  ['product_style_sku', 'text', (item) => item.productStyle!.sku],
+  ['product_style_name', 'text', (item) => item.productStyle!.name],
+  ['product_name', 'text', (item) => item.productStyle!.productName],
+  ['image_id', 'bigint', (item) => item.image!.id],
   ['options', 'json', (item) => item.options],
 ]
 
@@ -51,13 +50,8 @@ const INSERT_ITEMS = `
 // The sequence is drawn from in the order of the insertion, so ascending ids are the order of the input.
 const idsInOrder = (rows: { id: number }[]) => rows.map(({ id }) => id).sort((a, b) => a - b)
 
-/** Inserts the quotes and items of many leads; answers with the messages of each lead's quotes, in the order given. */
-export const insertQuotes = async (
-  tx: Transaction,
-  leads: QuotesOfLead[],
-  imageOf: (accountId: number, imageId: number) => ImageRow,
-  assetsUrl: string,
-): Promise<Quote[][]> => {
+/** Inserts the quotes and items of many leads; answers with each lead's quotes as they were drafted, with ids and times. */
+export const insertQuotes = async (tx: Transaction, leads: LeadWithQuotes[]): Promise<Quote[][]> => {
   const quotes = leads.flatMap((lead) => lead.quotes.map((quote) => ({ lead, quote })))
   if (quotes.length === 0) return leads.map(() => [])
   const quoteIds = idsInOrder(
@@ -87,42 +81,18 @@ export const insertQuotes = async (
       ],
     }),
   )
-  let nextQuote = 0
-  let nextItem = 0
-  return leads.map(({ accountId, leadId, createdAt, quotes: given }) =>
-    given.map((quote) => {
-      const id = quoteIds[nextQuote++]!
-      return {
-        id,
-        leadId,
-        status: quote.status,
-        createdAt,
-        updatedAt: createdAt,
-        items: quote.items.map((item) => ({
-          id: itemIds[nextItem++]!,
-          quoteId: id,
-          productStyleId: item.productStyleId,
-          name: item.name,
-          price: item.price,
-          cost: item.cost,
-          margin: item.margin,
-          tax: item.tax,
-          minimum: item.minimum,
-          maximum: item.maximum,
-          format: item.format,
-          hidden: item.hidden,
-          status: item.status,
-          createdAt,
-          updatedAt: createdAt,
-          image: imageOfRow(imageOf(accountId, item.imageId), assetsUrl),
-          productStyle: {
-            sku: item.productStyleSku,
-            name: item.productStyleName,
-            productName: item.productName,
-          },
-          options: item.options,
-        })),
-      }
+  const [nextQuote, nextItem] = [quoteIds.values(), itemIds.values()]
+  return leads.map(({ leadId, createdAt, quotes: drafted }) =>
+    drafted.map((quote) => {
+      const id = nextQuote.next().value!
+      const stamped = { createdAt, updatedAt: createdAt }
+      const itemsOf = quote.items.map((item) => ({
+        ...item,
+        ...stamped,
+        id: nextItem.next().value!,
+        quoteId: id,
+      }))
+      return { ...quote, ...stamped, id, leadId, items: itemsOf }
     }),
   )
 }

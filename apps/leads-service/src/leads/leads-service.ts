@@ -6,12 +6,14 @@ import { scheduleCallback } from '../scheduling/schedule-callback'
 import { checkReferences } from './check-references'
 import { createLeads } from './create-leads'
 import { getLeads } from './get-leads'
+import type { Limits } from './limits'
 import { listLeads } from './list-leads'
 import { updateLead } from './update-lead'
 
 export const leadsService = (deps: {
   database: Database
   assetsUrl: string
+  limits: Limits
   logger: Logger
   onCommitted: (events: OutboxEvent[]) => void
 }): LeadsServiceImplementation => ({

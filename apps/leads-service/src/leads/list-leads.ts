@@ -1,5 +1,6 @@
-import type { ListLeadsRequest, ListLeadsResponse } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import type { LeadPage, LeadPageResult, ListLeadsRequest, ListLeadsResponse } from '@leadwire/contracts'
+import { type Database, type Faults, failureOf, ServiceError } from '@leadwire/service-kit'
+import { faultsOf, isId } from '../arguments'
 
 const PER_PAGE = 20
 
@@ -24,6 +25,17 @@ const SELECT_PAGES = `
       AND l.number > a.lead_count - asked.skipped - ${PER_PAGE}
   ) page`
 
+const faultsOfPage = ({ accountId, page }: LeadPage): Faults =>
+  faultsOf({ account_id: isId(accountId), page: page >= 1 })
+
+const emptyPage = (faults: Faults = {}): LeadPageResult => ({
+  items: Buffer.from('[]'),
+  count: 0,
+  total: 0,
+  perPage: PER_PAGE,
+  failure: Object.keys(faults).length > 0 ? failureOf(ServiceError.invalid(faults)) : undefined,
+})
+
 /** Pages of leads, newest first, each for its own account. A page past the end is empty. */
 export const listLeads =
   (deps: { database: Database }) =>
@@ -37,9 +49,10 @@ export const listLeads =
       text: SELECT_PAGES,
       values: [pages.map(({ accountId }) => accountId), skipped.map(Math.floor)],
     })
-    const results = pages.map(() => ({ items: Buffer.from('[]'), count: 0, total: 0, perPage: PER_PAGE }))
+    const results = pages.map((page) => emptyPage(faultsOfPage(page)))
     for (const { ord, total, count, items } of rows) {
-      results[ord - 1] = { items: Buffer.from(`[${items}]`), count, total, perPage: PER_PAGE }
+      if (results[ord - 1]!.failure) continue
+      results[ord - 1] = { ...emptyPage(), items: Buffer.from(`[${items}]`), count, total }
     }
     return { results }
   }

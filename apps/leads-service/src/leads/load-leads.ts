@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Transaction } from '@leadwire/service-kit'
-import { isReference } from './reference'
+import { isUuid } from '../arguments'
 
 // One statement for any number of leads, that only puts finished pieces together (see schema/json-head.ts). The style
 // and the options of an item come after its image (interface: Quote item), and options are text as they were given.
@@ -39,6 +39,8 @@ export interface LoadedLead {
 const editionOf = (assetsUrl: string) =>
   hash('sha256', `${SELECT_LEADS} ${assetsUrl}`, 'base64url').slice(0, 8)
 
+const isXid = (text: string) => /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32
+
 /** The leads in the order asked for, undefined where the account has none. `assetsUrl` has no slash at its end. */
 export const loadLeads = async (
   db: Transaction,
@@ -47,14 +49,14 @@ export const loadLeads = async (
 ): Promise<(LoadedLead | undefined)[]> => {
   const edition = editionOf(assetsUrl)
   const known = asked.map(({ knownVersion }) =>
-    knownVersion?.startsWith(edition) ? knownVersion : undefined,
+    knownVersion?.startsWith(edition) && isXid(knownVersion.slice(edition.length)) ? knownVersion : undefined,
   )
   const rows = await db.query<{ ord: number; version: string | null; body: string }>({
     name: 'load-leads',
     text: SELECT_LEADS,
     values: [
       asked.map(({ accountId }) => accountId),
-      asked.map(({ reference }) => (isReference(reference) ? reference : NO_REFERENCE)),
+      asked.map(({ reference }) => (isUuid(reference) ? reference : NO_REFERENCE)),
       `${assetsUrl}/`,
       known.map((version) => version?.slice(edition.length) ?? null),
     ],

@@ -1,7 +1,6 @@
-import type { CreateLead } from '@leadwire/contracts'
+import type { CreateLead, Image } from '@leadwire/contracts'
 import type { Faults, Transaction } from '@leadwire/service-kit'
-import type { ImageRow } from '../attachments/image-row'
-import { IMAGE_COLUMNS } from '../attachments/image-row'
+import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from '../attachments/image-row'
 
 interface OwnedImageRow extends ImageRow {
   account_id: number
@@ -9,8 +8,8 @@ interface OwnedImageRow extends ImageRow {
 
 /** What a batch of new leads refers to and what of it is there, so that one bad item can be told from its neighbours. */
 export interface References {
-  faultsOf(item: CreateLead): Faults | undefined
-  imageOf(accountId: number, imageId: number): ImageRow
+  faultsOf(item: CreateLead): Faults
+  imageOf(accountId: number, imageId: number): Image
 }
 
 const SELECT_USERS = `
@@ -28,7 +27,11 @@ const imageIdsOf = (item: CreateLead) =>
     quote.items.map(({ imageId }, i) => ({ imageId, field: `quotes.${q}.items.${i}.image_id` })),
   )
 
-export const loadReferences = async (tx: Transaction, items: CreateLead[]): Promise<References> => {
+export const loadReferences = async (
+  tx: Transaction,
+  items: CreateLead[],
+  assetsUrl: string,
+): Promise<References> => {
   const withUser = items.filter(({ lead }) => lead?.userId !== undefined)
   const users = new Set<string>()
   if (withUser.length > 0) {
@@ -40,14 +43,14 @@ export const loadReferences = async (tx: Transaction, items: CreateLead[]): Prom
     })
     for (const row of rows) users.add(pair(row.account_id, row.id))
   }
-  const images = new Map<string, ImageRow>()
+  const images = new Map<string, Image>()
   const asked = items.flatMap((item) =>
     imageIdsOf(item).map(({ imageId }) => ({ accountId: item.accountId, imageId })),
   )
   if (asked.length > 0) {
     const values = [asked.map(({ accountId }) => accountId), asked.map(({ imageId }) => imageId)]
     const rows = await tx.query<OwnedImageRow>({ name: 'known-images', text: SELECT_IMAGES, values })
-    for (const row of rows) images.set(pair(row.account_id, row.image_id), row)
+    for (const row of rows) images.set(pair(row.account_id, row.image_id), imageOfRow(row, assetsUrl))
   }
   return {
     faultsOf: (item) => {
@@ -59,7 +62,7 @@ export const loadReferences = async (tx: Transaction, items: CreateLead[]): Prom
       for (const { imageId, field } of imageIdsOf(item)) {
         if (!images.has(pair(item.accountId, imageId))) faults[field] = ['The selected image id is invalid.']
       }
-      return Object.keys(faults).length > 0 ? faults : undefined
+      return faults
     },
     imageOf: (accountId, imageId) => images.get(pair(accountId, imageId))!,
   }

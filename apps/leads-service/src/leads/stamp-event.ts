@@ -9,6 +9,14 @@ export interface Stamp {
   createdAt: string
 }
 
+/** What stands for a stamp, and for every id and time of a lead, until they are known. All have the length of any other. */
+export const UNKNOWN: Stamp = {
+  accountKey: '-'.repeat(50),
+  id: 1,
+  customerId: 1,
+  createdAt: '0001-01-01T00:00:00.000000Z',
+}
+
 /** The event of a lead as it was drafted before it was written, made complete. */
 export const stampEvent = (draft: LeadCreated, stamp: Stamp): LeadCreated => {
   const { accountKey, id, customerId, createdAt } = stamp

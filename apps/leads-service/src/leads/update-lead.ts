@@ -1,9 +1,10 @@
 import type { UpdateLeadRequest, UpdateLeadResponse } from '@leadwire/contracts'
 import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { demand, isId, isText, isUuid } from '../arguments'
 import { recordNotification } from '../notifications/record-notification'
+import { isStatus } from './lead-arguments'
 import { leadNotFound } from './lead-body'
 import { loadLeads } from './load-leads'
-import { isReference } from './reference'
 
 const LOCK_LEAD = `
   SELECT id, user_id FROM leads WHERE reference = $2 AND account_id = $1 FOR NO KEY UPDATE`
@@ -34,7 +35,13 @@ export const updateLead =
   (request: UpdateLeadRequest): Promise<UpdateLeadResponse> =>
     deps.database.transaction(async (tx) => {
       const { accountId, reference, value, status, userEmail } = request
-      if (!isReference(reference)) throw leadNotFound()
+      demand({
+        account_id: isId(accountId),
+        value: value === undefined || value >= 0,
+        status: status === undefined || isStatus(status),
+        user_email: isText(userEmail ?? ''),
+      })
+      if (!isUuid(reference)) throw leadNotFound()
       const [lead] = await tx.query<{ id: number; user_id: number | null }>({
         name: 'lock-lead',
         text: LOCK_LEAD,

@@ -1,14 +1,13 @@
 import { encodeMessage, LeadCreated } from '@leadwire/contracts'
 import { stampEvent } from '../leads/stamp-event'
 
-/** A `lead.drafted` is a `lead.created` whose payload lacks what its lead's row says. */
-export const LEAD_EVENT = "kind IN ('lead.created', 'lead.drafted')"
+export const LEAD_EVENT = "kind = 'lead.created'"
 
 export interface EventRow {
   id: number
   event_id: string
   payload: Buffer
-  /** Null where the payload is complete. */
+  /** Set where the payload is a draft: what only this lead's row can say is missing. */
   lead_id: number | null
   api_key: string
   customer_id: number

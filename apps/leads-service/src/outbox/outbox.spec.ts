@@ -1,5 +1,5 @@
 import { LEADS_STREAM, LeadCreated } from '@leadwire/contracts'
-import { connectNats } from '@leadwire/service-kit'
+import { connectNats, newTraceparent } from '@leadwire/service-kit'
 import { eventually, startNats, type TestNats } from '@leadwire/test-kit'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -93,7 +93,10 @@ test('the stream loses everything, and the sweep has what is not held published 
 test('what the outbox holds of an event is, byte for byte, what went out from memory', async () => {
   const { accountId, tokenId } = await newAccount(service)
   const key = { tokenId, key: 'k', fingerprint: Buffer.alloc(32) }
-  const items = [newItem(accountId, { traceparent: 'a trace' }), newItem(accountId, { idempotency: key })]
+  const items = [
+    newItem(accountId, { traceparent: newTraceparent() }),
+    newItem(accountId, { idempotency: key }),
+  ]
   const [alone] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
   const together = outcomesOf(await service.leads.createLeads({ leads: items }))
   const payloads: Buffer[] = []

@@ -27,7 +27,7 @@ export const createPublishFromMemory = ({
   publish: Publish
   logger: Logger
 }) => {
-  const underWay = new Set<string>()
+  const underWay = new Map<string, Promise<void>>()
   const mark = gather({
     send: async (eventIds: string[]) => {
       await database.query({ name: 'mark-from-memory', text: MARK, values: [eventIds] })
@@ -46,12 +46,14 @@ export const createPublishFromMemory = ({
     handOver: (events: OutboxEvent[]): void => {
       for (const event of events) {
         if (event.kind !== 'lead.created' || underWay.size >= UNDER_WAY_AT_MOST) continue
-        underWay.add(event.eventId)
-        publishOne(event)
+        const publishing = publishOne(event)
           .catch((error) => logger.debug({ err: error, event_id: event.eventId }, 'left to the relay'))
           .finally(() => underWay.delete(event.eventId))
+        underWay.set(event.eventId, publishing)
       }
     },
-    underWay: (): string[] => [...underWay],
+    underWay: (): string[] => [...underWay.keys()],
+    /** Resolves when all of it is published and marked, or left to the relay. */
+    settled: async (): Promise<void> => void (await Promise.all(underWay.values())),
   }
 }

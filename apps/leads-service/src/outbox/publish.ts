@@ -1,4 +1,5 @@
-import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
+import { randomUUID } from 'node:crypto'
+import { LEADS_STREAM, LEADS_STREAM_CONFIG } from '@leadwire/contracts'
 import { ensureStream } from '@leadwire/service-kit'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
@@ -21,6 +22,15 @@ const refusalOf = ({ data, headers }: Msg): Error | undefined => {
   const { error } = JSON.parse(new TextDecoder().decode(data)) as { error?: { description: string } }
   return error && new Error(`the message was not stored: ${error.description}`)
 }
+
+const headersOf = (messageId: string) => {
+  const known = headers()
+  known.set('Nats-Msg-Id', messageId)
+  return known
+}
+
+/** How many bytes the headers of an event have. Its id is a UUID. */
+export const HEADER_BYTES = Buffer.byteLength(headersOf(randomUUID()).toString())
 
 /**
  * Publishes messages and waits for their acknowledgements, which come to one subscription. The client's own requests make
@@ -49,9 +59,7 @@ const createAcknowledged = (connection: NatsConnection) => {
     new Promise<void>((resolve, reject) => {
       published += 1
       const reply = `${inbox}.${published}`
-      const known = headers()
-      known.set('Nats-Msg-Id', messageId)
-      connection.publish(subject, payload, { reply, headers: known })
+      connection.publish(subject, payload, { reply, headers: headersOf(messageId) })
       const timer = setTimeout(() => settle(reply, new Error('no acknowledgement came in time')), TIMEOUT_MS)
       // What is unanswered is still in the outbox: nobody stays for it.
       timer.unref()

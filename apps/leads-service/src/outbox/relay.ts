@@ -1,10 +1,7 @@
 import { LEADS_STREAM } from '@leadwire/contracts'
-import type { Database, Lifecycle, Logger } from '@leadwire/service-kit'
+import type { Database, Logger } from '@leadwire/service-kit'
 import { type EventRow, LEAD_EVENT, payloadOf, selectEvents } from './event-rows'
-import { startLoop } from './loop'
 import type { Publish } from './publish'
-import { createPublishFromMemory } from './publish-from-memory'
-import type { OutboxEvent } from './record-events'
 
 const BATCH = 500
 // An event may have several megabytes: what is read at once is bounded, whatever waits.
@@ -56,24 +53,3 @@ export const relayOnce = (deps: {
       deps.logger.warn({ err: failure.reason, waiting: rows.length - confirmed.length }, 'could not publish')
     return rows.length > 0 && !failure
   })
-
-export interface Relay {
-  /** Has events published that this process has just committed. */
-  handOver(events: OutboxEvent[]): void
-}
-
-/**
- * Publishes events at once from the memory of the process that committed them; what is left in the outbox, by a crash
- * or while the broker was away, is found by a look every half second.
- */
-export const startRelay = (deps: {
-  database: Database
-  publish: Publish
-  logger: Logger
-  lifecycle: Lifecycle
-}): Relay => {
-  const fromMemory = createPublishFromMemory(deps)
-  const work = () => relayOnce({ ...deps, except: fromMemory.underWay() })
-  startLoop({ name: 'outbox relay', pauseMs: 500, work, ...deps })
-  return { handOver: fromMemory.handOver }
-}

@@ -1,7 +1,5 @@
-import type { Database, Lifecycle, Logger } from '@leadwire/service-kit'
-import { forgetOldKeys } from '../idempotency/idempotency-keys'
+import type { Database, Logger } from '@leadwire/service-kit'
 import { LEAD_EVENT } from './event-rows'
-import { startLoop } from './loop'
 
 const BATCH = 1000
 
@@ -48,22 +46,3 @@ export const sweepOnce = (deps: {
     }
     return done.length === BATCH
   })
-
-/** Sweeps the outbox every two seconds, and forgets old idempotency keys every ten minutes. */
-export const startSweep = (deps: {
-  database: Database
-  findHeldEvents: FindHeldEvents
-  logger: Logger
-  lifecycle: Lifecycle
-}) => {
-  startLoop({ name: 'outbox sweep', pauseMs: 2000, work: () => sweepOnce(deps), ...deps })
-  startLoop({
-    name: 'idempotency keys',
-    pauseMs: 600_000,
-    work: async () => {
-      await forgetOldKeys(deps.database)
-      return false
-    },
-    ...deps,
-  })
-}

@@ -6,5 +6,5 @@ import { schedule } from './schedule'
 export const scheduleAppointment =
   (deps: { database: Database }) =>
   async ({ appointment }: ScheduleAppointmentRequest): Promise<ScheduleAppointmentResponse> => ({
-    body: await schedule(deps, 'appointment', appointment!),
+    body: await schedule(deps, 'appointment', appointment),
   })

@@ -6,5 +6,5 @@ import { schedule } from './schedule'
 export const scheduleCallback =
   (deps: { database: Database }) =>
   async ({ callback }: ScheduleCallbackRequest): Promise<ScheduleCallbackResponse> => ({
-    body: await schedule(deps, 'callback', callback!),
+    body: await schedule(deps, 'callback', callback),
   })

@@ -1,8 +1,8 @@
 import type { Appointment } from '@leadwire/contracts'
 import { type Database, isUnfitTime, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
+import { demand, isId, isUuid } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { leadNotFound } from '../leads/lead-body'
-import { isReference } from '../leads/reference'
 import { recordNotification } from '../notifications/record-notification'
 
 export type Subject = 'appointment' | 'callback'
@@ -12,6 +12,9 @@ interface EntryRow {
   date: string
   created_at: string
 }
+
+// PostgreSQL would also read words such as infinity.
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z$/
 
 const FIND = `
   SELECT l.id, l.reference, EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND id = $3) AS user_known
@@ -28,7 +31,8 @@ const INSERT: Record<Subject, string> = {
 
 const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appointment): Promise<Buffer> => {
   const { accountId, userId, notify } = asked
-  if (!isReference(asked.reference)) throw leadNotFound()
+  demand({ account_id: isId(accountId), user_id: isId(userId), date: INSTANT.test(asked.date) })
+  if (!isUuid(asked.reference)) throw leadNotFound()
   const [lead] = await tx.query<{ id: number; reference: string; user_known: boolean }>({
     name: 'find-scheduled-lead',
     text: FIND,
@@ -52,11 +56,16 @@ const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appoint
 }
 
 /** Stores an appointment or a callback, and, with `notify`, that its user is to be told. The lead's status stays. */
-export const schedule = (
+export const schedule = async (
   deps: { database: Database },
   subject: Subject,
-  asked: Appointment,
-): Promise<Buffer> =>
+  asked: Appointment | undefined,
+): Promise<Buffer> => {
+  demand({ [subject]: asked !== undefined })
+  return scheduleAsked(deps, subject, asked!)
+}
+
+const scheduleAsked = (deps: { database: Database }, subject: Subject, asked: Appointment): Promise<Buffer> =>
   deps.database
     .transaction((tx) => underKey(tx, asked.idempotency, () => insertEntry(tx, subject, asked)))
     .catch((error: unknown) => {
