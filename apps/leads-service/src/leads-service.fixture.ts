@@ -72,7 +72,8 @@ export const startLeadsService = async (over: Partial<Limits> = {}) => {
       logger,
       onCommitted,
     })
-    return connectTo(`127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`, lifecycle)
+    const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`
+    return { target, ...connectTo(target, lifecycle) }
   }
   const copy = await startCopy()
   const otherCopy = await startCopy()

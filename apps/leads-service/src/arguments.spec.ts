@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto'
+import { type CreateLead, LeadsServiceDefinition, type NewLead } from '@leadwire/contracts'
+import { connectGrpc } from '@leadwire/service-kit'
+import {
+  itemWith,
+  newAccount,
+  newImage,
+  newItem,
+  newLead,
+  outcomesOf,
+  quoteOf,
+  type RunningLeadsService,
+  startLeadsService,
+} from './leads-service.fixture'
+
+let service: RunningLeadsService
+let accountId: number
+let tokenId: number
+let image: { id: number }
+
+beforeAll(async () => {
+  service = await startLeadsService()
+  const account = await newAccount(service)
+  accountId = account.accountId
+  tokenId = account.tokenId
+  image = await newImage(service, accountId)
+})
+afterAll(() => service.stop())
+
+const NUL = 'a\0b'
+// int64 has it, JavaScript's numbers don't.
+const HUGE = 2 ** 60
+const WRONG_IDS = [0, -1, HUGE]
+const NOBODY = 987_654_321
+
+// Both are INVALID_ARGUMENT.
+const WRONG = expect.stringMatching(/^(invalid|bad_request)$/)
+
+const leadWith = (over: Partial<NewLead>): Partial<CreateLead> => ({ lead: newLead(over) })
+const itemOf = (over: object) => leadWith({ quotes: [quoteOf({ ...itemWith(image), ...over })] })
+const keyed = (over: object) => ({
+  idempotency: { tokenId, key: randomUUID(), fingerprint: Buffer.alloc(32), ...over },
+})
+
+const wrongItems = (): [string, Partial<CreateLead>][] => [
+  ...WRONG_IDS.map((id): [string, Partial<CreateLead>] => [`account ${id}`, { accountId: id }]),
+  ['no lead', { lead: undefined }],
+  ['no status', leadWith({ status: '' })],
+  ['unknown status', leadWith({ status: 'no such status' })],
+  ['unknown referrer', leadWith({ referrer: 'Newspaper' })],
+  ['negative value', leadWith({ value: -1 })],
+  ['postcode', leadWith({ postcode: 'sw1a1aa' })],
+  ['email', leadWith({ email: 'nobody' })],
+  ['phone', leadWith({ phone: 'none' })],
+  ['mobile', leadWith({ mobile: NUL })],
+  ['user', leadWith({ userId: HUGE })],
+  ['unknown user', leadWith({ userId: NOBODY })],
+  ...(
+    ['name', 'firstName', 'lastName', 'companyName', 'description', 'userAgent', 'ip', 'referrerUrl'] as const
+  ).map((field): [string, Partial<CreateLead>] => [`NUL in ${field}`, leadWith({ [field]: NUL })]),
+  ['a long name', leadWith({ name: 'x'.repeat(256) })],
+  ['NUL in a quote', leadWith({ quotes: [{ status: NUL, items: [] }] })],
+  ...(['name', 'format', 'status', 'productStyleSku', 'productStyleName', 'productName'] as const).map(
+    (field): [string, Partial<CreateLead>] => [`NUL in an item's ${field}`, itemOf({ [field]: NUL })],
+  ),
+  ...['', '{', '[]', 'null', '{"a":true}', '{"a":1e999}', '{"a":"\\u0000"}', '{"a":null}', NUL].map(
+    (options): [string, Partial<CreateLead>] => [`options ${options}`, itemOf({ options })],
+  ),
+  ['a margin that is no number', itemOf({ margin: Number.NaN })],
+  ['an infinite maximum', itemOf({ maximum: Number.POSITIVE_INFINITY })],
+  ['product style', itemOf({ productStyleId: -1 })],
+  ['price', itemOf({ price: HUGE })],
+  ['image', itemOf({ imageId: 0 })],
+  ['unknown image', itemOf({ imageId: NOBODY })],
+  ['traceparent', { traceparent: 'a\r\nb' }],
+  ['no key', keyed({ key: '' })],
+  ['NUL in a key', keyed({ key: NUL })],
+  ['token', keyed({ tokenId: -1 })],
+  ['no fingerprint', keyed({ fingerprint: Buffer.alloc(0) })],
+]
+
+test('wrong items of one message fail each on its own, and their neighbours are created', async () => {
+  const wrong = wrongItems()
+  const items = wrong.flatMap(([, over]) => [newItem(accountId), newItem(accountId, over)])
+  const outcomes = outcomesOf(await service.leads.createLeads({ leads: items }))
+  expect(outcomes).toHaveLength(items.length)
+  const codes = wrong.map(([name], index) => [name, outcomes[2 * index + 1].failure?.code])
+  expect(codes).toEqual(wrong.map(([name]) => [name, WRONG]))
+  expect(wrong.map((_, index) => outcomes[2 * index].failure)).toEqual(wrong.map(() => undefined))
+})
+
+test('an account, or the token of a key, that is not there is not found, and its neighbours are created', async () => {
+  const items = [
+    newItem(accountId),
+    newItem(NOBODY),
+    newItem(accountId, keyed({ tokenId: NOBODY })),
+    newItem(accountId),
+  ]
+  const codes = async (leads: CreateLead[]) =>
+    outcomesOf(await service.leads.createLeads({ leads })).map(({ failure }) => failure?.code)
+  expect(await codes(items)).toEqual([undefined, 'not_found', 'not_found', undefined])
+  expect(await codes([newItem(NOBODY)])).toEqual(['not_found'])
+})
+
+test('wrong items of one read fail each on its own', async () => {
+  const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
+  const { reference } = lead
+  const reads = [
+    ...WRONG_IDS.map((id) => ({ accountId: id, reference })),
+    { accountId, reference: 'no uuid' },
+    { accountId, reference: NUL },
+    { accountId, reference },
+  ]
+  const { results } = await service.leads.getLeads({
+    leads: reads.map((read) => ({ ...read, knownVersion: `${'A'.repeat(8)}x` })),
+  })
+  expect(outcomesOf({ results }).map(({ failure }) => failure?.code)).toEqual([
+    ...WRONG_IDS.map(() => WRONG),
+    'not_found',
+    'not_found',
+    undefined,
+  ])
+  const { version } = results.at(-1)!
+  const again = await service.leads.getLeads({
+    leads: [{ accountId, reference, knownVersion: `${version!.slice(0, 8)}no number` }],
+  })
+  expect(outcomesOf(again)).toEqual([lead])
+
+  const pages = [
+    ...WRONG_IDS.map((id) => ({ accountId: id, page: 1 })),
+    { accountId, page: 0 },
+    { accountId, page: HUGE },
+    { accountId, page: 1 },
+  ]
+  const listed = await service.leads.listLeads({ pages })
+  expect(listed.results.map(({ failure }) => failure?.code)).toEqual([
+    ...pages.slice(0, -1).map(() => WRONG),
+    undefined,
+  ])
+  expect(listed.results.at(-1)!.total).toBeGreaterThan(0)
+})
+
+const file = (over: object = {}) => ({
+  ...{ name: 'a', fileName: 'a.png', fileSize: 1, contentType: 'image/png', key: randomUUID() },
+  ...over,
+})
+
+const wrongCalls = (): [string, () => Promise<unknown>][] => {
+  const { leads, accounts, attachments } = service
+  const reference = randomUUID()
+  const update = { accountId, reference, value: undefined, status: undefined, userEmail: undefined }
+  const appointment = {
+    ...{ accountId, reference, userId: 1, notify: false, date: '2026-03-28T09:30:00Z' },
+    idempotency: undefined,
+  }
+  const attachment = {
+    ...{ accountId, reference, file: file(), baseUrl: 'https://a.test', idempotency: undefined },
+    claimId: '',
+  }
+  const references = { accountId, leadReference: undefined, userId: undefined, imageIds: [] }
+  const token = { accountId, name: 'a', scopes: ['leads'], test: false, expiresAt: undefined }
+  return [
+    ...WRONG_IDS.flatMap((id): [string, () => Promise<unknown>][] => [
+      [`update of ${id}`, () => leads.updateLead({ ...update, accountId: id, notify: false })],
+      [
+        `appointment of ${id}`,
+        () => leads.scheduleAppointment({ appointment: { ...appointment, accountId: id } }),
+      ],
+      [`callback for ${id}`, () => leads.scheduleCallback({ callback: { ...appointment, userId: id } })],
+      [
+        `references of ${id}`,
+        () => leads.checkReferences({ ...references, accountId: id, userEmail: undefined }),
+      ],
+      [`attachment of ${id}`, () => attachments.createAttachment({ ...attachment, accountId: id })],
+      [`attachment ${id}`, () => attachments.getAttachment({ accountId, reference, attachmentId: id })],
+      [`image of ${id}`, () => attachments.createImage({ accountId: id, file: file(), alt: undefined })],
+      [`claim of ${id}`, () => attachments.claimIdempotencyKey({ tokenId: id, key: 'a' })],
+      [`account ${id}`, () => accounts.getAccount({ accountId: id })],
+      [`tokens of ${id}`, () => accounts.listTokens({ accountId: id })],
+      [`users of ${id}`, () => accounts.listUsers({ accountId: id })],
+      [`token ${id}`, () => accounts.revokeToken({ accountId, tokenId: id })],
+      [`token of ${id}`, () => accounts.createToken({ ...token, accountId: id })],
+      [`user of ${id}`, () => accounts.createUser({ accountId: id, email: 'a@example.test', name: 'a' })],
+    ]),
+    ['value', () => leads.updateLead({ ...update, value: -1, notify: false })],
+    ['status', () => leads.updateLead({ ...update, status: 'no such', notify: false })],
+    ['user email', () => leads.updateLead({ ...update, userEmail: NUL, notify: false })],
+    ['email of references', () => leads.checkReferences({ ...references, userEmail: NUL })],
+    ['no appointment', () => leads.scheduleAppointment({ appointment: undefined })],
+    ['no callback', () => leads.scheduleCallback({ callback: undefined })],
+    ...['', 'infinity', 'now', '2026-13-28T09:30:00Z', '0000-01-01T00:00:00Z', NUL].map(
+      (date): [string, () => Promise<unknown>] => [
+        `date ${date}`,
+        async () => {
+          const [lead] = outcomesOf(await leads.createLeads({ leads: [newItem(accountId)] }))
+          const { user } = await accounts.createUser({
+            ...{ accountId, name: 'a', email: `${randomUUID()}@example.test` },
+          })
+          return leads.scheduleCallback({
+            callback: { ...appointment, reference: lead.reference, userId: user!.id, date },
+          })
+        },
+      ],
+    ),
+    ['no file', () => attachments.createAttachment({ ...attachment, file: undefined })],
+    ['an empty file', () => attachments.createAttachment({ ...attachment, file: file({ fileSize: 0 }) })],
+    [
+      'NUL in a file name',
+      () => attachments.createAttachment({ ...attachment, file: file({ fileName: NUL }) }),
+    ],
+    ['no image', () => attachments.createImage({ accountId, file: undefined, alt: undefined })],
+    ['NUL in an alt', () => attachments.createImage({ accountId, file: file(), alt: NUL })],
+    ['NUL in a claim', () => attachments.claimIdempotencyKey({ tokenId, key: NUL })],
+    ['claim id', () => attachments.releaseIdempotencyKey({ tokenId, key: 'a', claimId: 'no uuid' })],
+    ['NUL in a name', () => accounts.createAccount({ name: NUL })],
+    ['NUL in a scope', () => accounts.createToken({ ...token, scopes: [NUL] })],
+    ['no scopes', () => accounts.createToken({ ...token, scopes: [] })],
+    ['expiry', () => accounts.createToken({ ...token, expiresAt: 'infinity' })],
+    ['NUL in an expiry', () => accounts.createToken({ ...token, expiresAt: NUL })],
+    ['NUL in an email', () => accounts.createUser({ accountId, email: 'a\0@example.test', name: 'a' })],
+  ]
+}
+
+test('wrong arguments of every other call are told as such', async () => {
+  const calls = wrongCalls()
+  const codes = await Promise.all(
+    calls.map(async ([name, call]) => [
+      name,
+      await call().then(
+        () => 'accepted',
+        ({ code }: { code: string }) => code,
+      ),
+    ]),
+  )
+  expect(codes).toEqual(calls.map(([name]) => [name, WRONG]))
+})
+
+test('what refers to nothing is not found, the same image key twice is refused', async () => {
+  const { accounts, attachments } = service
+  await expect(accounts.getAccount({ accountId: NOBODY })).rejects.toMatchObject({ code: 'not_found' })
+  await expect(
+    accounts.createUser({ accountId: NOBODY, email: 'a@example.test', name: 'a' }),
+  ).rejects.toMatchObject({ code: 'not_found' })
+  await expect(attachments.claimIdempotencyKey({ tokenId: NOBODY, key: 'a' })).rejects.toMatchObject({
+    code: 'not_found',
+  })
+  const stored = { accountId, file: file(), alt: undefined }
+  await attachments.createImage(stored)
+  await expect(attachments.createImage(stored)).rejects.toMatchObject({ code: WRONG })
+  await expect(attachments.createImage({ ...stored, accountId: NOBODY, file: file() })).rejects.toMatchObject(
+    { code: WRONG },
+  )
+})
+
+test('bytes that are no message are told as such', async () => {
+  const { updateLead } = LeadsServiceDefinition.methods
+  const garbage = {
+    ...LeadsServiceDefinition,
+    methods: {
+      updateLead: {
+        ...updateLead,
+        requestType: {
+          ...updateLead.requestType,
+          encode: () => ({ finish: () => Buffer.from([0xff, 0xff]) }),
+        },
+      },
+    },
+  } as unknown as typeof LeadsServiceDefinition
+  const client = connectGrpc(service.target, service.lifecycle).client(garbage, { deadlineMs: 20_000 })
+  await expect(client.updateLead({})).rejects.toMatchObject({ code: 'bad_request' })
+})
