@@ -57,6 +57,8 @@ const TOKENS: Record<string, Partial<VerifiedToken>> = {
   read: { scopes: ['leads:read'] },
   leads: { scopes: ['leads'] },
   test: { scopes: ['leads', 'manage'], test: true },
+  manage: { scopes: ['manage'] },
+  expiring: { scopes: ['leads', 'manage'], expiresAtMs: Date.parse('2998-01-01T00:00:00Z') },
   expired: { scopes: ['leads'], expiresAtMs: Date.now() - 1 },
 }
 

@@ -16,6 +16,7 @@ import {
   createGrpcServer,
   createLifecycle,
   createLogger,
+  type Database,
   type Lifecycle,
   migrate,
 } from '@leadwire/service-kit'
@@ -99,6 +100,26 @@ export type RunningLeadsService = Awaited<ReturnType<typeof startLeadsService>>
 export const newAccount = async ({ accounts }: RunningLeadsService) => {
   const { account, token, secret } = await accounts.createAccount({ name: 'Clear Windows' })
   return { accountId: account!.id, apiKey: account!.apiKey, tokenId: token!.id, secret }
+}
+
+/** Locks an account's row, so that creates wait for it; `waiters` tells how many do. */
+export const holdAccount = async ({ db }: { db: Database }, accountId: number) => {
+  const connection = await db.hold()
+  await connection.query({ text: 'BEGIN' })
+  await connection.query({ text: 'SELECT id FROM accounts WHERE id = $1 FOR UPDATE', values: [accountId] })
+  return {
+    letGo: async () => {
+      await connection.query({ text: 'COMMIT' })
+      await connection.release()
+    },
+    waiters: async () =>
+      (
+        await db.query<{ count: number }>({
+          text: `SELECT count(*)::int FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        })
+      )[0]!.count,
+  }
 }
 
 export const newLead = (over: Partial<NewLead> = {}): NewLead =>

@@ -1,4 +1,4 @@
-export { eventually } from '@leadwire/embedded'
+export { eventually, freePort } from '@leadwire/embedded'
 export { createDatabase, createTemplateDatabase, cutConnections, type TestDatabase } from './database'
 export { type ManualClock, manualClock } from './manual-clock'
 export { startMinio, type TestMinio } from './minio'

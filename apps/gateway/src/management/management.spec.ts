@@ -147,6 +147,49 @@ test.each([
   expect([status, body.errors]).toEqual([422, errors])
 })
 
+const createWith = async (token: string, body: object) => {
+  const response = await gateway.send({
+    ...{ method: 'POST', url: '/manage/tokens', headers: { authorization: `Bearer ${token}` } },
+    payload: { name: 'Form', scopes: ['leads'], ...body },
+  })
+  return { status: response.statusCode, errors: response.json().errors }
+}
+
+test.each([
+  ['test', { test: false }, { test: ['A test token makes test tokens only.'] }],
+  [
+    'manage',
+    { scopes: ['leads', 'leads:read', 'manage'] },
+    { scopes: ['This token can not give the scopes leads, leads:read: it does not have them.'] },
+  ],
+  ...[{}, { expires_at: '2998-01-01T00:00:00.001Z' }, { expires_at: '2999-01-01T00:00:00Z' }].map(
+    (body) =>
+      [
+        'expiring',
+        body,
+        {
+          expires_at: [
+            'The expires at must be given and not be after 2998-01-01T00:00:00.000Z, when this token expires.',
+          ],
+        },
+      ] as const,
+  ),
+])('with the token "%s" none better is made: %j', async (token, body, errors) => {
+  expect(await createWith(token, body)).toEqual({ status: 422, errors })
+  expect(asked).toEqual([])
+})
+
+test.each([
+  ['test', {}, { test: true }],
+  ['test', { test: true }, { test: true }],
+  ['manage', { scopes: ['manage'] }, { scopes: ['manage'] }],
+  ['expiring', { expires_at: '2998-01-01T00:00:00Z' }, { expiresAt: '2998-01-01T00:00:00Z' }],
+  ['all', { scopes: ['leads:read'] }, { scopes: ['leads:read'], expiresAt: undefined, test: false }],
+])('with the token "%s" one that is as good is made: %j', async (token, body, made) => {
+  expect((await createWith(token, body)).status).toBe(200)
+  expect(asked[0]).toMatchObject(made)
+})
+
 test('revoking answers with the record', async () => {
   expect((await call('DELETE', 'tokens/2')).body.data).toMatchObject({ id: 2, revoked_at: NOW })
 })

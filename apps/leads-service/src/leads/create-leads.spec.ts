@@ -1,9 +1,15 @@
+import type { NewQuoteItem } from '@leadwire/contracts'
+import { eventually } from '@leadwire/test-kit'
 import {
+  holdAccount,
+  itemWith,
   newAccount,
+  newImage,
   newItem,
   newLead,
   outboxOf,
   outcomesOf,
+  quoteOf,
   type RunningLeadsService,
   startLeadsService,
 } from '../leads-service.fixture'
@@ -145,3 +151,57 @@ test('a key replays its answer byte for byte, refuses another request, and is th
   })
   expect(await create(keyFor(tokenId, 'k', 'b'))).toMatchObject({ $case: 'body' })
 })
+
+test('a saved answer is replayed to any number at once, in one batch and through both copies', async () => {
+  const { accountId, tokenId } = await newAccount(service)
+  const item = () => newItem(accountId, { idempotency: keyFor(tokenId, 'saved') })
+  const [first] = outcomesOf(await service.leads.createLeads({ leads: [item()] }))
+  const responses = await Promise.all(
+    Array.from({ length: 60 }, (_, index) =>
+      (index % 2 ? service.leads : service.otherLeads).createLeads({ leads: [item(), item()] }),
+    ),
+  )
+  const outcomes = responses.flatMap(outcomesOf)
+  expect(outcomes).toHaveLength(120)
+  for (const outcome of outcomes) expect(outcome).toEqual(first)
+})
+
+test('a key is in conflict while its first request is under way, and no longer', async () => {
+  const { accountId, tokenId } = await newAccount(service)
+  const create = async (copy: typeof service.leads) => {
+    const leads = [newItem(accountId, { idempotency: keyFor(tokenId, 'slow') })]
+    return outcomesOf(await copy.createLeads({ leads }))[0]
+  }
+  const { letGo, waiters } = await holdAccount(service, accountId)
+  // It has its key locked, and waits for its account.
+  const first = create(service.leads)
+  await eventually(async () => expect(await waiters()).toBe(1))
+  expect((await create(service.otherLeads)).failure).toMatchObject({ code: 'conflict' })
+  await letGo()
+  expect(await create(service.otherLeads)).toEqual(await first)
+})
+
+test('maximal leads of one account hold up another one’s for the time of a batch', async () => {
+  const [heavy, bystander] = [await newAccount(service), await newAccount(service)]
+  const image = await newImage(service, heavy.accountId)
+  const maximal = () => {
+    const items = new Array<NewQuoteItem>(25).fill(itemWith(image, { options: '{"width":1200}' }))
+    const quotes = Array.from({ length: 10 }, () => quoteOf(...items))
+    return newItem(heavy.accountId, { lead: newLead({ quotes }) })
+  }
+  let waiting = 60
+  const flood = Array.from({ length: waiting }, async () => {
+    const outcomes = outcomesOf(await service.leads.createLeads({ leads: [maximal()] }))
+    waiting -= 1
+    return outcomes[0]
+  })
+  // While there is a flood, each create of the bystander overtakes nearly all of it.
+  const leftBehind: number[] = []
+  while (waiting > 0) {
+    const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))
+    expect(lead.failure).toBeUndefined()
+    leftBehind.push(waiting)
+  }
+  expect(leftBehind[0]).toBeGreaterThan(30)
+  expect((await Promise.all(flood)).filter(({ failure }) => failure)).toEqual([])
+}, 30_000)

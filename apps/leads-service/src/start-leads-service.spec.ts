@@ -1,0 +1,129 @@
+import {
+  AccountsServiceDefinition,
+  LEADS_STREAM,
+  LeadCreated,
+  LeadsServiceDefinition,
+} from '@leadwire/contracts'
+import {
+  connectDatabase,
+  connectGrpc,
+  connectHttp2,
+  connectNats,
+  converseWith,
+  createLifecycle,
+  createLogger,
+} from '@leadwire/service-kit'
+import { createDatabase, eventually, freePort, startNats } from '@leadwire/test-kit'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { readLeadsConfig } from './config'
+import { holdAccount, newItem, outcomesOf } from './leads-service.fixture'
+import { startLeadsService } from './start-leads-service'
+
+const logger = createLogger({ service: 'spec', level: 'silent' })
+const soon = { timeoutMs: 20_000 }
+
+/** A whole leads-service in this process, and what it stands on. */
+const startScene = async () => {
+  const database = await createDatabase({ name: 'whole' })
+  const nats = await startNats()
+  const [grpcPort, healthPort] = [await freePort(), await freePort()]
+  const lifecycle = createLifecycle(logger)
+  const own = createLifecycle(logger)
+  const start = () =>
+    startLeadsService({
+      config: readLeadsConfig({
+        ...{ GRPC_PORT: String(grpcPort), HEALTH_PORT: String(healthPort), DATABASE_URL: database.url },
+        ...{ NATS_URL: nats.url, ASSETS_URL: 'https://assets.test', WEBHOOK_SERVICE_URL: '127.0.0.1:9' },
+      }),
+      logger,
+      lifecycle,
+    })
+  const target = `127.0.0.1:${grpcPort}`
+  const deadline = { deadlineMs: 20_000 }
+  return {
+    ...{ nats, lifecycle, own, start },
+    db: connectDatabase({ url: database.url, poolSize: 3, lifecycle: own }),
+    grpc: connectGrpc(target, own),
+    leads: converseWith(connectHttp2(target, own), LeadsServiceDefinition, deadline),
+    accounts: connectGrpc(target, own).client(AccountsServiceDefinition, deadline),
+    metrics: async () => (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text(),
+    stop: async () => {
+      await lifecycle.stop()
+      await own.stop()
+      await nats.stop()
+      await database.drop()
+    },
+  }
+}
+
+type Scene = Awaited<ReturnType<typeof startScene>>
+
+const newAccountId = async ({ accounts }: Scene) =>
+  (await accounts.createAccount({ name: 'Clear Windows' })).account!.id
+
+const create = async ({ leads }: Scene, accountId: number) =>
+  outcomesOf(await leads.createLeads({ leads: [newItem(accountId)] }))[0]
+
+const unpublished = async ({ db }: Scene) =>
+  (await db.query({ text: 'SELECT id FROM outbox WHERE published_at IS NULL' })).length
+
+const streamed = async ({ nats, own }: Scene) => {
+  const connection = await connectNats({ url: nats.url, name: 'spec', logger, lifecycle: own })
+  const manager = await jetstreamManager(connection)
+  const { state } = await manager.streams.info(LEADS_STREAM.name)
+  const message = await manager.streams.getMessage(LEADS_STREAM.name, { seq: state.last_seq })
+  return LeadCreated.decode(message!.data).lead!.reference
+}
+
+test('a drain answers the last create and publishes it, also where NATS came after the server', async () => {
+  const scene = await startScene()
+  await scene.nats.kill()
+  await scene.start()
+  const accountId = await newAccountId(scene)
+  await create(scene, accountId)
+  expect(await unpublished(scene)).toBe(1)
+  await scene.nats.restart()
+  await eventually(async () => expect(await unpublished(scene)).toBe(0), soon)
+
+  const { letGo, waiters } = await holdAccount(scene, accountId)
+  const last = create(scene, accountId)
+  await eventually(async () => expect(await waiters()).toBe(1), soon)
+  const stopped = scene.lifecycle.stop()
+  await letGo()
+  const { reference } = await last
+  await stopped
+  expect(reference).toBeDefined()
+  expect(await unpublished(scene)).toBe(0)
+  expect(await streamed(scene)).toBe(reference)
+  await scene.stop()
+}, 60_000)
+
+const figure = (metrics: string, name: string, state: string) =>
+  Number(new RegExp(`^${name}{[^}]*state="${state}"[^}]*} (\\S+)$`, 'm').exec(metrics)?.[1])
+
+test('metrics tell what waits in the outbox, and for how long', async () => {
+  const scene = await startScene()
+  await scene.nats.kill()
+  await scene.start()
+  const accountId = await newAccountId(scene)
+  for (const state of ['unpublished', 'unconfirmed']) {
+    expect(figure(await scene.metrics(), 'leadwire_outbox_events', state)).toBe(0)
+    expect(figure(await scene.metrics(), 'leadwire_outbox_oldest_seconds', state)).toBe(0)
+  }
+  await create(scene, accountId)
+  await create(scene, accountId)
+  await scene.db.query({ text: `UPDATE outbox SET created_at = created_at - interval '1 minute'` })
+  const waiting = await scene.metrics()
+  expect(figure(waiting, 'leadwire_outbox_events', 'unpublished')).toBe(2)
+  expect(figure(waiting, 'leadwire_outbox_oldest_seconds', 'unpublished')).toBeGreaterThanOrEqual(60)
+  await scene.nats.restart()
+  await eventually(async () => {
+    const metrics = await scene.metrics()
+    expect(figure(metrics, 'leadwire_outbox_events', 'unpublished')).toBe(0)
+    expect(figure(metrics, 'leadwire_outbox_events', 'unconfirmed')).toBe(2)
+    expect(figure(metrics, 'leadwire_outbox_oldest_seconds', 'unconfirmed')).toBeGreaterThanOrEqual(60)
+  }, soon)
+  await scene.db.query({ text: 'ALTER TABLE outbox RENAME TO elsewhere' })
+  expect(await scene.metrics()).not.toMatch(/^leadwire_outbox_\w+{/m)
+  await scene.stop()
+}, 60_000)
