@@ -22,6 +22,9 @@ import { startLeadsService } from './start-leads-service'
 const logger = createLogger({ service: 'spec', level: 'silent' })
 const soon = { timeoutMs: 20_000 }
 
+let stop = async () => {}
+afterEach(() => stop())
+
 /** A whole leads-service in this process, and what it stands on. */
 const startScene = async () => {
   const database = await createDatabase({ name: 'whole' })
@@ -40,6 +43,12 @@ const startScene = async () => {
     })
   const target = `127.0.0.1:${grpcPort}`
   const deadline = { deadlineMs: 20_000 }
+  stop = async () => {
+    await lifecycle.stop()
+    await own.stop()
+    await nats.stop()
+    await database.drop()
+  }
   return {
     ...{ nats, lifecycle, own, start },
     db: connectDatabase({ url: database.url, poolSize: 3, lifecycle: own }),
@@ -47,12 +56,6 @@ const startScene = async () => {
     leads: converseWith(connectHttp2(target, own), LeadsServiceDefinition, deadline),
     accounts: connectGrpc(target, own).client(AccountsServiceDefinition, deadline),
     metrics: async () => (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text(),
-    stop: async () => {
-      await lifecycle.stop()
-      await own.stop()
-      await nats.stop()
-      await database.drop()
-    },
   }
 }
 
@@ -95,7 +98,6 @@ test('a drain answers the last create and publishes it, also where NATS came aft
   expect(reference).toBeDefined()
   expect(await unpublished(scene)).toBe(0)
   expect(await streamed(scene)).toBe(reference)
-  await scene.stop()
 }, 60_000)
 
 const figure = (metrics: string, name: string, state: string) =>
@@ -125,5 +127,4 @@ test('metrics tell what waits in the outbox, and for how long', async () => {
   }, soon)
   await scene.db.query({ text: 'ALTER TABLE outbox RENAME TO elsewhere' })
   expect(await scene.metrics()).not.toMatch(/^leadwire_outbox_\w+{/m)
-  await scene.stop()
 }, 60_000)

@@ -155,7 +155,7 @@ const createWith = async (token: string, body: object) => {
   return { status: response.statusCode, errors: response.json().errors }
 }
 
-test.each([
+test.each<[string, object, object]>([
   ['test', { test: false }, { test: ['A test token makes test tokens only.'] }],
   [
     'manage',
@@ -163,16 +163,15 @@ test.each([
     { scopes: ['This token can not give the scopes leads, leads:read: it does not have them.'] },
   ],
   ...[{}, { expires_at: '2998-01-01T00:00:00.001Z' }, { expires_at: '2999-01-01T00:00:00Z' }].map(
-    (body) =>
-      [
-        'expiring',
-        body,
-        {
-          expires_at: [
-            'The expires at must be given and not be after 2998-01-01T00:00:00.000Z, when this token expires.',
-          ],
-        },
-      ] as const,
+    (body): [string, object, object] => [
+      'expiring',
+      body,
+      {
+        expires_at: [
+          'The expires at must be given and not be after 2998-01-01T00:00:00.000Z, when this token expires.',
+        ],
+      },
+    ],
   ),
 ])('with the token "%s" none better is made: %j', async (token, body, errors) => {
   expect(await createWith(token, body)).toEqual({ status: 422, errors })

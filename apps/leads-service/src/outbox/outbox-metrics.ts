@@ -11,23 +11,18 @@ const STATES = {
   unconfirmed: { where: `${LEAD_EVENT} AND published_at IS NOT NULL`, order: 'published_at' },
 }
 
-const SELECT = Object.entries(STATES)
-  .map(
-    ([state, { where, order }]) => `
-  SELECT '${state}' AS state,
-    (SELECT count(*)::int FROM (SELECT FROM outbox WHERE ${where} LIMIT ${COUNTED_AT_MOST}) o) AS events,
-    coalesce((
-      SELECT extract(epoch FROM clock_timestamp() - created_at) FROM outbox
-      WHERE ${where} ORDER BY ${order} LIMIT 1
-    ), 0)::float8 AS oldest`,
-  )
-  .join(' UNION ALL')
+const countOf = (where: string) =>
+  `SELECT count(*) FROM (SELECT FROM outbox WHERE ${where} LIMIT ${COUNTED_AT_MOST}) o`
 
-interface StateRow {
-  state: string
-  events: number
-  oldest: number
-}
+const ageOf = (where: string, order: string) => `
+  coalesce((
+    SELECT extract(epoch FROM clock_timestamp() - created_at) FROM outbox WHERE ${where} ORDER BY ${order} LIMIT 1
+  ), 0)`
+
+const forEachState = (figure: (state: { where: string; order: string }) => string) =>
+  Object.entries(STATES)
+    .map(([name, state]) => `SELECT '${name}' AS state, (${figure(state)})::float8 AS figure`)
+    .join(' UNION ALL ')
 
 /** Adds what waits in the outbox to the metrics. It is looked up when somebody asks. */
 export const addOutboxMetrics = ({
@@ -39,31 +34,31 @@ export const addOutboxMetrics = ({
   database: Database
   logger: Logger
 }): void => {
-  const registers = [metrics]
-  const labelNames = ['state']
-  const oldest = new Gauge({
-    name: 'leadwire_outbox_oldest_seconds',
-    help: 'Age of the oldest lead event of the outbox, by state; 0 when there is none.',
-    labelNames,
-    registers,
-  })
-  new Gauge({
-    name: 'leadwire_outbox_events',
-    help: `Lead events of the outbox: not published yet, and published but not known to be held by webhook-service; ${COUNTED_AT_MOST} stands for as many or more.`,
-    labelNames,
-    registers,
-    async collect() {
-      // What could not be looked up is not told: an old figure would pass for a new one.
-      this.reset()
-      oldest.reset()
-      try {
-        for (const row of await database.query<StateRow>({ name: 'outbox-metrics', text: SELECT })) {
-          this.set({ state: row.state }, row.events)
-          oldest.set({ state: row.state }, row.oldest)
+  const add = (name: string, help: string, text: string) =>
+    new Gauge({
+      ...{ name, help, labelNames: ['state'], registers: [metrics] },
+      async collect() {
+        // What could not be looked up is not told: an old figure would pass for a new one.
+        this.reset()
+        try {
+          for (const { state, figure } of await database.query<{ state: string; figure: number }>({
+            name,
+            text,
+          }))
+            this.set({ state }, figure)
+        } catch (error) {
+          logger.warn({ err: error, metric: name }, 'could not look up a metric')
         }
-      } catch (error) {
-        logger.warn({ err: error }, 'could not look up what waits in the outbox')
-      }
-    },
-  })
+      },
+    })
+  add(
+    'leadwire_outbox_events',
+    `Lead events of the outbox: not published yet, and published but not known to be held by webhook-service; ${COUNTED_AT_MOST} stands for as many or more.`,
+    forEachState(({ where }) => countOf(where)),
+  )
+  add(
+    'leadwire_outbox_oldest_seconds',
+    'Age of the oldest lead event of the outbox, by state; 0 when there is none.',
+    forEachState(({ where, order }) => ageOf(where, order)),
+  )
 }
