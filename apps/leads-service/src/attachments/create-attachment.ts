@@ -18,7 +18,7 @@ const INSERT = `
 
 const insertAttachment = async (tx: Transaction, request: CreateAttachmentRequest): Promise<Buffer> => {
   const { accountId, reference, baseUrl } = request
-  demand({ account_id: isId(accountId), base_url: isText(baseUrl, 2048), ...fileFields(request.file) })
+  demand({ account_id: isId(accountId), base_url: isText(baseUrl, 16_384), ...fileFields(request.file) })
   const { key, name, fileName, fileSize, contentType } = request.file!
   if (!isUuid(reference)) throw leadNotFound()
   const [row] = await tx.query<AttachmentRow>({

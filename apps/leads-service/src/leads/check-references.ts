@@ -17,7 +17,7 @@ export const checkReferences =
   (deps: { database: Database }) =>
   async (request: CheckReferencesRequest): Promise<CheckReferencesResponse> => {
     const { accountId, leadReference, userId, userEmail, imageIds } = request
-    demand({ account_id: isId(accountId), user_email: isText(userEmail ?? '') })
+    demand({ account_id: isId(accountId), user_email: isText(userEmail ?? '', 320) })
     if (leadReference !== undefined && !isUuid(leadReference)) {
       return { leadMissing: true, userMissing: false, missingImageIds: [] }
     }

@@ -156,7 +156,7 @@ export const createVisitorLead: Operation = {
     ip: optional(ip),
     referrer_url: optional(text({ max: 2048 })),
     test: optional(boolean),
-    quotes: optional(listOf(50, {})),
+    quotes: optional(listOf(20, {})),
     'quotes.0': { ...object, wrong: [...object.wrong, { what: 'null', value: null }] },
     'quotes.0.status': optional(text()),
     'quotes.0.items': optional(object),
