@@ -15,8 +15,9 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     // Where stored images are served: it is part of every rendered lead.
     ASSETS_URL: str(),
     WEBHOOK_SERVICE_URL: str(),
-    LEAD_MAX_QUOTES: count({ default: 20 }),
-    LEAD_MAX_ITEMS: count({ default: 250 }),
+    // The gateway takes 50 quotes, of 250 items each.
+    LEAD_MAX_QUOTES: count({ default: 20, max: 50 }),
+    LEAD_MAX_ITEMS: count({ default: 250, max: 12_500 }),
     // Above it are the broker's limit for a message (max_payload, 8 MiB) and the 64 MiB of a gRPC message: JSON may need
     // six bytes for a character that an event has in one.
     EVENT_MAX_BYTES: count({ default: 1_000_000, min: 1000, max: 8_000_000 }),

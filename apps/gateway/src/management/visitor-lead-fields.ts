@@ -39,10 +39,12 @@ const QuoteItem = Type.Object({
   image_id: id({ description: 'An image sent before (POST /manage/images).', examples: [5] }),
 })
 
+// What a lead may have of quotes and items is leads-service's to say (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). These bounds are what
+// is looked at, so that a body made of faults costs no more than its answer.
 const Quote = Type.Object({
   status: Type.Optional(text({ description: 'By default `complete`.', examples: ['complete'] })),
   items: Type.Optional(
-    Type.Array(QuoteItem, { description: 'By default at most 250 in all quotes of a lead.' }),
+    Type.Array(QuoteItem, { maxItems: 250, description: 'By default at most 250 in all quotes of a lead.' }),
   ),
 })
 
@@ -70,5 +72,5 @@ export const VisitorLead = Type.Object({
   ),
   referrer_url: Type.Optional(text({ maxLength: 2048, examples: ['https://search.example/?q=windows'] })),
   test: Type.Optional(Type.Boolean({ description: 'Marks a test lead.', examples: [false] })),
-  quotes: Type.Optional(Type.Array(Quote, { description: 'By default at most 20.' })),
+  quotes: Type.Optional(Type.Array(Quote, { maxItems: 50, description: 'By default at most 20.' })),
 })
