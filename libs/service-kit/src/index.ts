@@ -25,8 +25,8 @@ export {
   type Query,
   type Transaction,
 } from './database'
-export { ensureStream } from './ensure-stream'
 export { databaseFailure, isRefusedValue, isUnfitTime, violatedConstraint } from './database-failure'
+export { ensureStream } from './ensure-stream'
 export { failureOf, serviceErrorOf } from './failure'
 export { gather } from './gather'
 export { connectGrpc } from './grpc-client'
