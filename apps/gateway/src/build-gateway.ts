@@ -65,6 +65,8 @@ export interface GatewayOptions {
   trustedProxies: string[]
   timeZone: string
   now?: () => number
+  /** How long a request may take to arrive, its body included. */
+  requestTimeoutMs?: number
 }
 
 const RECORDS = [
@@ -83,7 +85,14 @@ const RECORDS = [
   AttemptRecord,
 ]
 
-const createApp = ({ logger, trustedProxies }: GatewayOptions): FastifyInstance => {
+// An upload of a file has 5 minutes.
+const REQUEST_TIMEOUT_MS = 330_000
+
+const createApp = ({
+  logger,
+  trustedProxies,
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
+}: GatewayOptions): FastifyInstance => {
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
     // One logger for all: a child for each request costs more than the few lines that would use it.
@@ -99,10 +108,13 @@ const createApp = ({ logger, trustedProxies }: GatewayOptions): FastifyInstance 
     clientErrorHandler: answerClientError as never,
     // Longer than the 60 s of common load balancers, so that it is never us who closes under their next request.
     keepAliveTimeout: 72_000,
-    // An upload of a file has 5 minutes.
-    requestTimeout: 330_000,
-    // Node's own answer to a missing Host has no body.
-    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5000, requireHostHeader: false },
+    requestTimeout: requestTimeoutMs,
+    http: {
+      headersTimeout: Math.min(20_000, requestTimeoutMs),
+      connectionsCheckingInterval: Math.min(5000, requestTimeoutMs),
+      // Node's own answer to a missing Host has no body.
+      requireHostHeader: false,
+    },
   })
   // What a request may be is checked by the operations, after the token and the address (design: Errors); schemas
   // are there for the document. Answers are finished JSON.
@@ -118,7 +130,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const methods = refuseOtherMethods(app)
   handleErrors(app, logger)
   commonHeaders(app, lifecycle)
-  drainUnreadBodies(app)
+  drainUnreadBodies(app, lifecycle)
   observeRequests(app, { logger, metrics })
   readBodies(app)
   for (const record of RECORDS) app.addSchema(record)

@@ -209,6 +209,7 @@ describe('methods', () => {
     'PURGE',
     'LINK',
     'M-SEARCH',
+    'QUERY',
   ])('%s is a 405 that says what goes', async (method) => {
     for (const path of [
       '/leads',

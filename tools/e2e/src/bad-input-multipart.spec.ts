@@ -97,6 +97,14 @@ describe('refused uploads', () => {
   })
 
   test.each<[string, RawPart[]]>([
+    ['the value of a field', [field('name', 'café'), text]],
+    ['the name of a field', [name, field('é', 'x'), text]],
+    ['the name of a file', [name, file('x', '"é.txt"')]],
+  ])('%s that is no UTF-8 is a 400', async (_what, parts) => {
+    expectProblem(await send(Buffer.from(rawMultipart(parts).toString(), 'latin1')), 400)
+  })
+
+  test.each<[string, RawPart[]]>([
     ['a part without a name', [{ headers: ['Content-Disposition: form-data'], value: 'x' }, text]],
     [
       'a file part without a name',

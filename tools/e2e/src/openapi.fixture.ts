@@ -1,9 +1,10 @@
 import type { Client } from './client'
 
 type Schema = Record<string, unknown>
-type Media = Record<string, { schema: Schema }>
+type Media = Record<string, { schema: Schema; example?: Record<string, unknown> }>
 
 export type Operation = {
+  operationId: string
   security?: Record<string, string[]>[]
   description?: string
   parameters?: Schema[]

@@ -36,6 +36,7 @@ const headersOf = (extension: string, etag: string) => ({
 export const serveAsset = (app: FastifyInstance, { clients }: Dependencies): void => {
   const options = {
     schema: describe({
+      operationId: 'serveAsset',
       tag: 'Assets',
       summary: 'Get an image',
       params: Params,

@@ -23,7 +23,7 @@ const AttachForm = Type.Object({
   ...AttachFields.properties,
   file: Type.Unsafe({
     type: 'string',
-    contentMediaType: 'application/octet-stream',
+    format: 'binary',
     description: `The file, at most 10 MiB (10,485,760 bytes): ${FORMATS.join(', ')}.`,
   }),
 })
@@ -96,6 +96,7 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
     {
       onRequest: authenticate('leads'),
       schema: describe({
+        operationId: 'attachFile',
         tag: 'Attachments',
         summary: 'Attach a file',
         description:

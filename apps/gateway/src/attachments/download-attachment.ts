@@ -23,6 +23,7 @@ export const downloadAttachment = (app: FastifyInstance, { authenticate, clients
   const options = {
     onRequest: authenticate('leads:read'),
     schema: describe({
+      operationId: 'downloadAttachment',
       tag: 'Attachments',
       summary: 'Download an attachment',
       scope: 'leads:read',

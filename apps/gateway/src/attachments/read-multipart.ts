@@ -1,6 +1,7 @@
-import multipart from '@fastify/multipart'
-import type { FastifyInstance } from 'fastify'
+import multipart, { type Multipart } from '@fastify/multipart'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuseOtherTypes } from '../http/body'
+import { refuseReplaced } from '../http/utf8'
 
 /** Lets the routes of `app` read multipart/form-data, and nothing else. */
 export const readMultipart = (app: FastifyInstance): void => {
@@ -21,4 +22,13 @@ export const readMultipart = (app: FastifyInstance): void => {
       parts: 50,
     },
   } as Parameters<typeof app.register>[1])
+}
+
+/** The parts of a form in their order. Throws bad_request for names and texts that are not UTF-8. */
+export async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
+  for await (const part of request.parts()) {
+    const texts = [part.fieldname, part.type === 'file' ? part.filename : part.value]
+    for (const text of texts) if (typeof text === 'string') refuseReplaced(text)
+    yield part
+  }
 }

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Clients } from '../clients'
 import { addFaults } from '../validation/faults'
 import { baseName, fileNameFault } from './file-name'
+import { partsOf } from './read-multipart'
 import { type PendingUpload, uploadPart } from './upload-part'
 
 /** The most bytes of a file: 10mb (interface: Limits). */
@@ -97,7 +98,7 @@ export const receiveFile = async (
   const form: Form = { fields: new Map(), faults: {} }
   try {
     if (request.isMultipart()) {
-      for await (const part of request.parts()) await takePart(form, part, files, terms)
+      for await (const part of partsOf(request)) await takePart(form, part, files, terms)
     }
   } catch (error) {
     form.upload?.cancel()

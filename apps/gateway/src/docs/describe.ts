@@ -4,6 +4,8 @@ import type { Scope } from '../auth/authenticate'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
 
 export interface Description {
+  /** The name that clients made from the document give to the operation. */
+  operationId: string
   tag: string
   summary: string
   description?: string
@@ -49,19 +51,40 @@ const answerOf = (answer: Description['answer']) => ({
   content:
     'schema' in answer
       ? { 'application/json': { schema: answer.schema } }
-      : { [answer.type]: { schema: { type: 'string', contentMediaType: answer.type } } },
+      : { [answer.type]: { schema: { type: 'string', format: 'binary' } } },
 })
+
+/** The fields that have an example of their own. One that names what an account may not have, a user above all, has none. */
+const exampleOf = (body: TSchema): object => {
+  const fields = Object.entries(body['properties'] as Record<string, TSchema>)
+  return Object.fromEntries(
+    fields.filter(([, { examples }]) => examples).map(([name, { examples }]) => [name, examples[0]]),
+  )
+}
+
+// `/docs` fills in every field of a form. What is optional and has no example stays empty, which counts as absent.
+const formOf = (body: TSchema): object => {
+  const fields = Object.entries(body['properties'] as Record<string, TSchema>)
+  const withDefault = fields.map(([name, field]): [string, object] => {
+    const empty = field['type'] === 'array' ? [] : ''
+    return [name, field['examples'] ? field : { ...field, default: empty }]
+  })
+  return { ...body, properties: Object.fromEntries(withDefault), examples: [exampleOf(body)] }
+}
 
 const contentOf = ({ body, multipart }: Description) => {
   if (multipart) return { 'multipart/form-data': { schema: multipart } }
+  if (!body) return {}
+  // The document has the examples of a schema beside it, as those of the whole body.
   return {
-    'application/json': { schema: body },
-    'application/x-www-form-urlencoded': { schema: { ...body } },
+    'application/json': { schema: { ...body, examples: [exampleOf(body)] } },
+    'application/x-www-form-urlencoded': { schema: formOf(body) },
   }
 }
 
 /** The part of a route that the OpenAPI document is made of. Nothing of it is checked by Fastify itself. */
 export const describe = (options: Description): FastifySchema => ({
+  operationId: options.operationId,
   tags: [options.tag],
   summary: options.summary,
   description: [

@@ -3,6 +3,7 @@ import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 type Schema = { [key: string]: unknown; examples?: unknown[]; example?: unknown }
 interface Operation {
+  operationId: string
   summary: string
   tags: string[]
   security?: Record<string, string[]>[]
@@ -12,6 +13,7 @@ interface Operation {
 let gateway: RunningGateway
 let document: {
   openapi: string
+  info: { license: object }
   paths: Record<string, Record<string, Operation>>
   components: { schemas: object }
 }
@@ -92,6 +94,18 @@ test('every operation has a summary, a tag and its problems; all but public ones
   }
 })
 
+test('clients can be made from it: names of operations, an identifier of the licence, files that are binary', () => {
+  const names = operations().map(({ operation }) => operation.operationId)
+  expect(names).toEqual(names.map(() => expect.stringMatching(/^[a-z]+([A-Z][a-z]+)+$/)))
+  expect(new Set(names).size).toBe(names.length)
+  expect(names).toEqual(expect.arrayContaining(['createLead', 'scheduleAppointment', 'attachFile']))
+  expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
+  const text = JSON.stringify(document)
+  expect(text).not.toContain('contentMediaType')
+  // Two forms with a file, two downloads.
+  expect(text.match(/"type":"string","format":"binary"/g)).toHaveLength(4)
+})
+
 test('every reference leads somewhere', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!)
   expect(references.length).toBeGreaterThan(50)
@@ -122,9 +136,12 @@ test('every example is valid by its own schema', () => {
   }
 })
 
-test('the page to read it on needs nothing from elsewhere', async () => {
+test('the page to read it on needs nothing from elsewhere, and runs no script but its own', async () => {
   const page = await gateway.app.inject({ url: '/docs/' })
   expect(page.statusCode).toBe(200)
+  expect(page.headers['content-security-policy']).toContain("default-src 'none'; script-src 'self';")
+  expect(page.headers['content-security-policy']).toContain("connect-src 'self' https://api.example.test;")
+  expect(page.body).not.toMatch(/<script(?![^>]* src=)/)
   expect(page.body).not.toMatch(/(src|href)="https?:/)
   for (const [, file] of page.body.matchAll(/(?:src|href)="\.\/([^"]+)"/g)) {
     expect([file, (await gateway.app.inject({ url: `/docs/${file}` })).statusCode]).toEqual([file, 200])

@@ -65,7 +65,6 @@ export const IdempotencyHeader = Type.Object({
       maxLength: 255,
       description:
         'A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409.',
-      examples: ['8e03978e-40d5-43e8-bc93-6894a57f9324'],
     }),
   ),
 })

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
+
+const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 
 let gateway: RunningGateway
 let port: number
@@ -26,6 +28,12 @@ const exchange = async (text: string) => {
 test.each([
   ['no HTTP at all', 'hello\r\n\r\n', 400],
   ['a malformed header', 'GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400],
+  ['two Hosts', 'GET /leads HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n', 400],
+  [
+    'two tokens',
+    'GET /leads HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nAuthorization: Bearer read\r\nConnection: close\r\n\r\n',
+    400,
+  ],
   ['no Host', 'GET /leads HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
   ['two lengths', 'POST /leads HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}', 400],
   ['headers without end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
@@ -38,4 +46,33 @@ test.each([
 
 test('HTTP/1.0 needs no Host', async () => {
   expect((await exchange('GET /nowhere HTTP/1.0\r\n\r\n')).status).toBe(404)
+})
+
+test.each(['QUERY', 'SEARCH', 'LOCK'])('%s is a 405 that says what goes', async (method) => {
+  const answer = await exchange(`${method} /leads HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  expect(answer.status).toBe(405)
+  expect(answer.head).toMatch(/^allow: GET, HEAD, POST$/im)
+})
+
+test('a body that does not arrive in time is a 408, and what comes after it is not done', async () => {
+  const updateLead = jest.fn(async () => ({ body: Buffer.from('{}') }))
+  const slow = await startGateway({ leads: { updateLead } }, { requestTimeoutMs: 300 })
+  await slow.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port: slowPort } = slow.app.server.address() as AddressInfo
+  const gone = once(slow.app.server, 'connection').then(([accepted]: Socket[]) => once(accepted!, 'close'))
+  const socket = connect({ port: slowPort, host: '127.0.0.1', allowHalfOpen: true })
+  const head = `PATCH /leads/${REFERENCE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\n`
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{`)
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    answer += chunk
+  })
+  await once(socket, 'end')
+  socket.write('}')
+  await gone
+  socket.destroy()
+  await slow.stop()
+  expect(updateLead).not.toHaveBeenCalled()
+  expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\ncontent-type: application\/problem\+json/)
+  expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({ status: 408, title: 'Request Timeout' })
 })

@@ -13,6 +13,8 @@ const problemOfParser = (code: string | undefined): ProblemError => {
   }
 }
 
+const LINGER_MS = 2000
+
 /** Answers what Node's HTTP parser refused, on the bare socket, with the same document as everything else. */
 export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket): void => {
   // A response that has begun can't be taken back: another one inside it would be taken for its body.
@@ -24,6 +26,10 @@ export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket):
   const problem = problemOf(problemOfParser(error.code))
   const requestId = randomUUID()
   const body = problemJson(problem, requestId)
+  // Node's parser reads on after a request that was too slow: what comes now must not be done after all.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.pause()
+  // Not at once: what the client is still sending would reset the connection, and take the answer with it.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.end(
     [
       `HTTP/1.1 ${problem.status} ${PROBLEMS[problem.kind].title}`,

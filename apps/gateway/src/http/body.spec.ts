@@ -1,8 +1,15 @@
+import type { CreateTokenRequest } from '@leadwire/contracts'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
+
+const createToken = jest.fn(async ({ name, scopes, test }: CreateTokenRequest) => ({
+  token: { id: 1, name, prefix: 'lw_live_', scopes, test, createdAt: '2026-01-01T00:00:00.000000Z' },
+  secret: 'lw_live_x',
+}))
 
 let gateway: RunningGateway
 beforeAll(async () => {
   gateway = await startGateway({
+    accounts: { createToken: createToken as never },
     leads: {
       updateLead: async () => ({ body: Buffer.from('{}') }),
       checkReferences: async () => ({ leadMissing: true, userMissing: false, missingImageIds: [] }),
@@ -28,7 +35,12 @@ test.each([
   ['application/merge-patch+json', '{"value":5}'],
   ['application/json', '\ufeff{"value":5}'],
   ['application/json', ''],
+  ['application/json; charset="UTF-8"', '{"value":5}'],
+  ['application/json; charset=utf8', '{"value":5}'],
   ['application/x-www-form-urlencoded', 'value=5&notify=1'],
+  ['application/x-www-form-urlencoded', 'value=5&notify=true'],
+  ['application/x-www-form-urlencoded', 'notify=0&notify=1'],
+  ['application/x-www-form-urlencoded', 'x=100%+%zz&notify=%66alse'],
   ['application/x-www-form-urlencoded; charset=UTF-8', ''],
   ['text/plain', ''],
 ])('%s %j is read', async (type, payload) => {
@@ -45,6 +57,9 @@ test.each([
   ['multipart/form-data; boundary=x', '--x--'],
   ['application/jsonx', '{}'],
   ['nonsense', '{}'],
+  ['application/json; charset=latin1', '{"value":5}'],
+  ['application/json;charset="iso-8859-1"', '{"value":5}'],
+  ['application/x-www-form-urlencoded; charset=utf-16', 'value=5'],
 ])('%s is a 415', async (type, payload) => {
   const response = await patch(payload, type)
   expect(response.statusCode).toBe(415)
@@ -76,6 +91,56 @@ test('a body of 1 MiB is read, one byte more is a 413', async () => {
   const response = await patch(body(1024 * 1024 + 1), 'application/json')
   expect(response.statusCode).toBe(413)
   expect(response.json().title).toBe('Content Too Large')
+})
+
+test.each([
+  'user_email=%ff',
+  'user_email=%C3',
+  'user_email=%ed%a0%80',
+  '%ff=x',
+  'unknown=%fe%ff',
+  Buffer.from('user_email=\xe9', 'latin1'),
+])('a form that is no UTF-8 is a 400 (%#)', async (payload) => {
+  const response = await patch(payload, 'application/x-www-form-urlencoded')
+  expect(response.statusCode).toBe(400)
+  expect(response.json().detail).toBe('The body is not well-formed UTF-8.')
+})
+
+test.each([
+  '?page=%ff',
+  '?x=%C3%28',
+  '?%ed%a0%80=1',
+])('a query that is no UTF-8 is a 400 (%s)', async (query) => {
+  expect((await gateway.send({ url: `/leads${query}` })).statusCode).toBe(400)
+})
+
+test.each(['/leads/%ff', '/%C3'])('an address that is no UTF-8 is a 400 (%s)', async (url) => {
+  expect((await gateway.send({ url })).statusCode).toBe(400)
+})
+
+test('words for booleans are for forms alone', async () => {
+  const response = await patch('{"notify":"true"}', 'application/json')
+  expect(response.statusCode).toBe(404)
+  const form = await patch('notify=yes', 'application/x-www-form-urlencoded')
+  expect(form.statusCode).toBe(404)
+})
+
+test.each([
+  ['scopes=leads&scopes=manage', ['leads', 'manage']],
+  ['scopes[]=leads&scopes[]=manage', ['leads', 'manage']],
+  ['scopes%5B%5D=leads', ['leads']],
+  ['scopes[0]=leads&scopes[1]=manage', ['leads', 'manage']],
+  ['scopes=leads', ['leads']],
+])('%s is a list', async (form, scopes) => {
+  createToken.mockClear()
+  const response = await gateway.send({
+    method: 'POST',
+    url: '/manage/tokens',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: `name=Form&${form}`,
+  })
+  expect(response.statusCode).toBe(200)
+  expect(createToken.mock.calls[0]![0]).toMatchObject({ name: 'Form', scopes })
 })
 
 test('a form with absurdly many fields is a 413, never read in part', async () => {

@@ -1,15 +1,17 @@
-import { isUtf8 } from 'node:buffer'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { parse as parseForm } from 'qs'
 import { textFaults } from '../validation/text-faults'
+import { parseForm } from './form'
 import { ProblemError } from './problem'
+import { decodeUtf8 } from './utf8'
 
 /** A request body that could be read: an object, whatever its fields are. */
 export interface Body {
   fields: Record<string, unknown>
   /** The text of a JSON body; undefined for a form. */
   json?: string
+  /** The fields are those of an application/x-www-form-urlencoded body. */
+  form?: true
   /** Strings and keys that no field may hold. */
   faults: Faults
 }
@@ -18,12 +20,6 @@ const NO_BODY: Body = { fields: {}, faults: {} }
 
 export const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json(?:\s*;|$)/i
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
-
-const decodeUtf8 = (bytes: Buffer): string => {
-  if (!isUtf8(bytes)) throw new ServiceError('bad_request', 'The body is not well-formed UTF-8.')
-  const text = bytes.toString()
-  return text.startsWith('\uFEFF') ? text.slice(1) : text
-}
 
 const parseJson = (text: string): unknown => {
   try {
@@ -44,40 +40,37 @@ const jsonBody = (bytes: Buffer): Body => {
 }
 
 const formBody = (bytes: Buffer): Body => {
-  const text = decodeUtf8(bytes)
-  try {
-    const fields = parseForm(text, {
-      plainObjects: true,
-      depth: 10,
-      arrayLimit: 1000,
-      parameterLimit: 20_000,
-      throwOnLimitExceeded: true,
-      duplicates: 'last',
-    })
-    return { fields, faults: textFaults(fields) }
-  } catch (cause) {
-    if (cause instanceof RangeError)
-      throw new ServiceError('too_large', 'The form has too many fields.', { cause })
-    throw cause
-  }
+  const fields = parseForm(decodeUtf8(bytes))
+  return { fields, form: true, faults: textFaults(fields) }
 }
 
 const hasNoBody = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 
-// Nothing here unpacks: a small body could become one without bounds (RFC 9110, 15.5.16 and 12.5.3).
-const refusePackedBodies = (app: FastifyInstance): void => {
-  app.addHook('preParsing', (request, _reply, payload, done) => {
-    const coding = request.headers['content-encoding']
-    if (coding === undefined || /^identity$/i.test(coding) || hasNoBody(request)) return done(null, payload)
-    const problem = new ProblemError(
+const otherCharset = (type: string) => {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]
+  return charset !== undefined && !/^utf-?8$/i.test(charset)
+}
+
+const unreadable = ({ headers }: FastifyRequest): ProblemError | undefined => {
+  const { 'content-encoding': coding, 'content-type': type = '' } = headers
+  // Nothing here unpacks: a small body could become one without bounds (RFC 9110, 15.5.16 and 12.5.3).
+  if (coding !== undefined && !/^identity$/i.test(coding)) {
+    const accepted = { 'accept-encoding': 'identity' }
+    return new ProblemError(
       'unsupported-media-type',
       'Bodies with a Content-Encoding are not read.',
-      {
-        'accept-encoding': 'identity',
-      },
+      accepted,
     )
-    done(problem, payload)
+  }
+  return otherCharset(type)
+    ? new ProblemError('unsupported-media-type', 'Bodies are read in UTF-8 only.')
+    : undefined
+}
+
+const refuseOtherCodings = (app: FastifyInstance): void => {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    done((!hasNoBody(request) && unreadable(request)) || null, payload)
   })
 }
 
@@ -87,7 +80,7 @@ const refusePackedBodies = (app: FastifyInstance): void => {
  */
 export const readBodies = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
-  refusePackedBodies(app)
+  refuseOtherCodings(app)
   app.addContentTypeParser(
     JSON_TYPE,
     { parseAs: 'buffer' },

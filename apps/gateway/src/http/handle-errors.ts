@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http'
 import type { Logger } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ProblemError, problemJson, problemOf } from './problem'
+import { decodePercent } from './utf8'
 
 /** Answers with the problem that an error is, and logs it when it is ours. */
 export const answerError =
@@ -42,7 +44,31 @@ const problemWith = (request: FastifyRequest): ProblemError | undefined => {
   if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
     return new ProblemError('bad-request', 'The request has no Host header.')
   }
+  const repeated = repeatedHeader(request.raw)
+  if (repeated) return new ProblemError('bad-request', `The request has more than one ${repeated} header.`)
+  if (!hasReadableQuery(request.url)) {
+    return new ProblemError('bad-request', 'The query is not well-formed UTF-8.')
+  }
   return undefined
+}
+
+const SINGLE = ['Host', 'Authorization'] as const
+
+// Node gives the first of several, and a proxy before it may have gone by another (RFC 9112, 3.2).
+const repeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
+  SINGLE.find((single) => {
+    let count = 0
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const name = rawHeaders[at]!
+      if (name.length === single.length && name.toLowerCase() === single.toLowerCase()) count += 1
+    }
+    return count > 1
+  })
+
+// A path that is not UTF-8 is refused by the router.
+const hasReadableQuery = (url: string): boolean => {
+  const start = url.indexOf('?')
+  return start < 0 || decodePercent(url.slice(start)) !== undefined
 }
 
 /** Every error, and every unknown address, becomes a problem document. */

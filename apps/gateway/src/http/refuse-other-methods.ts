@@ -2,9 +2,6 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { ProblemError } from './problem'
 
-// CONNECT never reaches a route, and QUERY's rules on bodies are checked before any hook.
-const UNROUTABLE = new Set(['CONNECT', 'QUERY'])
-
 /** Watches which methods each address takes; `refuse`, once all routes stand, answers every other one with 405. */
 export const refuseOtherMethods = (app: FastifyInstance): { refuse: () => void } => {
   const methodsOf = new Map<string, Set<string>>()
@@ -14,12 +11,13 @@ export const refuseOtherMethods = (app: FastifyInstance): { refuse: () => void }
     for (const name of [method].flat()) methods.add(name)
   })
   for (const method of METHODS) {
-    if (!UNROUTABLE.has(method) && !app.supportedMethods.includes(method as never)) app.addHttpMethod(method)
+    // CONNECT never reaches a route. A method that Node's parser does not know is a 400.
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method as never)) app.addHttpMethod(method)
   }
   const refuse = () => {
     for (const [url, taken] of [...methodsOf]) {
       const allow = [...taken].sort().join(', ')
-      const others = app.supportedMethods.filter((method) => !taken.has(method) && !UNROUTABLE.has(method))
+      const others = app.supportedMethods.filter((method) => !taken.has(method))
       app.route({
         method: others,
         url,

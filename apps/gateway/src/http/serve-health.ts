@@ -9,12 +9,21 @@ export const serveHealth = (
 ): void => {
   app.get(
     '/healthz',
-    { schema: { ...PUBLIC, tags: ['Health'], summary: 'Is the process alive?' } },
+    {
+      schema: { ...PUBLIC, operationId: 'checkLiveness', tags: ['Health'], summary: 'Is the process alive?' },
+    },
     async () => ({ status: 'alive' }),
   )
   app.get(
     '/readyz',
-    { schema: { ...PUBLIC, tags: ['Health'], summary: 'Can it serve? 503 with what is missing' } },
+    {
+      schema: {
+        ...PUBLIC,
+        operationId: 'checkReadiness',
+        tags: ['Health'],
+        summary: 'Can it serve? 503 with what is missing',
+      },
+    },
     async (_request, reply) => {
       const missing = await readinessOf(options.checks, options.lifecycle)
       if (missing.length > 0) reply.code(503)

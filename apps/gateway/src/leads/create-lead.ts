@@ -23,6 +23,7 @@ export const createLead = (
     {
       onRequest: authenticate('leads'),
       schema: describe({
+        operationId: 'createLead',
         tag: 'Leads',
         summary: 'Create a lead',
         description:

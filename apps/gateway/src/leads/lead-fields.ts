@@ -26,7 +26,7 @@ export const createLeadFields = {
   }),
   referrer: oneOf(LEAD_REFERRERS, { description: 'Where the lead came from.', examples: ['Website'] }),
   status: oneOf(LEAD_STATUSES, { description: 'Status of the lead.', examples: ['open'] }),
-  user_id: Type.Optional(id({ description: 'The user to assign the lead to.', examples: [1] })),
+  user_id: Type.Optional(id({ description: 'The user to assign the lead to.' })),
 }
 
 const CreateLeadFields = Type.Object(createLeadFields)

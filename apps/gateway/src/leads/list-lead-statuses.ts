@@ -19,6 +19,7 @@ export const listLeadStatuses = (app: FastifyInstance, { authenticate }: Depende
     {
       onRequest: authenticate('leads:read'),
       schema: describe({
+        operationId: 'listLeadStatuses',
         tag: 'Leads',
         summary: 'List lead statuses',
         scope: 'leads:read',

@@ -13,6 +13,7 @@ export const listLeads = (app: FastifyInstance, { authenticate, clients, address
     {
       onRequest: authenticate('leads:read'),
       schema: describe({
+        operationId: 'listLeads',
         tag: 'Leads',
         summary: 'Get leads',
         description:

@@ -12,6 +12,7 @@ export const retrieveLead = (app: FastifyInstance, { authenticate, clients }: De
     {
       onRequest: authenticate('leads:read'),
       schema: describe({
+        operationId: 'retrieveLead',
         tag: 'Leads',
         summary: 'Retrieve a lead',
         scope: 'leads:read',

@@ -17,13 +17,7 @@ const UpdateLead = Type.Object({
     integer({ minimum: 0, maximum: MAX_VALUE, description: 'Value of the lead in GBP.', examples: [4500] }),
   ),
   status: Type.Optional(oneOf(LEAD_STATUSES, { description: 'Status of the lead.', examples: ['sold'] })),
-  user_email: Type.Optional(
-    text({
-      format: 'email',
-      description: 'Email address of the user to assign.',
-      examples: ['sales@example.com'],
-    }),
-  ),
+  user_email: Type.Optional(text({ format: 'email', description: 'Email address of the user to assign.' })),
   notify: Type.Optional(
     Type.Boolean({ description: 'Whether to notify the assigned user.', examples: [true] }),
   ),
@@ -40,6 +34,7 @@ export const updateLead = (
     {
       onRequest: authenticate('leads'),
       schema: describe({
+        operationId: 'updateLead',
         tag: 'Leads',
         summary: 'Update a lead',
         description: 'Changes what is given and leaves the rest. `{}` changes nothing.',

@@ -21,7 +21,7 @@ const ImageFields = Type.Object({
 const ImageForm = Type.Object({
   file: Type.Unsafe({
     type: 'string',
-    contentMediaType: 'application/octet-stream',
+    format: 'binary',
     description: `The image, at most 10 MiB: ${FORMATS.join(', ')}.`,
   }),
   ...ImageFields.properties,
@@ -37,6 +37,7 @@ export const createImage = (app: FastifyInstance, dependencies: Dependencies): v
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'createImage',
         tag: 'Management',
         summary: 'Send an image',
         description: 'Anyone may read it at its url, for ever.',

@@ -92,6 +92,7 @@ export const createToken = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'createToken',
         tag: 'Management',
         summary: 'Create a token',
         description:

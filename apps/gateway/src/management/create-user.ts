@@ -25,6 +25,7 @@ export const createUser = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'createUser',
         tag: 'Management',
         summary: 'Create a user',
         scope: 'manage',

@@ -21,6 +21,7 @@ export const createVisitorLead = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'createVisitorLead',
         tag: 'Management',
         summary: "Create a visitor's lead",
         description:

@@ -31,6 +31,7 @@ export const createWebhookEndpoint = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'createWebhookEndpoint',
         tag: 'Webhooks',
         summary: 'Create a webhook endpoint',
         scope: 'manage',

@@ -16,6 +16,7 @@ export const deleteWebhookEndpoint = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'deleteWebhookEndpoint',
         tag: 'Webhooks',
         summary: 'Delete a webhook endpoint',
         description: 'What is pending for it is cancelled.',

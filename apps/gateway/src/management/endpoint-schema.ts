@@ -18,7 +18,6 @@ export const endpointSecret = text({
   minLength: 16,
   format: 'one-line',
   description: 'The key that signs, 16 bytes or more; by default one is made for you.',
-  examples: ['a long random text'],
 })
 
 export const EndpointRecord = Type.Object(

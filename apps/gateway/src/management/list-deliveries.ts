@@ -38,6 +38,7 @@ export const listDeliveries = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'listDeliveries',
         tag: 'Webhooks',
         summary: 'List deliveries',
         description: 'Newest first.',

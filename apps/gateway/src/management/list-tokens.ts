@@ -12,6 +12,7 @@ export const listTokens = (app: FastifyInstance, { authenticate, clients }: Depe
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'listTokens',
         tag: 'Management',
         summary: 'List tokens',
         scope: 'manage',

@@ -12,6 +12,7 @@ export const listUsers = (app: FastifyInstance, { authenticate, clients }: Depen
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'listUsers',
         tag: 'Management',
         summary: 'List users',
         scope: 'manage',

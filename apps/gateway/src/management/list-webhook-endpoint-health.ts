@@ -47,6 +47,7 @@ export const listWebhookEndpointHealth = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'listWebhookEndpointHealth',
         tag: 'Webhooks',
         summary: 'Show how webhook endpoints are doing',
         scope: 'manage',

@@ -12,6 +12,7 @@ export const listWebhookEndpoints = (app: FastifyInstance, { authenticate, clien
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'listWebhookEndpoints',
         tag: 'Webhooks',
         summary: 'List webhook endpoints',
         scope: 'manage',

@@ -33,6 +33,7 @@ export const recoverWebhookEndpoint = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'recoverWebhookEndpoint',
         tag: 'Webhooks',
         summary: 'Attempt exhausted deliveries again',
         description:

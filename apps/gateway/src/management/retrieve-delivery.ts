@@ -19,6 +19,7 @@ export const retrieveDelivery = (app: FastifyInstance, { authenticate, clients }
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'retrieveDelivery',
         tag: 'Webhooks',
         summary: 'Retrieve a delivery',
         description: 'With every attempt that was made.',

@@ -16,6 +16,7 @@ export const retrieveWebhookEndpoint = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'retrieveWebhookEndpoint',
         tag: 'Webhooks',
         summary: 'Retrieve a webhook endpoint',
         scope: 'manage',

@@ -13,6 +13,7 @@ export const retryDelivery = (app: FastifyInstance, { authenticate, clients }: D
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'retryDelivery',
         tag: 'Webhooks',
         summary: 'Attempt a delivery again',
         description:

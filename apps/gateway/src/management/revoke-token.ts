@@ -13,6 +13,7 @@ export const revokeToken = (app: FastifyInstance, { authenticate, clients }: Dep
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'revokeToken',
         tag: 'Management',
         summary: 'Revoke a token',
         description: 'It stops working everywhere within a second.',

@@ -39,6 +39,7 @@ export const rotateWebhookSecret = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'rotateWebhookSecret',
         tag: 'Webhooks',
         summary: "Rotate a webhook endpoint's secret",
         description:

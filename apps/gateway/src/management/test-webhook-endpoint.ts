@@ -13,6 +13,7 @@ export const testWebhookEndpoint = (app: FastifyInstance, { authenticate, client
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'testWebhookEndpoint',
         tag: 'Webhooks',
         summary: 'Send a sample to a webhook endpoint',
         description:

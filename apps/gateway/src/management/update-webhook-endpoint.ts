@@ -22,6 +22,7 @@ export const updateWebhookEndpoint = (
     {
       onRequest: authenticate('manage'),
       schema: describe({
+        operationId: 'updateWebhookEndpoint',
         tag: 'Webhooks',
         summary: 'Update a webhook endpoint',
         description: 'Changes what is given and leaves the rest. When it is enabled, held deliveries go on.',

@@ -14,6 +14,7 @@ export const scheduleAppointment = (app: FastifyInstance, dependencies: Dependen
     {
       onRequest: authenticate('leads'),
       schema: describe({
+        operationId: 'scheduleAppointment',
         tag: 'Scheduling',
         summary: 'Schedule an appointment',
         description: 'The status of the lead does not change by it.',

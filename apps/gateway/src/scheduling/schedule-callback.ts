@@ -14,6 +14,7 @@ export const scheduleCallback = (app: FastifyInstance, dependencies: Dependencie
     {
       onRequest: authenticate('leads'),
       schema: describe({
+        operationId: 'scheduleCallback',
         tag: 'Scheduling',
         summary: 'Schedule a callback',
         description: 'The status of the lead does not change by it.',

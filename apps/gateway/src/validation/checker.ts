@@ -62,7 +62,7 @@ export const createValidation = ({ timeZone }: { timeZone: string }): Validation
     checker: (schema) => {
       const validate = ajv.compile(schema)
       return (body) => {
-        const fields = normalise(schema, body.fields) as Record<string, unknown>
+        const fields = normalise(schema, body.fields, body.form ? 'form' : 'json') as Record<string, unknown>
         const valid = validate(fields)
         if (valid && Object.keys(body.faults).length === 0) return { value: fields as Static<typeof schema> }
         return { faults: addFaults(body.faults, faultsOf(validate.errors ?? [])), fields }

@@ -10,15 +10,21 @@ const BOOLEANS = new Map<unknown, boolean>([
   ['0', false],
 ])
 
+// A form has no other way to write them.
+const FORM_BOOLEANS = new Map<unknown, boolean>([...BOOLEANS, ['true', true], ['false', false]])
+
+/** Where a value came from: a form has only text, and no difference between one value and a list of one. */
+export type Source = 'json' | 'form'
+
 // Only what is exactly such a value changes: anything else stays as it is, for the check to name.
-const convert = (value: unknown, type: string, schema: TSchema): unknown => {
+const convert = (value: unknown, type: string, schema: TSchema, source: Source): unknown => {
   const text = typeof value === 'string' ? value.trim() : undefined
   switch (type) {
     case 'string':
       if (text === undefined) return value
       return schema['format'] === 'postcode' ? normalPostcode(text) : text
     case 'boolean':
-      return BOOLEANS.get(text ?? value) ?? value
+      return (source === 'form' ? FORM_BOOLEANS : BOOLEANS).get(text ?? value) ?? value
     case 'integer':
       return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : value
     case 'number':
@@ -28,17 +34,20 @@ const convert = (value: unknown, type: string, schema: TSchema): unknown => {
   }
 }
 
+const isText = (value: unknown) => typeof value === 'string'
+
 const isEmpty = (value: unknown) =>
   value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
 
-const normaliseArray = (schema: TSchema, value: unknown): unknown => {
+const normaliseArray = (schema: TSchema, given: unknown, source: Source): unknown => {
+  const value = source === 'form' && typeof given === 'string' ? [given] : given
   if (!Array.isArray(value)) return value
   // One more than allowed is enough to be told so; a million of them would be a million faults.
   const kept = value.slice(0, (schema['maxItems'] ?? Number.MAX_SAFE_INTEGER) + 1)
-  return kept.map((item) => normalise(schema['items'], item))
+  return kept.map((item) => normalise(schema['items'], item, source))
 }
 
-const normaliseObject = (schema: TSchema, value: unknown): unknown => {
+const normaliseObject = (schema: TSchema, value: unknown, source: Source): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   // An object without named fields (options) is given back as it came.
   if (!schema['properties']) return value
@@ -47,22 +56,28 @@ const normaliseObject = (schema: TSchema, value: unknown): unknown => {
   const fields: Record<string, unknown> = {}
   for (const name in properties) {
     if (!Object.hasOwn(given, name)) continue
-    const field = normalise(properties[name]!, given[name])
+    const field = normalise(properties[name]!, given[name], source)
     if (field !== undefined) fields[name] = field
   }
   return fields
 }
 
+// Of a field that a form repeats and that is no array, the last value counts, as in PHP: `notify=0&notify=1`.
+const lastOf = (value: unknown, type: string, source: Source): unknown =>
+  source === 'form' && type !== 'array' && Array.isArray(value) && value.every(isText) ? value.at(-1) : value
+
 /**
  * What a client sent, in the types of a schema, ready to be checked (design: Everywhere). Strings are trimmed, "" is
- * null, null is an absent field (unless the schema knows null), booleans may be 1, 0, "1" and "0", integers may be
- * digits in a string. Only fields of the schema are taken over; what does not fit is left for the check to name.
+ * null, null is an absent field (unless the schema knows null), booleans may be 1, 0, "1" and "0", in forms `true` and
+ * `false` too, integers may be digits in a string. Only fields of the schema are taken over; what does not fit is left
+ * for the check to name.
  */
-export const normalise = (schema: TSchema, value: unknown): unknown => {
+export const normalise = (schema: TSchema, given: unknown, source: Source): unknown => {
   const types = schema['type'] as string | string[] | undefined
-  if (isEmpty(value)) return types?.includes('null') && value !== undefined ? null : undefined
   const type = (typeof types === 'string' ? types : types?.[0]) ?? ''
-  if (type === 'array') return normaliseArray(schema, value)
-  if (type === 'object') return normaliseObject(schema, value)
-  return convert(value, type, schema)
+  const value = lastOf(given, type, source)
+  if (isEmpty(value)) return types?.includes('null') && value !== undefined ? null : undefined
+  if (type === 'array') return normaliseArray(schema, value, source)
+  if (type === 'object') return normaliseObject(schema, value, source)
+  return convert(value, type, schema, source)
 }

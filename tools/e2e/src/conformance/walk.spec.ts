@@ -129,10 +129,16 @@ describe('forms', () => {
   test.each([
     ['true', true],
     ['false', false],
-  ])('"%s" as a text is no boolean', async (notify) => {
+  ])('"%s" is a boolean in a form, and a text in JSON', async (text, notify) => {
     const { reference } = await tenant.createLead()
+    await tenant.send('PATCH', `/leads/${reference}`, { form: { notify: text } })
+    const user = await tenant.send('POST', '/manage/users', {
+      json: { email: `${text}@example.com`, name: 'U' },
+    })
+    const form = { notify: text, user_id: String(user.id), date: '24/12/2026 14:30' }
+    expect(await tenant.send('POST', `/leads/${reference}/callbacks`, { form })).toMatchObject({ notify })
     const answer = await tenant.client.request<{ errors: object }>('PATCH', `/leads/${reference}`, {
-      form: { notify },
+      json: { notify: text },
     })
     expect(answer.status).toBe(422)
     expect(Object.keys(answer.json.errors)).toEqual(['notify'])

@@ -1,0 +1,29 @@
+import { isUtf8 } from 'node:buffer'
+import { ServiceError } from '@leadwire/service-kit'
+
+export const notUtf8 = () => new ServiceError('bad_request', 'The body is not well-formed UTF-8.')
+
+/** The text of bytes, without a byte order mark. Throws bad_request for bytes that are not UTF-8. */
+export const decodeUtf8 = (bytes: Buffer): string => {
+  if (!isUtf8(bytes)) throw notUtf8()
+  const text = bytes.toString()
+  return text.startsWith('\uFEFF') ? text.slice(1) : text
+}
+
+/**
+ * Text with its percent escapes decoded, undefined when they are not UTF-8. A `%` without two hexadecimal digits is
+ * kept (WHATWG URL, 1.3).
+ */
+export const decodePercent = (text: string): string | undefined => {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, '%25'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Throws bad_request for text in which a parser put U+FFFD for bytes that are not UTF-8, or a client before it. */
+export const refuseReplaced = (text: string): void => {
+  if (text.includes('\uFFFD')) throw notUtf8()
+}

@@ -1,0 +1,74 @@
+import type { RequestOptions } from '../client'
+import { PNG } from '../files/samples.fixture'
+import { fetchOpenApi, type Operation, type Route, routesOf } from '../openapi.fixture'
+import { type Stage, startStage, type Tenant } from '../stage.fixture'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await startStage()
+}, 60_000)
+afterAll(() => stage.stop())
+
+const JSON_TYPE = 'application/json'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+/** What stands for the path's and the body's placeholders: an account that is new has none of it. */
+type Ids = { reference: string; userId: number; endpointId: number }
+
+const furnish = async ({ send, createLead }: Tenant): Promise<Ids> => {
+  const { reference } = await createLead()
+  const user = await send('POST', '/manage/users', { json: { email: 'u@example.com', name: 'U' } })
+  const json = { url: 'https://a.example/' }
+  const endpoint = await send('POST', '/manage/webhook-endpoints', { json })
+  return { reference, userId: user.id, endpointId: endpoint.id }
+}
+
+const pairsOf = (example: Record<string, unknown>): [string, string][] =>
+  Object.entries(example).flatMap(([name, value]) =>
+    [value].flat().map((item): [string, string] => [name, String(item)]),
+  )
+
+const bodiesOf = ({ requestBody }: Operation, { userId }: Ids): [string, RequestOptions][] => {
+  const withUser = (example: Record<string, unknown>) =>
+    'user_id' in example ? { ...example, user_id: userId } : example
+  const content = Object.entries(requestBody?.content ?? {})
+  return content.map(([type, { example }]) => {
+    if (type === JSON_TYPE) return [type, { json: withUser(example!) }]
+    if (type === FORM_TYPE) return [type, { form: `${new URLSearchParams(pairsOf(withUser(example!)))}` }]
+    const file = { name: 'file', value: PNG, fileName: 'a.png' }
+    return [type, { multipart: [{ name: 'name', value: 'Survey' }, file] }]
+  })
+}
+
+const addressOf = ({ path }: Route, { reference, endpointId }: Ids) =>
+  path.replace('{reference}', reference).replace('{id}', String(endpointId))
+
+test('every example of a body succeeds on a new account', async () => {
+  const { client } = await stage.newTenant()
+  const routes = routesOf(await fetchOpenApi(client)).filter(({ operation }) => operation.requestBody)
+  const seen: { status: number }[] = []
+  for (const route of routes) {
+    const types = Object.keys(route.operation.requestBody!.content)
+    for (const type of types) {
+      // An account for each, so that no example lives on what another one made.
+      const tenant = await stage.newTenant()
+      const ids = await furnish(tenant)
+      const body = bodiesOf(route.operation, ids).find(([name]) => name === type)![1]
+      const { status, text } = await tenant.client.request(route.method, addressOf(route, ids), body)
+      seen.push({ status, ...{ operation: route.operation.operationId, type, text } })
+    }
+  }
+  expect(seen.length).toBeGreaterThan(20)
+  expect(seen.filter(({ status }) => status !== 200)).toEqual([])
+})
+
+// What the first "try it" on /docs sends.
+test('Create Lead’s example is taken on an account that has nothing, and again and again', async () => {
+  const { client } = await stage.newTenant()
+  const route = routesOf(await fetchOpenApi(client)).find(
+    ({ operation }) => operation.operationId === 'createLead',
+  )!
+  expect(JSON.stringify(route.operation.parameters)).not.toContain('example')
+  for (const json of [0, 1].map(() => route.operation.requestBody!.content[JSON_TYPE]!.example))
+    expect(await client.request('POST', '/leads', { json })).toMatchObject({ status: 200 })
+})
