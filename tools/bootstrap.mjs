@@ -1,7 +1,7 @@
 // Behind every npm script: makes a clone ready (dependencies, build) as far as it isn't, then runs the thing itself in
 // this very process, so that signals and exit codes need no passing on. Plain JavaScript without dependencies, since
 // nothing else is there yet on a fresh clone.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
@@ -16,7 +16,11 @@ import {
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+
+const PROGRESS_MS = 5000
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const at = (...parts) => join(root, ...parts)
@@ -32,11 +36,14 @@ const programs = {
 requireNode()
 if (command !== 'test' && !(command in programs))
   fail(`usage: npm start | test | run ${Object.keys(programs).join('|')}`)
-inTurn(() => {
-  install()
-  build()
+// A typing error or a question must not wait for an installation.
+if (command === 'start')
+  createRequire(import.meta.url)('./embedded/src/stack/options.cjs').optionsOrExit(args)
+await inTurn(async () => {
+  await install()
+  await build()
 })
-if (command === 'test') test()
+if (command === 'test') await test()
 else run(at(programs[command]))
 
 function requireNode() {
@@ -46,19 +53,25 @@ function requireNode() {
 }
 
 /** Two commands on a fresh clone at once must not install over each other. */
-function inTurn(work) {
+async function inTurn(work) {
   mkdirSync(at('.cache'), { recursive: true })
   const lock = at('.cache/bootstrap.lock')
   const own = `${lock}.${process.pid}`
   writeFileSync(own, String(process.pid))
+  let told = false
   try {
     while (!tryTo(() => linkSync(own, lock))) {
       const holder = Number(tryTo(() => readFileSync(lock, 'utf8')))
-      if (!holder || !isAlive(holder)) rmSync(lock, { force: true })
-      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+      if (!holder || !isAlive(holder)) {
+        rmSync(lock, { force: true })
+        continue
+      }
+      if (!told) say(`waiting for another command that installs or builds here (pid ${holder})`)
+      told = true
+      await wait(200)
     }
     try {
-      work()
+      await work()
     } finally {
       rmSync(lock, { force: true })
     }
@@ -67,7 +80,7 @@ function inTurn(work) {
   }
 }
 
-function install() {
+async function install() {
   const stamp = at('node_modules/.leadwire-installed')
   const wanted = `${process.platform}-${process.arch} ${process.version} ${sha256(readFileSync(at('package-lock.json')))}`
   const installed = tryTo(() => readFileSync(stamp, 'utf8'))
@@ -75,8 +88,14 @@ function install() {
   const why = whyInstall(installed)
   if (why) {
     say(`installing dependencies: ${why}`)
+    const packages = packagesToInstall()
+    const timer = setInterval(() => {
+      const there = packages.filter((path) => existsSync(at(path, 'package.json'))).length
+      say(`installing dependencies: ${there} of ${packages.length} packages`)
+    }, PROGRESS_MS)
     // The build needs the development dependencies, whatever NODE_ENV or the user's npm settings say.
-    npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'])
+    await npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'])
+    clearInterval(timer)
   }
   writeFileSync(stamp, wanted)
 }
@@ -105,12 +124,31 @@ function whyInstall(installed) {
   return undefined
 }
 
-function build() {
+/** Where the packages of the lock file go, those for other systems left out. */
+function packagesToInstall() {
+  const fits = (allowed, own) => !allowed || allowed.includes(own)
+  const { packages } = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'))
+  return Object.entries(packages)
+    .filter(([, { os, cpu }]) => fits(os, process.platform) && fits(cpu, process.arch))
+    .map(([path]) => path)
+    .filter((path) => path.includes('node_modules/'))
+}
+
+async function build() {
   const stamp = at('node_modules/.leadwire-built')
   const sources = fingerprint()
   if (tryTo(() => readFileSync(stamp, 'utf8')) === sources && isBuilt()) return
   say('building')
-  nx(['run-many', '-t', 'build', '--output-style=static'])
+  let [done, all] = [0, 0]
+  const onLine = (line) => {
+    // Nx says first how much there is to do, then one line for each task that is done.
+    const [, projects, others] =
+      /Running target build for (\d+) projects?(?: and (\d+) tasks?)?/.exec(line) ?? []
+    if (projects) all = Number(projects) + Number(others ?? 0)
+    const task = /> nx run (\S+)/.exec(line)?.[1]
+    if (task) say(`building: ${++done}${all ? ` of ${all}` : ''} (${task})`)
+  }
+  await nx(['run-many', '-t', 'build', '--output-style=static'], { onLine })
   writeFileSync(stamp, sources)
 }
 
@@ -163,23 +201,22 @@ function run(program) {
 }
 
 /** Type check, lint and specs; each check counts as one. Ends with the count, alone on a line. */
-function test() {
-  const checks = [
-    () => nx(['run-many', '-t', 'typecheck', '--output-style=static'], { mayFail: true }),
-    () => npm(['run', '--silent', 'lint'], { mayFail: true }),
+async function test() {
+  const outcomes = [
+    await nx(['run-many', '-t', 'typecheck', '--output-style=static'], { mayFail: true }),
+    await npm(['run', '--silent', 'lint'], { mayFail: true }),
   ]
-  const outcomes = checks.map((check) => check())
-  const specs = runSpecs()
+  const specs = await runSpecs()
   const passed = specs.passed + outcomes.filter(Boolean).length
   const failed = specs.failed + outcomes.filter((ok) => !ok).length
   console.log(`\n${passed} passed, ${failed} failed${specs.skipped ? `, ${specs.skipped} skipped` : ''}`)
   process.exit(failed === 0 ? 0 : 1)
 }
 
-function runSpecs() {
+async function runSpecs() {
   const report = join(tmpdir(), `leadwire-specs-${process.pid}.json`)
   const jest = at('node_modules/.bin/jest')
-  const { status } = execute(process.execPath, [jest, '--json', `--outputFile=${report}`, ...args], {
+  const { status } = await execute(process.execPath, [jest, '--json', `--outputFile=${report}`, ...args], {
     stdout: 'ignore',
     env: { ...process.env, LEADWIRE_TEST_BUILD_MINIO: '1' },
   })
@@ -193,33 +230,43 @@ function runSpecs() {
   return { passed: numPassedTests, failed: failed + unexplained, skipped: numPendingTests + numTodoTests }
 }
 
-function nx(nxArgs, { mayFail = false } = {}) {
+/** With `onLine` the output goes there, and is shown only when the command fails. */
+async function nx(nxArgs, { mayFail = false, onLine } = {}) {
   // The daemon would outlive the command, and the terminal interface hides what failed.
   const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false' }
-  return stepOf(
-    execute(process.execPath, [at('node_modules/.bin/nx'), ...nxArgs], { env, quiet: !mayFail }),
-    mayFail,
-  )
+  const ended = await execute(process.execPath, [at('node_modules/.bin/nx'), ...nxArgs], { env, onLine })
+  return succeeded(ended, mayFail)
 }
 
-function npm(npmArgs, { mayFail = false } = {}) {
+async function npm(npmArgs, { mayFail = false } = {}) {
   const cli = process.env.npm_execpath
   const [program, first] = cli?.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]
-  return stepOf(execute(program, [...first, ...npmArgs]), mayFail)
+  return succeeded(await execute(program, [...first, ...npmArgs]), mayFail)
 }
 
-function stepOf({ status, output }, mayFail) {
-  if (status !== 0 && output) process.stderr.write(output)
+function succeeded({ status, output }, mayFail) {
+  if (status !== 0) process.stderr.write(output)
   if (status !== 0 && !mayFail) process.exit(1)
   return status === 0
 }
 
 /** Everything goes to stderr: stdout belongs to the command alone. */
-function execute(program, programArgs, { env = process.env, quiet = false, stdout = 2 } = {}) {
-  const stdio = quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', stdout, 2]
-  const result = spawnSync(program, programArgs, { cwd: root, env, stdio, maxBuffer: 64 * 2 ** 20 })
-  if (result.error) fail(`${program} could not be run: ${result.error.message}`)
-  return { status: result.status, output: quiet ? `${result.stdout}${result.stderr}` : '' }
+async function execute(program, programArgs, { env = process.env, stdout = 2, onLine } = {}) {
+  const stdio = onLine ? ['ignore', 'pipe', 'pipe'] : ['ignore', stdout, 2]
+  const child = spawn(program, programArgs, { cwd: root, env, stdio })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue
+    createInterface(stream).on('line', (line) => {
+      output += `${line}\n`
+      onLine(line)
+    })
+  }
+  const status = await new Promise((resolve) => {
+    child.once('error', (error) => fail(`${program} could not be run: ${error.message}`))
+    child.once('close', resolve)
+  })
+  return { status, output }
 }
 
 function isAlive(pid) {

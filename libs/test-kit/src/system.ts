@@ -117,7 +117,7 @@ function createProcesses(services: ServicePlan[]) {
     await running.get(name)?.stop()
     const started = watchProcess(await startService(plan, (line) => lines.push(parse(name, line))))
     running.set(name, started)
-    await whenReady(started, () => isReady(plan.health), { timeoutMs: 30_000 })
+    await whenReady(started, () => isReady(plan.health), { timeoutMs: 60_000 })
   }
   const stop = async () => {
     const alive = [...running.values()].filter((one) => !one.hasExited())

@@ -13,7 +13,9 @@ beforeEach(() => {
   write('tools/embedded/package.json', '{"main":"dist/main.js"}')
   write('tools/embedded/src/main.ts', 'one')
   write('bin/npm', npm, 0o755)
-  cpSync(join(repositoryRoot, 'tools/bootstrap.mjs'), join(clone, 'tools/bootstrap.mjs'))
+  for (const path of ['tools/bootstrap.mjs', 'tools/embedded/src/stack/options.cjs']) {
+    cpSync(join(repositoryRoot, path), join(clone, path))
+  }
 })
 afterEach(() => rmSync(dirname(clone), { recursive: true }))
 
@@ -33,6 +35,9 @@ writeFileSync('node_modules/.bin/nx', \`
 const { appendFileSync, existsSync, mkdirSync, writeFileSync } = require('node:fs')
 appendFileSync('calls', 'nx ' + process.argv.slice(2, 5).join(' ') + '\\\\n')
 console.log('nx speaks')
+console.log('Running target build for 1 project and 1 task they depend on:')
+console.log('> nx run contracts:generate')
+console.log('> nx run embedded:build')
 if (existsSync('broken')) { console.log('TS2322: no'); process.exit(1) }
 mkdirSync('tools/embedded/dist', { recursive: true })
 writeFileSync('tools/embedded/dist/main.js', 'console.log("started", process.argv.slice(2).join()); process.exit(5)')
@@ -44,7 +49,12 @@ function write(path: string, content: string, mode = 0o644): void {
   writeFileSync(join(clone, path), content, { mode })
 }
 
-function start(): { status: number | null; stdout: string; stderr: string; calls: string[] } {
+function start(...args: string[]): {
+  status: number | null
+  stdout: string
+  stderr: string
+  calls: string[]
+} {
   rmSync(join(clone, 'calls'), { force: true })
   const env = {
     ...process.env,
@@ -53,7 +63,7 @@ function start(): { status: number | null; stdout: string; stderr: string; calls
   }
   const result = spawnSync(
     process.execPath,
-    [join(clone, 'tools/bootstrap.mjs'), 'start', '--replicas', '2'],
+    [join(clone, 'tools/bootstrap.mjs'), 'start', ...(args.length > 0 ? args : ['--replicas', '2'])],
     { env },
   )
   const calls = existsSync(join(clone, 'calls'))
@@ -70,7 +80,20 @@ test('a fresh clone is installed and built, then the program runs; stdout is its
   expect(calls).toEqual([installs, builds])
   expect(stdout).toBe('started --replicas,2\n')
   expect(stderr).toContain('installing dependencies: there is no node_modules')
+  expect(stderr).toContain(
+    'building: 1 of 2 (contracts:generate)\nleadwire: building: 2 of 2 (embedded:build)',
+  )
+  expect(stderr).not.toContain('nx speaks')
   expect(status).toBe(5)
+})
+
+test('help and faulty options are answered before anything is installed', () => {
+  const help = start('--help')
+  expect(help).toMatchObject({ calls: [], status: 0, stderr: '' })
+  expect(help.stdout).toContain('--webhook-url URL')
+  const faulty = start('--replica', '2')
+  expect(faulty).toMatchObject({ calls: [], status: 2, stdout: '' })
+  expect(faulty.stderr).toBe("Unknown option '--replica'\nnpm start -- --help lists the options.\n")
 })
 
 test('when everything is there, nothing is done', () => {

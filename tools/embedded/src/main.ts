@@ -1,12 +1,13 @@
 import { writeTogether } from './process/write-together'
 import { createLog } from './stack/log'
-import { readOptions, type StackOptions, usage } from './stack/options'
+import { optionsOrExit } from './stack/options.cjs'
 import { runStack } from './stack/run-stack'
+import { stackOptions } from './stack/stack-options'
 
 const stopping = new AbortController()
 let killAll: () => void = () => {}
 
-const options = optionsOrExit()
+const options = stackOptions(optionsOrExit(process.argv.slice(2)), process.env)
 stopOnSignals()
 stopWhenNpmGoes()
 
@@ -34,15 +35,6 @@ runStack({
     process.exit(1)
   },
 )
-
-function optionsOrExit(): StackOptions {
-  try {
-    return readOptions(process.argv.slice(2), process.env)
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
-    process.exit(2)
-  }
-}
 
 /**
  * The first signal stops everything in order, another one at once. One Ctrl-C may come twice, from the terminal and

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheDirectory } from '../paths'
@@ -19,7 +20,9 @@ export async function findMinio(
     signal,
   }: { build?: boolean; say?: (line: string) => void; signal?: AbortSignal } = {},
 ): Promise<string> {
-  const installed = env['MINIO_BIN'] || findOnPath('minio', env['PATH'])
+  const chosen = env['MINIO_BIN']
+  if (chosen && !existsSync(chosen)) throw new Error(`MINIO_BIN: there is no program ${chosen}`)
+  const installed = chosen || findOnPath('minio', env['PATH'])
   if (installed) return installed
   const withGo = {
     name: 'go install github.com/minio/minio@latest, which takes minutes',

@@ -21,6 +21,15 @@ export async function ensureDemoEndpoint({
   return changed
 }
 
+export type RegisteredEndpoint = { id: number; url: string; enabled: boolean }
+
+/** Every webhook endpoint the demo account has, whoever registered it. */
+export async function listEndpoints({ token }: Demo, base: string): Promise<RegisteredEndpoint[]> {
+  const answer = await fetch(`${base}/manage/webhook-endpoints`, { headers: headers(token) })
+  if (answer.status !== 200) throw new Error(`the webhook endpoints were not listed: ${await answer.text()}`)
+  return ((await answer.json()) as { data: RegisteredEndpoint[] }).data
+}
+
 async function exists({ id }: Endpoint, { token }: Demo, base: string): Promise<boolean> {
   const answer = await fetch(`${base}/manage/webhook-endpoints/${id}`, { headers: headers(token) })
   await answer.body?.cancel()

@@ -1,13 +1,33 @@
 import type { Demo } from './demo-account'
+import type { RegisteredEndpoint } from './demo-endpoint'
 import type { Running } from './dev-file'
 
-function endpoint({ webhooks }: Demo): string {
-  const last = webhooks.at(-1)
-  return last ? `${last.url}  (secret ${last.secret})` : 'none; npm start -- --webhook-url URL'
+const SHOWN = 5
+
+/** The webhook endpoints of the demo account; the secrets of those that `--webhook-url` made. */
+function endpointLines(endpoints: RegisteredEndpoint[], { webhooks }: Demo): string[] {
+  if (endpoints.length === 0) return ['none yet; npm start -- --webhook-url URL']
+  const more = endpoints.length - SHOWN
+  return [
+    ...endpoints.slice(0, SHOWN).map(({ id, url, enabled }) => {
+      const secret = webhooks.find((kept) => kept.id === id)?.secret
+      const notes = [!enabled && 'disabled', secret && `secret ${secret}`].filter(Boolean)
+      return notes.length > 0 ? `${url}  (${notes.join(', ')})` : url
+    }),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ]
+}
+
+/** A label, and one line for each value. */
+function section(label: string, [first = '', ...rest]: string[]): string[] {
+  return [`  ${label.padEnd(12)}${first}`, ...rest.map((line) => `${' '.repeat(14)}${line}`)]
 }
 
 /** What somebody new needs to try it. */
-export function quickStart({ base, demo, plans }: Running, data: string): string {
+export function quickStart(
+  { base, demo, plans, endpoints }: Running & { endpoints: RegisteredEndpoint[] },
+  data: string,
+): string {
   const copies = plans.filter((plan) => plan.base !== null && plan.base !== base)
   const lead = {
     name: 'Kitchen windows',
@@ -23,11 +43,13 @@ export function quickStart({ base, demo, plans }: Running, data: string): string
     '',
     'Leadwire is ready.',
     '',
-    `  Interface   ${base}  (described at ${base}/docs)`,
-    ...copies.map((copy) => `              ${copy.base}  (${copy.name})`),
-    `  Token       ${demo.token}`,
-    `  Webhooks    ${endpoint(demo)}`,
-    `  For scripts ${data}/dev.json`,
+    ...section('Interface', [base, ...copies.map((copy) => `${copy.base}  (${copy.name})`)]),
+    ...section('Docs', [`${base}/docs  (OpenAPI: ${base}/openapi.json)`]),
+    ...section('Console', [`${base}/console`]),
+    ...section('Health', [`${base}/readyz`]),
+    ...section('Token', [demo.token]),
+    ...section('Webhooks to', endpointLines(endpoints, demo)),
+    ...section('For scripts', [`${data}/dev.json`]),
     '',
     'Create a lead:',
     '',

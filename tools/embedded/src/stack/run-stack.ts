@@ -3,14 +3,14 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whyNotFree } from '../process/free-port'
 import { isReady, whenServing } from '../process/when-serving'
+import { checkSettings } from './check-settings'
 import { createCrew } from './crew'
 import { openDataDirectory } from './data-directory'
 import { ensureDemoAccount } from './demo-account'
-import { ensureDemoEndpoint } from './demo-endpoint'
+import { ensureDemoEndpoint, listEndpoints } from './demo-endpoint'
 import { devFile, type Running } from './dev-file'
 import { recordProcesses, stopLeftovers } from './leftovers'
 import type { Log } from './log'
-import type { StackOptions } from './options'
 import { quickStart } from './quick-start'
 import { planServers, type Started, startServers } from './servers'
 import {
@@ -21,6 +21,7 @@ import {
   type ServicePlan,
   startService,
 } from './services'
+import type { StackOptions } from './stack-options'
 import { writeJson } from './write-json'
 
 type StackContext = {
@@ -42,6 +43,7 @@ type StackContext = {
 export async function runStack(context: StackContext): Promise<void> {
   const { options, log, signal } = context
   requireBuilt()
+  await checkSettings(options, context.env)
   const lock = await openDataDirectory(options.data)
   const files = stateFiles(options.data)
   let running: Running | undefined
@@ -60,7 +62,8 @@ export async function runStack(context: StackContext): Promise<void> {
     if (signal.aborted) return
     running = complete
     await writeState()
-    context.print(quickStart(complete, options.data))
+    const endpoints = await listEndpoints(complete.demo, complete.base)
+    context.print(quickStart({ ...complete, endpoints }, options.data))
   }
   context.onKillSwitch(crew.killAll)
 
@@ -122,6 +125,7 @@ async function bringUp(
   })
   signal.throwIfAborted()
   const started = startServers(context, serverPlan)
+  let ready = 0
   await Promise.all([...Object.values(started), ...plans.map(runService)])
   signal.throwIfAborted()
 
@@ -137,6 +141,7 @@ async function bringUp(
     const member = crew.add(plan.name, () => startService(plan, log.of(plan.name)))
     await Promise.all(Object.values(started))
     await whenServing(member, () => isReady(plan.health), { timeoutMs: 120_000, signal })
+    if (!signal.aborted) log.say(`${plan.name} is ready (${++ready} of ${plans.length} services)`)
   }
 }
 

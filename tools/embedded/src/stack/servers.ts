@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { findMinio } from '../minio/find-minio'
@@ -17,8 +18,8 @@ import { freePort } from '../process/free-port'
 import { whenServing } from '../process/when-serving'
 import type { Crew } from './crew'
 import type { Log } from './log'
-import type { StackOptions } from './options'
 import { s3Settings } from './services'
+import type { StackOptions } from './stack-options'
 
 /** Where the servers are, or will be. */
 export type Servers = {
@@ -82,6 +83,8 @@ async function startPostgresServer(
   { crew, log, signal }: Context,
   { dataDirectory, port }: ServerPlan['postgres'],
 ): Promise<void> {
+  const isNew = !existsSync(join(dataDirectory, 'PG_VERSION'))
+  log.say(isNew ? 'making the databases and starting PostgreSQL' : 'starting PostgreSQL')
   const prepared = await preparePostgres({
     dataDirectory,
     port,
@@ -96,12 +99,14 @@ async function startPostgresServer(
   await whenServing(server, () => postgresReady(port), { timeoutMs: 300_000, signal })
   if (signal.aborted) return
   await Promise.all(['leads', 'webhooks'].map((name) => ensureDatabase(port, name)))
+  log.say('PostgreSQL is ready; leads-service and webhook-service migrate their databases')
 }
 
 async function startNats(
   { crew, options, log, signal }: Context,
   { binary, port }: ServerPlan['nats'],
 ): Promise<void> {
+  log.say('starting nats-server')
   const directory = join(options.data, 'nats')
   const server = crew.add('nats', () => spawnNats({ binary, directory, port, onLine: log.of('nats') }))
   await whenServing(server, () => natsReady(port), { timeoutMs: 120_000, signal })
@@ -111,6 +116,7 @@ async function startMinio(
   { crew, options, log, signal }: Context,
   { binary, port }: NonNullable<ServerPlan['minio']>,
 ): Promise<void> {
+  log.say('starting MinIO')
   const directory = join(options.data, 'minio')
   const server = crew.add('minio', () => spawnMinio({ binary, directory, port, onLine: log.of('minio') }))
   await whenServing(server, () => minioReady(port), { timeoutMs: 120_000, signal })

@@ -31,6 +31,8 @@ export type Surroundings = {
   store: Record<string, string>
   /** The environment each starts from; what is said above wins. */
   env: NodeJS.ProcessEnv
+  /** Answers with a port that may be listened on. */
+  choosePort?: (host: string) => Promise<number>
 }
 
 /** Chooses a port for everything and tells each service where the others are. */
@@ -41,10 +43,11 @@ export async function planServices({
   nats,
   store,
   env,
+  choosePort = freePort,
 }: Surroundings): Promise<ServicePlan[]> {
   const copies = await Promise.all(
     serviceNames.flatMap((service) =>
-      Array.from({ length: replicas }, (_, index) => placeCopy(service, index, gateway)),
+      Array.from({ length: replicas }, (_, index) => placeCopy({ service, index, gateway, choosePort })),
     ),
   )
   const target = (service: ServiceName) => `ipv4:${addresses(copies, service).join(',')}`
@@ -91,13 +94,15 @@ export function s3Settings({
 }
 
 export function startService(plan: ServicePlan, onLine?: (line: string) => void): Promise<Child> {
-  return startChild({
-    name: plan.name,
-    command: process.execPath,
-    args: [entryPoint(plan.service)],
-    env: plan.env,
-    onLine,
-  })
+  return startChild({ ...serviceCommand(plan.service), name: plan.name, env: plan.env, onLine })
+}
+
+/** How a service is run. */
+export function serviceCommand(
+  service: ServiceName,
+  args: string[] = [],
+): { command: string; args: string[] } {
+  return { command: process.execPath, args: [entryPoint(service), ...args] }
 }
 
 /** @throws when a service is not built */
@@ -110,11 +115,21 @@ function entryPoint(service: ServiceName): string {
   return join(repositoryRoot, 'apps', service, 'dist/main.js')
 }
 
-async function placeCopy(service: ServiceName, index: number, gateway: Surroundings['gateway']) {
+async function placeCopy({
+  service,
+  index,
+  gateway,
+  choosePort,
+}: {
+  service: ServiceName
+  index: number
+  gateway: Surroundings['gateway']
+  choosePort: (host: string) => Promise<number>
+}) {
   const isGateway = service === 'gateway'
   const host = isGateway ? gateway.host : '127.0.0.1'
-  const healthPort = await freePort(host)
-  const port = isGateway && index === 0 ? gateway.port : await freePort(host)
+  const healthPort = await choosePort(host)
+  const port = isGateway && index === 0 ? gateway.port : await choosePort(host)
   return {
     name: index === 0 ? service : `${service}-${index + 1}`,
     service,

@@ -1,0 +1,56 @@
+// Plain JavaScript without dependencies: tools/bootstrap.mjs reads the options before anything is installed or built.
+const { parseArgs } = require('node:util')
+
+const usage = `npm start -- [options]
+  --replicas N       run N copies of each service (1)
+  --webhook-url URL  send the demo account's webhooks there
+  --minio            keep files in MinIO instead of a folder
+  --help             print this
+Environment: PORT (3000), HOST (127.0.0.1), LEADWIRE_DATA (.data), and every setting of the services.
+`
+
+/**
+ * What the command line asks for. Settings in the environment are the services' own, and checked by them.
+ * @param {string[]} args
+ * @returns {{replicas: number, webhookUrl: string | undefined, minio: boolean, help: boolean}}
+ * @throws an Error with one line for each faulty option
+ */
+const readOptions = (args) => {
+  const { values } = parseArgs({
+    args,
+    options: {
+      replicas: { type: 'string', default: '1' },
+      'webhook-url': { type: 'string' },
+      minio: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  })
+  const { replicas, minio, help, 'webhook-url': webhookUrl } = values
+  const faults = []
+  if (!/^\d+$/.test(replicas) || Number(replicas) < 1 || Number(replicas) > 32) {
+    faults.push(`--replicas must be an integer from 1 to 32, not "${replicas}"`)
+  }
+  if (webhookUrl !== undefined && !(/^https?:/.test(webhookUrl) && URL.canParse(webhookUrl))) {
+    faults.push(`--webhook-url must be an http or https address, not "${webhookUrl}"`)
+  }
+  if (faults.length > 0) throw new Error(faults.join('\n'))
+  return { replicas: Number(replicas), webhookUrl, minio, help }
+}
+
+/**
+ * The same for a program: prints the help and exits with 0, or what is wrong with the options and exits with 2.
+ * @param {string[]} args
+ */
+const optionsOrExit = (args) => {
+  try {
+    const options = readOptions(args)
+    if (!options.help) return options
+    process.stdout.write(usage)
+    return process.exit(0)
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\nnpm start -- --help lists the options.`)
+    return process.exit(2)
+  }
+}
+
+module.exports = { optionsOrExit, readOptions, usage }

@@ -1,0 +1,18 @@
+import { dataDirectory } from '../paths'
+import type { readOptions } from './options.cjs'
+
+export type StackOptions = Omit<ReturnType<typeof readOptions>, 'help'> & {
+  data: string
+  host: string
+  port: number
+}
+
+/** The options with what the environment says. HOST and PORT are the gateway's settings, and checked with them. */
+export function stackOptions(options: ReturnType<typeof readOptions>, env: NodeJS.ProcessEnv): StackOptions {
+  return {
+    ...options,
+    data: dataDirectory(env),
+    host: env['HOST'] || '127.0.0.1',
+    port: Number(env['PORT'] || '3000'),
+  }
+}
