@@ -65,12 +65,10 @@ export const openDoors = async () => {
       const js = jetstream(connection)
       await Promise.all(
         events.map((each) =>
-          eventually(
-            () =>
-              js.publish(LEADS_STREAM.subjects.leadCreated, LeadCreated.encode(each).finish(), {
-                timeout: 1000,
-              }),
-            { timeoutMs: 15_000 },
+          eventually(() =>
+            js.publish(LEADS_STREAM.subjects.leadCreated, LeadCreated.encode(each).finish(), {
+              timeout: 1000,
+            }),
           ),
         ),
       )

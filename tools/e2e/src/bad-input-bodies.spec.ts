@@ -9,7 +9,7 @@ import type { RequestOptions } from './client'
 let world: World
 beforeAll(async () => {
   world = await startWorld()
-}, 60_000)
+})
 afterAll(() => world.stop())
 
 const JSON_TYPE = { 'content-type': 'application/json' }

@@ -16,7 +16,7 @@ let before: Traces
 beforeAll(async () => {
   world = await startWorld()
   before = await world.traces()
-}, 60_000)
+})
 afterAll(() => world.stop())
 
 const sendTo = (operation: Operation, json: unknown) =>

@@ -8,7 +8,7 @@ import type { Answer } from './client'
 let world: World
 beforeAll(async () => {
   world = await startWorld()
-}, 60_000)
+})
 afterAll(() => world.stop())
 
 const sendBody = ({ method, path }: Operation, body: unknown) =>

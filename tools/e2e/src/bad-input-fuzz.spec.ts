@@ -12,7 +12,7 @@ const AT_ONCE = 20
 let world: World
 beforeAll(async () => {
   world = await startWorld()
-}, 60_000)
+})
 afterAll(() => world.stop())
 
 type Attempt = { method: string; path: string; headers: Record<string, string>; body: string | Buffer }

@@ -13,7 +13,7 @@ beforeAll(async () => {
   // Refused before its body comes, which never does: the connection is not held for ever.
   const endless = 'POST /leads HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nhalf'
   stalled = exchange(world.baseUrl, endless, { count: 2, timeoutMs: 20_000 })
-}, 60_000)
+})
 afterAll(() => world.stop())
 
 const say = (pieces: Piece | Piece[], options?: Parameters<typeof exchange>[2]) =>
@@ -348,7 +348,7 @@ describe('connections', () => {
     expect(answers).toHaveLength(1)
     expectProblem(answers[0]!, 401)
     expect(closed).toBe(true)
-  }, 30_000)
+  })
 })
 
 /** Says it, ends its own side in order, and waits for the other. */

@@ -8,7 +8,7 @@ import { startWorld, type Traces, type World } from './bad-input/world.fixture'
 let world: World
 beforeAll(async () => {
   world = await startWorld()
-}, 60_000)
+})
 afterAll(() => world.stop())
 
 const TEN_MEBIBYTES = 10_485_760

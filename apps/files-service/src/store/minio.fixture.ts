@@ -44,7 +44,7 @@ export const startMinio = async (binary: string, directory: string) => {
         const answer = await fetch(`http://${address}/minio/health/ready`)
         if (!answer.ok) throw new Error(`MinIO answers ${answer.status}`)
       },
-      { timeoutMs: 20_000, describe: 'waiting for MinIO' },
+      { describe: 'waiting for MinIO' },
     )
     return child
   }

@@ -140,7 +140,7 @@ test('while the broker is away events wait, and nothing is marked', async () => 
     ...{ database: service.db, logger: service.logger, publish: publishTo(connection) },
   })
   fromMemory.handOver(service.committed.slice(-1))
-  await eventually(() => expect(fromMemory.underWay()).toEqual([]), { timeoutMs: 10_000 })
+  await eventually(() => expect(fromMemory.underWay()).toEqual([]))
   const waiting = await service.db.query({ text: 'SELECT id FROM outbox WHERE published_at IS NULL' })
   expect(waiting.length).toBeGreaterThanOrEqual(1)
   await nats.restart()

@@ -151,7 +151,7 @@ test('under load no receiver that follows the rule fails at any moment, whicheve
     }
     loading = false
     await load
-    await eventually(() => expect(receiver.requests).toHaveLength(sent), { timeoutMs: 15_000 })
+    await eventually(() => expect(receiver.requests).toHaveLength(sent))
     expect(sent).toBeGreaterThan(100)
     expect(failures).toEqual([])
     expect(signsDocument(receiver.requests.at(-1)!, standardSecret)).toBe(true)
@@ -159,4 +159,4 @@ test('under load no receiver that follows the rule fails at any moment, whicheve
     receiver.answerWith({ status: 200 })
     await service.stop()
   }
-}, 60_000)
+})

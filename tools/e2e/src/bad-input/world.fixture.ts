@@ -88,7 +88,7 @@ export const startWorld = async (): Promise<World> => {
         expect(receiver.requests).toHaveLength(json.total)
         expect(json.data.filter(({ status }) => status !== 'delivered')).toEqual([])
       },
-      { timeoutMs: 15_000, describe: 'every delivery to be done' },
+      { describe: 'every delivery to be done' },
     )
   const traces = async () => {
     await quiet()

@@ -39,7 +39,7 @@ beforeAll(async () => {
   tenant = await stage.newTenant()
   const routes = routesOf(await fetchOpenApi(tenant.client))
   guarded = routes.filter(({ path }) => /^\/(leads|manage)(\/|$)/.test(path))
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 const addressOf = (path: string) =>

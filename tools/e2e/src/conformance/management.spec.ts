@@ -64,7 +64,7 @@ test('tokens: made, listed without themselves, revoked for good', async () => {
         ...record,
         last_used_at: timestamp,
       }),
-    { timeoutMs: 10_000, describe: 'its last use to be written down' },
+    { describe: 'its last use to be written down' },
   )
   const revoked = await tenant.send<Named>('DELETE', `/manage/tokens/${record.id}`)
   expect(revoked).toMatchObject({ id: record.id, revoked_at: timestamp })
@@ -142,15 +142,12 @@ test('deliveries: listed newest first, filtered, retrieved with every attempt', 
         `/manage/deliveries${query}`,
       )
     ).json
-  await eventually(
-    async () => {
-      expect((await list())['total']).toBe(4)
-      expect((await list('?status=delivered'))['total']).toBe(2)
-      for (const { id } of (await list('?status=pending')).data)
-        expect(await tenant.send('GET', `/manage/deliveries/${id}`)).toMatchObject({ attempt_count: 1 })
-    },
-    { timeoutMs: 10_000 },
-  )
+  await eventually(async () => {
+    expect((await list())['total']).toBe(4)
+    expect((await list('?status=delivered'))['total']).toBe(2)
+    for (const { id } of (await list('?status=pending')).data)
+      expect(await tenant.send('GET', `/manage/deliveries/${id}`)).toMatchObject({ attempt_count: 1 })
+  })
   const page = await list()
   expect(Object.keys(page)).toEqual(PAGE_FIELDS)
   const ids = page.data.map(({ id }) => id)

@@ -14,7 +14,7 @@ beforeAll(async () => {
   stage = await startStage()
   tenant = await stage.newTenant()
   document = await fetchOpenApi(tenant.client)
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 let ajv: Ajv2020
@@ -120,17 +120,14 @@ const furnish = async () => {
   const visitorLead = { ...LEAD, quotes: [{ items: [{ ...item, margin: 0.25 }] }] }
   const { reference } = await tenant.send('POST', '/manage/leads', { json: visitorLead })
   const attachment = await tenant.send('POST', `/leads/${reference}/attachments`, { multipart: form })
-  const delivery = await eventually(
-    async () => {
-      const { json } = await tenant.client.request<{ data: { id: number }[] }>(
-        'GET',
-        '/manage/deliveries?status=delivered',
-      )
-      expect(json.data).toHaveLength(1)
-      return json.data[0]!
-    },
-    { timeoutMs: 10_000 },
-  )
+  const delivery = await eventually(async () => {
+    const { json } = await tenant.client.request<{ data: { id: number }[] }>(
+      'GET',
+      '/manage/deliveries?status=delivered',
+    )
+    expect(json.data).toHaveLength(1)
+    return json.data[0]!
+  })
   const entry = { notify: false, user_id: user.id, date: '01/02/2027 10:00' }
   const ids = {
     '/leads/{reference}/attachments/{id}': attachment.id,

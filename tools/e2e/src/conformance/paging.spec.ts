@@ -5,7 +5,7 @@ type Page = { data: Lead[]; [field: string]: unknown }
 let stage: Stage
 beforeAll(async () => {
   stage = await startStage()
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 const withLeads = async (count: number): Promise<Tenant> => {

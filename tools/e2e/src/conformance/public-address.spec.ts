@@ -10,7 +10,7 @@ const onStage = (env: Record<string, string>) => {
   beforeAll(async () => {
     set.stage = await startStage({ env })
     set.tenant = await set.stage.newTenant()
-  }, 60_000)
+  })
   afterAll(() => set.stage.stop())
   return {
     list: async (headers: Record<string, string>) =>

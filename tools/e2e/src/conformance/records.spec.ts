@@ -50,18 +50,15 @@ beforeAll(async () => {
     multipart: [{ name: 'file', value: PNG, fileName: 'front.png', type: 'image/png' }],
   })
   imageId = image.id
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 const webhookOf = (reference: string): Promise<ReceivedRequest> =>
-  eventually(
-    () => {
-      const found = receiver.requests.find(({ body }) => body.includes(reference))
-      if (!found) throw new Error(`no webhook of ${reference} yet`)
-      return found
-    },
-    { timeoutMs: 10_000 },
-  )
+  eventually(() => {
+    const found = receiver.requests.find(({ body }) => body.includes(reference))
+    if (!found) throw new Error(`no webhook of ${reference} yet`)
+    return found
+  })
 
 const createVisitorLead = async () => {
   const items = [item(imageId, OPTIONS), item(imageId, '{}')]
@@ -257,7 +254,7 @@ test('a webhook carries exactly the headers of the interface, and those of Stand
 test('a secret that the receiver chose signs as it is', async () => {
   const chosen = await tenant.listen({ secret: 'correct horse – battery' })
   await tenant.createLead()
-  await eventually(() => expect(chosen.receiver.requests).toHaveLength(1), { timeoutMs: 10_000 })
+  await eventually(() => expect(chosen.receiver.requests).toHaveLength(1))
   const [{ body, headers }] = chosen.receiver.requests as [ReceivedRequest]
   const mac = createHmac('sha1', 'correct horse – battery').update(body).digest('hex')
   expect(headers['x-service-signature']).toBe(mac)

@@ -11,7 +11,7 @@ beforeAll(async () => {
   own = await stage.newTenant()
   other = await stage.newTenant()
   lead = await own.createLead()
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 const status = async (method: string, path: string, json?: object) =>
@@ -91,7 +91,7 @@ test('another account’s tokens, endpoints and deliveries are not there', async
   const { receiver, id } = await own.listen()
   const { id: tokenId, token } = await own.newToken({})
   await own.createLead()
-  await eventually(() => expect(receiver.requests).toHaveLength(1), { timeoutMs: 10_000 })
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
   const deliveries = await own.client.request<{ data: { id: number }[] }>('GET', '/manage/deliveries')
   const delivery = deliveries.json.data[0]!.id
 
@@ -120,13 +120,10 @@ test('a receiver hears of its own account’s leads only', async () => {
   const theirs = await other.createLead()
   const ours = await own.createLead()
   const told = (body: Buffer) => (JSON.parse(body.toString()) as { data: Lead }).data.reference
-  await eventually(
-    () => {
-      expect(receiver.requests.map(({ body }) => told(body))).toEqual([ours.reference])
-      expect(foreign.receiver.requests.map(({ body }) => told(body))).toEqual([theirs.reference])
-    },
-    { timeoutMs: 10_000 },
-  )
+  await eventually(() => {
+    expect(receiver.requests.map(({ body }) => told(body))).toEqual([ours.reference])
+    expect(foreign.receiver.requests.map(({ body }) => told(body))).toEqual([theirs.reference])
+  })
   expect(foreign.receiver.requests[0]!.headers['x-service-account-key']).toBe(other.account.api_key)
 })
 

@@ -23,7 +23,7 @@ suite('the console in a browser', () => {
   beforeAll(async () => {
     const env = { WEBHOOK_RETRY_SCHEDULE: '300ms,300ms,300ms,300ms,300ms', WEBHOOK_TIMEOUT: '1s' }
     ;[stage, browser] = await Promise.all([startStage({ env }), startChromium(chromium!)])
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await stage?.stop()
@@ -51,17 +51,14 @@ suite('the console in a browser', () => {
   const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name })
   const said = () => page.getByRole('status')
   const exhausted = async (reference: string) =>
-    eventually(
-      async () => {
-        const { json } = await tenant.client.request<{ data: { id: number; status: string }[] }>(
-          'GET',
-          `/manage/deliveries?lead_reference=${reference}`,
-        )
-        expect(json.data).toMatchObject([{ status: 'exhausted' }])
-        return json.data[0]!.id
-      },
-      { timeoutMs: 20_000 },
-    )
+    eventually(async () => {
+      const { json } = await tenant.client.request<{ data: { id: number; status: string }[] }>(
+        'GET',
+        `/manage/deliveries?lead_reference=${reference}`,
+      )
+      expect(json.data).toMatchObject([{ status: 'exhausted' }])
+      return json.data[0]!.id
+    })
 
   test('asks for a token once, keeps it in the tab alone, and forgets it when told', async () => {
     await open()

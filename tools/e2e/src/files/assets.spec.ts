@@ -6,7 +6,7 @@ let tenant: Tenant
 beforeAll(async () => {
   stage = await startStage()
   tenant = await stage.newTenant()
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 const images = SAMPLES.filter(({ type }) => type.startsWith('image/'))

@@ -8,7 +8,7 @@ let tenant: Tenant
 beforeAll(async () => {
   stage = await startStage()
   tenant = await stage.newTenant()
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 const soon = { timeoutMs: 15_000 }
@@ -50,7 +50,7 @@ test.each([
   expect((await ask('/healthz')).status).toBe(200)
   await stage.system.restart(name)
   await everythingServes()
-}, 30_000)
+})
 
 test('what needs an absent service is 503 quickly, with Retry-After; the rest is served', async () => {
   await stage.system.kill('webhook-service')
@@ -77,7 +77,7 @@ test('without NATS webhook-service says so, and comes back by itself', async () 
   expect((await tenant.client.request('POST', '/leads', { json: LEAD })).status).toBe(200)
   await stage.system.nats.restart()
   await everythingServes()
-}, 30_000)
+})
 
 test('a gateway asked to stop finishes what is in flight, says that it drains, and goes', async () => {
   const { reference } = await tenant.createLead()
@@ -115,4 +115,4 @@ test('a gateway asked to stop finishes what is in flight, says that it drains, a
   }
   await stage.system.restart('gateway')
   await everythingServes()
-}, 30_000)
+})

@@ -11,7 +11,7 @@ let load: Load
 beforeAll(async () => {
   stage = await startStage({ replicas: 2 })
   bases = stage.system.services.flatMap(({ base }) => base ?? [])
-}, 60_000)
+})
 afterAll(() => stage.stop())
 beforeEach(async () => {
   tenant = await stage.newTenant()
@@ -75,7 +75,7 @@ test('one copy after the other is drained and started again, and no request fail
   await load.stop()
   expect(load.failures).toEqual([])
   await everyLeadIsTold()
-}, 60_000)
+})
 
 test.each([
   'leads-service',
@@ -93,4 +93,4 @@ test.each([
   await everyLeadIsTold()
   const { json } = await tenant.client.request('GET', '/leads')
   expect(json).toMatchObject({ total: load.accepted.length })
-}, 60_000)
+})

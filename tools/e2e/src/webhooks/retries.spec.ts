@@ -25,7 +25,7 @@ let stage: Stage
 let tenant: Tenant
 beforeAll(async () => {
   stage = await startStage({ env: { WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s,1s,1s', WEBHOOK_TIMEOUT: '500ms' } })
-}, 60_000)
+})
 afterAll(() => stage.stop())
 beforeEach(async () => {
   tenant = await stage.newTenant()
