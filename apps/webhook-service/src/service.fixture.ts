@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import { type AddressInfo, createServer } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
+import { randomInt, randomUUID } from 'node:crypto'
 import { LEADS_STREAM, LeadCreated, WebhooksServiceDefinition } from '@leadwire/contracts'
 import { connectGrpc, createLifecycle, createLogger, type Logger } from '@leadwire/service-kit'
-import { createDatabase, eventually, startNats, type TestDatabase, type TestNats } from '@leadwire/test-kit'
+import { createDatabase, eventually, freePort, startNats, type TestDatabase, type TestNats } from '@leadwire/test-kit'
 import { jetstream } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { Client } from 'pg'
@@ -53,13 +51,27 @@ export const openDoors = async () => {
   const sql = new Client({ connectionString: database.url })
   sql.on('error', () => undefined)
   await sql.connect()
+  const rows = async <Row extends object>(text: string, values: unknown[] = []) =>
+    (await sql.query<Row>(text, values)).rows
   return {
     database,
     nats,
     connection,
     event,
-    rows: async <Row extends object>(text: string, values: unknown[] = []) =>
-      (await sql.query<Row>(text, values)).rows,
+    rows,
+    /**
+     * Waits until a worker has looked at the database several times over: what was due and has not happened by then is
+     * not going to. A look removes workers that are gone, so each is told by one that never was.
+     */
+    looks: async () => {
+      for (let look = 0; look < 3; look += 1) {
+        const gone = randomInt(1, 2 ** 31)
+        await rows('INSERT INTO workers VALUES ($1)', [gone])
+        await eventually(async () =>
+          expect(await rows('SELECT id FROM workers WHERE id = $1', [gone])).toEqual([]),
+        )
+      }
+    },
     /** Publishes events until JetStream has them, without its own look for duplicates. */
     publish: async (...events: LeadCreated[]) => {
       const js = jetstream(connection)
@@ -81,14 +93,6 @@ export const openDoors = async () => {
     },
   }
 }
-
-export const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 export type Doors = { database: TestDatabase; nats: TestNats }
 
@@ -126,6 +130,3 @@ export const startService = async (
     stop: () => lifecycle.stop(),
   }
 }
-
-/** Long enough for several looks at the database: what has not happened by then was not going to. */
-export const aWhile = () => pause(700)

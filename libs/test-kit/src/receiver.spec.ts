@@ -2,12 +2,12 @@ import { request } from 'undici'
 import { startReceiver } from './receiver'
 
 describe('startReceiver', () => {
-  const post = (url: string, body: Buffer) =>
+  const post = (url: string, body: Buffer, headersTimeout = 60_000) =>
     request(url, {
       method: 'POST',
       body,
       headers: { 'X-Some-Header': 'v' },
-      headersTimeout: 300,
+      headersTimeout,
       reset: true,
     })
 
@@ -28,7 +28,7 @@ describe('startReceiver', () => {
       expect((await post(receiver.url, bytes)).headers['location']).toBe('/x')
       await expect(post(receiver.url, bytes)).rejects.toThrow()
       receiver.answerWith('hang')
-      await expect(post(receiver.url, bytes)).rejects.toThrow('Headers Timeout')
+      await expect(post(receiver.url, bytes, 300)).rejects.toThrow('Headers Timeout')
       receiver.answerWith({ status: 500, body: 'no', delayMs: 20 })
       const late = await post(receiver.url, bytes)
       expect([late.statusCode, await late.body.text()]).toEqual([500, 'no'])

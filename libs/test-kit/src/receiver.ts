@@ -15,7 +15,14 @@ export type ReceivedRequest = {
 
 /** How the receiver treats a request. `hang` never answers; `close` cuts the connection without an answer. */
 export type Answer =
-  | { status: number; headers?: Record<string, string>; body?: string | Buffer; delayMs?: number }
+  | {
+      status: number
+      headers?: Record<string, string>
+      body?: string | Buffer
+      delayMs?: number
+      /** Not answered before this resolves. */
+      after?: Promise<unknown>
+    }
   | 'hang'
   | 'close'
 
@@ -52,6 +59,7 @@ export async function startReceiver({
     const answer = choose(request, index)
     if (answer === 'hang') return
     if (answer === 'close') return void incoming.socket.destroy()
+    await answer.after
     const timer = setTimeout(() => {
       timers.delete(timer)
       response.writeHead(answer.status, answer.headers).end(answer.body)

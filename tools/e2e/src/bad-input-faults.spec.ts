@@ -9,6 +9,7 @@ import {
   updateLead,
 } from './bad-input/operations.fixture'
 import { expectProblem } from './bad-input/problem.fixture'
+import { processorTimeOf } from './bad-input/processor-time'
 import { startWorld, type Traces, type World } from './bad-input/world.fixture'
 
 let world: World
@@ -192,11 +193,12 @@ describe('a request with many faults has all of them named', () => {
   // The path of each fault would repeat the long key.
   test.each(['a\0', '\ud800'])('even under keys as long as the body', async (wrong) => {
     const members = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, wrong]))
-    const started = performance.now()
-    const answer = await sendTo(createLead, { ['x'.repeat(900_000)]: members })
+    const { result: answer, ms = 0 } = await processorTimeOf(world.system.pid('gateway'), () =>
+      sendTo(createLead, { ['x'.repeat(900_000)]: members }),
+    )
     expectProblem(answer, 422)
     expect(answer.bytes.length).toBeLessThan(2 * 1024 * 1024)
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(ms).toBeLessThan(2000)
   })
 })
 

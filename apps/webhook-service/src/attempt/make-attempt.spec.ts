@@ -7,6 +7,8 @@ import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
 import { makeAttempt } from './make-attempt'
 
 const TIMEOUT_MS = 500
+// Never reached by what is to succeed, or to fail in another way.
+const AMPLE_MS = 60_000
 
 let receiver: Receiver
 const dispatchers: { destroy(): Promise<void> }[] = []
@@ -30,10 +32,14 @@ afterAll(async () => {
 
 type Resolve = NonNullable<Parameters<typeof createGuardedDispatcher>[0]['resolve']>
 
-const attemptAt = (url: string, options: { allow?: string[]; resolve?: Resolve } = {}) => {
+const attemptAt = (
+  url: string,
+  options: { allow?: string[]; resolve?: Resolve; timeoutMs?: number } = {},
+) => {
+  const timeoutMs = options.timeoutMs ?? AMPLE_MS
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(options.allow ?? ['127.0.0.0/8']),
-    connectMs: TIMEOUT_MS,
+    connectMs: timeoutMs,
     ...(options.resolve ? { resolve: options.resolve } : {}),
   })
   dispatchers.push(dispatcher)
@@ -47,7 +53,7 @@ const attemptAt = (url: string, options: { allow?: string[]; resolve?: Resolve }
       body: Buffer.from('{"data":{}}'),
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     },
-    { dispatcher, timeoutMs: TIMEOUT_MS, clock: systemClock },
+    { dispatcher, timeoutMs, clock: systemClock },
   )
 }
 
@@ -136,14 +142,13 @@ test('an answer whose body never ends is a timeout, whatever its head says', asy
     const drip = setInterval(() => socket.write('.'), 20)
     socket.on('close', () => clearInterval(drip))
   })
-  const outcome = await attemptAt(url)
+  const outcome = await attemptAt(url, { timeoutMs: TIMEOUT_MS })
   expect(outcome).toMatchObject({
     status: 200,
     error: 'timeout',
     response: expect.stringMatching(/^still\.+$/),
   })
   expect(outcome.durationMs).toBeGreaterThanOrEqual(TIMEOUT_MS - 2)
-  expect(outcome.durationMs).toBeLessThan(TIMEOUT_MS + 5000)
 })
 
 test('no answer at all is a timeout, and the connection is closed then', async () => {
@@ -154,12 +159,15 @@ test('no answer at all is a timeout, and the connection is closed then', async (
     })
     socket.resume()
   })
-  expect(await attemptAt(url)).toMatchObject({ status: null, error: 'timeout' })
+  expect(await attemptAt(url, { timeoutMs: TIMEOUT_MS })).toMatchObject({ status: null, error: 'timeout' })
   await eventually(() => expect(closed).toBe(true))
 })
 
 test('a name that DNS is silent about is a timeout', async () => {
-  const outcome = await attemptAt('http://silent.example/', { resolve: () => new Promise(() => undefined) })
+  const outcome = await attemptAt('http://silent.example/', {
+    resolve: () => new Promise(() => undefined),
+    timeoutMs: TIMEOUT_MS,
+  })
   expect(outcome).toMatchObject({ status: null, error: 'timeout' })
 })
 

@@ -1,5 +1,5 @@
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { aWhile, openDoors, startService } from '../service.fixture'
+import { openDoors, startService } from '../service.fixture'
 
 const SCHEDULE = [60_000, 300_000]
 
@@ -51,7 +51,7 @@ test('the schedule of a pending delivery stays as it was, and its attempts by ha
     await eventuallyIs(1, { status: 'pending', attemptCount: 1 + byHand, nextAttemptAt: iso(due) })
   }
   clock.set(new Date(due - 1))
-  await aWhile()
+  await doors.looks()
   expect(received(1)).toHaveLength(4)
   clock.set(new Date(due))
   await eventuallyIs(1, { attemptCount: 5, nextAttemptAt: iso(due + SCHEDULE[1]!) })
@@ -68,7 +68,7 @@ test('an exhausted delivery gets one attempt: it ends it, or it is exhausted aga
   expect(await retry(2)).toMatchObject({ status: 'pending', attemptCount: 3 })
   await eventuallyIs(2, { status: 'exhausted', attemptCount: 4, nextAttemptAt: undefined })
   clock.advance(365 * 86_400_000)
-  await aWhile()
+  await doors.looks()
   expect(received(2)).toHaveLength(4)
   receiver.answerWith({ status: 200 })
   await retry(2)

@@ -39,7 +39,7 @@ const resolveTo =
 const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(options.allow ?? []),
-    connectMs: 300,
+    connectMs: 60_000,
     ...(options.resolve ? { resolve: options.resolve } : {}),
   })
   dispatchers.push(dispatcher)
@@ -52,7 +52,7 @@ const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
     traceparent: null,
   }
   return (url: string) =>
-    makeAttempt({ ...delivery, url }, { dispatcher, timeoutMs: 300, clock: systemClock })
+    makeAttempt({ ...delivery, url }, { dispatcher, timeoutMs: 60_000, clock: systemClock })
 }
 
 test('the corpus is as large as it claims', () => {

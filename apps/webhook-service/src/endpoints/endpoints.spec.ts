@@ -1,5 +1,5 @@
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { aWhile, openDoors, startService } from '../service.fixture'
+import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
 let service: Awaited<ReturnType<typeof startService>>
@@ -109,7 +109,7 @@ test('a disabled endpoint holds its deliveries; enabled again, what is due goes 
   await doors.publish(doors.event(10))
   await eventuallyHas(10, { status: 'held', attemptCount: 0 })
   clock.advance(60_000)
-  await aWhile()
+  await doors.looks()
   expect(received(10)).toHaveLength(1)
 
   await service.client.updateEndpoint({ ...endpoint, enabled: true })
@@ -142,7 +142,7 @@ test('deleting an endpoint cancels what is pending and what is held for it', asy
   ])
   await doors.publish(doors.event(11))
   clock.advance(60_000)
-  await aWhile()
+  await doors.looks()
   expect(received(11)).toHaveLength(1)
   expect(await deliveries(11)).toHaveLength(2)
 })

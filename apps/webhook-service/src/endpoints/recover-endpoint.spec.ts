@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { aWhile, openDoors, startService } from '../service.fixture'
+import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
 let service: Awaited<ReturnType<typeof startService>>
@@ -43,23 +43,16 @@ test('every exhausted delivery since then gets one more attempt, ten a second, a
   await pause(20)
   await exhaust(1, 25)
   receiver.answerWith({ status: 200 })
+  const recoveredAt = Date.now()
   expect(await recover(1, id, since)).toBe(25)
   expect(await recover(1, id, since)).toBe(0)
   const fresh = doors.event(1)
-  const publishedAt = Date.now()
   await doors.publish(fresh)
-  const freshArrival = await eventually(() => {
-    const found = receiver.requests.find(({ headers }) => headers['webhook-id'] === fresh.eventId)
-    expect(found).toBeDefined()
-    return found!.arrivedAt.getTime()
-  })
-  expect(freshArrival - publishedAt).toBeLessThan(1000)
   await eventually(async () => expect(await total(1, 'delivered')).toBe(26))
-  const arrivals = receiver.requests
-    .filter(({ headers }) => headers['webhook-id'] !== fresh.eventId)
-    .map(({ arrivedAt }) => arrivedAt.getTime())
-  expect(arrivals).toHaveLength(25)
-  expect(arrivals.at(-1)! - arrivals[0]!).toBeGreaterThan(2000)
+  const ids = receiver.requests.map(({ headers }) => headers['webhook-id'])
+  expect(ids).toHaveLength(26)
+  expect(ids.slice(0, -1)).toContain(fresh.eventId)
+  expect(receiver.requests.at(-1)!.arrivedAt.getTime() - recoveredAt).toBeGreaterThan(2000)
   expect(await total(1, 'exhausted')).toBe(5)
 })
 
@@ -94,8 +87,7 @@ test('what can not be is refused; a deleted endpoint gets nothing more', async (
   expect(await recover(3, endpointId, LONG_AGO)).toBe(12)
   await service.client.deleteEndpoint({ accountId: 3, endpointId })
   const sent = received(3).length
-  await aWhile()
-  await aWhile()
+  await doors.looks()
   expect(received(3).length - sent).toBeLessThanOrEqual(1)
   expect(await total(3, 'exhausted')).toBe(12)
 })

@@ -1,6 +1,6 @@
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { serviceSignature } from '../attempt/signatures'
-import { aWhile, openDoors, startService } from '../service.fixture'
+import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
 let service: Awaited<ReturnType<typeof startService>>
@@ -36,7 +36,7 @@ test('a sample goes to this endpoint alone, signed and recorded as any other', a
       attempts: [{ number: 1, status: 200 }],
     }),
   )
-  await aWhile()
+  await doors.looks()
   expect(receiver.requests).toHaveLength(1)
   const [request] = receiver.requests
   expect(request).toMatchObject({

@@ -1,5 +1,5 @@
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { aWhile, openDoors, startService } from '../service.fixture'
+import { openDoors, startService } from '../service.fixture'
 
 const PAUSES = [60_000, 300_000, 900_000, 1_800_000, 3_600_000]
 
@@ -43,7 +43,7 @@ test('a failing delivery is tried six times, each pause counted from the failure
       nextAttemptAt: due.toISOString().replace('Z', '000Z'),
     })
     clock.advance(pause - 1)
-    await aWhile()
+    await doors.looks()
     expect(receiver.requests).toHaveLength(index + 1)
     clock.advance(1)
   }
@@ -60,7 +60,7 @@ test('a failing delivery is tried six times, each pause counted from the failure
   )
 
   clock.advance(365 * 24 * 3_600_000)
-  await aWhile()
+  await doors.looks()
   expect(receiver.requests).toHaveLength(6)
   const [first, ...others] = receiver.requests
   for (const other of others) expect(other.body.equals(first!.body)).toBe(true)
@@ -78,6 +78,6 @@ test('a delivery ends with the first 2xx answer', async () => {
     expect((await onlyDelivery(2)).delivery).toMatchObject({ status: 'delivered', attemptCount: 2 }),
   )
   clock.advance(300_000)
-  await aWhile()
+  await doors.looks()
   expect(receiver.requests).toHaveLength(2)
 })

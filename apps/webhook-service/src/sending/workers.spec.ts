@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { cutConnections, eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { aWhile, freePort, openDoors, startService } from '../service.fixture'
+import { cutConnections, eventually, freePort, gate, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
 let receiver: Receiver
@@ -33,6 +33,7 @@ const startProcess = async () => {
       DATABASE_URL: doors.database.url,
       NATS_URL: doors.nats.url,
       WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8',
+      WEBHOOK_TIMEOUT: '10m',
     },
   })
   children.push(child)
@@ -49,15 +50,14 @@ test('when a worker is killed in the middle of attempts, another makes the same 
   receiver.answerWith('hang')
   await doors.publish(...Array.from({ length: 10 }, () => doors.event(1)))
   await eventually(() => expect(receiver.requests).toHaveLength(10))
-  const survivor = await startService(doors)
+  // Only a worker that is seen to be gone loses its claims this soon: its attempts might take ten minutes.
+  const survivor = await startService(doors, { WEBHOOK_TIMEOUT: 600_000 })
   try {
-    await aWhile()
+    await doors.looks()
     expect(receiver.requests).toHaveLength(10)
     receiver.answerWith({ status: 200 })
-    const killedAt = Date.now()
     victim.kill('SIGKILL')
     await eventually(() => expect(receiver.requests).toHaveLength(20))
-    expect(Date.now() - killedAt).toBeLessThan(5000)
     const ids = receiver.requests.map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids.slice(10))).toEqual(new Set(ids.slice(0, 10)))
     await eventually(async () =>
@@ -102,12 +102,17 @@ test('the result of a claim that was lost comes too late and changes nothing', a
   const service = await startService(doors)
   try {
     await service.endpoint(1, receiver.url)
+    const [first, second] = [gate(), gate()]
     receiver.answerWith((_, index) =>
-      index === 0 ? { status: 500, delayMs: 1500 } : { status: 200, delayMs: 2500 },
+      index === 0 ? { status: 500, after: first.opened } : { status: 200, after: second.opened },
     )
     await doors.publish(doors.event(1))
     await eventually(() => expect(receiver.requests).toHaveLength(1))
     await doors.rows('UPDATE deliveries SET claimed_by = NULL')
+    await eventually(() => expect(receiver.requests).toHaveLength(2))
+    first.open()
+    await doors.looks()
+    second.open()
     await eventually(async () =>
       expect(await service.client.listDeliveries({ accountId: 1, page: 1 })).toMatchObject({
         deliveries: [{ status: 'delivered', attemptCount: 1 }],
@@ -123,10 +128,13 @@ test('the result of a claim that was lost comes too late and changes nothing', a
 test('a drain lets attempts end and leaves no claim behind', async () => {
   const service = await startService(doors)
   await service.endpoint(1, receiver.url)
-  receiver.answerWith({ status: 200, delayMs: 1000 })
+  const answered = gate()
+  receiver.answerWith({ status: 200, after: answered.opened })
   await doors.publish(...Array.from({ length: 20 }, () => doors.event(1)))
   await eventually(() => expect(receiver.requests).toHaveLength(16))
-  await service.stop()
+  const stopped = service.stop()
+  answered.open()
+  await stopped
   expect(receiver.requests).toHaveLength(16)
   expect(
     await doors.rows('SELECT status, claimed_by, count(*)::int FROM deliveries GROUP BY 1, 2 ORDER BY 1'),
@@ -140,11 +148,14 @@ test('attempts whose end falls into an absence of the database are written down 
   const service = await startService(doors)
   try {
     await service.endpoint(1, receiver.url)
-    receiver.answerWith({ status: 200, delayMs: 700 })
+    const answered = gate()
+    receiver.answerWith({ status: 200, after: answered.opened })
     await doors.publish(...Array.from({ length: 5 }, () => doors.event(1)))
     await eventually(() => expect(receiver.requests).toHaveLength(5))
-    const end = Date.now() + 1500
-    while (Date.now() < end) await cutConnections(doors.database)
+    for (let cut = 0; cut < 50; cut += 1) {
+      if (cut === 10) answered.open()
+      await cutConnections(doors.database)
+    }
     await eventually(async () =>
       expect(
         await service.client.listDeliveries({ accountId: 1, status: 'delivered', page: 1 }),
@@ -159,7 +170,7 @@ test('attempts whose end falls into an absence of the database are written down 
 })
 
 test('two hundred endpoints that hang do not delay one that answers', async () => {
-  const service = await startService(doors, { WEBHOOK_CONCURRENCY: 16, WEBHOOK_TIMEOUT: 5000 })
+  const service = await startService(doors, { WEBHOOK_CONCURRENCY: 16, WEBHOOK_TIMEOUT: 600_000 })
   try {
     receiver.answerWith(({ url }) => (url.endsWith('/hang') ? 'hang' : { status: 200 }))
     for (let index = 0; index < 200; index += 1) await service.endpoint(1, `${receiver.url}/hang`)
@@ -170,13 +181,13 @@ test('two hundred endpoints that hang do not delay one that answers', async () =
     await eventually(() => expect(receiver.requests.length).toBeGreaterThan(16))
     receiver.clear()
     for (let count = 1; count <= 20; count += 1) {
-      const publishedAt = Date.now()
       await doors.publish(doors.event(2))
       const healthy = () => receiver.requests.filter(({ url }) => !url.endsWith('/hang'))
       await eventually(() => expect(healthy()).toHaveLength(count), { everyMs: 5 })
-      expect(Date.now() - publishedAt).toBeLessThan(2500)
     }
   } finally {
+    // What hangs would have the service wait.
+    await receiver.stop()
     await service.stop()
   }
 })

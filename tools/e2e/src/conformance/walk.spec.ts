@@ -55,19 +55,6 @@ test('a lead is created, listed, retrieved, updated, scheduled, given a file, an
   )
 })
 
-test('a webhook arrives well under a second after its lead was created', async () => {
-  const { receiver } = await tenant.listen()
-  const delays: number[] = []
-  for (let i = 0; i < 10; i++) {
-    const lead = await tenant.createLead()
-    await eventually(() => expect(receiver.requests).toHaveLength(i + 1), { everyMs: 2 })
-    delays.push(receiver.requests[i]!.arrivedAt.getTime() - Date.parse(lead.created_at))
-  }
-  const median = delays.sort((a, b) => a - b)[5]!
-  console.log(`from creation to arrival: median ${median} ms, longest ${delays.at(-1)} ms`)
-  expect(median).toBeLessThan(3000)
-})
-
 describe('forms', () => {
   test('create, update and schedule', async () => {
     const user = await tenant.send('POST', '/manage/users', {

@@ -43,7 +43,7 @@ export async function openTab(browser: Browser, { width = 1280 }: { width?: numb
     viewport: { width, height: 800 },
     timezoneId: 'Europe/London',
   })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const complaints: string[] = []
   const requested: URL[] = []

