@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
 const secret = process.env.WEBHOOK_SECRET
-const port = Number(process.env.RECEIVER_PORT ?? 4400)
+const port = Number(process.env.WEBHOOK_PORT ?? 4400)
 if (!secret) throw new Error('set WEBHOOK_SECRET to the secret of the endpoint')
 
 const verified = (rawBody, signature) => {
@@ -12,7 +12,12 @@ const verified = (rawBody, signature) => {
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
-createServer((request, response) => {
+const server = createServer((request, response) => {
+  // Somebody who looks whether it listens.
+  if (request.method !== 'POST') {
+    response.writeHead(405, { allow: 'POST' }).end()
+    return
+  }
   const chunks = []
   request.on('data', (chunk) => chunks.push(chunk))
   request.on('end', () => {
@@ -27,4 +32,9 @@ createServer((request, response) => {
     console.log(`verified: lead ${lead.reference} from ${lead.customer.name}`)
     response.writeHead(200).end()
   })
-}).listen(port, '127.0.0.1', () => console.log(`receiving on http://127.0.0.1:${port}/`))
+})
+server.on('error', (error) => {
+  console.error(`can't listen on port ${port}: ${error.message}. Choose another with WEBHOOK_PORT.`)
+  process.exit(1)
+})
+server.listen(port, '127.0.0.1', () => console.log(`receiving on http://127.0.0.1:${port}/`))

@@ -5,6 +5,7 @@
  * @typedef {Endpoint & {health: Health}} WatchedEndpoint
  * @typedef {{id: number, endpoint_id: number, event_id: string, lead_reference: string, status: string, attempt_count: number, next_attempt_at: string | null, created_at: string, updated_at: string}} Delivery
  * @typedef {{number: number, started_at: string, duration_ms: number, status: number | null, error: string | null, response: string | null}} Attempt
+ * @typedef {Record<string, string[]>} Faults By the field they are about.
  * @typedef {{current_page: number, data: Delivery[], from: number | null, to: number | null, total: number, last_page: number}} Page
  */
 
@@ -21,20 +22,21 @@ export const token = {
 
 /** What went wrong, in the words of the gateway's problem document where there is one. */
 export class Problem extends Error {
-  /** @param {number} status 0: no answer. @param {string} title @param {string} detail */
-  constructor(status, title, detail) {
+  /** @param {number} status 0: no answer. @param {string} title @param {string} detail @param {Faults} [faults] */
+  constructor(status, title, detail, faults = {}) {
     super(detail)
     this.status = status
     this.title = title
+    this.faults = faults
   }
 }
 
 /** @param {Response} response */
 const problemOf = async (response) => {
   const { title, detail, errors } = await response.json().catch(() => ({}))
-  const faults = errors && Object.values(/** @type {Record<string, string[]>} */ (errors)).flat()
+  const faults = errors && Object.values(/** @type {Faults} */ (errors)).flat()
   const told = faults?.join(' ') || detail || 'The gateway did not say why.'
-  return new Problem(response.status, title ?? `Status ${response.status}`, told)
+  return new Problem(response.status, title ?? `Status ${response.status}`, told, errors)
 }
 
 /**

@@ -1,10 +1,12 @@
-import { get } from './api.js'
+import { get, Problem } from './api.js'
 import { h } from './dom.js'
 import { ago, number } from './format.js'
+import { noteReference, wholeReference } from './lead-reference.js'
 import { badge, empty, nameOf, shortReference, table } from './parts.js'
 
 /** @typedef {import('./api.js').Endpoint} Endpoint */
 /** @typedef {import('./api.js').Delivery} Delivery */
+/** @typedef {import('./api.js').Faults} Faults */
 /** @typedef {import('./console.js').Place} Place */
 
 const STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled']
@@ -20,8 +22,9 @@ const endpointOf = ({ endpoint_id }, endpoints) => {
 }
 
 /** @param {Delivery[]} deliveries @param {Endpoint[]} [endpoints] Absent where all go to the one that is shown. */
-export const deliveriesTable = (deliveries, endpoints) =>
-  table(
+export const deliveriesTable = (deliveries, endpoints) => {
+  for (const { lead_reference } of deliveries) noteReference(lead_reference)
+  return table(
     'Deliveries, newest first',
     COLUMNS.filter((column) => endpoints || column !== 'Endpoint'),
     deliveries.map((delivery) => ({
@@ -37,23 +40,33 @@ export const deliveriesTable = (deliveries, endpoints) =>
       ],
     })),
   )
+}
 
-/** @param {string} name @param {string} label @param {[string, string][]} options @param {string | null} chosen */
-const choice = (name, label, options, chosen) =>
+/** What says of a field that it is wrong. @param {string} name @param {Faults} faults */
+const faulty = (name, faults) =>
+  faults[name] ? { 'aria-invalid': 'true', 'aria-describedby': `${name}-fault` } : {}
+
+/** What is wrong with a field, beside it. @param {string} name @param {Faults} faults */
+const faultOf = (name, faults) =>
+  faults[name] && h('span', { class: 'fault', id: `${name}-fault`, role: 'alert' }, faults[name].join(' '))
+
+/** @param {string} name @param {string} label @param {[string, string][]} options @param {string | null} chosen @param {Faults} faults */
+const choice = (name, label, options, chosen, faults) =>
   h(
     'label',
     {},
     h('span', {}, label),
     h(
       'select',
-      { name },
+      { name, ...faulty(name, faults) },
       h('option', { value: '' }, 'All'),
       ...options.map(([value, text]) => h('option', { value, selected: value === chosen }, text)),
     ),
+    faultOf(name, faults),
   )
 
-/** @param {Endpoint[]} endpoints @param {URLSearchParams} query */
-const filters = (endpoints, query) =>
+/** @param {Endpoint[]} endpoints @param {URLSearchParams} query @param {Faults} faults */
+const filters = (endpoints, query, faults) =>
   h(
     'form',
     { class: 'fields card padded', 'data-action': 'filter', role: 'search', 'aria-label': 'Deliveries' },
@@ -62,12 +75,14 @@ const filters = (endpoints, query) =>
       'Endpoint',
       endpoints.map((one) => [String(one.id), nameOf(one)]),
       query.get('endpoint_id'),
+      faults,
     ),
     choice(
       'status',
       'Status',
       STATUSES.map((status) => [status, status]),
       query.get('status'),
+      faults,
     ),
     h(
       'label',
@@ -76,11 +91,13 @@ const filters = (endpoints, query) =>
       h('input', {
         name: 'lead_reference',
         value: query.get('lead_reference'),
-        placeholder: '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10',
+        placeholder: 'The whole, or how it begins',
         spellcheck: 'false',
         autocomplete: 'off',
         class: 'mono',
+        ...faulty('lead_reference', faults),
       }),
+      faultOf('lead_reference', faults),
     ),
     h('button', { type: 'submit' }, 'Filter'),
     isFiltered(query) && h('a', { href: '#/deliveries', class: 'clear' }, 'Clear'),
@@ -112,29 +129,56 @@ const paging = ({ current_page, last_page, from, to, total }, query) => {
   )
 }
 
+/** @param {URLSearchParams} query @param {AbortSignal} signal @returns {Promise<{page?: import('./api.js').Page, faults: Faults}>} */
+const listed = async (query, signal) => {
+  const asked = new URLSearchParams(query)
+  const typed = query.get('lead_reference')
+  try {
+    if (typed) {
+      const found = await wholeReference(typed, query, signal)
+      if ('fault' in found) return { faults: { lead_reference: [found.fault] } }
+      asked.set('lead_reference', found.reference)
+    }
+    return { page: await get(`deliveries?${asked}`, signal), faults: {} }
+  } catch (error) {
+    if (error instanceof Problem && error.status === 422) return { faults: error.faults }
+    throw error
+  }
+}
+
+/** @param {import('./api.js').Page | undefined} page @param {Endpoint[]} endpoints @param {URLSearchParams} query */
+const list = (page, endpoints, query) => {
+  if (!page) return []
+  if (page.total > 0) {
+    return [h('div', { class: 'card' }, deliveriesTable(page.data, endpoints)), paging(page, query)]
+  }
+  const nothing = 'Nothing was sent yet: each new lead makes a delivery.'
+  return [empty(isFiltered(query) ? 'No delivery matches.' : nothing)]
+}
+
+/** Faults that are about no field of the form, such as the page. @param {Faults} faults */
+const otherFaults = (faults) =>
+  Object.entries(faults)
+    .filter(([name]) => !FILTERS.includes(name))
+    .map(([name, told]) => h('p', { class: 'fault', role: 'alert' }, `${name}: ${told.join(' ')}`))
+
 /** #/deliveries?endpoint_id=&status=&lead_reference=&page=: newest first. */
 export const deliveriesView = {
   area: 'deliveries',
   title: () => 'Deliveries',
   /** @param {Place} place */
   load: async ({ query, signal }) => {
-    const [page, endpoints] = await Promise.all([
-      get(`deliveries?${query}`, signal),
+    const [{ page, faults }, endpoints] = await Promise.all([
+      listed(query, signal),
       get('webhook-endpoints', signal),
     ])
-    return { page, endpoints: endpoints.data, query }
+    return { page, faults, endpoints: endpoints.data, query }
   },
-  /** @param {{page: import('./api.js').Page, endpoints: Endpoint[], query: URLSearchParams}} data */
-  render: ({ page, endpoints, query }) => [
+  /** @param {{page?: import('./api.js').Page, faults: Faults, endpoints: Endpoint[], query: URLSearchParams}} data */
+  render: ({ page, faults, endpoints, query }) => [
     h('h1', { tabindex: -1 }, 'Deliveries'),
-    filters(endpoints, query),
-    page.total === 0
-      ? empty(
-          isFiltered(query)
-            ? 'No delivery matches.'
-            : 'Nothing was sent yet: each new lead makes a delivery.',
-        )
-      : h('div', { class: 'card' }, deliveriesTable(page.data, endpoints)),
-    ...(page.total === 0 ? [] : [paging(page, query)]),
+    filters(endpoints, query, faults),
+    ...otherFaults(faults),
+    ...list(page, endpoints, query),
   ],
 }

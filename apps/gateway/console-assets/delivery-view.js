@@ -24,26 +24,46 @@ const MEANINGS = {
 /** @param {Attempt} attempt */
 const endOf = ({ started_at, duration_ms }) => Date.parse(started_at) + duration_ms
 
+const REDIRECTS = [301, 302, 303, 307, 308]
+
 /** @param {Attempt} attempt */
-const outcome = ({ status, error }) =>
-  h(
+const meaningOf = ({ status, error }) => {
+  if (status !== null && REDIRECTS.includes(status))
+    return 'A redirect is not followed: give the endpoint the address it leads to.'
+  return error && MEANINGS[error]
+}
+
+/** @param {Attempt} attempt */
+const outcome = (attempt) => {
+  const { status, error } = attempt
+  const meaning = meaningOf(attempt)
+  return h(
     'span',
     { class: 'outcome' },
     status !== null && h('strong', {}, `HTTP ${status}`),
     error && h('span', { class: 'mono' }, error),
-    error && MEANINGS[error] && h('span', { class: 'faint' }, MEANINGS[error]),
+    meaning && h('span', { class: 'faint' }, meaning),
   )
+}
+
+/** What is said where no body is kept: the API has null for an empty one. @param {Attempt} attempt */
+const withoutBody = ({ status, error }) => {
+  if (status === null) return 'No answer.'
+  return error === 'timeout' ? 'No body came in time.' : 'The answer was empty.'
+}
 
 /** @param {Attempt} attempt */
-const answer = ({ response }) =>
-  response
+const answer = (attempt) => {
+  const { response } = attempt
+  return response
     ? h(
         'details',
         {},
         h('summary', {}, 'Answer', h('span', { class: 'faint' }, ` ${response.length} characters`)),
         h('pre', { tabindex: 0 }, response),
       )
-    : h('p', { class: 'none' }, response === null ? 'No answer.' : 'The answer was empty.')
+    : h('p', { class: 'none' }, withoutBody(attempt))
+}
 
 /** @param {Attempt} attempt @param {Attempt | undefined} before @param {number} slowest */
 const stop = (attempt, before, slowest) =>

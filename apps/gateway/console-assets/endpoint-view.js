@@ -3,7 +3,7 @@ import { attemptsChart, attemptsTable, dayOf, totalOf } from './attempts-chart.j
 import { deliveriesTable } from './deliveries-view.js'
 import { h } from './dom.js'
 import { ago, clock, exactly, number, successRate } from './format.js'
-import { badge, button, empty, nameOf, tile } from './parts.js'
+import { badge, button, empty, nameOf, stateOf, tile } from './parts.js'
 
 /** @typedef {import('./api.js').WatchedEndpoint} WatchedEndpoint */
 
@@ -134,7 +134,7 @@ export const endpointView = {
     h(
       'div',
       { class: 'heading' },
-      h('h1', { tabindex: -1 }, nameOf(endpoint), ' ', badge(endpoint.enabled ? 'enabled' : 'disabled')),
+      h('h1', { tabindex: -1 }, nameOf(endpoint), ' ', badge(stateOf(endpoint))),
       actionsOf(endpoint),
     ),
     h('p', { class: 'mono faint wrap' }, endpoint.url),

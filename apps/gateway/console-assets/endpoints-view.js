@@ -2,7 +2,7 @@ import { listEndpoints } from './api.js'
 import { attemptsChart, dayOf, totalOf } from './attempts-chart.js'
 import { h } from './dom.js'
 import { ago, number, successRate } from './format.js'
-import { badge, empty, nameOf, table, tile } from './parts.js'
+import { badge, empty, nameOf, stateOf, table, tile } from './parts.js'
 
 /** @typedef {import('./api.js').WatchedEndpoint} WatchedEndpoint */
 
@@ -29,7 +29,7 @@ const countOf = ({ id, health }, status) =>
 
 /** @param {WatchedEndpoint} endpoint */
 const row = (endpoint) => {
-  const { id, url, description, enabled, health } = endpoint
+  const { id, url, description, health } = endpoint
   return {
     key: id,
     cells: [
@@ -39,7 +39,7 @@ const row = (endpoint) => {
         h('a', { href: `#/endpoints/${id}`, title: url }, nameOf(endpoint)),
         description && h('span', { class: 'mono faint', title: url }, url),
       ),
-      badge(enabled ? 'enabled' : 'disabled'),
+      badge(stateOf(endpoint)),
       health.last_success_at ? ago(health.last_success_at) : h('span', { class: 'none' }, 'never'),
       h('span', { class: 'rate' }, successRate(totalOf(dayOf(health.hours)))),
       attemptsChart(health.hours, { width: 168, height: 34, className: 'small' }),

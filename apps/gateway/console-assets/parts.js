@@ -9,6 +9,17 @@ export const button = (action, label, attributes = {}) =>
 /** A word with a mark, so that it does not hang on its colour. @param {string} status */
 export const badge = (status) => h('span', { class: `badge ${status}` }, status)
 
+/**
+ * The state of an endpoint: `failing` where each attempt of the latest hour that had any has failed.
+ * @param {import('./api.js').WatchedEndpoint} endpoint
+ */
+export const stateOf = ({ enabled, health }) => {
+  const tried = health.hours.filter(({ succeeded, failed }) => succeeded + failed > 0)
+  const latest = tried.sort((one, other) => Date.parse(one.hour) - Date.parse(other.hour)).at(-1)
+  if (!enabled) return 'disabled'
+  return latest?.succeeded === 0 ? 'failing' : 'enabled'
+}
+
 /** @param {string} uuid Its first part; the whole on hover and for copying. */
 export const shortReference = (uuid) => h('abbr', { class: 'mono', title: uuid }, uuid.slice(0, 8))
 

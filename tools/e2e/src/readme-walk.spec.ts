@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type System, startSystem } from '@leadwire/test-kit'
+import { freePort, type System, startSystem } from '@leadwire/test-kit'
 
 const root = resolve(__dirname, '../../..')
 
@@ -30,25 +30,32 @@ const walk = async () => {
   return [...section.matchAll(/```bash\n([\s\S]*?)```/g)].map(([, commands]) => commands).join('\n')
 }
 
+// A reader looks at a delivery some time after the lead was created; this one types without a pause.
+const delivered = `for i in $(seq 300); do
+  curl -s "$BASE/manage/deliveries?status=delivered&lead_reference=$REFERENCE" -H "Authorization: Bearer $TOKEN" | grep -q '"id"' && break
+  sleep 0.2
+done`
+
+// Two leads are made, by curl and by Node, and the receiver prints when a webhook arrived.
+const bothVerified = `for i in $(seq 300); do
+  [ "$(grep -o 'verified: lead' "$LEADWIRE_DATA/out" | wc -l)" = 2 ] && break
+  sleep 0.2
+done`
+
 test('the README’s walk, followed to the letter, creates, lists, retrieves, attaches, and verifies a webhook', async () => {
-  const receiving =
-    'for i in $(seq 100); do curl -so /dev/null http://127.0.0.1:4400/ && break; sleep 0.1; done'
-  const script = (await walk()).replace(
-    'docs/walk/receive.mjs &\n',
-    `docs/walk/receive.mjs &\n${receiving}\n`,
-  )
-  const run = promisify(execFile)
-  // The receiver prints when a webhook arrived; two leads are made, by curl and by Node.
-  const commands = `set -euo pipefail; trap 'kill %1' EXIT; exec > >(tee "$LEADWIRE_DATA/out") 2>&1\n${script}
-    for i in $(seq 100); do [ "$(grep -o 'verified: lead' "$LEADWIRE_DATA/out" | wc -l)" = 2 ] && break; sleep 0.1; done`
-  const { stdout } = await run('bash', ['-c', commands], {
+  const script = (await walk()).replace('DELIVERY=', `${delivered}\nDELIVERY=`)
+  const commands = `set -euo pipefail; trap 'kill %1' EXIT; exec > >(tee "$LEADWIRE_DATA/out") 2>&1
+    ${script}\n${bothVerified}`
+  const { stdout } = await promisify(execFile)('bash', ['-c', commands], {
     cwd: root,
-    env: { ...process.env, LEADWIRE_DATA: data },
-    timeout: 25_000,
+    env: { ...process.env, LEADWIRE_DATA: data, WEBHOOK_PORT: String(await freePort()) },
+    timeout: 110_000,
   })
   expect(stdout.match(/verified: lead \S+ from Ada Byron/g)).toHaveLength(2)
+  expect(stdout).not.toContain('refused')
   expect(stdout).toContain('"per_page":20')
   expect(stdout).toContain('"file_name":"survey.txt"')
+  expect(stdout).toMatch(/"attempts":\[\{"number":1,[^\]]*"status":200/)
   expect(stdout).toContain('downloaded: Three windows, one door.')
   expect(stdout).toMatch(/SHA1\(stdin\)= [0-9a-f]{40}|\b[0-9a-f]{40}\b/)
 })

@@ -129,13 +129,13 @@ test('a drain lets attempts end and leaves no claim behind', async () => {
   const service = await startService(doors)
   await service.endpoint(1, receiver.url)
   const answered = gate()
-  receiver.answerWith({ status: 200, after: answered.opened })
+  // One that begins while the drain begins has no end, and is given back.
+  receiver.answerWith((_, index) => (index < 16 ? { status: 200, after: answered.opened } : 'hang'))
   await doors.publish(...Array.from({ length: 20 }, () => doors.event(1)))
   await eventually(() => expect(receiver.requests).toHaveLength(16))
   const stopped = service.stop()
   answered.open()
   await stopped
-  expect(receiver.requests).toHaveLength(16)
   expect(
     await doors.rows('SELECT status, claimed_by, count(*)::int FROM deliveries GROUP BY 1, 2 ORDER BY 1'),
   ).toEqual([

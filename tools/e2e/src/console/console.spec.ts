@@ -185,10 +185,70 @@ suite('the console in a browser', () => {
     await page.reload()
     await pages.getByText('1–1 of 1').waitFor()
     expect(await page.getByLabel('Status').inputValue()).toBe('delivered')
+  })
+
+  test('a lead is found by the short reference its table shows, on whatever page it is', async () => {
+    const { id } = await tenant.listen({ description: 'CRM' })
+    const first = await tenant.createLead()
+    for (let count = 0; count < 25; count += 1) await tenant.createLead()
+    await open(`#/deliveries?endpoint_id=${id}&page=2`)
+    const short = first.reference.slice(0, 8)
+    await page.getByText(short, { exact: true }).waitFor()
+    // A tab that has shown nothing yet finds it as well.
+    for (const hash of ['#/deliveries', '#/']) {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+      if (hash === '#/') await page.reload()
+      await page.evaluate("location.hash = '#/deliveries?'")
+      await page.getByLabel('Lead reference').fill(short.toUpperCase())
+      await page.getByLabel('Lead reference').press('Enter')
+      await page.getByText('1–1 of 1').waitFor()
+      expect(await page.getByLabel('Lead reference').inputValue()).toBe(short.toUpperCase())
+    }
+  })
+
+  test('a faulty filter is told beside its field, and the page stays', async () => {
+    await tenant.listen({ description: 'CRM' })
+    await open('#/deliveries')
+    const field = page.getByLabel('Lead reference')
+    for (const [typed, told] of [
+      ['no reference', /^Not a lead reference/],
+      ['abc', /^Not a lead reference/],
+      ['00000000', /^No delivery is of a lead that begins like that/],
+    ] as const) {
+      await field.fill(typed)
+      await field.press('Enter')
+      await page.locator('#lead_reference-fault').filter({ hasText: told }).waitFor()
+      expect(await field.getAttribute('aria-describedby')).toBe('lead_reference-fault')
+      expect(await field.inputValue()).toBe(typed)
+      expect(await heading('Deliveries').isVisible()).toBe(true)
+    }
+    // What the gateway refuses, from an address that somebody typed.
     expected = [/422/]
-    await page.getByLabel('Lead reference').fill('no reference')
-    await page.getByLabel('Lead reference').press('Enter')
-    await heading('Unprocessable Content').waitFor()
+    await page.evaluate("location.hash = '#/deliveries?status=lost&endpoint_id=x'")
+    await page.locator('#status-fault').waitFor()
+    expect(await page.locator('#endpoint_id-fault').isVisible()).toBe(true)
+    expect(await page.getByLabel('Status').getAttribute('aria-invalid')).toBe('true')
+    expect(await heading('Deliveries').isVisible()).toBe(true)
+  })
+
+  test('an empty answer, a redirect and no answer are told apart; what only fails is not called enabled', async () => {
+    const { receiver, id } = await tenant.listen({ description: 'CRM' })
+    receiver.answerWith((_, index) =>
+      index === 0 ? { status: 500 } : index === 1 ? { status: 302, headers: { location: '/x' } } : 'close',
+    )
+    const delivery = await exhausted((await tenant.createLead()).reference)
+    await open(`#/deliveries/${delivery}`)
+    const attempt = (number: number) => page.getByRole('listitem').filter({ hasText: `Attempt ${number} ` })
+    await attempt(1).getByText('The answer was empty.').waitFor()
+    await attempt(2).getByText('A redirect is not followed').waitFor()
+    await attempt(3).getByText('No answer.').waitFor()
+    expect(await page.getByText('No answer.').count()).toBe(4)
+    await page.evaluate("location.hash = '#/'")
+    const state = page.getByRole('row').filter({ hasText: 'CRM' }).locator('.badge')
+    await state.waitFor()
+    expect(await state.innerText()).toBe('failing')
+    await page.evaluate(`location.hash = '#/endpoints/${id}'`)
+    await heading('CRM failing').waitFor()
   })
 
   test('an endpoint is tested, disabled, enabled and recovered', async () => {
@@ -197,11 +257,12 @@ suite('the console in a browser', () => {
     await exhausted((await tenant.createLead()).reference)
     receiver.answerWith({ status: 200 })
     await open(`#/endpoints/${id}`)
-    await heading('CRM enabled').waitFor()
+    await heading('CRM failing').waitFor()
 
     await page.getByRole('button', { name: 'Recover' }).click()
     await said().getByText('1 delivery will be attempted once more.').waitFor()
     await page.getByRole('row').filter({ hasText: 'delivered' }).waitFor()
+    await heading('CRM enabled').waitFor()
 
     await page.getByRole('button', { name: 'Disable' }).click()
     await heading('CRM disabled').waitFor()

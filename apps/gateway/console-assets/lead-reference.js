@@ -1,0 +1,48 @@
+import { get } from './api.js'
+
+const SHAPE = 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx'
+const LEAST = 4
+const MOST_PAGES = 10
+
+/** Every whole reference this tab has shown: a table shows only the first part, which is what a reader copies. */
+const seen = new Set()
+
+/** @param {string} reference */
+export const noteReference = (reference) => void seen.add(reference)
+
+/** @param {string} text Whether a reference could begin like that. */
+const isBeginning = (text) =>
+  text.length >= LEAST &&
+  text.length <= SHAPE.length &&
+  [...text].every((character, index) =>
+    SHAPE[index] === '-' ? character === '-' : /[0-9a-f]/.test(character),
+  )
+
+/**
+ * The whole reference for what somebody typed: the whole or its beginning. A beginning is looked for in what this tab
+ * has shown, then in the newest deliveries.
+ * @param {string} typed @param {URLSearchParams} query The other filters. @param {AbortSignal} signal
+ * @returns {Promise<{reference: string} | {fault: string}>}
+ */
+export const wholeReference = async (typed, query, signal) => {
+  const text = typed.toLowerCase()
+  if (!isBeginning(text)) {
+    return { fault: `Not a lead reference: give a UUID, or at least the first ${LEAST} characters of one.` }
+  }
+  if (text.length === SHAPE.length) return { reference: text }
+  const others = new URLSearchParams(query)
+  others.delete('lead_reference')
+  for (let page = 1, last = 1; ; page += 1) {
+    const [first, ...more] = [...seen].filter((reference) => reference.startsWith(text))
+    if (more.length > 0) return { fault: 'Several leads begin like that: give more of the reference.' }
+    if (first) return { reference: first }
+    if (page > last) return { fault: 'No delivery is of a lead that begins like that.' }
+    if (page > MOST_PAGES) {
+      return { fault: 'None of the newest deliveries is of a lead that begins like that: give all of it.' }
+    }
+    others.set('page', String(page))
+    const found = await get(`deliveries?${others}`, signal)
+    for (const { lead_reference } of found.data) noteReference(lead_reference)
+    last = found.last_page
+  }
+}
