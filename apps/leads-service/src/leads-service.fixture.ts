@@ -41,7 +41,7 @@ const migrated = () =>
   })
 
 const connectTo = (target: string, lifecycle: Lifecycle) => {
-  const deadline = { deadlineMs: 20_000 }
+  const deadline = { deadlineMs: 60_000 }
   const connection = connectGrpc(target, lifecycle)
   const sessions = connectHttp2(target, lifecycle)
   return {

@@ -79,7 +79,7 @@ export const openDoors = async () => {
         events.map((each) =>
           eventually(() =>
             js.publish(LEADS_STREAM.subjects.leadCreated, LeadCreated.encode(each).finish(), {
-              timeout: 1000,
+              timeout: 10_000,
             }),
           ),
         ),
@@ -112,7 +112,7 @@ export const startService = async (
   const lifecycle = createLifecycle(logger)
   const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock)
   const client = connectGrpc(`127.0.0.1:${grpcPort}`, lifecycle).client(WebhooksServiceDefinition, {
-    deadlineMs: 5000,
+    deadlineMs: 60_000,
   })
   return {
     client,

@@ -46,7 +46,7 @@ export type Client = {
  * request; `{ token: '' }` sends none.
  */
 export function createClient(base: string, { token }: { token?: string } = {}): Client {
-  const agent = new Agent({ connections: 256, headersTimeout: 30_000, bodyTimeout: 30_000 })
+  const agent = new Agent({ connections: 256, headersTimeout: 60_000, bodyTimeout: 60_000 })
   return {
     async request<T>(method: string, path: string, options: RequestOptions = {}) {
       const bearer = options.token ?? token

@@ -1,22 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
-import { eventually } from '@leadwire/test-kit'
+import { eventually, freePort } from '@leadwire/test-kit'
 
 /** MinIO's server, as the run's set-up found or built it; undefined when it could not be had. */
 export const minioBinary: string | undefined = process.env['LEADWIRE_TEST_MINIO']
 
 /** Why there is no server. */
 export const whyNoMinio: string = process.env['LEADWIRE_TEST_NO_MINIO'] ?? ''
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 const stop = async (child: ChildProcess, signal: NodeJS.Signals) => {
   if (child.exitCode !== null || child.signalCode !== null) return

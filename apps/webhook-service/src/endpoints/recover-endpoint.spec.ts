@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { eventually, gate, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
@@ -59,15 +59,20 @@ test('every exhausted delivery since then gets one more attempt, ten a second, a
 test('at an endpoint that hangs, neither what is recovered nor what is new waits for all of the other', async () => {
   const { id } = await service.endpoint(2, receiver.url)
   await exhaust(2, 60)
-  receiver.answerWith({ status: 500, delayMs: 600 })
+  const stored = gate()
+  receiver.answerWith({ status: 500, after: stored.opened })
   await recover(2, id, LONG_AGO)
   await doors.rows('UPDATE deliveries SET by_hand_at = now() WHERE account_id = 2 AND by_hand_at IS NOT NULL')
   const events = Array.from({ length: 60 }, () => doors.event(2))
   await doors.publish(...events)
   const fresh = new Set(events.map(({ eventId }) => eventId))
-  await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(60))
+  // Both kinds wait behind as many attempts as the endpoint may have at once.
+  await eventually(async () => expect(await total(2, 'pending')).toBe(120))
+  await eventually(() => expect(receiver.requests).toHaveLength(16))
+  stored.open()
+  await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(76))
   const share = receiver.requests
-    .slice(0, 60)
+    .slice(16, 76)
     .filter(({ headers }) => fresh.has(String(headers['webhook-id']))).length
   expect(share).toBeGreaterThan(15)
   expect(share).toBeLessThan(55)

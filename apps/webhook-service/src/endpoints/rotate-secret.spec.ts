@@ -149,7 +149,7 @@ test('under load no receiver that follows the rule fails at any moment, whicheve
     loading = false
     await load
     await eventually(() => expect(receiver.requests).toHaveLength(sent))
-    expect(sent).toBeGreaterThan(100)
+    expect(sent).toBeGreaterThan(20)
     expect(failures).toEqual([])
     expect(signsDocument(receiver.requests.at(-1)!, standardSecret)).toBe(true)
   } finally {

@@ -128,6 +128,8 @@ const always = {
 }
 
 const forgetful = {
+  // Each worker of a test run may have a whole system, or two copies of one.
+  max_connections: '1000',
   fsync: 'off',
   full_page_writes: 'off',
   wal_level: 'minimal',

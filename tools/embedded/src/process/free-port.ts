@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 
 // Below 32768, where Linux starts handing out ports to outgoing connections: a server that dies and comes back at the
@@ -6,17 +7,31 @@ import { createServer } from 'node:net'
 const FIRST = 20_000
 const LAST = 32_000
 
-const handedOut = new Set<number>()
-
-/** A TCP port nobody listens on now, never given twice by this process. */
+/** A TCP port nobody listens on now, never given to anybody else on this machine while this process lives. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST))
-    if (handedOut.has(port) || (await whyNotFree(port, host))) continue
-    handedOut.add(port)
-    return port
+    if ((await reserve(port)) && !(await whyNotFree(port, host))) return port
   }
   throw new Error(`no free TCP port found between ${FIRST} and ${LAST} on ${host}`)
+}
+
+/**
+ * Takes the UDP port of the same number and keeps it: until a server listens on the TCP port, which may take seconds,
+ * other processes that look for one (a second stack, the specs of another clone) see that it is spoken for.
+ */
+function reserve(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4')
+    socket.once('error', () => {
+      socket.close()
+      resolve(false)
+    })
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => {
+      socket.unref()
+      resolve(true)
+    })
+  })
 }
 
 /** Why no server could listen there now (a system code such as EADDRINUSE); undefined when one could. */
