@@ -35,7 +35,7 @@ const clientOf = (port: number, lifecycle: Lifecycle) => {
   })
   return {
     ...connectGrpc(target, lifecycle, { longCalls: true }).client(FilesServiceDefinition, {
-      deadlineMs: 60_000,
+      deadlineMs: 600_000,
     }),
     upload: (messages: AsyncIterable<UploadMessage>, options: Partial<CallLimits> = {}) =>
       upload(messages as AsyncIterable<UploadRequest>, {
