@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
 import { eventually, freePort } from '@leadwire/test-kit'
 
 /** MinIO's server, as the run's set-up found or built it; undefined when it could not be had. */
@@ -12,6 +13,15 @@ const stop = async (child: ChildProcess, signal: NodeJS.Signals) => {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill(signal)
   await once(child, 'exit')
+}
+
+/** A signal is sent before it takes effect, in each thread by itself. Where there is no /proc nothing is known. */
+const expectStopped = async (pid: number) => {
+  const tasks = await readdir(`/proc/${pid}/task`).catch(() => [])
+  for (const task of tasks) {
+    const stat = await readFile(`/proc/${pid}/task/${task}/stat`, 'utf8')
+    expect(stat.slice(stat.lastIndexOf(')') + 2)).toMatch(/^T/)
+  }
 }
 
 /** A MinIO over `directory`, without a bucket; it can be killed and started again at the same address. */
@@ -42,7 +52,12 @@ export const startMinio = async (binary: string, directory: string) => {
   return {
     endpoint: new URL(`http://${address}`),
     ...keys,
-    signal: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Stops its breath, until `resume`: connections stay, nothing is answered. */
+    suspend: async () => {
+      child.kill('SIGSTOP')
+      await eventually(() => expectStopped(child.pid!))
+    },
+    resume: () => child.kill('SIGCONT'),
     kill: () => stop(child, 'SIGKILL'),
     restart: async () => {
       await stop(child, 'SIGKILL')
