@@ -41,5 +41,12 @@ export { type Migration, migrate } from './migrate'
 export { connectNats } from './nats'
 export { untilSuccess } from './retry'
 export { type ErrorCode, type Faults, ServiceError } from './service-error'
+export {
+  bearerOf,
+  createTokenCheck,
+  type ServiceTokenConfig,
+  serviceToken,
+  serviceTokenSettings,
+} from './service-token'
 export { childTraceparent, newTraceparent, parseTraceparent } from './trace-context'
 export { VERSION } from './version'
