@@ -93,7 +93,9 @@ async function install() {
     const timer = setInterval(() => {
       const there = packages.filter((path) => existsSync(at(path, 'package.json'))).length
       const seconds = Math.round((performance.now() - startedAt) / 1000)
-      say(`installing dependencies: ${there} of about ${packages.length} packages unpacked after ${seconds} s`)
+      say(
+        `installing dependencies: ${there} of about ${packages.length} packages unpacked after ${seconds} s`,
+      )
     }, PROGRESS_MS)
     // The build needs the development dependencies, whatever NODE_ENV or the user's npm settings say.
     await npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'])

@@ -1,7 +1,7 @@
 import { ConfigError } from '@leadwire/service-kit'
 import { readFilesConfig } from './config'
 
-const PORTS = { GRPC_PORT: '4001', HEALTH_PORT: '4002' }
+const PORTS = { HTTP_PORT: '4001', HEALTH_PORT: '4002', SERVICE_TOKEN: 'sixteen-letters-' }
 
 const faultsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
   try {
@@ -17,7 +17,7 @@ test('a folder needs nothing of S3', () => {
   expect(readFilesConfig({ ...PORTS, STORE_URL: 'file:///var/lib/lead%20wire' })).toMatchObject({
     STORE_URL: { kind: 'directory', path: '/var/lib/lead wire' },
     HOST: '127.0.0.1',
-    GRPC_PORT: 4001,
+    HTTP_PORT: 4001,
     HEALTH_PORT: 4002,
     LOG_LEVEL: 'info',
   })
@@ -37,11 +37,12 @@ test('every fault is told at once', () => {
     S3_ENDPOINT: '"ftp://a" is no address such as http://127.0.0.1:9000',
     S3_ACCESS_KEY: 'is missing: a store of s3:// needs it',
     S3_SECRET_KEY: 'is missing: a store of s3:// needs it',
-    GRPC_PORT: 'is missing',
+    HTTP_PORT: 'is missing',
     HEALTH_PORT: 'is missing',
+    SERVICE_TOKEN: expect.stringContaining('is missing'),
     LOG_LEVEL: expect.stringContaining('loud'),
   })
-  expect(Object.keys(faultsOf({}))).toEqual(['STORE_URL', 'GRPC_PORT', 'HEALTH_PORT'])
+  expect(Object.keys(faultsOf({}))).toEqual(['STORE_URL', 'HTTP_PORT', 'HEALTH_PORT', 'SERVICE_TOKEN'])
 })
 
 test.each([

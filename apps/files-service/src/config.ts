@@ -1,15 +1,23 @@
-import { host, logLevel, port, readConfig, str } from '@leadwire/service-kit'
+import {
+  host,
+  logLevel,
+  port,
+  readConfig,
+  type ServiceTokenConfig,
+  serviceTokenSettings,
+  str,
+} from '@leadwire/service-kit'
 import { s3Endpoint } from './store/s3-endpoint'
 import { type StoreLocation, storeLocation } from './store/store-location'
 
-export interface Config {
+export interface Config extends ServiceTokenConfig {
   STORE_URL: StoreLocation
   S3_ENDPOINT: URL | undefined
   S3_ACCESS_KEY: string | undefined
   S3_SECRET_KEY: string | undefined
   S3_REGION: string
   HOST: string
-  GRPC_PORT: number
+  HTTP_PORT: number
   HEALTH_PORT: number
   LOG_LEVEL: string
 }
@@ -26,8 +34,9 @@ export const readFilesConfig = (env: NodeJS.ProcessEnv): Readonly<Config> => {
     S3_SECRET_KEY: str(s3),
     S3_REGION: str({ default: 'us-east-1' }),
     HOST: host({ default: '127.0.0.1' }),
-    GRPC_PORT: port(),
+    HTTP_PORT: port(),
     HEALTH_PORT: port(),
+    ...serviceTokenSettings(env),
     LOG_LEVEL: logLevel(),
   })
 }

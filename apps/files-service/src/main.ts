@@ -1,14 +1,8 @@
-import { FilesServiceDefinition } from '@leadwire/contracts'
-import {
-  createGrpcServer,
-  createMetrics,
-  runService,
-  startHealthServer,
-  untilSuccess,
-} from '@leadwire/service-kit'
+import assert from 'node:assert/strict'
+import { createMetrics, drainHttp, runService, startHealthServer, untilSuccess } from '@leadwire/service-kit'
+import { buildFilesServer } from './build-files-server'
 import { readFilesConfig } from './config'
 import { createFilesMetrics } from './files/files-metrics'
-import { createFilesService } from './files/files-service'
 import { sweepSpool } from './files/sweep-spool'
 import { openStore } from './store/open-store'
 
@@ -18,15 +12,16 @@ void runService({
   start: async ({ config, logger, lifecycle }) => {
     const metrics = createMetrics('files-service')
     const store = openStore(config)
-    let listening = false
+    const app = buildFilesServer({
+      store,
+      metrics: createFilesMetrics(metrics),
+      logger,
+      lifecycle,
+      tokens: config.SERVICE_TOKEN,
+    })
     const checks = [
       { name: 'store', check: () => store.check() },
-      {
-        name: 'grpc',
-        check: async () => {
-          if (!listening) throw new Error('not listening yet')
-        },
-      },
+      { name: 'http server', check: async () => assert(app.server.listening) },
     ]
     await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
     await untilSuccess(() => store.prepare(), {
@@ -36,11 +31,10 @@ void runService({
     })
     const removed = await sweepSpool(store.spoolFolder, Date.now)
     if (removed > 0) logger.info({ removed }, 'removed what interrupted uploads had left')
-    const service = createFilesService({ store, metrics: createFilesMetrics(metrics), logger })
-    lifecycle.onStop('uploads', () => service.settled())
-    const server = createGrpcServer({ logger, lifecycle, longCalls: true, checks })
-    server.add(FilesServiceDefinition, service.implementation)
-    await server.listen({ host: config.HOST, port: config.GRPC_PORT })
-    listening = true
+    await app.listen({ host: config.HOST, port: config.HTTP_PORT })
+    lifecycle.onStop('http server', async () => {
+      await drainHttp(app.server)
+      await app.close()
+    })
   },
 })

@@ -4,6 +4,7 @@ import { serveAsset } from './assets/serve-asset'
 import { attachFile } from './attachments/attach-file'
 import { downloadAttachment } from './attachments/download-attachment'
 import { readMultipart } from './attachments/read-multipart'
+import { createUploadDoor, type UploadLimits } from './attachments/upload-door'
 import { createAuthenticate } from './auth/authenticate'
 import { createTokenVerifier } from './auth/token-verifier'
 import type { Clients } from './clients'
@@ -13,6 +14,7 @@ import { serveOpenApi } from './docs/serve-openapi'
 import { Problem } from './docs/shared-schemas'
 import { answerClientError } from './http/answer-client-error'
 import { readBodies } from './http/body'
+import { setDeadlines } from './http/call-limits'
 import { commonHeaders } from './http/common-headers'
 import { answerError, handleErrors } from './http/handle-errors'
 import { observeRequests } from './http/observe-requests'
@@ -64,10 +66,13 @@ export interface GatewayOptions {
   publicUrl: string | undefined
   trustedProxies: string[]
   timeZone: string
+  uploadLimits?: Partial<UploadLimits>
   now?: () => number
   /** How long a request may take to arrive, its body included. */
   requestTimeoutMs?: number
 }
+
+const UPLOAD_LIMITS: UploadLimits = { maxPerAccount: 32, idleMs: 30_000, totalMs: 300_000 }
 
 const RECORDS = [
   Problem,
@@ -126,8 +131,10 @@ const createApp = ({
 /** The gateway's HTTP server with every route; nothing listens yet. */
 export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const { clients, logger, lifecycle, metrics, publicUrl, timeZone, now = Date.now } = options
+  const limits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
   const app = createApp(options)
   const methods = refuseOtherMethods(app)
+  setDeadlines(app)
   handleErrors(app, logger)
   commonHeaders(app, lifecycle)
   drainUnreadBodies(app, lifecycle)
@@ -141,6 +148,8 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     clients,
     authenticate,
     validation: createValidation({ timeZone }),
+    uploads: createUploadDoor(limits),
+    fileIdleMs: limits.idleMs,
     addressOf: publicAddress(publicUrl),
     timeZone,
     now,

@@ -2,39 +2,37 @@ import {
   AccountsServiceDefinition,
   AttachmentsServiceDefinition,
   type CreateLead,
-  FilesServiceDefinition,
   type GetLead,
-  type GetLeadResult,
   type LeadPage,
   type LeadPageResult,
   type LeadResult,
   LeadsServiceDefinition,
+  type ListedLeads,
   leadCost,
-  UploadResponse,
-  uploadRequestParts,
   type VerifiedToken,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
 import {
-  clientStream,
+  type CallLimits,
+  connectBatches,
   connectGrpc,
-  connectHttp2,
-  converseWith,
+  errorOfStatus,
   gather,
   type HealthCheck,
   type Lifecycle,
-  serviceErrorOf,
+  ServiceError,
 } from '@leadwire/service-kit'
+import { connectFiles } from './attachments/connect-files'
 import { halveWhenTooLarge } from './halve-when-too-large'
-import { keepLeads } from './leads/kept-leads'
 
-const DEADLINE_MS = 5000
+const DEADLINE_MS = 10_000
+const FILE_IDLE_MS = 30_000
 const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000 }
 
 // What travels together is answered together, and accounts take turns: none waits for more than a message of another's.
 const byAccount = { laneOf: ({ accountId }: { accountId: number }) => accountId }
 
-// A read's answer may be a megabyte; how large it is nobody knows before.
+// The response to a read may have a megabyte; how large it is nobody knows before.
 const READS = { ...GATHERED, ...byAccount, maxBatch: 64 }
 
 // A lead as large as they may be, or as many small ones as a message has.
@@ -42,61 +40,88 @@ const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300
 
 export type Clients = ReturnType<typeof connectClients>
 
-const bodyOf = ({ result }: LeadResult | GetLeadResult): Uint8Array => {
-  if (result?.$case === 'body') return result.value
-  throw serviceErrorOf(
-    result?.$case === 'failure'
-      ? result.value
-      : { code: 'internal', detail: 'a result without a body came', faults: [] },
-  )
+const resultOf = <Value>(result: LeadResult['result'] | LeadPageResult['result']): Value => {
+  if (result?.$case === 'failure') throw errorOfStatus(result.value)
+  if (!result) throw new ServiceError('internal', 'An item came without a result.')
+  return result.value as Value
 }
+
+/** A batch is waited for until nobody waits for any of its items. */
+const last = (deadlines: number[]) => Math.max(...deadlines)
+
+/** How long whoever asked for an item still waits, in milliseconds. */
+const timeLeft = (deadline: number) => Math.max(1, deadline - Date.now())
 
 /**
  * Everything the gateway asks of the services behind it. Reads, creates and token checks are gathered: what arrives
- * while a message is on its way travels in the next one.
+ * while a call is on its way travels in the next one.
  */
 export const connectClients = (options: {
   leadsServiceUrl: string
-  filesServiceUrl: string
+  filesServiceUrls: readonly URL[]
+  /** How long a stream of a file may stand still. */
+  fileIdleMs?: number
   webhookServiceUrl: string
+  /** What services show each other; the first is sent. */
+  tokens: readonly string[]
   lifecycle: Lifecycle
 }) => {
   const deadline = { deadlineMs: DEADLINE_MS }
-  const leadsConnection = connectGrpc(options.leadsServiceUrl, options.lifecycle)
-  const filesConnection = connectGrpc(options.filesServiceUrl, options.lifecycle, { longCalls: true })
-  const webhooksConnection = connectGrpc(options.webhookServiceUrl, options.lifecycle)
+  const leadsConnection = connectGrpc(options.leadsServiceUrl, options)
+  const files = connectFiles({
+    urls: options.filesServiceUrls,
+    tokens: options.tokens,
+    idleMs: options.fileIdleMs ?? FILE_IDLE_MS,
+  })
+  const webhooksConnection = connectGrpc(options.webhookServiceUrl, options)
   const leads = leadsConnection.client(LeadsServiceDefinition, deadline)
   const accounts = leadsConnection.client(AccountsServiceDefinition, deadline)
-  const sessions = connectHttp2(options.leadsServiceUrl, options.lifecycle)
-  const {
-    getLeads,
-    listLeads: listPages,
-    createLeads: createAll,
-  } = converseWith(sessions, LeadsServiceDefinition, deadline)
-  const { verifyTokens } = converseWith(sessions, AccountsServiceDefinition, deadline)
+  const batches = connectBatches(options.leadsServiceUrl, options)
+  const getLeads = batches.method(LeadsServiceDefinition, 'getLeads')
+  const listPages = batches.method(LeadsServiceDefinition, 'listLeads')
+  const createAll = batches.method(LeadsServiceDefinition, 'createLeads')
+  const verifyTokens = batches.method(AccountsServiceDefinition, 'verifyTokens')
 
-  const keptLeads = keepLeads()
-  const getLead = gather<GetLead, GetLeadResult>({
+  const getLead = gather<GetLead, LeadResult>({
     ...READS,
-    send: halveWhenTooLarge(async (items) => (await getLeads({ leads: items })).results),
+    send: halveWhenTooLarge(async (items, deadlines) => {
+      const asked = items.map(({ accountId, reference }, index) => ({
+        accountId,
+        reference,
+        timeoutMs: timeLeft(deadlines[index]!),
+      }))
+      return (await getLeads({ leads: asked }, last(deadlines))).results
+    }),
   })
   const listLeads = gather<LeadPage, LeadPageResult>({
     ...READS,
-    send: halveWhenTooLarge(async (items) => (await listPages({ pages: items })).results),
+    send: halveWhenTooLarge(async (items, deadlines) => {
+      const pages = items.map(({ accountId, page }, index) => ({
+        accountId,
+        page,
+        timeoutMs: timeLeft(deadlines[index]!),
+      }))
+      return (await listPages({ pages }, last(deadlines))).results
+    }),
   })
-  const createLead = gather<CreateLead, LeadResult>({
-    ...CREATES,
-    send: async (items) => (await createAll({ leads: items })).results,
-  })
+  const createLeads = async (items: CreateLead[], deadlines: number[]) => {
+    items.forEach((item, index) => {
+      item.timeoutMs = timeLeft(deadlines[index]!)
+    })
+    return (await createAll({ leads: items }, last(deadlines))).results
+  }
+  const createLead = gather<CreateLead, LeadResult>({ ...CREATES, send: createLeads })
   const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
     ...GATHERED,
-    send: async (hashes) =>
-      (await verifyTokens({ hashes: hashes as Buffer[] })).results.map(({ token }) => token),
+    send: async (hashes) => {
+      const { results } = await verifyTokens({ hashes: hashes as Buffer[] }, Date.now() + DEADLINE_MS)
+      return results.map(({ token }) => token)
+    },
   })
 
   const checks: HealthCheck[] = [
     { name: 'leads-service', check: leadsConnection.check },
-    { name: 'files-service', check: filesConnection.check },
+    { name: 'files-service', check: files.check },
     { name: 'webhook-service', check: webhooksConnection.check },
   ]
 
@@ -105,34 +130,16 @@ export const connectClients = (options: {
     leads,
     accounts,
     attachments: leadsConnection.client(AttachmentsServiceDefinition, deadline),
-    files: {
-      ...filesConnection.client(FilesServiceDefinition, deadline),
-      upload: clientStream({
-        sessions: connectHttp2(options.filesServiceUrl, options.lifecycle),
-        path: `/${FilesServiceDefinition.fullName}/${FilesServiceDefinition.methods.upload.name}`,
-        encode: uploadRequestParts,
-        decode: UploadResponse.decode,
-      }),
-    },
+    files,
     webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
     verifyToken: (hash: Uint8Array) => verifyToken(hash),
-    /** The public JSON of one lead. What was read before is used again if leads-service finds it of the same version. */
-    getLead: async (lead: { accountId: number; reference: string }) => {
-      const kept = keptLeads.get(lead)
-      // Each property by its name: of one that is spread V8 makes a hash table.
-      const { accountId, reference } = lead
-      const read = await getLead({ accountId, reference, knownVersion: kept?.version })
-      if (kept && read.result?.$case === 'unchanged') return kept.body
-      const body = bodyOf(read)
-      if (read.version !== undefined) keptLeads.set(lead, { version: read.version, body })
-      return body
-    },
-    listLeads: async (page: LeadPage) => {
-      const listed = await listLeads(page)
-      if (listed.failure) throw serviceErrorOf(listed.failure)
-      return listed
-    },
+    /** The public JSON of one lead. */
+    getLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>
+      resultOf<Uint8Array>((await getLead(lead, limits)).result),
+    listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
+      resultOf<ListedLeads>((await listLeads(page, limits)).result),
     /** Creates a lead. Resolves with its public JSON. */
-    createLead: async (item: CreateLead) => bodyOf(await createLead(item)),
+    createLead: async (item: CreateLead, limits: CallLimits) =>
+      resultOf<Uint8Array>((await createLead(item, limits)).result),
   }
 }

@@ -4,8 +4,9 @@ import { readGatewayConfig } from './config'
 const NEEDED = {
   HEALTH_PORT: '4001',
   LEADS_SERVICE_URL: '127.0.0.1:4002',
-  FILES_SERVICE_URL: 'dns:///files-service:4000',
+  FILES_SERVICE_URL: 'http://files-service:4000',
   WEBHOOK_SERVICE_URL: 'ipv4:127.0.0.1:4004,127.0.0.1:4005',
+  SERVICE_TOKEN: 'a-token-for-the-specs',
 }
 
 test('what is not set has its default', () => {
@@ -16,7 +17,31 @@ test('what is not set has its default', () => {
     PUBLIC_URL: undefined,
     TRUSTED_PROXIES: [],
     TIME_ZONE: 'Europe/London',
+    ACCOUNT_MAX_UPLOADS: 32,
   })
+})
+
+test.each([
+  'files-service:4000',
+  'dns:///files-service:4000',
+  'https://files-service',
+  'http://files-service:4000/files',
+  'http://user:pw@files-service:4000',
+  'http://a:4000,,http://b:4000',
+])('FILES_SERVICE_URL refuses %s', (url) => {
+  expect(() => readGatewayConfig({ ...NEEDED, FILES_SERVICE_URL: url })).toThrow('FILES_SERVICE_URL')
+})
+
+test('files-service may be several addresses', () => {
+  const { FILES_SERVICE_URL } = readGatewayConfig({
+    ...NEEDED,
+    FILES_SERVICE_URL: 'http://127.0.0.1:4000, http://[::1]:4000',
+  })
+  expect(FILES_SERVICE_URL.map(({ host }) => host)).toEqual(['127.0.0.1:4000', '[::1]:4000'])
+})
+
+test.each(['0', '-1', '1.5', 'many'])('ACCOUNT_MAX_UPLOADS refuses %s', (count) => {
+  expect(() => readGatewayConfig({ ...NEEDED, ACCOUNT_MAX_UPLOADS: count })).toThrow('ACCOUNT_MAX_UPLOADS')
 })
 
 test.each([

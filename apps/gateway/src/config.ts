@@ -1,14 +1,23 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
-import { host, logLevel, makeValidator, port, readConfig, str } from '@leadwire/service-kit'
+import {
+  host,
+  logLevel,
+  makeValidator,
+  port,
+  readConfig,
+  type ServiceTokenConfig,
+  serviceTokenSettings,
+  str,
+} from '@leadwire/service-kit'
 
-export interface GatewayConfig {
+export interface GatewayConfig extends ServiceTokenConfig {
   LOG_LEVEL: string
   HOST: string
   PORT: number
   HEALTH_PORT: number
   LEADS_SERVICE_URL: string
-  FILES_SERVICE_URL: string
+  FILES_SERVICE_URL: URL[]
   WEBHOOK_SERVICE_URL: string
   /** The address clients know the API by, without a slash at its end; without it, each request's own. */
   PUBLIC_URL: string | undefined
@@ -16,6 +25,8 @@ export interface GatewayConfig {
   TRUSTED_PROXIES: string[]
   /** The time zone in which clients give the dates of appointments and callbacks. */
   TIME_ZONE: string
+  /** How many uploads of an account this copy takes at once. */
+  ACCOUNT_MAX_UPLOADS: number
 }
 
 const publicUrl = makeValidator<string>((text) => {
@@ -24,6 +35,24 @@ const publicUrl = makeValidator<string>((text) => {
     throw new TypeError(`"${text}" is no http(s) address without credentials, query and fragment`)
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+})
+
+const isHttpOrigin = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url?.protocol === 'http:' && url.href === `${url.origin}/`
+}
+
+const httpUrls = makeValidator<URL[]>((text) => {
+  const urls = text.split(',').map((url) => url.trim())
+  const wrong = urls.filter((url) => !isHttpOrigin(url))
+  if (wrong.length > 0)
+    throw new TypeError(`no address such as http://files-service:4000: ${wrong.join(', ')}`)
+  return urls.map((url) => new URL(url))
+})
+
+const count = makeValidator<number>((text) => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new TypeError(`"${text}" is no whole number above 0`)
+  return Number(text)
 })
 
 const timeZone = makeValidator<string>((text) => {
@@ -57,9 +86,11 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv): GatewayConfig =>
     PORT: port({ default: 3000 }),
     HEALTH_PORT: port(),
     LEADS_SERVICE_URL: str(),
-    FILES_SERVICE_URL: str(),
+    FILES_SERVICE_URL: httpUrls(),
     WEBHOOK_SERVICE_URL: str(),
     PUBLIC_URL: publicUrl({ default: undefined }),
     TRUSTED_PROXIES: proxies({ default: [] }),
     TIME_ZONE: timeZone({ default: 'Europe/London' }),
+    ACCOUNT_MAX_UPLOADS: count({ default: 32 }),
+    ...serviceTokenSettings(env),
   })

@@ -1,5 +1,6 @@
 import type { Logger } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
+import type { UploadDoor } from './attachments/upload-door'
 import type { Authenticate } from './auth/authenticate'
 import type { Clients } from './clients'
 import type { Validation } from './validation/checker'
@@ -9,6 +10,9 @@ export interface Dependencies {
   clients: Clients
   authenticate: Authenticate
   validation: Validation
+  uploads: UploadDoor
+  /** How long a client may take nothing of a file that it gets. */
+  fileIdleMs: number
   /** The address the API is known by to this request's client, without a slash at its end. */
   addressOf: (request: FastifyRequest) => string
   timeZone: string

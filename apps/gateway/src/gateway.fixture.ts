@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import {
   AccountsServiceDefinition,
   type AccountsServiceImplementation,
   AttachmentsServiceDefinition,
   type AttachmentsServiceImplementation,
-  FilesServiceDefinition,
-  type FilesServiceImplementation,
   LeadsServiceDefinition,
   type LeadsServiceImplementation,
   type ServerStreamingMethodResult,
@@ -14,11 +14,12 @@ import {
   type WebhooksServiceImplementation,
 } from '@leadwire/contracts'
 import {
+  answerEach,
   createGrpcServer,
   createLifecycle,
   createLogger,
   createMetrics,
-  inTurn,
+  type Lifecycle,
   ServiceError,
 } from '@leadwire/service-kit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
@@ -40,7 +41,8 @@ export interface Behind {
   leads?: Partial<Answering<LeadsServiceImplementation>>
   attachments?: Partial<AttachmentsServiceImplementation>
   accounts?: Partial<Answering<AccountsServiceImplementation>>
-  files?: Partial<FilesServiceImplementation>
+  /** A real HTTP server that answers as the spec says. */
+  files?: RequestListener
   webhooks?: Partial<WebhooksServiceImplementation>
 }
 
@@ -83,10 +85,26 @@ const CONVERSATIONS = ['getLeads', 'listLeads', 'createLeads', 'verifyTokens'] a
 
 const inTurns = <Implementation extends object>(
   given: Partial<Answering<Implementation>>,
+  draining: AbortSignal,
 ): Implementation => {
   const answers = unforeseen(given as Record<string, (request: unknown) => Promise<unknown>>)
-  const conversations = CONVERSATIONS.map((name) => [name, inTurn(answers[name]!)])
+  const conversations = CONVERSATIONS.map((name) => [name, answerEach(answers[name]!, draining)])
   return unforeseen({ ...given, ...Object.fromEntries(conversations) }) as Implementation
+}
+
+export const SERVICE_TOKEN = 'a-token-for-the-specs'
+
+const startFiles = async (
+  answer: RequestListener = (_request, response) => void response.writeHead(500).end(),
+  lifecycle: Lifecycle,
+): Promise<URL> => {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  lifecycle.onStop('files', () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
 export const startGateway = async (
@@ -95,23 +113,30 @@ export const startGateway = async (
 ): Promise<RunningGateway> => {
   const logger = createLogger({ service: 'gateway', level: 'silent' })
   const lifecycle = createLifecycle(logger)
-  const server = createGrpcServer({ logger, lifecycle })
-  server.add(LeadsServiceDefinition, inTurns<LeadsServiceImplementation>(behind.leads ?? {}))
+  const server = createGrpcServer({ logger, lifecycle, tokens: [SERVICE_TOKEN] })
+  server.add(
+    LeadsServiceDefinition,
+    inTurns<LeadsServiceImplementation>(behind.leads ?? {}, lifecycle.signal),
+  )
   server.add(AttachmentsServiceDefinition, unforeseen(behind.attachments ?? {}))
-  server.add(FilesServiceDefinition, unforeseen(behind.files ?? {}))
   server.add(WebhooksServiceDefinition, unforeseen(behind.webhooks ?? {}))
   server.add(
     AccountsServiceDefinition,
-    inTurns<AccountsServiceImplementation>({
-      verifyTokens: async ({ hashes }) => ({ results: hashes.map((hash) => ({ token: tokenOf(hash) })) }),
-      ...behind.accounts,
-    }),
+    inTurns<AccountsServiceImplementation>(
+      {
+        verifyTokens: async ({ hashes }) => ({ results: hashes.map((hash) => ({ token: tokenOf(hash) })) }),
+        ...behind.accounts,
+      },
+      lifecycle.signal,
+    ),
   )
   const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`
   const clients = connectClients({
     leadsServiceUrl: target,
-    filesServiceUrl: target,
+    filesServiceUrls: [await startFiles(behind.files, lifecycle)],
+    ...(options.uploadLimits?.idleMs && { fileIdleMs: options.uploadLimits.idleMs }),
     webhookServiceUrl: target,
+    tokens: [SERVICE_TOKEN],
     lifecycle,
   })
   const app = buildGateway({

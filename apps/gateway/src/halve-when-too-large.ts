@@ -11,14 +11,17 @@ const isTooLarge = (error: unknown) =>
  * fail the reads of others that were gathered with them. Only for calls that change nothing.
  */
 export const halveWhenTooLarge =
-  <Item, Result>(send: (items: Item[]) => Promise<Result[]>) =>
-  async (items: Item[]): Promise<Result[]> => {
+  <Item, Result>(send: (items: Item[], deadlines: number[]) => Promise<Result[]>) =>
+  async (items: Item[], deadlines: number[]): Promise<Result[]> => {
     try {
-      return await send(items)
+      return await send(items, deadlines)
     } catch (error) {
       if (items.length === 1 || !isTooLarge(error)) throw error
       const half = Math.ceil(items.length / 2)
       const again = halveWhenTooLarge(send)
-      return [...(await again(items.slice(0, half))), ...(await again(items.slice(half)))]
+      return [
+        ...(await again(items.slice(0, half), deadlines.slice(0, half))),
+        ...(await again(items.slice(half), deadlines.slice(half))),
+      ]
     }
   }

@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
-import { createMetrics, runService, type ServiceContext, startHealthServer } from '@leadwire/service-kit'
+import {
+  createMetrics,
+  drainHttp,
+  runService,
+  type ServiceContext,
+  startHealthServer,
+} from '@leadwire/service-kit'
 import { buildGateway } from './build-gateway'
 import { connectClients } from './clients'
 import { type GatewayConfig, readGatewayConfig } from './config'
-import { drain } from './http/drain'
 
 const start = async ({ config, logger, lifecycle }: ServiceContext<GatewayConfig>): Promise<void> => {
   const metrics = createMetrics('gateway')
   const clients = connectClients({
     leadsServiceUrl: config.LEADS_SERVICE_URL,
-    filesServiceUrl: config.FILES_SERVICE_URL,
+    filesServiceUrls: config.FILES_SERVICE_URL,
     webhookServiceUrl: config.WEBHOOK_SERVICE_URL,
+    tokens: config.SERVICE_TOKEN,
     lifecycle,
   })
   const gateway = buildGateway({
@@ -21,6 +27,7 @@ const start = async ({ config, logger, lifecycle }: ServiceContext<GatewayConfig
     publicUrl: config.PUBLIC_URL,
     trustedProxies: config.TRUSTED_PROXIES,
     timeZone: config.TIME_ZONE,
+    uploadLimits: { maxPerAccount: config.ACCOUNT_MAX_UPLOADS },
   })
   await startHealthServer({
     host: config.HOST,
@@ -32,7 +39,7 @@ const start = async ({ config, logger, lifecycle }: ServiceContext<GatewayConfig
   })
   await gateway.listen({ host: config.HOST, port: config.PORT })
   lifecycle.onStop('http server', async () => {
-    await drain(gateway.server)
+    await drainHttp(gateway.server)
     await gateway.close()
   })
 }

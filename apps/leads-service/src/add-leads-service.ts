@@ -18,6 +18,7 @@ export const addLeadsService = (
     assetsUrl: string
     limits: Limits
     logger: Logger
+    draining: AbortSignal
     onCommitted: (events: OutboxEvent[]) => void
   },
 ): void => {

@@ -1,4 +1,14 @@
-import { count, host, logLevel, poolSize, port, readConfig, str } from '@leadwire/service-kit'
+import {
+  count,
+  host,
+  logLevel,
+  natsUrl,
+  poolSize,
+  port,
+  readConfig,
+  serviceTokenSettings,
+  str,
+} from '@leadwire/service-kit'
 
 export type Config = ReturnType<typeof readLeadsConfig>
 
@@ -11,7 +21,7 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     HEALTH_PORT: port(),
     DATABASE_URL: str(),
     DATABASE_POOL_SIZE: poolSize(),
-    NATS_URL: str(),
+    NATS_URL: natsUrl(env),
     // Where stored images are served: it is part of every rendered lead.
     ASSETS_URL: str(),
     WEBHOOK_SERVICE_URL: str(),
@@ -21,4 +31,5 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     // Above it are the broker's limit for a message (max_payload, 8 MiB) and the 64 MiB of a gRPC message: JSON may need
     // six bytes for a character that an event has in one.
     EVENT_MAX_BYTES: count({ default: 1_000_000, min: 1000, max: 8_000_000 }),
+    ...serviceTokenSettings(env),
   })

@@ -4,19 +4,22 @@ import {
   AttachmentsServiceDefinition,
   type CreateLead,
   LeadCreated,
+  type LeadPageResult,
+  type LeadResult,
   LeadsServiceDefinition,
+  type ListedLeads,
   NewLead,
   type NewQuoteItem,
 } from '@leadwire/contracts'
 import {
+  connectBatches,
   connectDatabase,
   connectGrpc,
-  connectHttp2,
-  converseWith,
   createGrpcServer,
   createLifecycle,
   createLogger,
   type Database,
+  errorOfStatus,
   type Lifecycle,
   migrate,
 } from '@leadwire/service-kit'
@@ -33,25 +36,26 @@ export const LIMITS: Limits = { maxQuotes: 20, maxItems: 250, maxEventBytes: 1_0
 
 const logger = createLogger({ service: 'spec', level: process.env['LOG_LEVEL'] ?? 'silent' })
 
-const migrated = () =>
-  createTemplateDatabase('leads', async (url) => {
-    const lifecycle = createLifecycle(logger)
-    await migrate(connectDatabase({ url, poolSize: 2, lifecycle }).knex, migrations)
-    await lifecycle.stop()
-  })
+const migrated = () => createTemplateDatabase('leads', (url) => migrate(url, migrations))
 
 const connectTo = (target: string, lifecycle: Lifecycle) => {
   const deadline = { deadlineMs: 60_000 }
-  const connection = connectGrpc(target, lifecycle)
-  const sessions = connectHttp2(target, lifecycle)
+  const connection = connectGrpc(target, { lifecycle, tokens: [] })
+  const batches = connectBatches(target, { lifecycle, tokens: [] })
+  const batched =
+    <Batch, Response>(method: (batch: Batch, deadline: number) => Promise<Response>) =>
+    (batch: Batch) =>
+      method(batch, Date.now() + deadline.deadlineMs)
   return {
     leads: {
       ...connection.client(LeadsServiceDefinition, deadline),
-      ...converseWith(sessions, LeadsServiceDefinition, deadline),
+      getLeads: batched(batches.method(LeadsServiceDefinition, 'getLeads')),
+      listLeads: batched(batches.method(LeadsServiceDefinition, 'listLeads')),
+      createLeads: batched(batches.method(LeadsServiceDefinition, 'createLeads')),
     },
     accounts: {
       ...connection.client(AccountsServiceDefinition, deadline),
-      ...converseWith(sessions, AccountsServiceDefinition, deadline),
+      verifyTokens: batched(batches.method(AccountsServiceDefinition, 'verifyTokens')),
     },
     attachments: connection.client(AttachmentsServiceDefinition, deadline),
   }
@@ -64,13 +68,14 @@ export const startLeadsService = async (over: Partial<Limits> = {}) => {
   const db = connectDatabase({ url: database.url, poolSize: 6, lifecycle })
   const committed: OutboxEvent[] = []
   const startCopy = async () => {
-    const server = createGrpcServer({ logger, lifecycle })
+    const server = createGrpcServer({ logger, lifecycle, tokens: [] })
     const onCommitted = (events: OutboxEvent[]) => void committed.push(...events)
     addLeadsService(server, {
       database: db,
       assetsUrl: ASSETS_URL,
       limits: { ...LIMITS, ...over },
       logger,
+      draining: lifecycle.signal,
       onCommitted,
     })
     const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`
@@ -178,20 +183,19 @@ export const itemWith = (image: { id: number }, over: Partial<NewQuoteItem> = {}
 
 export const quoteOf = (...items: NewQuoteItem[]) => ({ status: 'complete', items })
 
-/** The results of a batch: the parsed body of each, or its failure. */
-export const outcomesOf = (response: {
-  results: {
-    result?:
-      | { $case: 'body'; value: Uint8Array }
-      | { $case: 'failure' | 'unchanged'; value: unknown }
-      | undefined
-  }[]
-}) =>
+/** The results of a batch: the parsed body of each, or the error it failed with. */
+export const outcomesOf = (response: { results: LeadResult[] }) =>
   response.results.map(({ result }) =>
     result?.$case === 'body'
-      ? JSON.parse(Buffer.from(result.value).toString()).data
-      : { failure: result?.value },
+      ? JSON.parse(result.value.toString()).data
+      : { failure: result && errorOfStatus(result.value) },
   )
+
+/** A page of a batch. Throws the error it failed with. */
+export const listedOf = ({ result }: LeadPageResult): ListedLeads => {
+  if (result?.$case === 'page') return result.value
+  throw result ? errorOfStatus(result.value) : new Error('a page came without a result')
+}
 
 /** The LeadCreated events in the outbox, oldest first. */
 export const outboxOf = async ({ db }: RunningLeadsService) => {

@@ -1,15 +1,15 @@
 import {
   AccountsServiceDefinition,
+  type CreateLeadsRequest,
   LEADS_STREAM,
   LeadCreated,
   LeadsServiceDefinition,
 } from '@leadwire/contracts'
 import {
+  connectBatches,
   connectDatabase,
   connectGrpc,
-  connectHttp2,
   connectNats,
-  converseWith,
   createLifecycle,
   createLogger,
 } from '@leadwire/service-kit'
@@ -20,6 +20,7 @@ import { holdAccount, newItem, outcomesOf } from './leads-service.fixture'
 import { startLeadsService } from './start-leads-service'
 
 const logger = createLogger({ service: 'spec', level: 'silent' })
+const SERVICE_TOKEN = 'a-token-for-this-spec'
 const soon = { timeoutMs: 20_000 }
 
 let stop = async () => {}
@@ -36,13 +37,15 @@ const startScene = async () => {
     startLeadsService({
       config: readLeadsConfig({
         ...{ GRPC_PORT: String(grpcPort), HEALTH_PORT: String(healthPort), DATABASE_URL: database.url },
+        SERVICE_TOKEN,
         ...{ NATS_URL: nats.url, ASSETS_URL: 'https://assets.test', WEBHOOK_SERVICE_URL: '127.0.0.1:9' },
       }),
       logger,
       lifecycle,
     })
   const target = `127.0.0.1:${grpcPort}`
-  const deadline = { deadlineMs: 20_000 }
+  const caller = { lifecycle: own, tokens: [SERVICE_TOKEN] }
+  const createLeads = connectBatches(target, caller).method(LeadsServiceDefinition, 'createLeads')
   stop = async () => {
     await lifecycle.stop()
     await own.stop()
@@ -52,9 +55,9 @@ const startScene = async () => {
   return {
     ...{ nats, lifecycle, own, start },
     db: connectDatabase({ url: database.url, poolSize: 3, lifecycle: own }),
-    grpc: connectGrpc(target, own),
-    leads: converseWith(connectHttp2(target, own), LeadsServiceDefinition, deadline),
-    accounts: connectGrpc(target, own).client(AccountsServiceDefinition, deadline),
+    grpc: connectGrpc(target, caller),
+    createLeads: (batch: CreateLeadsRequest) => createLeads(batch, Date.now() + 20_000),
+    accounts: connectGrpc(target, caller).client(AccountsServiceDefinition, { deadlineMs: 20_000 }),
     metrics: async () => (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text(),
   }
 }
@@ -64,8 +67,8 @@ type Scene = Awaited<ReturnType<typeof startScene>>
 const newAccountId = async ({ accounts }: Scene) =>
   (await accounts.createAccount({ name: 'Clear Windows' })).account!.id
 
-const create = async ({ leads }: Scene, accountId: number) =>
-  outcomesOf(await leads.createLeads({ leads: [newItem(accountId)] }))[0]
+const create = async ({ createLeads }: Scene, accountId: number) =>
+  outcomesOf(await createLeads({ leads: [newItem(accountId)] }))[0]
 
 const unpublished = async ({ db }: Scene) =>
   (await db.query({ text: 'SELECT id FROM outbox WHERE published_at IS NULL' })).length

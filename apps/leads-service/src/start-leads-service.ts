@@ -40,15 +40,16 @@ export const startLeadsService = async ({
   ]
   addOutboxMetrics({ metrics, database, logger })
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, metrics, lifecycle, checks })
-  await untilSuccess(() => migrate(database.knex, migrations), {
+  await untilSuccess(() => migrate(config.DATABASE_URL, migrations), {
     signal: lifecycle.signal,
     pauseMs: 250,
     onFailure: (error) => logger.warn({ err: error }, 'could not migrate yet'),
   })
 
-  const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, lifecycle).client(WebhooksServiceDefinition, {
-    deadlineMs: 5000,
-  })
+  const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, {
+    lifecycle,
+    tokens: config.SERVICE_TOKEN,
+  }).client(WebhooksServiceDefinition, { deadlineMs: 5000 })
   const findHeldEvents = async (eventIds: string[]) => (await webhooks.findHeldEvents({ eventIds })).eventIds
   // NATS may come later: events wait in the outbox, and requests are served meanwhile. What stops it is registered
   // before the server, whenever it comes.
@@ -60,7 +61,7 @@ export const startLeadsService = async ({
     outbox = startOutbox({ database, publish: publishTo(connection), findHeldEvents, logger })
   })
 
-  const server = createGrpcServer({ logger, lifecycle, checks })
+  const server = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, checks })
   addLeadsService(server, {
     database,
     assetsUrl: config.ASSETS_URL.replace(/\/$/, ''),
@@ -70,6 +71,7 @@ export const startLeadsService = async ({
       maxEventBytes: config.EVENT_MAX_BYTES,
     },
     logger,
+    draining: lifecycle.signal,
     onCommitted: (events) => outbox?.handOver(events),
   })
   const grpcPort = await server.listen({ host: config.HOST, port: config.GRPC_PORT })

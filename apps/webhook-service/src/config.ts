@@ -5,13 +5,16 @@ import {
   host,
   list,
   logLevel,
+  natsUrl,
   poolSize,
   port,
   readConfig,
+  type ServiceTokenConfig,
+  serviceTokenSettings,
   str,
 } from '@leadwire/service-kit'
 
-export interface Config {
+export interface Config extends ServiceTokenConfig {
   LOG_LEVEL: string
   HOST: string
   HEALTH_PORT: number
@@ -36,11 +39,12 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv): Config =>
     GRPC_PORT: port(),
     DATABASE_URL: str(),
     DATABASE_POOL_SIZE: poolSize(),
-    NATS_URL: str(),
+    NATS_URL: natsUrl(env),
     WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
     WEBHOOK_TIMEOUT: duration({ default: 10_000 }),
     WEBHOOK_ALLOW_HOSTS: list({ default: [] }),
     WEBHOOK_CONCURRENCY: count({ default: 512 }),
     WEBHOOK_ENDPOINT_CONCURRENCY: count({ default: 16 }),
     WEBHOOK_ENDPOINTS_PER_ACCOUNT: count({ default: 100 }),
+    ...serviceTokenSettings(env),
   })

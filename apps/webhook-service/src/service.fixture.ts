@@ -1,7 +1,14 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { LEADS_STREAM, LeadCreated, WebhooksServiceDefinition } from '@leadwire/contracts'
-import { connectGrpc, createLifecycle, createLogger, type Logger } from '@leadwire/service-kit'
-import { createDatabase, eventually, freePort, startNats, type TestDatabase, type TestNats } from '@leadwire/test-kit'
+import { connectGrpc, createLifecycle, createLogger, type Logger, natsOptions } from '@leadwire/service-kit'
+import {
+  createDatabase,
+  eventually,
+  freePort,
+  startNats,
+  type TestDatabase,
+  type TestNats,
+} from '@leadwire/test-kit'
 import { jetstream } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { Client } from 'pg'
@@ -21,6 +28,8 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   WEBHOOK_CONCURRENCY: 256,
   WEBHOOK_ENDPOINT_CONCURRENCY: 16,
   WEBHOOK_ENDPOINTS_PER_ACCOUNT: 1000,
+  SERVICE_TOKEN: [],
+  SERVICE_AUTH: 'none',
 }
 
 const event = (accountId: number): LeadCreated => {
@@ -47,7 +56,11 @@ const event = (accountId: number): LeadCreated => {
 /** The doors of a running stack: JetStream to publish to, PostgreSQL to look into. */
 export const openDoors = async () => {
   const [database, nats] = await Promise.all([createDatabase({ name: 'webhooks' }), startNats()])
-  const connection = await connect({ servers: nats.url, maxReconnectAttempts: -1, reconnectTimeWait: 50 })
+  const connection = await connect({
+    ...natsOptions(nats.url),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 50,
+  })
   const sql = new Client({ connectionString: database.url })
   sql.on('error', () => undefined)
   await sql.connect()
@@ -111,9 +124,12 @@ export const startService = async (
   const config = { ...SETTINGS, HEALTH_PORT, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }
   const lifecycle = createLifecycle(logger)
   const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock)
-  const client = connectGrpc(`127.0.0.1:${grpcPort}`, lifecycle).client(WebhooksServiceDefinition, {
-    deadlineMs: 60_000,
-  })
+  const client = connectGrpc(`127.0.0.1:${grpcPort}`, { lifecycle, tokens: [] }).client(
+    WebhooksServiceDefinition,
+    {
+      deadlineMs: 60_000,
+    },
+  )
   return {
     client,
     /** Registers an endpoint of an account. */

@@ -41,7 +41,7 @@ export const startWebhookService = async (
     { name: 'nats', check: () => natsCheck() },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
-  await untilSuccess(() => migrate(database.knex, MIGRATIONS), {
+  await untilSuccess(() => migrate(config.DATABASE_URL, MIGRATIONS), {
     signal: lifecycle.signal,
     pauseMs: 250,
     onFailure: (error) => logger.warn({ err: error }, 'waiting for the database'),
@@ -52,7 +52,7 @@ export const startWebhookService = async (
     connectMs: config.WEBHOOK_TIMEOUT,
   })
   lifecycle.onStop('http connections', () => dispatcher.destroy())
-  const grpc = createGrpcServer({ logger, lifecycle, checks })
+  const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, checks })
   const sender = sendDeliveries({
     database,
     attempt: (delivery) => makeAttempt(delivery, { dispatcher, timeoutMs: config.WEBHOOK_TIMEOUT, clock }),

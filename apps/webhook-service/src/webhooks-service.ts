@@ -16,27 +16,35 @@ import { updateEndpoint } from './endpoints/update-endpoint'
 import { findHeldEvents } from './events/find-held-events'
 import { wellFormed } from './well-formed'
 
-/** The gRPC service: one line an operation. `wake` makes the sender look for what became due, there or anywhere. */
-export const webhooksService = (dependencies: {
+interface Dependencies {
   database: Database
   clock: Clock
   endpointsPerAccount: number
+  /** Makes the sender look for what became due, at these endpoints or anywhere. */
   wake: (endpointIds?: number[]) => void
-}): WebhooksServiceImplementation => {
-  const { database } = dependencies
+}
+
+/** The gRPC service: one line an operation. */
+export const webhooksService = (dependencies: Dependencies): WebhooksServiceImplementation => {
+  const each = <Request extends object, Response>(
+    operation: (dependencies: Dependencies, request: Request) => Promise<Response>,
+  ) =>
+    wellFormed((request: Request, { signal }) =>
+      operation({ ...dependencies, database: dependencies.database.until(signal) }, request),
+    )
   return {
-    listEndpoints: wellFormed((request) => listEndpoints(database, request)),
-    createEndpoint: wellFormed((request) => createEndpoint(dependencies, request)),
-    getEndpoint: wellFormed((request) => getEndpoint(database, request)),
-    updateEndpoint: wellFormed((request) => updateEndpoint(dependencies, request)),
-    deleteEndpoint: wellFormed((request) => deleteEndpoint(database, request)),
-    rotateSecret: wellFormed((request) => rotateSecret(dependencies, request)),
-    sendTest: wellFormed((request) => sendTest(dependencies, request)),
-    recoverEndpoint: wellFormed((request) => recoverEndpoint(dependencies, request)),
-    listEndpointHealth: wellFormed((request) => listEndpointHealth(dependencies, request)),
-    listDeliveries: wellFormed((request) => listDeliveries(database, request)),
-    getDelivery: wellFormed((request) => getDelivery(database, request)),
-    retryDelivery: wellFormed((request) => retryDelivery(dependencies, request)),
-    findHeldEvents: wellFormed((request) => findHeldEvents(database, request)),
+    listEndpoints: each(listEndpoints),
+    createEndpoint: each(createEndpoint),
+    getEndpoint: each(getEndpoint),
+    updateEndpoint: each(updateEndpoint),
+    deleteEndpoint: each(deleteEndpoint),
+    rotateSecret: each(rotateSecret),
+    sendTest: each(sendTest),
+    recoverEndpoint: each(recoverEndpoint),
+    listEndpointHealth: each(listEndpointHealth),
+    listDeliveries: each(listDeliveries),
+    getDelivery: each(getDelivery),
+    retryDelivery: each(retryDelivery),
+    findHeldEvents: each(findHeldEvents),
   }
 }

@@ -80,20 +80,53 @@ test('too few results are an error, never a mix-up', async () => {
   for (const one of calls) await expect(one).rejects.toMatchObject({ code: 'internal' })
 })
 
-test('an aborted item is not sent while it waits, and leaves its neighbours alone once it was', async () => {
+const inAMinute = () => new Date(Date.now() + 60_000)
+
+test('an item whose caller has gone is not sent, and its neighbours are', async () => {
   const { batches, call } = gathered()
-  const controller = new AbortController()
-  const sent = call('a', controller.signal)
-  const neighbour = call('b')
+  void call('in flight')
   await turn()
-  const waiting = call('c', controller.signal)
-  controller.abort(new Error('gone'))
-  await expect(sent).rejects.toThrow('gone')
-  await expect(waiting).rejects.toThrow('gone')
+  let gone = false
+  const waiting = call('a', { deadline: inAMinute(), isGone: () => gone })
+  const neighbour = call('b', { deadline: inAMinute(), isGone: () => false })
+  gone = true
+  batches[0]!.answer()
+  await expect(waiting).rejects.toMatchObject({ code: 'late' })
+  await turn()
+  expect(batches[1]!.items).toEqual(['b'])
+  batches[1]!.answer()
+  expect(await neighbour).toBe('B')
+})
+
+test('an item is late after its own deadline, whether it waits or is under way; its neighbours go on', async () => {
+  const { batches, call } = gathered()
+  const soon = { deadline: new Date(Date.now() + 5), isGone: () => false }
+  const sent = call('a', soon)
+  const neighbour = call('b', { deadline: inAMinute(), isGone: () => false })
+  await turn()
+  const waiting = call('c', soon)
+  await expect(sent).rejects.toMatchObject({ code: 'late' })
+  await expect(waiting).rejects.toMatchObject({ code: 'late' })
   batches[0]!.answer()
   expect(await neighbour).toBe('B')
   await turn()
   expect(batches).toHaveLength(1)
+})
+
+test('send is told the deadline of each item', async () => {
+  const told: number[][] = []
+  const call = gather<string, string>({
+    send: async (items, deadlines) => {
+      told.push(deadlines)
+      return items
+    },
+    maxBatch: 3,
+    maxInFlight: 1,
+    maxQueued: 5,
+  })
+  const deadline = inAMinute()
+  await Promise.all([call('a', { deadline, isGone: () => false }), call('b')])
+  expect(told).toEqual([[deadline.getTime(), Number.POSITIVE_INFINITY]])
 })
 
 test('beyond the bound an item is refused as unavailable', async () => {

@@ -1,18 +1,59 @@
 import { ServiceError } from './service-error'
 
+/** Until when whoever asks will wait for the answer, and whether they still do. */
+export interface CallLimits {
+  readonly deadline: Date
+  readonly signal: AbortSignal
+  isGone(): boolean
+}
+
 interface Waiting<Item, Result> {
   item: Item
+  /** Milliseconds since the epoch. */
+  deadline: number
+  isGone: () => boolean
   resolve: (result: Result) => void
   reject: (error: unknown) => void
+}
+
+/** Rejects a call that nobody waits for any more; answers whether somebody does. */
+const isAwaited = <Item, Result>({ deadline, isGone, reject }: Waiting<Item, Result>): boolean => {
+  const late = deadline <= Date.now() || isGone()
+  if (late) reject(ServiceError.late())
+  return !late
+}
+
+const FOREVER = { deadline: Number.POSITIVE_INFINITY, isGone: () => false }
+
+const within = <Item, Result>(
+  limits: Omit<CallLimits, 'signal'>,
+  { item, resolve, reject }: Pick<Waiting<Item, Result>, 'item' | 'resolve' | 'reject'>,
+): Waiting<Item, Result> => {
+  const deadline = limits.deadline.getTime()
+  const timer = setTimeout(() => reject(ServiceError.late()), deadline - Date.now())
+  return {
+    item,
+    deadline,
+    isGone: limits.isGone,
+    resolve: (result) => {
+      clearTimeout(timer)
+      resolve(result)
+    },
+    reject: (error) => {
+      clearTimeout(timer)
+      reject(error)
+    },
+  }
 }
 
 /**
  * Turns calls for one item into calls for many: while a batch is on its way, what arrives joins the next one.
  *
  * A lone item leaves at once, which is at the end of the event loop's turn. `send` answers with one result for each
- * item, in order; when it rejects, every item of that batch is rejected with the same error, and no other is. An item
- * that is aborted before its batch left is not sent; one that is aborted later is rejected at once, and its neighbours
- * go on.
+ * item, in order; when it rejects, every item of that batch is rejected with the same error, and no other is.
+ *
+ * An item with limits is rejected as late when its deadline passes; one that is late, or whose caller has gone, before its
+ * batch leaves is not sent. `send` is told the deadline of each item, in milliseconds since the epoch.
  *
  * A batch has at most `maxBatch` items. With `costOf` it also ends before the item with which its summed cost would
  * exceed `maxBatchCost`; an item that alone costs more goes alone.
@@ -24,14 +65,14 @@ interface Waiting<Item, Result> {
  * can only grow. Where there are lanes, one holds at most half of it.
  */
 export const gather = <Item, Result>(options: {
-  send: (items: Item[]) => Promise<Result[]>
+  send: (items: Item[], deadlines: number[]) => Promise<Result[]>
   maxBatch: number
   maxInFlight: number
   maxQueued: number
   costOf?: (item: Item) => number
   maxBatchCost?: number
   laneOf?: (item: Item) => unknown
-}): ((item: Item, signal?: AbortSignal) => Promise<Result>) => {
+}): ((item: Item, limits?: Omit<CallLimits, 'signal'>) => Promise<Result>) => {
   const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf } = options
   const maxInLane = laneOf ? options.maxQueued / 2 : options.maxQueued
   // In the order of their turns.
@@ -57,7 +98,10 @@ export const gather = <Item, Result>(options: {
 
   const sendAll = async (batch: Waiting<Item, Result>[]) => {
     try {
-      return await options.send(batch.map(({ item }) => item))
+      return await options.send(
+        batch.map(({ item }) => item),
+        batch.map(({ deadline }) => deadline),
+      )
     } finally {
       inFlight -= 1
       // The next batch leaves before this one's items are answered, so that both sides work meanwhile.
@@ -79,11 +123,14 @@ export const gather = <Item, Result>(options: {
       if (waiting.length > 0) lanes.set(lane, waiting)
     }
     queued -= batch.length
-    return batch
+    return batch.filter(isAwaited)
   }
 
   const flush = () => {
-    while (inFlight < options.maxInFlight && queued > 0) void dispatch(nextBatch())
+    while (inFlight < options.maxInFlight && queued > 0) {
+      const batch = nextBatch()
+      if (batch.length > 0) void dispatch(batch)
+    }
   }
 
   const enter = (lane: unknown, waiting: Waiting<Item, Result>) => {
@@ -91,15 +138,6 @@ export const gather = <Item, Result>(options: {
     if (before) before.push(waiting)
     else lanes.set(lane, [waiting])
     queued += 1
-  }
-
-  const leave = (lane: unknown, waiting: Waiting<Item, Result>) => {
-    const inLane = lanes.get(lane) ?? []
-    const place = inLane.indexOf(waiting)
-    if (place === -1) return
-    inLane.splice(place, 1)
-    if (inLane.length === 0) lanes.delete(lane)
-    queued -= 1
   }
 
   // At the end of this turn of the event loop: requests that were read from many sockets in it leave together. In a
@@ -113,24 +151,14 @@ export const gather = <Item, Result>(options: {
     })
   }
 
-  return (item, signal) =>
+  return (item, limits) =>
     new Promise<Result>((resolve, reject) => {
       const lane = laneOf?.(item)
       if (queued >= options.maxQueued || (lanes.get(lane)?.length ?? 0) >= maxInLane) {
         reject(new ServiceError('unavailable', 'Too many requests are waiting. Try again shortly.'))
         return
       }
-      signal?.throwIfAborted()
-      const waiting = { item, resolve, reject }
-      signal?.addEventListener(
-        'abort',
-        () => {
-          leave(lane, waiting)
-          reject(signal.reason)
-        },
-        { once: true },
-      )
-      enter(lane, waiting)
+      enter(lane, limits ? within(limits, { item, resolve, reject }) : { item, ...FOREVER, resolve, reject })
       flushSoon()
     })
 }

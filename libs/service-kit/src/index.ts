@@ -1,4 +1,3 @@
-export { clientStream } from './client-stream'
 export {
   ConfigError,
   count,
@@ -16,7 +15,6 @@ export {
   str,
   url,
 } from './config'
-export { converseWith } from './converse'
 export {
   connectDatabase,
   type Database,
@@ -24,21 +22,36 @@ export {
   type OpenTransaction,
   type Query,
   type Transaction,
-} from './database'
-export { databaseFailure, isRefusedValue, isUnfitTime, violatedConstraint } from './database-failure'
+} from './database/database'
+export { databaseFailure, isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
+export { type Migration, migrate } from './database/migrate'
+export { drainHttp } from './drain-http'
 export { ensureStream } from './ensure-stream'
-export { failureOf, serviceErrorOf } from './failure'
-export { gather } from './gather'
-export { connectGrpc } from './grpc-client'
-export { createGrpcServer, type GrpcServer } from './grpc-server'
+export { type CallLimits, gather } from './gather'
+export { answerEach } from './grpc/answer-each'
+export { connectBatches } from './grpc/batches'
+export { connectGrpc } from './grpc/client'
+export { deadlineOf, unlessLate } from './grpc/late-items'
+export { perCall } from './grpc/per-call'
+export { createGrpcServer, type GrpcServer } from './grpc/server'
+export { errorOfStatus, statusOf } from './grpc/status'
 export { type HealthCheck, readinessOf, startHealthServer } from './health'
-export { connectHttp2 } from './http2-sessions'
-export { inTurn } from './in-turn'
 export { createLifecycle, type Lifecycle, runService, type ServiceContext } from './lifecycle'
 export { createLogger, type Logger } from './logger'
 export { createMetrics, type Metrics } from './metrics'
-export { type Migration, migrate } from './migrate'
 export { connectNats } from './nats'
+export { natsOptions, natsUrl } from './nats-url'
+export {
+  PROBLEM_TYPE,
+  PROBLEMS,
+  PROBLEMS_PATH,
+  type Problem,
+  type ProblemKind,
+  problem,
+  problemJson,
+  problemOf,
+  serviceErrorOfProblem,
+} from './problem'
 export { untilSuccess } from './retry'
 export { type ErrorCode, type Faults, ServiceError } from './service-error'
 export {

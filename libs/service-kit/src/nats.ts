@@ -1,6 +1,7 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Lifecycle } from './lifecycle'
 import type { Logger } from './logger'
+import { natsOptions } from './nats-url'
 
 /** A NATS connection that outlives the server: it waits for the first connection and reconnects for ever. */
 export const connectNats = async (options: {
@@ -13,7 +14,7 @@ export const connectNats = async (options: {
   let connection: NatsConnection | undefined
   options.lifecycle.onStop('nats', () => connection?.close())
   connection = await connect({
-    servers: options.url.split(','),
+    ...natsOptions(options.url),
     name: options.name,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,

@@ -32,6 +32,11 @@ export class ServiceError extends Error {
     return this.options.faults ?? {}
   }
 
+  /** Whoever asked waited as long as they would. */
+  static late(): ServiceError {
+    return new ServiceError('late', 'The service did not answer in time.')
+  }
+
   /** 422: every faulty field at once. */
   static invalid(faults: Faults): ServiceError {
     return new ServiceError('invalid', 'The given data was invalid.', { faults })

@@ -1,3 +1,4 @@
+import { natsOptions } from '@leadwire/service-kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { startNats } from './nats'
@@ -5,7 +6,7 @@ import { startNats } from './nats'
 test('a server of its own keeps its messages over a kill, and loses them when told to', async () => {
   const nats = await startNats()
   const connected = async <T>(work: (client: NatsConnection) => Promise<T>) => {
-    const client = await connect({ servers: nats.url })
+    const client = await connect(natsOptions(nats.url))
     try {
       return await work(client)
     } finally {

@@ -20,7 +20,7 @@ export async function startNats(): Promise<TestNats> {
   const binary = fromGlobalSetup('LEADWIRE_TEST_NATS_SERVER')
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-nats-'))
   const port = await freePort()
-  const start = async () => watchProcess(await startNatsServer({ binary, directory, port }))
+  const start = async () => watchProcess(await startNatsServer({ binary, directory, port, password: 'spec' }))
   let server: NatsServer = await start()
 
   const kill = async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   type Account,
   type Child,
@@ -33,6 +34,8 @@ export type System = {
   account: Account
   databases: { leads: TestDatabase; webhooks: TestDatabase }
   nats: TestNats
+  /** What the services show each other. */
+  serviceToken: string
   /** Every copy: `gateway`, `gateway-2` …, with where it listens. */
   services: ServicePlan[]
   pid(name: string): number
@@ -63,12 +66,14 @@ export async function startSystem({ env = {}, replicas = 1, store }: SystemOptio
     objectStoreDirectory(),
     freePort(),
   ])
+  const serviceToken = randomBytes(24).toString('base64url')
   const services = await planServices({
     replicas,
     gateway: { host: '127.0.0.1', port },
     databases: { leads: leads.url, webhooks: webhooks.url },
     nats: nats.url,
     store: store ?? { STORE_URL: files.url },
+    serviceToken,
     env: { ...process.env, WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
   })
   const processes = createProcesses(services)
@@ -82,7 +87,7 @@ export async function startSystem({ env = {}, replicas = 1, store }: SystemOptio
   try {
     await Promise.all(services.map(({ name }) => processes.restart(name)))
     const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
-    const newAccount = (name: string) => createAccount(grpc, name)
+    const newAccount = (name: string) => createAccount({ grpc, tokens: [serviceToken] }, name)
     const { account, token } = await newAccount('Spec')
     const baseUrl = services.find(({ name }) => name === 'gateway')!.base!
     const databases = { leads, webhooks }
@@ -92,6 +97,7 @@ export async function startSystem({ env = {}, replicas = 1, store }: SystemOptio
       account,
       databases,
       nats,
+      serviceToken,
       services,
       ...processes,
       createAccount: newAccount,

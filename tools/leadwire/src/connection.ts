@@ -11,21 +11,25 @@ const DEADLINE_MS = 10_000
 export interface Targets {
   leads: string
   webhooks: string
+  /** What services show each other. */
+  tokens: string[]
 }
 
 /**
- * Where the running stack is: LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL where they are set (a deployed stack), else what
+ * Where the running stack is: LEADS_SERVICE_URL, WEBHOOK_SERVICE_URL and SERVICE_TOKEN where they are set (a deployed stack), else what
  * `npm start` wrote to dev.json in LEADWIRE_DATA (`.data/` when unset).
  *
  * Throws with what to do when neither tells.
  */
 export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
   const { LEADS_SERVICE_URL: leads, WEBHOOK_SERVICE_URL: webhooks } = env
-  if (leads && webhooks) return { leads, webhooks }
+  const tokens = env['SERVICE_TOKEN']?.split(',').slice(0, 1)
+  if (leads && webhooks) return { leads, webhooks, tokens: tokens ?? [] }
   const instead = 'set LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL'
-  return readDevFile(env, instead, ({ services }) => ({
+  return readDevFile(env, instead, ({ services, service_token }) => ({
     leads: leads || services['leads-service'].grpc,
     webhooks: webhooks || services['webhook-service'].grpc,
+    tokens: tokens ?? (service_token ? [service_token] : []),
   }))
 }
 
@@ -36,6 +40,7 @@ export const demoAccount = (env: NodeJS.ProcessEnv): number =>
 interface DevFile {
   services: Record<'leads-service' | 'webhook-service', { grpc: string }>
   account: { id: number }
+  service_token: string | null
 }
 
 const readDevFile = <T>(env: NodeJS.ProcessEnv, instead: string, pick: (devFile: DevFile) => T): T => {
@@ -51,12 +56,13 @@ const readDevFile = <T>(env: NodeJS.ProcessEnv, instead: string, pick: (devFile:
 }
 
 /** Clients of the services behind a stack. `close` lets the process end. */
-export const connect = ({ leads, webhooks }: Targets) => {
+export const connect = ({ leads, webhooks, tokens }: Targets) => {
   const lifecycle = createLifecycle(createLogger({ service: 'leadwire', level: 'silent' }))
   const client = { deadlineMs: DEADLINE_MS }
+  const options = { lifecycle, tokens }
   return {
-    accounts: connectGrpc(leads, lifecycle).client(AccountsServiceDefinition, client),
-    webhooks: connectGrpc(webhooks, lifecycle).client(WebhooksServiceDefinition, client),
+    accounts: connectGrpc(leads, options).client(AccountsServiceDefinition, client),
+    webhooks: connectGrpc(webhooks, options).client(WebhooksServiceDefinition, client),
     close: () => lifecycle.stop(),
   }
 }

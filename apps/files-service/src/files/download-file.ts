@@ -1,36 +1,27 @@
-import type { FilesServiceImplementation } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
+import type { FastifyInstance } from 'fastify'
 import type { ObjectStore } from '../store/object-store'
+import { signalOf } from './client-gone'
 import type { FilesMetrics } from './files-metrics'
-import { isObjectKey } from './object-key'
+import { contentTypeOf, isObjectKey, type KeyParams } from './object-key'
 
-/**
- * FilesService.Download: the size, then the bytes in chunks of 64 KiB at most, each read once the client took the one
- * before. Fails with not_found for a key that nothing is kept under, and for anything that is no key.
- */
-export const downloadFile = ({
-  store,
-  metrics,
-}: {
+interface DownloadDependencies {
   store: ObjectStore
   metrics: FilesMetrics
-}): FilesServiceImplementation['download'] =>
-  async function* ({ key }, { signal }) {
-    const object = isObjectKey(key) ? await store.get(key, signal) : undefined
+}
+
+/**
+ * GET /files/<key>: the bytes, read no faster than they are taken. not_found for a key that nothing is kept under, and
+ * for anything that is no key. When they can't be read to their end the connection breaks off before it.
+ */
+export const downloadFile = (app: FastifyInstance, { store, metrics }: DownloadDependencies): void => {
+  app.get<KeyParams>('/files/*', { exposeHeadRoute: false }, async (request, reply) => {
+    const key = request.params['*']
+    const object = isObjectKey(key) ? await store.get(key, signalOf(reply)) : undefined
     if (!object) throw new ServiceError('not_found', 'There is no such file.')
-    const { size, bytes } = object
-    try {
-      yield { part: { $case: 'size', value: size } }
-      for await (const chunk of bytes as AsyncIterable<Buffer>) {
-        metrics.sent(chunk.length)
-        yield { part: { $case: 'chunk', value: chunk } }
-      }
-    } catch (error) {
-      signal.throwIfAborted()
-      throw new ServiceError('unavailable', 'The file could not be read to its end. Try again shortly.', {
-        cause: error,
-      })
-    } finally {
-      bytes.destroy()
-    }
-  }
+    object.bytes.on('data', (chunk: Buffer) => metrics.sent(chunk.length)).pause()
+    return reply
+      .headers({ 'content-length': object.size, 'content-type': contentTypeOf(key) })
+      .send(object.bytes)
+  })
+}

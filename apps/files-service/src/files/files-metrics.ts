@@ -3,14 +3,13 @@ import { Counter, Histogram } from 'prom-client'
 
 /**
  * How an upload ended: kept; judged (nothing was to be kept); refused (for its type, its name or its emptiness);
- * too_large; bad_request; cancelled by the caller; unavailable (the store is away); failed (a fault of ours).
+ * too_large; cancelled by the caller; unavailable (the store is away); failed (a fault of ours).
  */
 export type UploadOutcome =
   | 'kept'
   | 'judged'
   | 'refused'
   | 'too_large'
-  | 'bad_request'
   | 'cancelled'
   | 'unavailable'
   | 'failed'

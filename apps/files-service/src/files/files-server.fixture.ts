@@ -1,99 +1,109 @@
 import { randomUUID } from 'node:crypto'
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
 import {
-  FilesServiceDefinition,
-  type UploadRequest,
-  UploadResponse,
-  uploadRequestParts,
-} from '@leadwire/contracts'
-import {
-  clientStream,
-  connectGrpc,
-  connectHttp2,
-  createGrpcServer,
   createLifecycle,
   createLogger,
   createMetrics,
-  type Lifecycle,
+  ServiceError,
+  serviceErrorOfProblem,
 } from '@leadwire/service-kit'
+import { buildFilesServer, type FilesServerOptions } from '../build-files-server'
 import type { ObjectStore } from '../store/object-store'
 import { createFilesMetrics } from './files-metrics'
-import { createFilesService } from './files-service'
 
 export const MEBIBYTE = 1024 * 1024
 export const ALL_FORMATS = ['jpeg', 'png', 'gif', 'svg', 'pdf', 'txt', 'xlsx', 'docx']
+export const TOKEN = 'a-token-for-the-specs'
 
-type CallLimits = Parameters<ReturnType<typeof clientStream>>[1]
-
-/** A client as the gateway's is. */
-const clientOf = (port: number, lifecycle: Lifecycle) => {
-  const target = `127.0.0.1:${port}`
-  const upload = clientStream({
-    sessions: connectHttp2(target, lifecycle),
-    path: `/${FilesServiceDefinition.fullName}/Upload`,
-    encode: uploadRequestParts,
-    decode: UploadResponse.decode,
-  })
-  return {
-    ...connectGrpc(target, lifecycle, { longCalls: true }).client(FilesServiceDefinition, {
-      deadlineMs: 600_000,
-    }),
-    upload: (messages: AsyncIterable<UploadMessage>, options: Partial<CallLimits> = {}) =>
-      upload(messages as AsyncIterable<UploadRequest>, {
-        deadline: 25_000,
-        signal: new AbortController().signal,
-        ...options,
-      }),
-  }
+export interface Sent extends Partial<UploadTerms> {
+  name: string
+  chunks: Iterable<Buffer> | AsyncIterable<Buffer>
 }
 
-/** A FilesService on a free port over `store`, and a client of it. */
-export const startFilesServer = async (store: ObjectStore) => {
+/** The server of files-service on a free port over `store`, and its operations. */
+export const startFilesServer = async (store: ObjectStore, options: Partial<FilesServerOptions> = {}) => {
   await store.prepare()
   const logger = createLogger({ service: `files-${randomUUID()}`, level: 'silent' })
   const lifecycle = createLifecycle(logger)
   const metrics = createMetrics('files-service')
-  const service = createFilesService({ store, logger, metrics: createFilesMetrics(metrics) })
-  lifecycle.onStop('uploads', () => service.settled())
-  const server = createGrpcServer({ logger, lifecycle, longCalls: true })
-  server.add(FilesServiceDefinition, service.implementation)
-  const port = await server.listen({ host: '127.0.0.1', port: 0 })
-  const client = clientOf(port, lifecycle)
-  return { client, metrics, port, stop: () => lifecycle.stop() }
+  const app = buildFilesServer({
+    ...{ store, logger, lifecycle, tokens: [TOKEN], metrics: createFilesMetrics(metrics) },
+    ...options,
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  lifecycle.onStop('http server', () => app.close())
+  const { port } = app.server.address() as AddressInfo
+  return { ...clientOf(port), app, metrics, port, stop: () => lifecycle.stop() }
 }
 
 export type FilesServer = Awaited<ReturnType<typeof startFilesServer>>
 
-/** A message of an upload, or none. */
-export type UploadMessage = Partial<UploadRequest>
-
-export interface Sent {
-  name: string
-  chunks: Iterable<Buffer>
-  keep?: boolean
-  formats?: string[]
-  maxBytes?: number
-  collection?: string
-  skipSha256?: boolean
+export const pathOf = (file: Omit<Sent, 'chunks'>): string => {
+  const { name, ...rest } = file
+  const terms = {
+    ...{ collection: 'attachments', file_name: name, formats: ALL_FORMATS.join(), sha256: true },
+    ...{ max_bytes: 10 * MEBIBYTE, ...rest },
+  }
+  return `/files?${new URLSearchParams(terms as never)}`
 }
 
-/** The messages of an upload, as the gateway sends them. */
-export const uploadMessages = function* (file: Sent): Generator<UploadMessage> {
-  const { name, chunks, keep = true, formats = ALL_FORMATS, maxBytes = 10 * MEBIBYTE } = file
-  const { collection = 'attachments', skipSha256 = false } = file
-  yield { part: { $case: 'start', value: { collection, fileName: name, formats, maxBytes, skipSha256 } } }
-  for (const chunk of chunks) yield { part: { $case: 'chunk', value: chunk } }
-  yield { part: { $case: 'finish', value: { keep } } }
+const answerTo = (request: ClientRequest) =>
+  new Promise<IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve)
+    request.once('error', reject)
+  })
+
+/** What a request is answered with; a problem document as the ServiceError that it is. */
+const soundAnswer = async (request: ClientRequest): Promise<IncomingMessage> => {
+  const answer = await answerTo(request)
+  if (answer.statusCode! < 300) return answer
+  throw serviceErrorOfProblem(await text(answer))
 }
 
-/** A client of the server at `port`, apart from all others. */
-export const connectFiles = (port: number) => {
-  const lifecycle = createLifecycle(createLogger({ service: 'client', level: 'silent' }))
-  const client = clientOf(port, lifecycle)
-  return { client, close: () => lifecycle.stop() }
+export const clientOf = (port: number) => {
+  const send = (method: string, path: string, signal?: AbortSignal) =>
+    httpRequest({
+      ...{ host: '127.0.0.1', port, method, path },
+      // A connection of its own, which the client closes, as the gateway does.
+      agent: false,
+      headers: { authorization: `Bearer ${TOKEN}`, connection: 'keep-alive' },
+      ...(signal && { signal }),
+    })
+  return {
+    /** Sends a request as it is told to, and answers with the status and the body. */
+    ask: async (method: string, path: string, headers: Record<string, string> = {}) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers })
+      return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.text() }
+    },
+    upload: async ({ chunks, ...file }: Sent, signal?: AbortSignal): Promise<UploadedFile> => {
+      const request = send('POST', pathOf(file), signal)
+      const answer = soundAnswer(request)
+      // The server may answer before it has read everything.
+      pipeline(Readable.from(chunks), request).catch(() => undefined)
+      return JSON.parse(await text(await answer)) as UploadedFile
+    },
+    download: (key: string) => soundAnswer(send('GET', `/files/${encodeURI(key)}`).end()),
+    delete: async (key: string): Promise<void> => {
+      const answer = await soundAnswer(send('DELETE', `/files/${encodeURI(key)}`).end())
+      await buffer(answer)
+    },
+  }
 }
 
-export const streamOf = async function* <T>(items: Iterable<T>): AsyncGenerator<T> {
-  yield* items
+/** What is wrong with a file, by the words of a refusal; empty when nothing is. */
+export const faultsIn = async (upload: Promise<unknown>): Promise<string[]> => {
+  try {
+    await upload
+    return []
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'invalid') return error.faults['file'] ?? []
+    throw error
+  }
 }
 
 /** The same chunk again and again until `size` bytes are sent. */
@@ -101,16 +111,9 @@ export const repeated = function* (chunk: Buffer, size: number): Generator<Buffe
   for (let left = size; left > 0; left -= chunk.length) yield chunk.subarray(0, Math.min(left, chunk.length))
 }
 
-/** What a download gave: the size it announced, and the bytes. */
-export const downloaded = async (
-  { client }: FilesServer,
-  key: string,
-): Promise<{ size: number; bytes: Buffer }> => {
-  let size = -1
-  const chunks: Uint8Array[] = []
-  for await (const { part } of client.download({ key })) {
-    if (part?.$case === 'size') size = part.value
-    else if (part) chunks.push(part.value)
-  }
-  return { size, bytes: Buffer.concat(chunks) }
+/** What a download gave: the headers that tell of the file, and the bytes. */
+export const downloaded = async ({ download }: FilesServer, key: string) => {
+  const answer = await download(key)
+  const { 'content-length': size, 'content-type': type } = answer.headers
+  return { size: Number(size), type, bytes: await buffer(answer) }
 }

@@ -3,8 +3,14 @@ import { FORMATS, type Format } from '../formats/formats'
 
 const EXTENSIONS = Object.values(FORMATS).map(({ extension }) => extension)
 const KEY = new RegExp(`^[a-z]+/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.(${EXTENSIONS.join('|')})$`)
+const CONTENT_TYPES = new Map<string, string>(
+  Object.values(FORMATS).map(({ extension, contentType }) => [extension, contentType]),
+)
 
-export const isCollection = (name: string): boolean => /^[a-z]+$/.test(name)
+/** The parameters of an address that ends in a key. */
+export interface KeyParams {
+  Params: { '*': string }
+}
 
 /** A key nobody has and nobody can guess: `<collection>/<random uuid>.<extension>`. Nothing a client sent is in it. */
 export const newObjectKey = (collection: string, format: Format): string =>
@@ -12,3 +18,7 @@ export const newObjectKey = (collection: string, format: Format): string =>
 
 /** Whether `newObjectKey` could have made it. No other key may reach a store: it becomes a path there. */
 export const isObjectKey = (key: string): boolean => KEY.test(key)
+
+/** The media type of what is kept under a key. */
+export const contentTypeOf = (key: string): string =>
+  CONTENT_TYPES.get(key.slice(key.lastIndexOf('.') + 1)) ?? 'application/octet-stream'

@@ -1,88 +1,83 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { open, rm } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import type { UploadRequest } from '@leadwire/contracts'
+import { finished, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '@leadwire/service-kit'
 import { createTextCheck, type TextFindings } from '../formats/text-check'
-import { createBatchedWriter } from './batched-writer'
 import { sizeText } from './size-text'
 import { SPOOL_PREFIX } from './sweep-spool'
+
+// What waits for the disk of one upload. It is written at once, together: each write is a trip to another thread.
+const WRITE_BUFFER_BYTES = 256 * 1024
 
 export interface Spooled {
   path: string
   /** Bytes. */
   size: number
-  /** Empty when nobody wants it. */
-  sha256: Buffer
+  /** Hexadecimal; empty when nobody wants it. */
+  sha256: string
   text: TextFindings
-  /** What the client's UploadFinish said. */
-  keep: boolean
 }
 
-interface SpoolOptions {
+export interface SpoolOptions {
+  folder: string
   maxBytes: number
   wantsSha256: boolean
   /** Hears of every chunk's size as it comes. */
   onBytes: (count: number) => void
-  signal: AbortSignal
 }
 
 /**
- * Writes the chunks of an upload to a file of their own, a few at a time: the client is only asked for more once they are
- * written. Gives the file to `work`, and removes it whatever happens.
- *
- * Fails with too_large at the first byte over `maxBytes`, with bad_request when the messages end without a finish.
+ * Writes a request's body to a file of its own, no faster than the disk takes it. Gives the file to `work`, and removes it
+ * whatever happens. Fails with too_large at the first byte over `maxBytes`; the rest of the body is left unread then.
  */
 export const withSpooledUpload = async <T>(
-  messages: AsyncIterator<UploadRequest>,
-  options: SpoolOptions & { folder: string },
+  body: IncomingMessage,
+  options: SpoolOptions,
   work: (spooled: Spooled) => Promise<T>,
 ): Promise<T> => {
   const path = join(options.folder, `${SPOOL_PREFIX}${randomUUID()}`)
+  const meter = createMeter(options)
   try {
-    return await work({ path, ...(await spool(messages, { ...options, path })) })
+    await write(body, meter.stream, path)
+    return await work({ path, ...meter.findings() })
   } finally {
     await rm(path, { force: true })
   }
 }
 
-const spool = async (
-  messages: AsyncIterator<UploadRequest>,
-  { path, maxBytes, wantsSha256, onBytes, signal }: SpoolOptions & { path: string },
-): Promise<Omit<Spooled, 'path'>> => {
-  const file = await open(path, 'wx', 0o640).catch((error: NodeJS.ErrnoException) => {
+const write = async (body: IncomingMessage, meter: Transform, path: string): Promise<void> => {
+  const file = createWriteStream(path, { flags: 'wx', mode: 0o640, highWaterMark: WRITE_BUFFER_BYTES })
+  // The body is no part of the pipeline, which would destroy it with the rest, and the refusal could not be sent.
+  finished(body, { writable: false }, (error) => error && meter.destroy(error))
+  body.pipe(meter)
+  await pipeline(meter, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
     throw new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', {
       cause: error,
     })
   })
-  const writer = createBatchedWriter(file)
-  try {
-    const hash = wantsSha256 ? createHash('sha256') : undefined
-    const text = createTextCheck()
-    let size = 0
-    for (;;) {
-      const part = (await messages.next()).value?.part
-      signal.throwIfAborted()
-      if (part?.$case === 'finish') {
-        await writer.finish()
-        const sha256 = hash?.digest() ?? Buffer.alloc(0)
-        return { size, sha256, text: text.findings(), keep: part.value.keep }
-      }
-      if (part?.$case !== 'chunk') {
-        throw new ServiceError('bad_request', 'An upload is one start, chunks, and one finish.')
-      }
-      size += part.value.length
-      onBytes(part.value.length)
+}
+
+/** Lets bytes through, and learns of them what a file is judged by. */
+const createMeter = ({ maxBytes, wantsSha256, onBytes }: SpoolOptions) => {
+  const hash = wantsSha256 ? createHash('sha256') : undefined
+  const text = createTextCheck()
+  let size = 0
+  const stream = new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      size += chunk.length
+      onBytes(chunk.length)
       if (size > maxBytes) {
-        throw new ServiceError('too_large', `The file must not be larger than ${sizeText(maxBytes)}.`)
+        return done(new ServiceError('too_large', `The file must not be larger than ${sizeText(maxBytes)}.`))
       }
-      hash?.update(part.value)
-      text.add(part.value)
-      await writer.write(part.value)
-    }
-  } finally {
-    await writer.release()
-    await file.close()
-  }
+      hash?.update(chunk)
+      text.add(chunk)
+      done(null, chunk)
+    },
+  })
+  return { stream, findings: () => ({ size, sha256: hash?.digest('hex') ?? '', text: text.findings() }) }
 }

@@ -1,12 +1,13 @@
-import type { FilesServiceImplementation, UploadResponse } from '@leadwire/contracts'
+import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
 import { type Logger, ServiceError } from '@leadwire/service-kit'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
 import { FORMATS, type Format } from '../formats/formats'
 import { judgeFile } from '../formats/judge-file'
 import type { ObjectStore } from '../store/object-store'
+import { signalOf } from './client-gone'
 import type { FilesMetrics, UploadOutcome } from './files-metrics'
 import { newObjectKey } from './object-key'
-import { readUploadStart, type UploadTerms } from './read-upload-start'
 import { type Spooled, withSpooledUpload } from './spool-upload'
 
 export interface UploadDependencies {
@@ -15,73 +16,127 @@ export interface UploadDependencies {
   logger: Logger
 }
 
-/**
- * FilesService.Upload: takes a file in, judges it, and keeps it when it is sound and the client says so.
- * A call that ends in any other way, the client's cancellation included, leaves nothing behind.
- */
-export const uploadFile =
-  ({ store, metrics, logger }: UploadDependencies): FilesServiceImplementation['upload'] =>
-  async (messages, { signal }) => {
-    const started = performance.now()
-    const facts: Record<string, unknown> = {}
-    let outcome: UploadOutcome = 'failed'
-    let bytes = 0
-    const onBytes = (count: number) => {
-      bytes += count
-      metrics.received(count)
-    }
-    try {
-      const iterator = messages[Symbol.asyncIterator]()
-      const terms = readUploadStart((await iterator.next()).value)
-      facts['collection'] = terms.collection
-      const options = { ...terms, folder: store.spoolFolder, onBytes, signal }
-      const response = await withSpooledUpload(iterator, options, async (spooled) => {
-        const format = await detectFormat(spooled.path, spooled.text)
-        facts['format'] = format
-        return finish({ store, terms, spooled, format, signal })
-      })
-      facts['key'] = response.key
-      facts['faults'] = response.faults
-      outcome = response.faults.length > 0 ? 'refused' : response.key === '' ? 'judged' : 'kept'
-      return response
-    } catch (error) {
-      outcome = outcomeOf(error, signal)
-      throw error
-    } finally {
-      const seconds = (performance.now() - started) / 1000
-      metrics.uploaded(outcome, seconds)
-      logger.info({ ...facts, outcome, bytes, seconds }, 'upload')
-    }
-  }
+const FORMAT = `(${Object.keys(FORMATS).join('|')})`
 
-const finish = async (upload: {
-  store: ObjectStore
+const Terms = {
+  type: 'object',
+  required: ['collection', 'file_name', 'formats', 'max_bytes'],
+  properties: {
+    collection: { type: 'string', pattern: '^[a-z]+$' },
+    file_name: { type: 'string' },
+    formats: { type: 'string', pattern: `^${FORMAT}(,${FORMAT})*$` },
+    max_bytes: { type: 'integer', minimum: 1 },
+    keep: { type: 'boolean', default: true },
+    sha256: { type: 'boolean', default: false },
+  },
+}
+
+interface Upload {
   terms: UploadTerms
-  spooled: Spooled
-  format: Format | undefined
+  request: FastifyRequest
   signal: AbortSignal
-}): Promise<UploadResponse> => {
-  const { store, terms, spooled, format, signal } = upload
-  const { size, sha256 } = spooled
-  const faults = judgeFile({ name: terms.fileName, size, format, accepted: terms.accepted })
-  const contentType = format ? FORMATS[format].contentType : ''
-  if (!format || faults.length > 0 || !spooled.keep) return { faults, key: '', size, contentType, sha256 }
+  /** For the log line. */
+  facts: { bytes: number; [name: string]: unknown }
+}
+
+/**
+ * POST /files: takes a file in, judges it, and keeps it when it is sound and the client wants it kept. A request that
+ * ends in any other way, the client's going away included, leaves nothing behind.
+ */
+export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencies): void => {
+  const running = new Set<Promise<unknown>>()
+  app.post<{ Querystring: UploadTerms }>(
+    '/files',
+    { schema: { querystring: Terms } },
+    async (request, reply) => {
+      const uploaded = observed(dependencies, request, reply)
+      running.add(uploaded)
+      return uploaded.finally(() => running.delete(uploaded))
+    },
+  )
+  // A client that went away has its connection closed before its file is removed.
+  app.addHook('onClose', async () => void (await Promise.allSettled(running)))
+}
+
+const observed = async (
+  dependencies: UploadDependencies,
+  request: FastifyRequest<{ Querystring: UploadTerms }>,
+  reply: FastifyReply,
+): Promise<UploadedFile> => {
+  const { metrics, logger } = dependencies
+  const started = performance.now()
+  const upload: Upload = {
+    terms: request.query,
+    request,
+    signal: signalOf(reply),
+    facts: { collection: request.query.collection, bytes: 0 },
+  }
+  let outcome: UploadOutcome = 'failed'
+  try {
+    const uploaded = await takeIn(dependencies, upload)
+    outcome = uploaded.key === '' ? 'judged' : 'kept'
+    return uploaded
+  } catch (error) {
+    outcome = outcomeOf(error, upload)
+    throw error
+  } finally {
+    const seconds = (performance.now() - started) / 1000
+    metrics.uploaded(outcome, seconds)
+    logger.info({ ...upload.facts, outcome, seconds }, 'upload')
+  }
+}
+
+const takeIn = ({ store, metrics }: UploadDependencies, upload: Upload): Promise<UploadedFile> => {
+  const { terms, facts, request } = upload
+  const options = {
+    folder: store.spoolFolder,
+    maxBytes: terms.max_bytes,
+    wantsSha256: terms.sha256,
+    onBytes: (count: number) => {
+      facts.bytes += count
+      metrics.received(count)
+    },
+  }
+  return withSpooledUpload(request.raw, options, async (spooled) => {
+    const format = await detectFormat(spooled.path, spooled.text)
+    facts['format'] = format
+    return finish(store, upload, spooled, format)
+  })
+}
+
+const finish = async (
+  store: ObjectStore,
+  { terms, signal, facts }: Upload,
+  { path, size, sha256 }: Spooled,
+  format: Format | undefined,
+): Promise<UploadedFile> => {
+  const faults = judgeFile({ name: terms.file_name, size, format, accepted: terms.formats.split(',') })
+  facts['faults'] = faults
+  if (!format || faults.length > 0) throw ServiceError.invalid({ file: faults })
+  const { contentType } = FORMATS[format]
+  if (!terms.keep) return { key: '', size, content_type: contentType, sha256 }
   signal.throwIfAborted()
   const key = newObjectKey(terms.collection, format)
+  facts['key'] = key
   try {
-    await store.put(key, { path: spooled.path, size, contentType }, signal)
+    await store.put(key, { path, size, contentType }, signal)
     signal.throwIfAborted()
   } catch (error) {
-    // Whoever cancelled will never know the key, and a store that fell silent may have kept the file all the same.
+    // Whoever went away will never know the key, and a store that fell silent may have kept the file all the same.
     // Not waited for: that store would be silent once more.
     void store.delete(key).catch(() => undefined)
     throw error
   }
-  return { faults, key, size, contentType, sha256 }
+  return { key, size, content_type: contentType, sha256 }
 }
 
-const outcomeOf = (error: unknown, signal: AbortSignal): UploadOutcome => {
-  if (signal.aborted) return 'cancelled'
-  const code = error instanceof ServiceError ? error.code : 'internal'
-  return code === 'too_large' || code === 'bad_request' || code === 'unavailable' ? code : 'failed'
+const OUTCOME_OF: Partial<Record<string, UploadOutcome>> = {
+  invalid: 'refused',
+  too_large: 'too_large',
+  unavailable: 'unavailable',
+}
+
+const outcomeOf = (error: unknown, { signal, request }: Upload): UploadOutcome => {
+  if (signal.aborted || request.raw.errored) return 'cancelled'
+  return (error instanceof ServiceError && OUTCOME_OF[error.code]) || 'failed'
 }

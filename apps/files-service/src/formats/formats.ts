@@ -19,5 +19,3 @@ export const FORMATS = {
 } as const satisfies Record<string, { extension: string; extensions: readonly string[]; contentType: string }>
 
 export type Format = keyof typeof FORMATS
-
-export const isFormat = (name: string): name is Format => Object.hasOwn(FORMATS, name)

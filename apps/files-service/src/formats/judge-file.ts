@@ -9,7 +9,7 @@ export const judgeFile = (file: {
   name: string
   size: number
   format: Format | undefined
-  accepted: Format[]
+  accepted: readonly string[]
 }): string[] => {
   const { name, size, format, accepted } = file
   if (size === 0) return ['The file must not be empty.']

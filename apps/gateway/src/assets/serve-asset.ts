@@ -2,10 +2,9 @@ import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { SANDBOX } from '../attachments/download-attachment'
-import { openFile } from '../attachments/open-file'
+import { closeFile, sendFile, serveFile } from '../attachments/serve-file'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
-import { sendFile, serveFile } from '../http/serve-file'
 
 const FILE = /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.(png|jpg|gif|svg)$/
 
@@ -33,7 +32,7 @@ const headersOf = (extension: string, etag: string) => ({
 })
 
 /** GET /assets/images/:file: stored images, for everyone. A stored image never changes, so it may be kept for ever. */
-export const serveAsset = (app: FastifyInstance, { clients }: Dependencies): void => {
+export const serveAsset = (app: FastifyInstance, { clients, fileIdleMs }: Dependencies): void => {
   const options = {
     schema: describe({
       operationId: 'serveAsset',
@@ -51,11 +50,11 @@ export const serveAsset = (app: FastifyInstance, { clients }: Dependencies): voi
     const [, uuid, extension] = match as unknown as [string, string, string]
     const etag = `"${uuid}"`
     const headers = headersOf(extension, etag)
-    const stored = await openFile(clients.files, `images/${file}`)
+    const stored = await clients.files.download(`images/${file}`)
     // Only now: what is not there is 404, whatever the client claims to have of it (RFC 9110, 13.2.1).
     if (!matches(request.headers['if-none-match'], etag))
-      return sendFile(request, reply.headers(headers), stored)
-    stored.close()
+      return sendFile(request, reply.headers(headers), { file: stored, idleMs: fileIdleMs })
+    closeFile(stored)
     return reply.code(304).headers(headers).send()
   })
 }

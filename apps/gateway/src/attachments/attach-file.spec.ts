@@ -1,17 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
-import type { CreateAttachmentRequest, UploadStart } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import type { CreateAttachmentRequest } from '@leadwire/contracts'
+import { problemJson, problemOf, ServiceError } from '@leadwire/service-kit'
 import { eventually } from '@leadwire/test-kit'
-import { type RunningGateway, startGateway } from '../gateway.fixture'
+import { type RunningGateway, SERVICE_TOKEN, startGateway } from '../gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const MISSING = '00000000-0000-4000-8000-000000000000'
 const URL_PATH = `/leads/${REFERENCE}/attachments`
 
 interface Upload {
-  start: UploadStart
+  terms: Record<string, string>
   bytes: number
   sha256: string
   outcome: 'kept' | 'judged' | 'too_large' | 'broken off'
@@ -22,6 +22,7 @@ let port: number
 let uploads: Upload[]
 let records: CreateAttachmentRequest[]
 let deleted: string[]
+let tokens: Set<string | undefined>
 let refuseRecord: ServiceError | undefined
 const keys = new Map<string, { saved?: { fingerprint: Uint8Array; body: Uint8Array } }>()
 
@@ -34,43 +35,43 @@ beforeAll(async () => {
         missingImageIds: [],
       }),
     },
-    files: {
-      upload: async (messages) => {
-        const upload: Partial<Upload> & { bytes: number } = { bytes: 0, outcome: 'broken off' }
-        uploads.push(upload as Upload)
-        const hash = createHash('sha256')
-        let keep = false
-        for await (const { part } of messages) {
-          if (part?.$case === 'start') upload.start = part.value
-          if (part?.$case === 'finish') {
-            keep = part.value.keep
-            upload.outcome = keep ? 'kept' : 'judged'
-          }
-          if (part?.$case !== 'chunk') continue
-          upload.bytes += part.value.length
-          hash.update(part.value)
-          if (upload.bytes > upload.start!.maxBytes) {
-            upload.outcome = 'too_large'
-            throw new ServiceError('too_large', 'The file may not be larger than 10 MiB.')
-          }
-        }
-        if (upload.outcome === 'broken off') throw new ServiceError('bad_request', 'no finish')
-        const sha256 = hash.digest()
-        upload.sha256 = sha256.toString('hex')
-        const faults = upload.bytes === 0 ? ['The file must not be empty.'] : []
-        const kept = keep && faults.length === 0
-        return {
-          faults,
-          key: kept ? 'attachments/1.txt' : '',
-          size: upload.bytes,
-          contentType: 'text/plain',
-          sha256,
-        }
-      },
-      delete: async ({ key }) => {
-        deleted.push(key)
-        return {}
-      },
+    files: async (request, response) => {
+      const url = new URL(request.url!, 'http://files')
+      tokens.add(request.headers.authorization)
+      if (request.method === 'DELETE') {
+        deleted.push(url.pathname.replace('/files/', ''))
+        return void response.writeHead(204).end()
+      }
+      const { searchParams } = url
+      const upload: Upload = {
+        terms: Object.fromEntries(searchParams),
+        ...{ bytes: 0, sha256: '', outcome: 'broken off' },
+      }
+      uploads.push(upload)
+      const hash = createHash('sha256')
+      const answer = (status: number, body: string) => {
+        response.writeHead(status, { 'content-length': Buffer.byteLength(body) }).end(body)
+        request.resume()
+      }
+      const refuse = (error: ServiceError) => answer(400, problemJson(problemOf(error), 'x'))
+      request.on('error', () => undefined)
+      request.on('data', (chunk: Buffer) => {
+        upload.bytes += chunk.length
+        hash.update(chunk)
+        if (upload.bytes <= Number(searchParams.get('max_bytes')) || upload.outcome === 'too_large') return
+        upload.outcome = 'too_large'
+        refuse(new ServiceError('too_large', 'The file may not be larger than 10 MiB.'))
+      })
+      request.on('end', () => {
+        if (upload.outcome === 'too_large') return
+        if (upload.bytes === 0) return refuse(ServiceError.invalid({ file: ['The file must not be empty.'] }))
+        const keep = searchParams.get('keep') === 'true'
+        upload.outcome = keep ? 'kept' : 'judged'
+        upload.sha256 = hash.digest('hex')
+        const { bytes: size, sha256 } = upload
+        const key = keep ? 'attachments/1.txt' : ''
+        answer(200, JSON.stringify({ key, size, content_type: 'text/plain', sha256 }))
+      })
     },
     attachments: {
       createAttachment: async (request) => {
@@ -101,6 +102,7 @@ beforeEach(() => {
   uploads = []
   records = []
   deleted = []
+  tokens = new Set()
   refuseRecord = undefined
 })
 afterAll(() => gateway.stop())
@@ -127,6 +129,10 @@ const post = async (body: RequestInit['body'], headers: Record<string, string> =
 
 const attach = (...parts: Part[]) => post(form(...parts))
 
+/** What was stored before the form turned out to be faulty was deleted again. */
+const expectNothingKept = () =>
+  expect(deleted).toHaveLength(uploads.filter(({ outcome }) => outcome === 'kept').length)
+
 const FILE: Part = ['file', 'hello', 'notes.txt']
 
 const raw = (text: string, boundary = 'XX') =>
@@ -144,7 +150,7 @@ test.each<[string, Part[]]>([
   expect([status, body]).toEqual([200, '{"data":{"file_name":"notes.txt"}}'])
   expect(uploads).toMatchObject([
     {
-      start: { collection: 'attachments', fileName: 'notes.txt', maxBytes: 10485760 },
+      terms: { collection: 'attachments', file_name: 'notes.txt', max_bytes: '10485760' },
       bytes: 5,
       outcome: 'kept',
     },
@@ -163,6 +169,11 @@ test.each<[string, Part[]]>([
       },
     },
   ])
+})
+
+test('files-service is shown the token', async () => {
+  await attach(['name', 'n'], FILE)
+  expect([...tokens]).toEqual([`Bearer ${SERVICE_TOKEN}`])
 })
 
 test('bytes arrive as they were sent', async () => {
@@ -221,7 +232,7 @@ test.each<[string, Part[], Record<string, string[]>]>([
 ])('%s is a 422 with every fault, and nothing is kept', async (_name, parts, errors) => {
   const { status, body } = await attach(...parts)
   expect([status, JSON.parse(body).errors]).toEqual([422, errors])
-  expect(uploads.filter(({ outcome }) => outcome === 'kept')).toEqual([])
+  expectNothingKept()
   expect(records).toEqual([])
 })
 
@@ -242,7 +253,7 @@ test.each([
 ])('a form with %s is a 400, and nothing is kept', async (_name, text) => {
   const { status } = await raw(text)
   expect(status).toBe(400)
-  expect(uploads.filter(({ outcome }) => outcome === 'kept')).toEqual([])
+  expectNothingKept()
 })
 
 test('without a boundary it is a 400, as another type a 415, without a body a 422', async () => {
@@ -267,12 +278,24 @@ test('a client that goes away leaves nothing behind', async () => {
   socket.write(
     `${part('name="name"', 'n')}--XX\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello`,
   )
-  await eventually(() => expect(uploads[0]?.start).toBeDefined())
+  await eventually(() => expect(uploads[0]?.bytes).toBe(5))
   socket.destroy()
   await once(socket, 'close')
   const healthy = await attach(['name', 'n'], FILE)
   expect(healthy.status).toBe(200)
   expect(uploads[0]).toMatchObject({ outcome: 'broken off' })
+})
+
+test('a client that goes away behind its file leaves nothing behind either', async () => {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  socket.write(
+    `POST ${URL_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Type: multipart/form-data; boundary=XX\r\nContent-Length: 100000\r\n\r\n`,
+  )
+  socket.write(part('name="file"; filename="a.txt"', 'hello') + part('name="name"', 'n').slice(0, 20))
+  await eventually(() => expect(uploads[0]).toMatchObject({ outcome: 'kept' }))
+  socket.destroy()
+  await eventually(() => expect(deleted).toEqual(['attachments/1.txt']))
+  expect(records).toEqual([])
 })
 
 test('when the record is refused the bytes are deleted; when nobody knows, they stay', async () => {

@@ -1,7 +1,7 @@
 import type { ClaimIdempotencyKeyResponse, StoredFile } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdempotencyHeader, LeadParams } from '../docs/shared-schemas'
@@ -38,7 +38,7 @@ const saved = (claim: ClaimIdempotencyKeyResponse | undefined, fingerprint: Buff
 }
 
 const fingerprintOf = (request: FastifyRequest, name: string, { fileName, upload }: ReceivedFile) =>
-  requestFingerprint(request, { name, file_name: fileName, file: Buffer.from(upload.sha256).toString('hex') })
+  requestFingerprint(request, { name, file_name: fileName, file: upload.sha256 })
 
 /** POST /leads/:reference/attachments (interface: Attach a file). */
 export const attachFile = (app: FastifyInstance, dependencies: Dependencies): void => {
@@ -46,9 +46,14 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
   const check = validation.checker(AttachFields)
   const checkFields = (fields: Record<string, unknown>) => check({ fields, faults: textFaults(fields) })
 
-  const attach = async (request: FastifyRequest, reference: string, claim?: ClaimIdempotencyKeyResponse) => {
+  const attach = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    reference: string,
+    claim?: ClaimIdempotencyKeyResponse,
+  ) => {
     const { accountId, tokenId } = request.principal
-    const received = await receiveFile(request, clients.files, {
+    const received = await receiveFile(request, reply, dependencies, {
       collection: 'attachments',
       formats: FORMATS,
       keep: !claim?.saved,
@@ -60,7 +65,7 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
     const fingerprint = fingerprintOf(request, name, received)
     const replay = saved(claim, fingerprint)
     if (replay) return replay
-    const { key, size, contentType } = received.upload
+    const { key, size, content_type: contentType } = received.upload
     const file: StoredFile = { name, fileName: received.fileName, fileSize: size, contentType, key }
     const { body } = await keepStoredFile(dependencies, key, () =>
       clients.attachments.createAttachment({
@@ -75,11 +80,11 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
     return body
   }
 
-  const underKey = async (request: FastifyRequest, reference: string, key: string) => {
+  const underKey = async (request: FastifyRequest, reply: FastifyReply, reference: string, key: string) => {
     const { tokenId } = request.principal
     const claim = await clients.attachments.claimIdempotencyKey({ tokenId, key })
     try {
-      return await attach(request, reference, claim)
+      return await attach(request, reply, reference, claim)
     } catch (error) {
       // Failures are not saved: the key is free for the next try.
       if (!claim.saved) {
@@ -109,7 +114,7 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
           description: 'The attachment. Its url needs a bearer token.',
           schema: dataOf({ $ref: 'Image#' }),
         },
-        problems: ['not-found', 'conflict'],
+        problems: ['not-found', 'timeout', 'conflict'],
       }),
     },
     async (request, reply) => {
@@ -122,7 +127,9 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
       if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
       return sendJson(
         reply,
-        key === undefined ? await attach(request, reference) : await underKey(request, reference, key),
+        key === undefined
+          ? await attach(request, reply, reference)
+          : await underKey(request, reply, reference, key),
       )
     },
   )

@@ -5,10 +5,9 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { LeadParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
-import { sendFile, serveFile } from '../http/serve-file'
 import { leadReference } from '../leads/lead-reference'
 import { attachmentDisposition } from './file-name'
-import { openFile } from './open-file'
+import { sendFile, serveFile } from './serve-file'
 
 const Params = Type.Object({
   ...LeadParams.properties,
@@ -19,7 +18,8 @@ const Params = Type.Object({
 export const SANDBOX = "sandbox; default-src 'none'"
 
 /** GET /leads/:reference/attachments/:id: what an attachment's url answers with. */
-export const downloadAttachment = (app: FastifyInstance, { authenticate, clients }: Dependencies): void => {
+export const downloadAttachment = (app: FastifyInstance, dependencies: Dependencies): void => {
+  const { authenticate, clients, fileIdleMs } = dependencies
   const options = {
     onRequest: authenticate('leads:read'),
     schema: describe({
@@ -39,13 +39,13 @@ export const downloadAttachment = (app: FastifyInstance, { authenticate, clients
       attachmentId: pathId(request),
     })
     if (!file) throw new ServiceError('internal', 'an attachment came without its file')
-    const stored = await openFile(clients.files, file.key)
+    const stored = await clients.files.download(file.key)
     reply.headers({
       'content-type': file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
       'content-disposition': attachmentDisposition(file.fileName),
       'content-security-policy': SANDBOX,
       'cache-control': 'private, max-age=3600',
     })
-    return sendFile(request, reply, stored)
+    return sendFile(request, reply, { file: stored, idleMs: fileIdleMs })
   })
 }

@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
-import { ServiceError } from '@leadwire/service-kit'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { problemJson, problemOf, ServiceError } from '@leadwire/service-kit'
+import { eventually } from '@leadwire/test-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
@@ -15,6 +18,10 @@ let asked: string[]
 let chunksSent = 0
 let cancelled: Promise<void>
 
+const chunks = function* () {
+  for (; chunksSent < 1000; chunksSent += 1) yield Buffer.alloc(MEBIBYTE)
+}
+
 beforeAll(async () => {
   gateway = await startGateway({
     attachments: {
@@ -23,26 +30,20 @@ beforeAll(async () => {
         return { file: { name: 'n', fileName, fileSize: 5, contentType, key: fileName } }
       },
     },
-    files: {
-      download: async function* ({ key }, { signal }) {
-        asked.push(key)
-        if (key.includes('missing') || key.endsWith('.gif'))
-          throw new ServiceError('not_found', 'There is no such file.')
-        if (key === 'huge.bin') {
-          cancelled = once(signal, 'abort').then(() => undefined)
-          yield { part: { $case: 'size', value: 1000 * MEBIBYTE } }
-          for (let i = 0; i < 1000; i += 1) {
-            chunksSent += 1
-            yield { part: { $case: 'chunk', value: Buffer.alloc(MEBIBYTE) } }
-          }
-          return
-        }
-        yield { part: { $case: 'size', value: 5 } }
-        yield { part: { $case: 'chunk', value: Buffer.from('he') } }
-        if (key === 'short.txt') return
-        if (key === 'broken.txt') throw new ServiceError('unavailable', 'The store went away.')
-        yield { part: { $case: 'chunk', value: Buffer.from('llo') } }
-      },
+    files: (request, response) => {
+      const key = decodeURIComponent(request.url!.replace('/files/', ''))
+      asked.push(key)
+      if (key.includes('missing') || key.endsWith('.gif')) {
+        const missing = new ServiceError('not_found', 'There is no such file.')
+        return void response.writeHead(404).end(problemJson(problemOf(missing), 'x'))
+      }
+      if (key === 'huge.bin') {
+        cancelled = once(response, 'close').then(() => undefined)
+        response.writeHead(200, { 'content-length': 1000 * MEBIBYTE })
+        return void pipeline(Readable.from(chunks()), response).catch(() => undefined)
+      }
+      response.writeHead(200, { 'content-length': 5 })
+      response.write('he', () => (key === 'broken.txt' ? response.destroy() : response.end('llo')))
     },
   })
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
@@ -98,10 +99,7 @@ test('an unknown attachment is a 404, and needs a token first', async () => {
   expect((await gateway.app.inject({ url: URL_PATH })).statusCode).toBe(401)
 })
 
-test.each([
-  'short.txt',
-  'broken.txt',
-])('a file that ends early (%s) is never passed off as whole', async (name) => {
+test.each(['broken.txt'])('a file that ends early (%s) is never passed off as whole', async (name) => {
   fileName = name
   const response = await fetch(`http://127.0.0.1:${port}${URL_PATH}`, {
     headers: { authorization: 'Bearer all' },
@@ -118,10 +116,14 @@ test('a client that stops reading stops the file, and one that goes away ends it
   await once(socket, 'data')
   socket.pause()
   let before = -1
-  while (before !== chunksSent) {
-    before = chunksSent
-    await new Promise((resolve) => setTimeout(resolve, 200))
-  }
+  await eventually(
+    () => {
+      const unchanged = before === chunksSent
+      before = chunksSent
+      expect(unchanged).toBe(true)
+    },
+    { everyMs: 200 },
+  )
   expect(chunksSent).toBeLessThan(100)
   socket.destroy()
   await cancelled

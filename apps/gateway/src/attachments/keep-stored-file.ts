@@ -5,9 +5,18 @@ import type { Dependencies } from '../dependencies'
 // bytes is a file that somebody lost.
 const UNKNOWN: ReadonlySet<ErrorCode> = new Set(['unavailable', 'late', 'internal'])
 
+/** Deletes stored bytes that nobody wants. When that fails it is logged: they only take room. */
+export const discardStoredFile = (
+  { clients, logger }: Pick<Dependencies, 'clients' | 'logger'>,
+  key: string,
+): Promise<void> =>
+  clients.files
+    .delete(key)
+    .catch((err: unknown) => logger.warn({ err, key }, 'could not delete a file without a record'))
+
 /** Runs `record`, which makes the record of stored bytes; when it is refused, the bytes are deleted again. */
 export const keepStoredFile = async <T>(
-  { clients, logger }: Pick<Dependencies, 'clients' | 'logger'>,
+  dependencies: Pick<Dependencies, 'clients' | 'logger'>,
   key: string,
   record: () => Promise<T>,
 ): Promise<T> => {
@@ -15,11 +24,9 @@ export const keepStoredFile = async <T>(
     return await record()
   } catch (error) {
     if (error instanceof ServiceError && !UNKNOWN.has(error.code)) {
-      await clients.files
-        .delete({ key })
-        .catch((err: unknown) => logger.warn({ err, key }, 'could not delete a file without a record'))
+      await discardStoredFile(dependencies, key)
     } else {
-      logger.warn({ key }, 'a stored file may have no record')
+      dependencies.logger.warn({ key }, 'a stored file may have no record')
     }
     throw error
   }

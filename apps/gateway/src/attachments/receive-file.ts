@@ -1,12 +1,14 @@
+import { once } from 'node:events'
+import { addAbortSignal } from 'node:stream'
 import type { Multipart, MultipartFile } from '@fastify/multipart'
-import type { UploadResponse } from '@leadwire/contracts'
+import type { UploadedFile } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
-import type { FastifyRequest } from 'fastify'
-import type { Clients } from '../clients'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Dependencies } from '../dependencies'
 import { addFaults } from '../validation/faults'
 import { baseName, fileNameFault } from './file-name'
+import { discardStoredFile } from './keep-stored-file'
 import { partsOf } from './read-multipart'
-import { type PendingUpload, uploadPart } from './upload-part'
 
 /** The most bytes of a file: 10mb (interface: Limits). */
 export const MAX_FILE_BYTES = 10_485_760
@@ -25,14 +27,21 @@ export interface FileTerms {
 export interface ReceivedFile {
   fields: Record<string, unknown>
   fileName: string
-  upload: UploadResponse
+  upload: UploadedFile
 }
 
 interface Form {
   fields: Map<string, unknown>
   faults: Faults
   fileName?: string
-  upload?: PendingUpload
+  upload?: UploadedFile
+}
+
+interface Receiving {
+  form: Form
+  terms: FileTerms
+  dependencies: Pick<Dependencies, 'clients' | 'logger'>
+  signal: AbortSignal
 }
 
 const tooLarge = () =>
@@ -50,7 +59,7 @@ const addFault = (form: Form, field: string, message: string) => {
   form.faults = addFaults(form.faults, { [field]: [message] })
 }
 
-const takeFile = async (form: Form, part: MultipartFile, files: Clients['files'], terms: FileTerms) => {
+const takeFile = async (part: MultipartFile, { form, terms, dependencies, signal }: Receiving) => {
   const name = baseName(part.filename ?? '')
   const fault =
     part.fieldname !== 'file' || form.fileName !== undefined
@@ -59,24 +68,47 @@ const takeFile = async (form: Form, part: MultipartFile, files: Clients['files']
   if (part.fieldname === 'file') form.fileName ??= name
   if (fault) {
     addFault(form, part.fieldname, fault)
-    return discard(part.file)
+    return discard(addAbortSignal(signal, part.file))
   }
-  form.upload = await uploadPart(files, part.file, {
+  const upload = {
     collection: terms.collection,
-    fileName: name,
-    formats: [...terms.formats],
-    maxBytes: MAX_FILE_BYTES,
-    skipSha256: !terms.wantsSha256,
-  })
+    file_name: name,
+    formats: terms.formats.join(),
+    max_bytes: MAX_FILE_BYTES,
+    keep: terms.keep,
+    sha256: terms.wantsSha256,
+  }
+  try {
+    form.upload = await dependencies.clients.files.upload(upload, part.file, signal)
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'invalid') throw error
+    form.faults = addFaults(form.faults, error.faults)
+  }
 }
 
-const takePart = async (form: Form, part: Multipart, files: Clients['files'], terms: FileTerms) => {
+const takePart = async (part: Multipart, receiving: Receiving) => {
   // RFC 7578, 4.2. The parser leaves it away although its types say otherwise.
   if (typeof part.fieldname !== 'string')
     throw new ServiceError('bad_request', 'Every part of a multipart body must have a name.')
-  if (part.type === 'file') return takeFile(form, part, files, terms)
+  if (part.type === 'file') return takeFile(part, receiving)
+  const { form } = receiving
   if (part.fieldname === 'file') addFault(form, 'file', 'The file must be a file.')
   else form.fields.set(part.fieldname, part.value)
+}
+
+/** The parts of a request, until the signal aborts: then its reason is thrown. */
+async function* partsUntil(request: FastifyRequest, signal: AbortSignal): AsyncGenerator<Multipart> {
+  signal.throwIfAborted()
+  const aborted = once(signal, 'abort').then((): never => {
+    throw signal.reason
+  })
+  aborted.catch(() => undefined)
+  const parts = partsOf(request)
+  for (;;) {
+    const { done, value } = await Promise.race([parts.next(), aborted])
+    if (done) return
+    yield value
+  }
 }
 
 // What the parser throws is the client's doing, whatever status the plugin would give it.
@@ -87,34 +119,36 @@ const unreadable = (error: unknown) =>
 
 /**
  * Reads a multipart request with one file, and streams the file on to files-service while it comes. Other fields may
- * stand before or behind it. Throws invalid with every fault, the file's own among them, and then keeps nothing;
- * bad_request for a broken body; too_large as soon as one byte too many came.
+ * stand before or behind it. Throws invalid with every fault, the file's own among them; bad_request for a broken body;
+ * too_large as soon as one byte too many came; a 408 for a client that is too slow. Nothing is kept then.
  */
-export const receiveFile = async (
+export const receiveFile = (
   request: FastifyRequest,
-  files: Clients['files'],
+  reply: FastifyReply,
+  dependencies: Pick<Dependencies, 'clients' | 'logger' | 'uploads'>,
   terms: FileTerms,
-): Promise<ReceivedFile> => {
-  const form: Form = { fields: new Map(), faults: {} }
-  try {
-    if (request.isMultipart()) {
-      for await (const part of partsOf(request)) await takePart(form, part, files, terms)
+): Promise<ReceivedFile> =>
+  dependencies.uploads(request, reply, async (signal) => {
+    const form: Form = { fields: new Map(), faults: {} }
+    try {
+      if (request.isMultipart()) {
+        for await (const part of partsUntil(request, signal))
+          await takePart(part, { form, terms, dependencies, signal })
+      }
+      signal.throwIfAborted()
+      return finishForm(form, terms)
+    } catch (error) {
+      // Stored already, before the rest of the form was known.
+      if (form.upload?.key) await discardStoredFile(dependencies, form.upload.key)
+      throw signal.aborted ? signal.reason : unreadable(error)
     }
-  } catch (error) {
-    form.upload?.cancel()
-    throw unreadable(error)
-  }
-  if (form.fileName === undefined && !form.faults['file'])
-    addFault(form, 'file', 'The file field is required.')
-  return finishForm(form, terms)
-}
+  })
 
-const finishForm = async (form: Form, terms: FileTerms): Promise<ReceivedFile> => {
+const finishForm = (form: Form, terms: FileTerms): ReceivedFile => {
+  const { upload, fileName } = form
+  if (fileName === undefined && !form.faults['file']) addFault(form, 'file', 'The file field is required.')
   const fields = Object.fromEntries(form.fields)
-  const formFaults = addFaults(form.faults, terms.faultsOf(fields))
-  const sound = Object.keys(formFaults).length === 0
-  const upload = await form.upload?.finish(sound && terms.keep)
-  const faults = addFaults(formFaults, upload?.faults.length ? { file: upload.faults } : {})
-  if (!upload || Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
-  return { fields, fileName: form.fileName!, upload }
+  const faults = addFaults(form.faults, terms.faultsOf(fields))
+  if (!upload || fileName === undefined || Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
+  return { fields, fileName, upload }
 }

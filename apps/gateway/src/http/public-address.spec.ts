@@ -6,7 +6,9 @@ const scene = async (options: { publicUrl?: string | undefined; trustedProxies?:
     {
       leads: {
         listLeads: async ({ pages }) => ({
-          results: pages.map(() => ({ items: Buffer.from('[]'), count: 0, total: 0, perPage: 20 })),
+          results: pages.map(() => ({
+            result: { $case: 'page', value: { items: Buffer.from('[]'), count: 0, total: 0, perPage: 20 } },
+          })),
         }),
         createLeads: async ({ leads }) => {
           ips.push(...leads.map(({ lead }) => lead!.ip))

@@ -1,5 +1,5 @@
 import type { CreateLead } from '@leadwire/contracts'
-import { failureOf, ServiceError } from '@leadwire/service-kit'
+import { ServiceError, statusOf } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 const LEAD = {
@@ -217,7 +217,7 @@ test('one faulty lead of a batch fails alone', async () => {
       createLeads: async ({ leads }) => ({
         results: leads.map(({ lead }) =>
           lead!.userId === 9
-            ? { result: { $case: 'failure', value: failureOf(ServiceError.invalid({ user_id: ['No.'] })) } }
+            ? { result: { $case: 'failure', value: statusOf(ServiceError.invalid({ user_id: ['No.'] })) } }
             : { result: { $case: 'body', value: Buffer.from('{}') } },
         ),
       }),

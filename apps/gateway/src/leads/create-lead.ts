@@ -5,6 +5,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdempotencyHeader } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { idempotencyOf } from '../http/idempotency'
 import { sendJson } from '../http/send-json'
 import { refusal } from '../validation/refusal'
@@ -42,11 +43,14 @@ export const createLead = (
       const { value, faults, fields } = check(body)
       if (faults) {
         const references = { userId: fields['user_id'] }
-        throw await refusal({ checkReferences: clients.leads.checkReferences, accountId, faults, references })
+        throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
       }
       const traceparent = parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
       const lead = newLead(request, value)
-      return sendJson(reply, await clients.createLead({ accountId, lead, idempotency, traceparent }))
+      return sendJson(
+        reply,
+        await clients.createLead({ accountId, lead, idempotency, traceparent }, limitsOf(reply)),
+      )
     },
   )
 }

@@ -11,7 +11,8 @@ beforeAll(async () => {
         results: asked.map(({ page }) => {
           pages.push(page)
           const count = Math.max(0, Math.min(20, total - (page - 1) * 20))
-          return { items: Buffer.from(`[${Array(count).fill('{}').join(',')}]`), count, total, perPage: 20 }
+          const items = Buffer.from(`[${Array(count).fill('{}').join(',')}]`)
+          return { result: { $case: 'page', value: { items, count, total, perPage: 20 } } }
         }),
       }),
     },

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { PageQuery, pageOf } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { pageJson } from '../http/page-json'
 import { pageNumber } from '../http/page-number'
 import { sendJson } from '../http/send-json'
@@ -25,10 +26,13 @@ export const listLeads = (app: FastifyInstance, { authenticate, clients, address
     },
     async (request, reply) => {
       const page = pageNumber((request.query as Record<string, unknown>)['page'])
-      const { items, count, total, perPage } = await clients.listLeads({
-        accountId: request.principal.accountId,
-        page,
-      })
+      const { items, count, total, perPage } = await clients.listLeads(
+        {
+          accountId: request.principal.accountId,
+          page,
+        },
+        limitsOf(reply),
+      )
       return sendJson(
         reply,
         pageJson({ page, items, count, total, perPage, path: `${addressOf(request)}/leads` }),

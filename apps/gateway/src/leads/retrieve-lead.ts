@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, LeadParams } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { sendJson } from '../http/send-json'
 import { leadReference } from './lead-reference'
 
@@ -24,7 +25,10 @@ export const retrieveLead = (app: FastifyInstance, { authenticate, clients }: De
     async (request, reply) =>
       sendJson(
         reply,
-        await clients.getLead({ accountId: request.principal.accountId, reference: leadReference(request) }),
+        await clients.getLead(
+          { accountId: request.principal.accountId, reference: leadReference(request) },
+          limitsOf(reply),
+        ),
       ),
   )
 }

@@ -5,6 +5,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, LeadParams } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { sendJson } from '../http/send-json'
 import { integer, oneOf, text } from '../validation/fields'
 import { refusal } from '../validation/refusal'
@@ -51,16 +52,19 @@ export const updateLead = (
       const { value, faults, fields } = check(bodyOf(request))
       if (faults) {
         const references = { leadReference: reference, userEmail: fields['user_email'] }
-        throw await refusal({ checkReferences: clients.leads.checkReferences, accountId, faults, references })
+        throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
       }
-      const { body } = await clients.leads.updateLead({
-        accountId,
-        reference,
-        value: value.value,
-        status: value.status,
-        userEmail: value.user_email,
-        notify: value.notify ?? false,
-      })
+      const { body } = await clients.leads.updateLead(
+        {
+          accountId,
+          reference,
+          value: value.value,
+          status: value.status,
+          userEmail: value.user_email,
+          notify: value.notify ?? false,
+        },
+        limitsOf(reply),
+      )
       return sendJson(reply, body)
     },
   )

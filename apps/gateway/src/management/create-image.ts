@@ -44,10 +44,11 @@ export const createImage = (app: FastifyInstance, dependencies: Dependencies): v
         scope: 'manage',
         multipart: ImageForm,
         answer: { description: 'The image.', schema: dataOf({ $ref: 'Image#' }) },
+        problems: ['timeout'],
       }),
     },
     async (request, reply) => {
-      const { fields, fileName, upload } = await receiveFile(request, clients.files, {
+      const { fields, fileName, upload } = await receiveFile(request, reply, dependencies, {
         collection: 'images',
         formats: FORMATS,
         keep: true,
@@ -55,7 +56,7 @@ export const createImage = (app: FastifyInstance, dependencies: Dependencies): v
         faultsOf: (form) => checkFields(form).faults ?? {},
       })
       const { alt, name } = checkFields(fields).value!
-      const { key, size, contentType } = upload
+      const { key, size, content_type: contentType } = upload
       const { body } = await keepStoredFile(dependencies, key, () =>
         clients.attachments.createImage({
           accountId: request.principal.accountId,

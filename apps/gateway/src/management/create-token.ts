@@ -8,6 +8,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { sendData } from '../http/send-json'
 import { addFaults } from '../validation/faults'
 import { oneOf, text } from '../validation/fields'
@@ -110,13 +111,16 @@ export const createToken = (
         excessFaults(given, request.principal),
       )
       if (!value || Object.keys(allFaults).length > 0) throw ServiceError.invalid(allFaults)
-      const { token, secret } = await clients.accounts.createToken({
-        accountId: request.principal.accountId,
-        name: value.name,
-        scopes: SCOPES.filter((scope) => value.scopes.includes(scope)),
-        test: value.test ?? request.principal.test,
-        expiresAt: value.expires_at && inMicroseconds(value.expires_at),
-      })
+      const { token, secret } = await clients.accounts.createToken(
+        {
+          accountId: request.principal.accountId,
+          name: value.name,
+          scopes: SCOPES.filter((scope) => value.scopes.includes(scope)),
+          test: value.test ?? request.principal.test,
+          expiresAt: value.expires_at && inMicroseconds(value.expires_at),
+        },
+        limitsOf(reply),
+      )
       return sendData(reply, { ...tokenRecord(token!), token: secret })
     },
   )

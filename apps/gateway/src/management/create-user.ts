@@ -5,6 +5,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { sendData } from '../http/send-json'
 import { text } from '../validation/fields'
 import { userRecord } from './user-schema'
@@ -36,7 +37,10 @@ export const createUser = (
     async (request, reply) => {
       const { value, faults } = check(bodyOf(request))
       if (faults) throw ServiceError.invalid(faults)
-      const { user } = await clients.accounts.createUser({ accountId: request.principal.accountId, ...value })
+      const { user } = await clients.accounts.createUser(
+        { accountId: request.principal.accountId, ...value },
+        limitsOf(reply),
+      )
       return sendData(reply, userRecord(user!))
     },
   )

@@ -4,6 +4,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdempotencyHeader } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { idempotencyOf } from '../http/idempotency'
 import { sendJson } from '../http/send-json'
 import { refusal } from '../validation/refusal'
@@ -40,11 +41,14 @@ export const createVisitorLead = (
       const { value, faults, fields } = check(body)
       if (faults) {
         const references = { userId: fields['user_id'], images: imagesOf(fields) }
-        throw await refusal({ checkReferences: clients.leads.checkReferences, accountId, faults, references })
+        throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
       }
       const traceparent = parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
       const lead = newVisitorLead(request, value, body)
-      return sendJson(reply, await clients.createLead({ accountId, lead, idempotency, traceparent }))
+      return sendJson(
+        reply,
+        await clients.createLead({ accountId, lead, idempotency, traceparent }, limitsOf(reply)),
+      )
     },
   )
 }

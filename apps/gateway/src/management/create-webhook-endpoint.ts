@@ -5,6 +5,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { sendData } from '../http/send-json'
 import { EndpointRecord, endpointFields, endpointRecord, endpointSecret } from './endpoint-schema'
 
@@ -42,13 +43,16 @@ export const createWebhookEndpoint = (
     async (request, reply) => {
       const { value, faults } = check(bodyOf(request))
       if (faults) throw ServiceError.invalid(faults)
-      const { endpoint, secret } = await clients.webhooks.createEndpoint({
-        accountId: request.principal.accountId,
-        url: value.url,
-        description: value.description ?? undefined,
-        enabled: value.enabled ?? true,
-        secret: value.secret,
-      })
+      const { endpoint, secret } = await clients.webhooks.createEndpoint(
+        {
+          accountId: request.principal.accountId,
+          url: value.url,
+          description: value.description ?? undefined,
+          enabled: value.enabled ?? true,
+          secret: value.secret,
+        },
+        limitsOf(reply),
+      )
       const { created_at, updated_at, ...record } = endpointRecord(endpoint!)
       return sendData(reply, { ...record, secret, created_at, updated_at })
     },

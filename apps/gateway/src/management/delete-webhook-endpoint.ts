@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdParams } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { endpointRecord } from './endpoint-schema'
@@ -28,8 +29,8 @@ export const deleteWebhookEndpoint = (
     },
     async (request, reply) => {
       const key = { accountId: request.principal.accountId, endpointId: pathId(request) }
-      const { endpoint } = await clients.webhooks.getEndpoint(key)
-      await clients.webhooks.deleteEndpoint(key)
+      const { endpoint } = await clients.webhooks.getEndpoint(key, limitsOf(reply))
+      await clients.webhooks.deleteEndpoint(key, limitsOf(reply))
       return sendData(reply, endpointRecord(endpoint!))
     },
   )

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { PageQuery, pageOf } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { pageJson } from '../http/page-json'
 import { pageNumber } from '../http/page-number'
 import { sendJson } from '../http/send-json'
@@ -58,13 +59,16 @@ export const listDeliveries = (
       if (faults) throw ServiceError.invalid(faults)
       const page = pageNumber(givenPage)
       const leadReference = value.lead_reference?.toLowerCase()
-      const { deliveries, total, perPage } = await clients.webhooks.listDeliveries({
-        accountId: request.principal.accountId,
-        endpointId: value.endpoint_id,
-        status: value.status,
-        leadReference,
-        page,
-      })
+      const { deliveries, total, perPage } = await clients.webhooks.listDeliveries(
+        {
+          accountId: request.principal.accountId,
+          endpointId: value.endpoint_id,
+          status: value.status,
+          leadReference,
+          page,
+        },
+        limitsOf(reply),
+      )
       const query = Object.fromEntries(Object.entries(value).map(([name, filter]) => [name, String(filter)]))
       const items = JSON.stringify(deliveries.map(deliveryRecord))
       const path = `${addressOf(request)}/manage/deliveries`

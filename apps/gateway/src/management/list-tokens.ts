@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { listOf } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { sendData } from '../http/send-json'
 import { tokenRecord } from './token-schema'
 
@@ -23,7 +24,10 @@ export const listTokens = (app: FastifyInstance, { authenticate, clients }: Depe
       }),
     },
     async (request, reply) => {
-      const { tokens } = await clients.accounts.listTokens({ accountId: request.principal.accountId })
+      const { tokens } = await clients.accounts.listTokens(
+        { accountId: request.principal.accountId },
+        limitsOf(reply),
+      )
       return sendData(reply, tokens.map(tokenRecord))
     },
   )

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { listOf } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { sendData } from '../http/send-json'
 import { userRecord } from './user-schema'
 
@@ -20,7 +21,10 @@ export const listUsers = (app: FastifyInstance, { authenticate, clients }: Depen
       }),
     },
     async (request, reply) => {
-      const { users } = await clients.accounts.listUsers({ accountId: request.principal.accountId })
+      const { users } = await clients.accounts.listUsers(
+        { accountId: request.principal.accountId },
+        limitsOf(reply),
+      )
       return sendData(reply, users.map(userRecord))
     },
   )

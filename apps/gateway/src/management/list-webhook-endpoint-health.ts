@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { listOf, timestamp } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { sendData } from '../http/send-json'
 
 const count = (description: string) => Type.Integer({ description, examples: [0] })
@@ -56,7 +57,7 @@ export const listWebhookEndpointHealth = (
     },
     async (request, reply) => {
       const { accountId } = request.principal
-      const { endpoints } = await clients.webhooks.listEndpointHealth({ accountId })
+      const { endpoints } = await clients.webhooks.listEndpointHealth({ accountId }, limitsOf(reply))
       return sendData(reply, endpoints.map(healthRecord))
     },
   )

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { listOf } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { sendData } from '../http/send-json'
 import { endpointRecord } from './endpoint-schema'
 
@@ -20,7 +21,10 @@ export const listWebhookEndpoints = (app: FastifyInstance, { authenticate, clien
       }),
     },
     async (request, reply) => {
-      const { endpoints } = await clients.webhooks.listEndpoints({ accountId: request.principal.accountId })
+      const { endpoints } = await clients.webhooks.listEndpoints(
+        { accountId: request.principal.accountId },
+        limitsOf(reply),
+      )
       return sendData(reply, endpoints.map(endpointRecord))
     },
   )

@@ -6,6 +6,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { text } from '../validation/fields'
@@ -50,11 +51,11 @@ export const recoverWebhookEndpoint = (
       const { value, faults } = check(bodyOf(request))
       if (faults) {
         // A missing endpoint is a 404 whatever else is wrong.
-        await clients.webhooks.getEndpoint(key)
+        await clients.webhooks.getEndpoint(key, limitsOf(reply))
         throw ServiceError.invalid(faults)
       }
       const since = Temporal.Instant.from(value.since).toString()
-      const { recovered } = await clients.webhooks.recoverEndpoint({ ...key, since })
+      const { recovered } = await clients.webhooks.recoverEndpoint({ ...key, since }, limitsOf(reply))
       return sendData(reply, { recovered })
     },
   )

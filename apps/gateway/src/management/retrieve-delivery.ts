@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdParams } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
@@ -31,10 +32,13 @@ export const retrieveDelivery = (app: FastifyInstance, { authenticate, clients }
     },
     async (request, reply) => {
       const { accountId } = request.principal
-      const { delivery, attempts } = await clients.webhooks.getDelivery({
-        accountId,
-        deliveryId: pathId(request),
-      })
+      const { delivery, attempts } = await clients.webhooks.getDelivery(
+        {
+          accountId,
+          deliveryId: pathId(request),
+        },
+        limitsOf(reply),
+      )
       return sendData(reply, { ...deliveryRecord(delivery!), attempts: attempts.map(attemptRecord) })
     },
   )

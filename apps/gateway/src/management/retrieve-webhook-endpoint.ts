@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdParams } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { endpointRecord } from './endpoint-schema'
@@ -30,7 +31,10 @@ export const retrieveWebhookEndpoint = (
     },
     async (request, reply) => {
       const { accountId } = request.principal
-      const { endpoint } = await clients.webhooks.getEndpoint({ accountId, endpointId: pathId(request) })
+      const { endpoint } = await clients.webhooks.getEndpoint(
+        { accountId, endpointId: pathId(request) },
+        limitsOf(reply),
+      )
       return sendData(reply, endpointRecord(endpoint!))
     },
   )

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdParams } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { deliveryRecord } from './delivery-schema'
@@ -26,7 +27,10 @@ export const retryDelivery = (app: FastifyInstance, { authenticate, clients }: D
     },
     async (request, reply) => {
       const { accountId } = request.principal
-      const { delivery } = await clients.webhooks.retryDelivery({ accountId, deliveryId: pathId(request) })
+      const { delivery } = await clients.webhooks.retryDelivery(
+        { accountId, deliveryId: pathId(request) },
+        limitsOf(reply),
+      )
       return sendData(reply, deliveryRecord(delivery!))
     },
   )

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdParams } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { tokenRecord } from './token-schema'
@@ -25,7 +26,10 @@ export const revokeToken = (app: FastifyInstance, { authenticate, clients }: Dep
     },
     async (request, reply) => {
       const { accountId } = request.principal
-      const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId(request) })
+      const { token } = await clients.accounts.revokeToken(
+        { accountId, tokenId: pathId(request) },
+        limitsOf(reply),
+      )
       return sendData(reply, tokenRecord(token!))
     },
   )

@@ -5,6 +5,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdParams, timestamp } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { text } from '../validation/fields'
@@ -56,14 +57,17 @@ export const rotateWebhookSecret = (
       const { value, faults } = check(bodyOf(request))
       if (faults) {
         // A missing endpoint is a 404 whatever else is wrong.
-        await clients.webhooks.getEndpoint(key)
+        await clients.webhooks.getEndpoint(key, limitsOf(reply))
         throw ServiceError.invalid(faults)
       }
-      const { endpoint, secret, oldSecretUntil } = await clients.webhooks.rotateSecret({
-        ...key,
-        overlapMs: parseDuration(value.overlap ?? '24h'),
-        secret: value.secret,
-      })
+      const { endpoint, secret, oldSecretUntil } = await clients.webhooks.rotateSecret(
+        {
+          ...key,
+          overlapMs: parseDuration(value.overlap ?? '24h'),
+          secret: value.secret,
+        },
+        limitsOf(reply),
+      )
       const { created_at, updated_at, ...record } = endpointRecord(endpoint!)
       return sendData(reply, { ...record, secret, old_secret_until: oldSecretUntil, created_at, updated_at })
     },

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdParams } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { deliveryRecord } from './delivery-schema'
@@ -27,9 +28,12 @@ export const testWebhookEndpoint = (app: FastifyInstance, { authenticate, client
     async (request, reply) => {
       const { accountId } = request.principal
       const endpointId = pathId(request)
-      const { account } = await clients.accounts.getAccount({ accountId })
+      const { account } = await clients.accounts.getAccount({ accountId }, limitsOf(reply))
       const accountKey = account!.apiKey
-      const { delivery } = await clients.webhooks.sendTest({ accountId, endpointId, accountKey })
+      const { delivery } = await clients.webhooks.sendTest(
+        { accountId, endpointId, accountKey },
+        limitsOf(reply),
+      )
       return sendData(reply, deliveryRecord(delivery!))
     },
   )

@@ -5,6 +5,7 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { endpointFields, endpointRecord } from './endpoint-schema'
@@ -38,16 +39,19 @@ export const updateWebhookEndpoint = (
       const { value, faults } = check(bodyOf(request))
       if (faults) {
         // A missing endpoint is a 404 whatever else is wrong.
-        await clients.webhooks.getEndpoint(key)
+        await clients.webhooks.getEndpoint(key, limitsOf(reply))
         throw ServiceError.invalid(faults)
       }
       const { url, description, enabled } = value
-      const { endpoint } = await clients.webhooks.updateEndpoint({
-        ...key,
-        url,
-        description: description === null ? '' : description,
-        enabled,
-      })
+      const { endpoint } = await clients.webhooks.updateEndpoint(
+        {
+          ...key,
+          url,
+          description: description === null ? '' : description,
+          enabled,
+        },
+        limitsOf(reply),
+      )
       return sendData(reply, endpointRecord(endpoint!))
     },
   )

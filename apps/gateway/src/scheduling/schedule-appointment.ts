@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdempotencyHeader, LeadParams } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { sendJson } from '../http/send-json'
 import { readEntry, ScheduleFields } from './schedule-fields'
 
@@ -26,9 +27,9 @@ export const scheduleAppointment = (app: FastifyInstance, dependencies: Dependen
         problems: ['not-found', 'conflict'],
       }),
     },
-    async (request, reply) => {
-      const appointment = await read(request)
-      const { body } = await clients.leads.scheduleAppointment({ appointment })
+    async (_request, reply) => {
+      const appointment = await read(reply)
+      const { body } = await clients.leads.scheduleAppointment({ appointment }, limitsOf(reply))
       return sendJson(reply, body)
     },
   )

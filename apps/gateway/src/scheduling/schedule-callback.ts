@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { dataOf, IdempotencyHeader, LeadParams } from '../docs/shared-schemas'
+import { limitsOf } from '../http/call-limits'
 import { sendJson } from '../http/send-json'
 import { readEntry, ScheduleFields } from './schedule-fields'
 
@@ -26,9 +27,9 @@ export const scheduleCallback = (app: FastifyInstance, dependencies: Dependencie
         problems: ['not-found', 'conflict'],
       }),
     },
-    async (request, reply) => {
-      const callback = await read(request)
-      const { body } = await clients.leads.scheduleCallback({ callback })
+    async (_request, reply) => {
+      const callback = await read(reply)
+      const { body } = await clients.leads.scheduleCallback({ callback }, limitsOf(reply))
       return sendJson(reply, body)
     },
   )

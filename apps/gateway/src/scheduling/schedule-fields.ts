@@ -1,9 +1,10 @@
 import type { Appointment } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { timestamp } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
+import { limitsOf } from '../http/call-limits'
 import { idempotencyOf } from '../http/idempotency'
 import { leadReference } from '../leads/lead-reference'
 import { id, text } from '../validation/fields'
@@ -36,7 +37,8 @@ export const Scheduled = Type.Object(
 /** What a request asks leads-service to schedule. Throws not_found, or invalid with every fault. */
 export const readEntry = ({ clients, validation, timeZone }: Dependencies) => {
   const check = validation.checker(ScheduleFields)
-  return async (request: FastifyRequest): Promise<Appointment> => {
+  return async (reply: FastifyReply): Promise<Appointment> => {
+    const { request } = reply
     const { accountId } = request.principal
     const body = bodyOf(request)
     const idempotency = idempotencyOf(request, body.fields)
@@ -44,7 +46,7 @@ export const readEntry = ({ clients, validation, timeZone }: Dependencies) => {
     const { value, faults, fields } = check(body)
     if (faults) {
       const references = { leadReference: reference, userId: fields['user_id'] }
-      throw await refusal({ checkReferences: clients.leads.checkReferences, accountId, faults, references })
+      throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
     }
     const date = localInstant(value.date, timeZone)!
     return { accountId, reference, userId: value.user_id, notify: value.notify, date, idempotency }

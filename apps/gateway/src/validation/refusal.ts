@@ -1,5 +1,6 @@
 import { type CheckReferencesRequest, type CheckReferencesResponse, isEmail } from '@leadwire/contracts'
-import { type Faults, ServiceError } from '@leadwire/service-kit'
+import { type CallLimits, type Faults, ServiceError } from '@leadwire/service-kit'
+import type { Clients } from '../clients'
 import { addFaults } from './faults'
 import { selectedIsInvalid } from './sentences'
 
@@ -28,7 +29,8 @@ const referenceFaults = (references: References, found: CheckReferencesResponse)
  * (design: Errors). A sound request needs no such call: the operation itself finds what is missing.
  */
 export const refusal = async (options: {
-  checkReferences: (request: CheckReferencesRequest) => Promise<CheckReferencesResponse>
+  clients: Clients
+  limits: CallLimits
   accountId: number
   faults: Faults
   references: References
@@ -50,7 +52,7 @@ export const refusal = async (options: {
     request.userEmail !== undefined ||
     request.imageIds.length > 0
   if (!asks) return ServiceError.invalid(options.faults)
-  const found = await options.checkReferences(request)
+  const found = await options.clients.leads.checkReferences(request, options.limits)
   if (found.leadMissing) return new ServiceError('not_found', 'There is no such lead.')
   return ServiceError.invalid(addFaults(options.faults, referenceFaults(references, found)))
 }

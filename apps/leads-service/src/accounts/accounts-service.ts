@@ -1,5 +1,5 @@
 import type { AccountsServiceImplementation } from '@leadwire/contracts'
-import { type Database, inTurn } from '@leadwire/service-kit'
+import { answerEach, type Database, perCall } from '@leadwire/service-kit'
 import { createAccount } from './create-account'
 import { createToken } from './create-token'
 import { createUser } from './create-user'
@@ -10,14 +10,17 @@ import { listUsers } from './list-users'
 import { revokeToken } from './revoke-token'
 import { verifyTokens } from './verify-tokens'
 
-export const accountsService = (deps: { database: Database }): AccountsServiceImplementation => ({
-  createAccount: createAccount(deps),
-  listAccounts: listAccounts(deps),
-  getAccount: getAccount(deps),
-  verifyTokens: inTurn(verifyTokens(deps)),
-  listTokens: listTokens(deps),
-  createToken: createToken(deps),
-  revokeToken: revokeToken(deps),
-  listUsers: listUsers(deps),
-  createUser: createUser(deps),
+export const accountsService = (deps: {
+  database: Database
+  draining: AbortSignal
+}): AccountsServiceImplementation => ({
+  createAccount: perCall(deps, createAccount),
+  listAccounts: perCall(deps, listAccounts),
+  getAccount: perCall(deps, getAccount),
+  verifyTokens: answerEach(verifyTokens(deps), deps.draining),
+  listTokens: perCall(deps, listTokens),
+  createToken: perCall(deps, createToken),
+  revokeToken: perCall(deps, revokeToken),
+  listUsers: perCall(deps, listUsers),
+  createUser: perCall(deps, createUser),
 })

@@ -91,16 +91,15 @@ test('the last use of a token is noted', async () => {
 
 test('ten processes that migrate at once migrate once', async () => {
   const { createDatabase } = await import('@leadwire/test-kit')
-  const { connectDatabase } = await import('@leadwire/service-kit')
+  const { connectDatabase, createLifecycle, createLogger } = await import('@leadwire/service-kit')
   const database = await createDatabase({ name: 'fresh' })
-  const copies = Array.from({ length: 10 }, () =>
-    connectDatabase({ url: database.url, poolSize: 2, lifecycle: service.lifecycle }),
-  )
-  await Promise.all(copies.map(({ knex }) => migrate(knex, migrations)))
-  const [{ count }] = (await copies[0]!.query<{ count: number }>({
+  const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
+  const db = connectDatabase({ url: database.url, poolSize: 2, lifecycle })
+  await Promise.all(Array.from({ length: 10 }, () => migrate(database.url, migrations)))
+  const [{ count }] = (await db.query<{ count: number }>({
     text: 'SELECT count(*) FROM knex_migrations',
   })) as [{ count: number }]
   expect(count).toBe(migrations.length)
-  await Promise.all(copies.map(({ knex }) => knex.destroy()))
+  await lifecycle.stop()
   await database.drop()
 })

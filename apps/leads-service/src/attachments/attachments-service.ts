@@ -1,5 +1,5 @@
 import type { AttachmentsServiceImplementation } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, perCall } from '@leadwire/service-kit'
 import { claimKey, releaseKey } from '../idempotency/idempotency-keys'
 import { createAttachment } from './create-attachment'
 import { createImage } from './create-image'
@@ -20,7 +20,7 @@ export const attachmentsService = (deps: {
     await releaseKey(deps.database, request)
     return {}
   },
-  createAttachment: createAttachment(deps),
-  getAttachment: getAttachment(deps),
-  createImage: createImage(deps),
+  createAttachment: perCall(deps, createAttachment),
+  getAttachment: perCall(deps, getAttachment),
+  createImage: perCall(deps, createImage),
 })

@@ -2,20 +2,21 @@ import {
   type CreateLead,
   type CreateLeadsRequest,
   type CreateLeadsResponse,
-  encodeMessage,
   LeadCreated,
   type LeadResult,
   leadCost,
 } from '@leadwire/contracts'
 import {
   type Database,
-  failureOf,
+  deadlineOf,
   gather,
   isRefusedValue,
   type Logger,
   type OpenTransaction,
   ServiceError,
+  statusOf,
   type Transaction,
+  unlessLate,
 } from '@leadwire/service-kit'
 import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
 import { type OutboxEvent, recordEvents } from '../outbox/record-events'
@@ -37,7 +38,8 @@ interface Deps {
   onCommitted: (events: OutboxEvent[]) => void
 }
 
-type Outcome = { body: Buffer } | { error: ServiceError }
+/** The response to an item, or why there is none. */
+type Outcome = Buffer | ServiceError
 
 /** Judges each item's key. Answers the outcome of those that are settled by it, and undefined for those to go on with. */
 const settleByKey = async (tx: Transaction, items: CreateLead[]): Promise<(Outcome | undefined)[]> => {
@@ -49,14 +51,13 @@ const settleByKey = async (tx: Transaction, items: CreateLead[]): Promise<(Outco
   return items.map((item) => {
     const verdict = verdicts[keyed.indexOf(item)]
     if (!verdict || verdict.proceed) return undefined
-    return 'body' in verdict ? { body: verdict.body } : { error: verdict.error }
+    return 'body' in verdict ? verdict.body : verdict.error
   })
 }
 
 /** Inserts drafts with their quotes and events. A draft of an account that is not there comes back undefined. */
 const insertAll = async (tx: OpenTransaction, drafts: Draft[]) => {
-  const toFollow = drafts.some(({ item, payload }) => item.idempotency || !payload)
-  const stamps = await insertLeads(tx, drafts, { toFollow })
+  const stamps = await insertLeads(tx, drafts)
   const stamped = drafts.flatMap(({ event, payload }, index) => {
     const stamp = stamps[index]
     return stamp ? [{ event: stampEvent(event, stamp), isStored: payload !== undefined, index }] : []
@@ -74,7 +75,7 @@ const insertAll = async (tx: OpenTransaction, drafts: Draft[]) => {
   const toRecord: OutboxEvent[] = []
   stamped.forEach(({ event, isStored, index }, place) => {
     const lead = { ...event.lead!, quotes: quotes[place]! }
-    const payload = encodeMessage(LeadCreated, { ...event, lead })
+    const payload = LeadCreated.encode({ ...event, lead }).finish()
     const { eventId, accountId } = event
     const created: OutboxEvent = { eventId, accountId, kind: 'lead.created', payload }
     if (!isStored) toRecord.push(created)
@@ -99,73 +100,75 @@ const draftAll = async (
     if (outcomes[index] !== undefined) return undefined
     const faults = { ...countFaults(item, deps.limits), ...references.faultsOf(item) }
     if (Object.keys(faults).length > 0) {
-      outcomes[index] = { error: ServiceError.invalid(faults) }
+      outcomes[index] = ServiceError.invalid(faults)
       return undefined
     }
     const draft = draftLead(item, references.imageOf)
     const tooLarge = sizeFaults(item, draft.bytes, deps.limits)
     if (!tooLarge) return draft
-    outcomes[index] = { error: ServiceError.invalid(tooLarge) }
+    outcomes[index] = ServiceError.invalid(tooLarge)
     return undefined
   })
 }
 
-/** One transaction for many leads: customers, leads, quotes, outbox rows and saved answers, or nothing of them. */
-const createInOneTransaction = (
+/** Creates leads in a transaction: customers, leads, quotes, outbox rows and saved answers. Adds to `events` what it recorded. */
+const createAll = async (
   deps: Deps,
+  tx: OpenTransaction,
   items: CreateLead[],
-): Promise<{ outcomes: Outcome[]; events: OutboxEvent[] }> =>
-  deps.database.transaction(async (tx) => {
-    const outcomes = await settleByKey(tx, items)
-    const drafts = (await draftAll(deps, tx, items, outcomes)).filter((draft) => draft !== undefined)
-    const inserted = drafts.length > 0 ? await insertAll(tx, drafts) : []
-    saveAnswers(
-      tx,
-      drafts.flatMap(({ item: { idempotency } }, index) => {
-        const body = inserted[index]?.body
-        return idempotency && body ? [{ asked: idempotency, body }] : []
-      }),
-    )
-    const made = inserted.values()
-    return {
-      outcomes: outcomes.map((outcome) => outcome ?? made.next().value ?? { error: noSuchAccount() }),
-      events: inserted.flatMap((one) => (one ? [one.event] : [])),
-    }
-  })
+  events: OutboxEvent[],
+): Promise<Outcome[]> => {
+  const outcomes = await settleByKey(tx, items)
+  const drafts = (await draftAll(deps, tx, items, outcomes)).filter((draft) => draft !== undefined)
+  const inserted = drafts.length > 0 ? await insertAll(tx, drafts) : []
+  events.push(...inserted.flatMap((one) => (one ? [one.event] : [])))
+  saveAnswers(
+    tx,
+    drafts.flatMap(({ item: { idempotency } }, index) => {
+      const body = inserted[index]?.body
+      return idempotency && body ? [{ asked: idempotency, body }] : []
+    }),
+  )
+  const made = inserted.values()
+  return outcomes.map((outcome) => outcome ?? made.next().value?.body ?? noSuchAccount())
+}
 
-const createBatch = async (deps: Deps, items: CreateLead[]): Promise<Outcome[]> => {
+const createBatch = async (deps: Deps, items: CreateLead[], deadlines: number[]): Promise<Outcome[]> => {
+  const events: OutboxEvent[] = []
   try {
-    const { outcomes, events } = await createInOneTransaction(deps, items)
+    const outcomes = await deps.database.transaction((tx) =>
+      unlessLate(items, deadlines, (inTime) => createAll(deps, tx, inTime, events)),
+    )
     // At once: what is published before the answers are written travels while they do.
     deps.onCommitted(events)
     return outcomes
   } catch (error) {
     if (error instanceof ServiceError || items.length === 1) throw error
     // Something one item carries broke a constraint that nobody foresaw. Alone, each of the others goes through.
-    return Promise.all(items.map((item) => createAlone(deps, item)))
+    return Promise.all(items.map((item, index) => createAlone(deps, item, deadlines[index]!)))
   }
 }
 
-const createAlone = async (deps: Deps, item: CreateLead): Promise<Outcome> => {
+const createAlone = async (deps: Deps, item: CreateLead, deadline: number): Promise<Outcome> => {
   try {
-    const [outcome] = await createBatch(deps, [item])
+    const [outcome] = await createBatch(deps, [item], [deadline])
     return outcome!
   } catch (error) {
-    if (error instanceof ServiceError) return { error }
+    if (error instanceof ServiceError) return error
     if (isRefusedValue(error)) {
       deps.logger.warn({ err: error, account_id: item.accountId }, 'a lead was refused by the database')
-      return { error: new ServiceError('bad_request', 'A value of the lead can not be stored.') }
+      return new ServiceError('bad_request', 'A value of the lead can not be stored.')
     }
     deps.logger.error({ err: error, account_id: item.accountId }, 'could not create a lead')
-    return { error: new ServiceError('internal', 'Something went wrong on our side.') }
+    return new ServiceError('internal', 'Something went wrong on our side.')
   }
 }
 
 const resultOf = (outcome: Outcome): LeadResult => ({
   result:
-    'body' in outcome
-      ? { $case: 'body', value: outcome.body }
-      : { $case: 'failure', value: failureOf(outcome.error) },
+    outcome instanceof ServiceError
+      ? { $case: 'failure', value: statusOf(outcome) }
+      : { $case: 'body', value: outcome },
 })
 
 /** The rows that one transaction writes at most, unless a single lead has more: what the next one waits for. */
@@ -180,7 +183,7 @@ const ROWS_OF_A_BATCH = 1000
  */
 export const createLeads = (deps: Deps): ((request: CreateLeadsRequest) => Promise<CreateLeadsResponse>) => {
   const create = gather<CreateLead, Outcome>({
-    send: (items) => createBatch(deps, items),
+    send: (items, deadlines) => createBatch(deps, items, deadlines),
     maxBatch: 500,
     maxInFlight: 2,
     maxQueued: 20_000,
@@ -188,9 +191,15 @@ export const createLeads = (deps: Deps): ((request: CreateLeadsRequest) => Promi
     maxBatchCost: ROWS_OF_A_BATCH,
     laneOf: ({ accountId }) => accountId,
   })
-  const createOne = (item: CreateLead): Outcome | Promise<Outcome> => {
+  const createOne = async (item: CreateLead): Promise<Outcome> => {
     const faults = leadFaults(item)
-    return faults ? { error: ServiceError.invalid(faults) } : create(item)
+    if (faults) return ServiceError.invalid(faults)
+    try {
+      return await create(item, { deadline: new Date(deadlineOf(item)), isGone: () => false })
+    } catch (error) {
+      if (error instanceof ServiceError) return error
+      throw error
+    }
   }
   return async ({ leads }) => ({ results: (await Promise.all(leads.map(createOne))).map(resultOf) })
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type CreateLead, encodeMessage, type Image, LeadCreated } from '@leadwire/contracts'
+import { type CreateLead, type Image, LeadCreated } from '@leadwire/contracts'
 import { draftQuote } from './draft-quote'
 import { phoneLink } from './phone-link'
 import { UNKNOWN } from './stamp-event'
@@ -22,7 +22,7 @@ export const draftLead = (
   imageOf: (accountId: number, imageId: number) => Image,
 ): Draft => {
   const event = eventOf(item, imageOf)
-  const encoded = encodeMessage(LeadCreated, event)
+  const encoded = LeadCreated.encode(event).finish()
   const isComplete = item.lead!.quotes.length === 0
   return { item, event, bytes: encoded.length, payload: isComplete ? encoded : undefined }
 }

@@ -1,26 +1,30 @@
-import type { GetLead, GetLeadResult, GetLeadsRequest, GetLeadsResponse } from '@leadwire/contracts'
-import { type Database, failureOf, ServiceError } from '@leadwire/service-kit'
+import type { GetLead, GetLeadsRequest, GetLeadsResponse, LeadResult } from '@leadwire/contracts'
+import { type Database, deadlineOf, ServiceError, statusOf, unlessLate } from '@leadwire/service-kit'
 import { faultsOf, isId } from '../arguments'
 import { leadNotFound } from './lead-body'
-import { type LoadedLead, loadLeads } from './load-leads'
+import { loadLeads } from './load-leads'
 
-const failed = (error: ServiceError): GetLeadResult => ({
-  result: { $case: 'failure', value: failureOf(error) },
-  version: undefined,
-})
-
-const resultOf = ({ accountId }: GetLead, lead: LoadedLead | undefined): GetLeadResult => {
-  if (!isId(accountId)) return failed(ServiceError.invalid(faultsOf({ account_id: false })))
-  if (!lead) return failed(leadNotFound())
-  const { version, body } = lead
-  return { result: body ? { $case: 'body', value: body } : { $case: 'unchanged', value: true }, version }
+const resultOf = ({ accountId }: GetLead, loaded: Buffer | ServiceError | undefined): LeadResult => {
+  const body = isId(accountId)
+    ? (loaded ?? leadNotFound())
+    : ServiceError.invalid(faultsOf({ account_id: false }))
+  return {
+    result:
+      body instanceof ServiceError
+        ? { $case: 'failure', value: statusOf(body) }
+        : { $case: 'body', value: body },
+  }
 }
 
-/** Retrieves many leads at once, each for its own account. What the caller has of the same version is not sent again. */
+/** Retrieves many leads at once, each for its own account. */
 export const getLeads =
-  (deps: { database: Database; assetsUrl: string }) =>
-  async ({ leads }: GetLeadsRequest): Promise<GetLeadsResponse> => ({
-    results: (await loadLeads(deps.database, leads, deps.assetsUrl)).map((lead, index) =>
-      resultOf(leads[index]!, lead),
-    ),
-  })
+  ({ database, assetsUrl }: { database: Database; assetsUrl: string }) =>
+  async ({ leads }: GetLeadsRequest): Promise<GetLeadsResponse> => {
+    const deadlines = leads.map(deadlineOf)
+    const bodies = await database.connection((db) =>
+      unlessLate(leads, deadlines, (items) => loadLeads(db, items, assetsUrl)),
+    )
+    return {
+      results: bodies.map((body, index) => resultOf(leads[index]!, body)),
+    }
+  }

@@ -136,16 +136,11 @@ const insertMany = (tx: OpenTransaction, drafts: Draft[]): Query => {
 
 /**
  * Inserts leads with their customers and drafted events, each lead with its account's next dense number; answers with what
- * PostgreSQL says of each, in the order given; nothing is said or written of one whose account is not there. The accounts stay locked until the transaction ends, which it does
- * with this when nothing else is `toFollow`.
+ * PostgreSQL says of each, in the order given; nothing is said or written of one whose account is not there. The accounts stay locked until the transaction ends.
  */
-export const insertLeads = async (
-  tx: OpenTransaction,
-  drafts: Draft[],
-  { toFollow }: { toFollow: boolean },
-): Promise<(Stamp | undefined)[]> => {
+export const insertLeads = async (tx: OpenTransaction, drafts: Draft[]): Promise<(Stamp | undefined)[]> => {
   const insert = drafts.length === 1 ? insertOne(drafts[0]!) : insertMany(tx, drafts)
-  const rows = await (toFollow ? tx.query<StampedRow>(insert) : tx.finish<StampedRow>(insert))
+  const rows = await tx.query<StampedRow>(insert)
   const stamps = new Array<Stamp | undefined>(drafts.length)
   for (const { ord, api_key: accountKey, id, customer_id: customerId, created_at: createdAt } of rows) {
     stamps[ord - 1] = { accountKey, id, customerId, createdAt }

@@ -1,6 +1,8 @@
+import type { ServiceError } from '@leadwire/service-kit'
 import {
   ASSETS_URL,
   itemWith,
+  listedOf,
   newAccount,
   newImage,
   newItem,
@@ -54,7 +56,7 @@ test('quotes, items and images come back as they were given, options to the lett
   expect(retrieved.results[0]!.result).toEqual(created)
   expect(String(created.value)).toContain(`"options":${options}`)
   const listed = await service.leads.listLeads({ pages: [{ accountId, page: 1 }] })
-  const listItem = String(listed.results[0]!.items).slice('['.length, -'}]'.length)
+  const listItem = String(listedOf(listed.results[0]!).items).slice('['.length, -'}]'.length)
   expect(String(created.value)).toContain(`{"data":${listItem},"customer":`)
 })
 
@@ -64,16 +66,14 @@ test('an image of another account is a fault of the item that names it', async (
   const [outcome] = outcomesOf(
     await service.leads.createLeads({ leads: [newItem(mine.accountId, { lead: newLead({ quotes }) })] }),
   )
-  expect(outcome.failure.faults).toEqual([
-    { field: 'quotes.0.items.0.image_id', messages: ['The selected image id is invalid.'] },
-  ])
+  expect(outcome.failure.faults).toEqual({
+    'quotes.0.items.0.image_id': ['The selected image id is invalid.'],
+  })
 })
 
-const refusalOf = (outcome: {
-  failure: { code: string; faults: { field: string; messages: string[] }[] }
-}) => {
+const refusalOf = (outcome: { failure: ServiceError }) => {
   expect(outcome.failure.code).toBe('invalid')
-  return Object.fromEntries(outcome.failure.faults.map(({ field, messages }) => [field, messages]))
+  return outcome.failure.faults
 }
 
 test('a lead with too many quotes or items is refused with both figures and its other faults, and harms no neighbour', async () => {

@@ -1,5 +1,5 @@
 import type { LeadsServiceImplementation } from '@leadwire/contracts'
-import { type Database, inTurn, type Logger } from '@leadwire/service-kit'
+import { answerEach, type Database, type Logger, perCall } from '@leadwire/service-kit'
 import type { OutboxEvent } from '../outbox/record-events'
 import { scheduleAppointment } from '../scheduling/schedule-appointment'
 import { scheduleCallback } from '../scheduling/schedule-callback'
@@ -15,13 +15,14 @@ export const leadsService = (deps: {
   assetsUrl: string
   limits: Limits
   logger: Logger
+  draining: AbortSignal
   onCommitted: (events: OutboxEvent[]) => void
 }): LeadsServiceImplementation => ({
-  getLeads: inTurn(getLeads(deps)),
-  listLeads: inTurn(listLeads(deps)),
-  createLeads: inTurn(createLeads(deps)),
-  updateLead: updateLead(deps),
-  scheduleAppointment: scheduleAppointment(deps),
-  scheduleCallback: scheduleCallback(deps),
-  checkReferences: checkReferences(deps),
+  getLeads: answerEach(getLeads(deps), deps.draining),
+  listLeads: answerEach(listLeads(deps), deps.draining),
+  createLeads: answerEach(createLeads(deps), deps.draining),
+  updateLead: perCall(deps, updateLead),
+  scheduleAppointment: perCall(deps, scheduleAppointment),
+  scheduleCallback: perCall(deps, scheduleCallback),
+  checkReferences: perCall(deps, checkReferences),
 })

@@ -1,5 +1,18 @@
-import type { LeadPage, LeadPageResult, ListLeadsRequest, ListLeadsResponse } from '@leadwire/contracts'
-import { type Database, type Faults, failureOf, ServiceError } from '@leadwire/service-kit'
+import type {
+  LeadPage,
+  LeadPageResult,
+  ListedLeads,
+  ListLeadsRequest,
+  ListLeadsResponse,
+} from '@leadwire/contracts'
+import {
+  type Database,
+  deadlineOf,
+  ServiceError,
+  statusOf,
+  type Transaction,
+  unlessLate,
+} from '@leadwire/service-kit'
 import { faultsOf, isId } from '../arguments'
 
 const PER_PAGE = 20
@@ -25,34 +38,43 @@ const SELECT_PAGES = `
       AND l.number > a.lead_count - asked.skipped - ${PER_PAGE}
   ) page`
 
-const faultsOfPage = ({ accountId, page }: LeadPage): Faults =>
-  faultsOf({ account_id: isId(accountId), page: page >= 1 })
+const loadPages = async (db: Transaction, pages: LeadPage[]): Promise<ListedLeads[]> => {
+  // Beyond this page nothing can be, and further multiplication would leave the safe integers.
+  const skipped = pages.map(
+    ({ page }) => Math.min(page - 1, Number.MAX_SAFE_INTEGER / PER_PAGE / 2) * PER_PAGE,
+  )
+  const rows = await db.query<ListedRow>({
+    name: 'list-leads',
+    text: SELECT_PAGES,
+    values: [pages.map(({ accountId }) => accountId), skipped.map(Math.floor)],
+  })
+  const listed = pages.map(() => ({ items: Buffer.from('[]'), count: 0, total: 0, perPage: PER_PAGE }))
+  for (const { ord, total, count, items } of rows) {
+    listed[ord - 1] = { items: Buffer.from(`[${items}]`), count, total, perPage: PER_PAGE }
+  }
+  return listed
+}
 
-const emptyPage = (faults: Faults = {}): LeadPageResult => ({
-  items: Buffer.from('[]'),
-  count: 0,
-  total: 0,
-  perPage: PER_PAGE,
-  failure: Object.keys(faults).length > 0 ? failureOf(ServiceError.invalid(faults)) : undefined,
-})
+const resultOf = ({ accountId, page }: LeadPage, listed: ListedLeads | ServiceError): LeadPageResult => {
+  const faults = faultsOf({ account_id: isId(accountId), page: page >= 1 })
+  const result = Object.keys(faults).length > 0 ? ServiceError.invalid(faults) : listed
+  return {
+    result:
+      result instanceof ServiceError
+        ? { $case: 'failure', value: statusOf(result) }
+        : { $case: 'page', value: result },
+  }
+}
 
 /** Pages of leads, newest first, each for its own account. A page past the end is empty. */
 export const listLeads =
-  (deps: { database: Database }) =>
+  ({ database }: { database: Database }) =>
   async ({ pages }: ListLeadsRequest): Promise<ListLeadsResponse> => {
-    // Beyond this page nothing can be, and further multiplication would leave the safe integers.
-    const skipped = pages.map(
-      ({ page }) => Math.min(page - 1, Number.MAX_SAFE_INTEGER / PER_PAGE / 2) * PER_PAGE,
+    const deadlines = pages.map(deadlineOf)
+    const listed = await database.connection((db) =>
+      unlessLate(pages, deadlines, (items) => loadPages(db, items)),
     )
-    const rows = await deps.database.query<ListedRow>({
-      name: 'list-leads',
-      text: SELECT_PAGES,
-      values: [pages.map(({ accountId }) => accountId), skipped.map(Math.floor)],
-    })
-    const results = pages.map((page) => emptyPage(faultsOfPage(page)))
-    for (const { ord, total, count, items } of rows) {
-      if (results[ord - 1]!.failure) continue
-      results[ord - 1] = { ...emptyPage(), items: Buffer.from(`[${items}]`), count, total }
+    return {
+      results: listed.map((page, index) => resultOf(pages[index]!, page)),
     }
-    return { results }
   }

@@ -57,6 +57,6 @@ export const updateLead =
       if (request.notify && userId !== null) {
         recordNotification(tx, { accountId, subject: 'assigned', userId, leadReference: reference })
       }
-      const [updated] = await loadLeads(tx, [{ accountId, reference }], deps.assetsUrl)
-      return { body: updated!.body! }
+      const [body] = await loadLeads(tx, [{ accountId, reference }], deps.assetsUrl)
+      return { body: body! }
     })

@@ -1,4 +1,4 @@
-import { encodeMessage, LeadCreated } from '@leadwire/contracts'
+import { LeadCreated } from '@leadwire/contracts'
 import { stampEvent } from '../leads/stamp-event'
 
 export const LEAD_EVENT = "kind = 'lead.created'"
@@ -26,5 +26,5 @@ export const payloadOf = (row: EventRow): Uint8Array => {
   const { payload, lead_id: id, api_key: accountKey, customer_id: customerId, created_at: createdAt } = row
   if (id === null) return payload
   const stamp = { accountKey, id, customerId, createdAt }
-  return encodeMessage(LeadCreated, stampEvent(LeadCreated.decode(payload), stamp))
+  return LeadCreated.encode(stampEvent(LeadCreated.decode(payload), stamp)).finish()
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { LEADS_STREAM, LEADS_STREAM_CONFIG } from '@leadwire/contracts'
+import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
 import { ensureStream } from '@leadwire/service-kit'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/transport-node'

@@ -22,7 +22,7 @@ const attemptOf = (row: AttemptRow): Attempt => ({
 
 /** One delivery of the account with every attempt made, first to last. Throws not_found. */
 export const getDelivery = async (
-  database: Database,
+  { database }: { database: Database },
   { accountId, deliveryId }: GetDeliveryRequest,
 ): Promise<GetDeliveryResponse> => {
   const [row] = await database.query<DeliveryRow>({

@@ -1,22 +1,26 @@
 import type { ListDeliveriesRequest, ListDeliveriesResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
+import { knex } from 'knex'
 import { isUuid } from '../uuid'
 import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
 
 const PER_PAGE = 20
+
+/** Builds statements; it has no connection. */
+const build = knex({ client: 'pg' })
 
 // Ended, unless an attempt by hand is to come: then they show as pending.
 const ENDED = ['delivered', 'exhausted']
 
 /** A page of the account's deliveries, newest first, and how many there are in all that the filters let through. */
 export const listDeliveries = async (
-  database: Database,
+  { database }: { database: Database },
   request: ListDeliveriesRequest,
 ): Promise<ListDeliveriesResponse> => {
   const { accountId, endpointId, status, leadReference } = request
   if (leadReference !== undefined && !isUuid(leadReference)) return pageOf([], 0)
   const matching = () => {
-    const query = database.knex('deliveries').where({ account_id: accountId })
+    const query = build('deliveries').where({ account_id: accountId })
     if (endpointId !== undefined) query.where({ endpoint_id: endpointId })
     if (status === 'pending')
       query.where((either) =>
@@ -28,7 +32,7 @@ export const listDeliveries = async (
     if (status !== undefined && ENDED.includes(status)) query.whereNull('by_hand_at')
     // Over the events, which have the index: one more on deliveries would be paid for with every attempt.
     if (leadReference !== undefined)
-      query.whereIn('event_id', database.knex('events').select('id').where({ lead_reference: leadReference }))
+      query.whereIn('event_id', build('events').select('id').where({ lead_reference: leadReference }))
     return query
   }
   const rowsOf = <Row extends object>(built: ReturnType<typeof matching>) => {
@@ -40,7 +44,7 @@ export const listDeliveries = async (
     rowsOf<{ count: number }>(matching().count('* as count')),
     rowsOf<DeliveryRow>(
       matching()
-        .select(database.knex.raw(DELIVERY_COLUMNS))
+        .select(build.raw(DELIVERY_COLUMNS))
         .orderBy('id', 'desc')
         .limit(PER_PAGE)
         .offset((page - 1) * PER_PAGE),

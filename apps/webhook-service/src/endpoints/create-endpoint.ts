@@ -22,7 +22,7 @@ export const createEndpoint = async (
   if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
   const endpoint = await database.transaction((tx) => {
     lockAccount(tx, request.accountId)
-    return insertEndpoint({ query: tx.finish }, endpointsPerAccount, {
+    return insertEndpoint(tx, endpointsPerAccount, {
       accountId: request.accountId,
       url: request.url,
       description: request.description || null,

@@ -4,7 +4,7 @@ import { dropAttemptsByHand, markEndpointDeleted, moveDeliveries } from './endpo
 
 /** Deletes an endpoint and cancels what is pending or held for it; its deliveries stay readable. Throws not_found. */
 export const deleteEndpoint = async (
-  database: Database,
+  { database }: { database: Database },
   { accountId, endpointId }: DeleteEndpointRequest,
 ): Promise<DeleteEndpointResponse> =>
   database.transaction(async (tx) => {

@@ -4,6 +4,6 @@ import { selectEndpoint } from './endpoints-repository'
 
 /** Throws not_found. */
 export const getEndpoint = async (
-  database: Database,
+  { database }: { database: Database },
   request: GetEndpointRequest,
 ): Promise<GetEndpointResponse> => ({ endpoint: await selectEndpoint(database, request) })

@@ -3,6 +3,6 @@ import type { Database } from '@leadwire/service-kit'
 import { selectEndpoints } from './endpoints-repository'
 
 export const listEndpoints = async (
-  database: Database,
+  { database }: { database: Database },
   { accountId }: ListEndpointsRequest,
 ): Promise<ListEndpointsResponse> => ({ endpoints: await selectEndpoints(database, accountId) })

@@ -75,7 +75,7 @@ test('an event whose lead has a broken part is refused, counted, and logged once
       { image: { createdAt: at } },
     ]),
     { lead: { id: 0 } },
-    { item: { id: -1 } },
+    { item: { id: 0 } },
   ].map(eventWith)
   await doors.publish(...broken)
   await doors.publish(

@@ -7,7 +7,7 @@ import { isUuid } from '../uuid'
  * without waiting for the disk, and who asks here forgets them: so the answer comes after a write that does wait.
  */
 export const findHeldEvents = async (
-  database: Database,
+  { database }: { database: Database },
   { eventIds }: FindHeldEventsRequest,
 ): Promise<FindHeldEventsResponse> => {
   const rows = await database.query<{ id: string }>({

@@ -13,7 +13,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
   const logger = createLogger({ service: 'spec', level: 'silent' })
   const lifecycle = createLifecycle(logger)
   const database = connectDatabase({ url, poolSize: 5, lifecycle })
-  await migrate(database.knex, MIGRATIONS)
+  await migrate(url, MIGRATIONS)
   await database.query({
     text: `INSERT INTO endpoints (account_id, url, enabled, secret) VALUES (1, 'http://example.com', true, 'a secret of ours')`,
   })

@@ -125,7 +125,7 @@ export const createIntake = (options: {
     const dueAt = clock.now().toISOString()
     const deliveries = await database.transaction((tx) => {
       tx.send(APART)
-      return storeEvents({ query: tx.finish }, { events, dueAt })
+      return storeEvents(tx, { events, dueAt })
     })
     endpoints.learn(events, deliveries)
     options.onWaiting(deliveries.map(({ endpointId }) => endpointId))

@@ -83,7 +83,7 @@ beforeAll(async () => {
   ground = await createDatabase()
   database = connectDatabase({ url: ground.url, poolSize: 20, lifecycle })
   workersDatabase = connectDatabase({ url: ground.url, poolSize: 60, lifecycle })
-  await migrate(database.knex, MIGRATIONS)
+  await migrate(ground.url, MIGRATIONS)
   receiver = await startReceiver()
   const gone = await startReceiver()
   refusingUrl = gone.url

@@ -27,6 +27,7 @@ const startProcess = async () => {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
+      SERVICE_AUTH: 'none',
       LOG_LEVEL: 'info',
       HEALTH_PORT: String(health),
       GRPC_PORT: String(grpc),

@@ -83,7 +83,7 @@ async function startServersTwice(folder: string, binary: string): Promise<number
     const startedAt = performance.now()
     const [postgres, nats] = await Promise.all([
       startPostgres({ dataDirectory: join(folder, 'postgres'), port: postgresPort, durable: true }),
-      startNatsServer({ binary, directory: join(folder, 'nats'), port: natsPort }),
+      startNatsServer({ binary, directory: join(folder, 'nats'), port: natsPort, password: 'bench' }),
     ])
     await Promise.all([postgresReady(postgresPort), natsReady(natsPort)])
     times.push(performance.now() - startedAt)

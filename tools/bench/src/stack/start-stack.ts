@@ -67,7 +67,15 @@ export async function startStack({
   const child = spawn(command, args, {
     cwd: repositoryRoot,
     // With npm's own variable it stops by itself when its parent, this process, is killed.
-    env: { ...process.env, npm_lifecycle_event: 'start', LEADWIRE_DATA: data, PORT: String(port), ...env },
+    env: {
+      ...process.env,
+      npm_lifecycle_event: 'start',
+      LEADWIRE_DATA: data,
+      PORT: String(port),
+      // One account sends files on all connections.
+      ACCOUNT_MAX_UPLOADS: '1000',
+      ...env,
+    },
     // Out of reach of the terminal's Ctrl-C: it is stopped in order, after the load.
     detached: true,
     stdio: ['ignore', output.fd, output.fd],

@@ -261,7 +261,7 @@ export const createEndpoint: Operation = {
         ...text().wrong,
         ...['short', '1234567', 'tab\tinside'].map((value) => ({ what: value, value })),
       ],
-      right: [{ what: 'eight characters', value: '12345678' }],
+      right: [{ what: 'sixteen characters', value: '0123456789abcdef' }],
     }),
   },
 }

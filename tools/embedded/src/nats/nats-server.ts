@@ -8,14 +8,20 @@ export type NatsOptions = {
   /** Its configuration and JetStream's store. */
   directory: string
   port: number
+  /** Of the one user there is, `leadwire`; it goes into a URL as it is. */
+  password: string
   onLine?: (line: string) => void
 }
 
+const USER = 'leadwire'
+
 /** Starts nats-server; answers when it has a pid, before it takes connections (see natsReady). */
-export async function spawnNats({ binary, directory, port, onLine }: NatsOptions): Promise<Child> {
+export async function spawnNats({ binary, directory, port, password, onLine }: NatsOptions): Promise<Child> {
   const config = join(directory, 'nats-server.conf')
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  await writeFile(config, configuration(port, join(directory, 'jetstream')))
+  await writeFile(config, configuration({ port, password, store: join(directory, 'jetstream') }), {
+    mode: 0o600,
+  })
   // One of Go's threads at a time: with more each message wakes several that look for work and find none, which cost a
   // lone create a quarter of nats-server's time and its neighbours the core. It is busy for a seventh of one at most.
   const env = { GOMAXPROCS: '1', ...process.env }
@@ -40,11 +46,11 @@ export async function startNatsServer(options: NatsOptions): Promise<NatsServer>
     await child.stop()
     throw error
   }
-  return { ...child, url: natsUrl(options.port) }
+  return { ...child, url: natsUrl(options) }
 }
 
-export function natsUrl(port: number): string {
-  return `nats://127.0.0.1:${port}`
+export function natsUrl({ port, password }: Pick<NatsOptions, 'port' | 'password'>): string {
+  return `nats://${USER}:${password}@127.0.0.1:${port}`
 }
 
 /** A server greets with an INFO line that says whether JetStream is on. */
@@ -64,9 +70,10 @@ export function natsReady(port: number): Promise<boolean> {
 // JetStream's own fsync interval (two minutes) is left as it is: messages survive the death of the process, and what
 // the machine's death takes is published again from the outbox, which PostgreSQL keeps until webhook-service confirms.
 // (`sync_interval: always` would cost an fsync a message, and 2.9 refuses the setting.)
-function configuration(port: number, store: string): string {
+function configuration({ port, password, store }: { port: number; password: string; store: string }): string {
   return [
     `listen: "127.0.0.1:${port}"`,
+    `authorization { user: ${USER}, password: "${password}" }`,
     'max_payload: 8MB',
     `jetstream { store_dir: ${JSON.stringify(store)} }`,
     '',

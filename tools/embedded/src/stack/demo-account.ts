@@ -13,10 +13,15 @@ export type Demo = NewAccount & { webhooks: Endpoint[] }
 export type Endpoint = { id: number; url: string; secret: string }
 
 /** Makes an account and its first token (scopes leads and manage) at a leads-service. */
-export async function createAccount(grpc: string, name: string): Promise<NewAccount> {
+export async function createAccount(
+  { grpc, tokens }: { grpc: string; tokens: string[] },
+  name: string,
+): Promise<NewAccount> {
   const lifecycle = createLifecycle(createLogger({ service: 'leadwire', level: 'silent' }))
   try {
-    const accounts = connectGrpc(grpc, lifecycle).client(AccountsServiceDefinition, { deadlineMs: 10_000 })
+    const accounts = connectGrpc(grpc, { lifecycle, tokens }).client(AccountsServiceDefinition, {
+      deadlineMs: 10_000,
+    })
     const { account, secret } = await accounts.createAccount({ name })
     if (!account) throw new Error('leads-service answered without the account')
     return { account: { id: Number(account.id), api_key: account.apiKey }, token: secret }
@@ -29,16 +34,19 @@ export async function createAccount(grpc: string, name: string): Promise<NewAcco
 export async function ensureDemoAccount({
   path,
   grpc,
+  tokens,
   base,
 }: {
   path: string
   grpc: string
+  /** What services show each other. */
+  tokens: string[]
   base: string
 }): Promise<Demo> {
   const raw = await readFile(path, 'utf8').catch(() => undefined)
   const kept = raw === undefined ? undefined : (JSON.parse(raw) as Demo)
   if (kept && (await isKnown(kept.token, base))) return kept
-  const demo: Demo = { ...(await createAccount(grpc, 'Demo')), webhooks: [] }
+  const demo: Demo = { ...(await createAccount({ grpc, tokens }, 'Demo')), webhooks: [] }
   await writeJson(path, demo)
   return demo
 }

@@ -9,10 +9,15 @@ export type DevFile = {
   token: string
   account: { id: number; api_key: string }
   webhook_secret: string | null
-  services: Record<string, { pid: number; grpc: string | null; health: string; metrics: string }>
+  /** files-service has `http` in place of `grpc`. */
+  services: Record<
+    string,
+    { pid: number; grpc?: string | null; http?: string; health: string; metrics: string }
+  >
   pids: { postgres: number; nats: number; minio?: number }
   postgres_url: string
   nats_url: string
+  service_token: string | null
 }
 
 export type Running = { base: string; demo: Demo; plans: ServicePlan[]; servers: Servers }
@@ -26,9 +31,9 @@ export function devFile({ base, demo, plans, servers }: Running, pids: Map<strin
     account: demo.account,
     webhook_secret: demo.webhooks.at(-1)?.secret ?? null,
     services: Object.fromEntries(
-      plans.map(({ name, grpc, health }) => [
+      plans.map(({ name, grpc, http, health }) => [
         name,
-        { pid: pid(name), grpc, health, metrics: `${health}/metrics` },
+        { pid: pid(name), ...(http === null ? { grpc } : { http }), health, metrics: `${health}/metrics` },
       ]),
     ),
     pids: {
@@ -38,5 +43,7 @@ export function devFile({ base, demo, plans, servers }: Running, pids: Map<strin
     },
     postgres_url: servers.postgres,
     nats_url: servers.nats,
+    // Where there are two, the first is the one to show.
+    service_token: plans[0]?.env['SERVICE_TOKEN']?.split(',')[0] ?? null,
   }
 }

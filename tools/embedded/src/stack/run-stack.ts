@@ -12,6 +12,7 @@ import { devFile, type Running } from './dev-file'
 import { recordProcesses, stopLeftovers } from './leftovers'
 import type { Log } from './log'
 import { quickStart } from './quick-start'
+import { ensureSecret } from './secret-file'
 import { planServers, type Started, startServers } from './servers'
 import {
   baseUrl,
@@ -121,6 +122,7 @@ async function bringUp(
     replicas: options.replicas,
     gateway: options,
     ...servers,
+    serviceToken: await ensureSecret(join(options.data, 'service-token')),
     env: { WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
   })
   signal.throwIfAborted()
@@ -130,7 +132,8 @@ async function bringUp(
   signal.throwIfAborted()
 
   const grpc = plans.find(({ service }) => service === 'leads-service')?.grpc ?? ''
-  const demo = await ensureDemoAccount({ path: demoFile, grpc, base })
+  const tokens = plans[0]!.env['SERVICE_TOKEN']!.split(',').slice(0, 1)
+  const demo = await ensureDemoAccount({ path: demoFile, grpc, tokens, base })
   const url = options.webhookUrl
   const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: demoFile, base, url })
   return { base, demo: complete, plans, servers }

@@ -18,6 +18,7 @@ import { freePort } from '../process/free-port'
 import { whenServing } from '../process/when-serving'
 import type { Crew } from './crew'
 import type { Log } from './log'
+import { ensureSecret } from './secret-file'
 import { s3Settings } from './services'
 import type { StackOptions } from './stack-options'
 
@@ -34,7 +35,7 @@ export type Servers = {
 export type ServerPlan = {
   servers: Servers
   postgres: { dataDirectory: string; port: number }
-  nats: { port: number; binary: string }
+  nats: { port: number; password: string; binary: string }
   minio: { port: number; binary: string } | undefined
 }
 
@@ -45,8 +46,9 @@ type Context = { crew: Crew; options: StackOptions; env: NodeJS.ProcessEnv; log:
 
 /** Finds the programs, which may have to be fetched or built, and chooses the addresses. */
 export async function planServers({ options, env, log, signal }: Context): Promise<ServerPlan> {
-  const [natsBinary, minioBinary, postgresPort, natsPort, minioPort] = await Promise.all([
+  const [natsBinary, natsPassword, minioBinary, postgresPort, natsPort, minioPort] = await Promise.all([
     findNatsServer(env, log.say),
+    ensureSecret(join(options.data, 'nats-password')),
     options.minio ? findMinio(env, { say: log.say, signal }) : undefined,
     freePort(),
     freePort(),
@@ -57,7 +59,7 @@ export async function planServers({ options, env, log, signal }: Context): Promi
   return {
     servers: {
       postgres: postgresUrl(postgresPort, 'postgres'),
-      nats: natsUrl(natsPort),
+      nats: natsUrl({ port: natsPort, password: natsPassword }),
       databases: {
         leads: localPostgresUrl(postgres, 'leads'),
         webhooks: localPostgresUrl(postgres, 'webhooks'),
@@ -65,7 +67,7 @@ export async function planServers({ options, env, log, signal }: Context): Promi
       store: minioBinary ? s3Settings(minioStore(minioPort)) : directory,
     },
     postgres,
-    nats: { port: natsPort, binary: natsBinary },
+    nats: { port: natsPort, password: natsPassword, binary: natsBinary },
     minio: minioBinary ? { port: minioPort, binary: minioBinary } : undefined,
   }
 }
@@ -104,11 +106,13 @@ async function startPostgresServer(
 
 async function startNats(
   { crew, options, log, signal }: Context,
-  { binary, port }: ServerPlan['nats'],
+  { binary, port, password }: ServerPlan['nats'],
 ): Promise<void> {
   log.say('starting nats-server')
   const directory = join(options.data, 'nats')
-  const server = crew.add('nats', () => spawnNats({ binary, directory, port, onLine: log.of('nats') }))
+  const server = crew.add('nats', () =>
+    spawnNats({ binary, directory, port, password, onLine: log.of('nats') }),
+  )
   await whenServing(server, () => natsReady(port), { timeoutMs: 120_000, signal })
 }
 

@@ -6,6 +6,7 @@ const surroundings = (changes: Partial<Surroundings> = {}): Surroundings => ({
   databases: { leads: 'postgresql://leads', webhooks: 'postgresql://webhooks' },
   nats: 'nats://127.0.0.1:4222',
   store: { STORE_URL: 'file:///files' },
+  serviceToken: 'a-token-for-the-specs',
   env: { WEBHOOK_TIMEOUT: '2s', DATABASE_URL: 'postgresql://a-stranger' },
   ...changes,
 })
@@ -23,7 +24,7 @@ test('each service is told where the others are, and keeps the settings of the e
   expect(plan('gateway').env).toMatchObject({
     PORT: '3000',
     LEADS_SERVICE_URL: `ipv4:${plan('leads-service').grpc}`,
-    FILES_SERVICE_URL: `ipv4:${plan('files-service').grpc}`,
+    FILES_SERVICE_URL: plan('files-service').http,
     WEBHOOK_SERVICE_URL: `ipv4:${plan('webhook-service').grpc}`,
   })
   expect(plan('leads-service').env).toMatchObject({
@@ -34,7 +35,12 @@ test('each service is told where the others are, and keeps the settings of the e
     DATABASE_URL: 'postgresql://webhooks',
     WEBHOOK_TIMEOUT: '2s',
   })
-  expect(plan('files-service').env).toMatchObject({ STORE_URL: 'file:///files' })
+  expect(plan('files-service')).toMatchObject({
+    grpc: null,
+    http: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    env: { STORE_URL: 'file:///files', HTTP_PORT: new URL(plan('files-service').http!).port },
+  })
+  for (const { env } of plans) expect(env['SERVICE_TOKEN']).toBe('a-token-for-the-specs')
 })
 
 test('copies have ports of their own, and whoever calls them knows them all', async () => {
@@ -44,8 +50,16 @@ test('copies have ports of their own, and whoever calls them knows them all', as
   for (const { env } of plans.filter(({ service }) => service === 'gateway')) {
     expect(env['LEADS_SERVICE_URL']).toBe(`ipv4:${leads.join(',')}`)
   }
-  const ports = plans.flatMap(({ base, grpc, health }) => [base, grpc, health]).filter(Boolean)
+  const files = plans.flatMap(({ http }) => http ?? [])
+  for (const { env, service } of plans)
+    if (service === 'gateway') expect(env['FILES_SERVICE_URL']).toBe(files.join(','))
+  const ports = plans.flatMap(({ base, grpc, http, health }) => [base, grpc, http, health]).filter(Boolean)
   expect(new Set(ports).size).toBe(16)
+})
+
+test('a token of the environment is the services’, rather than the one that was made', async () => {
+  const [plan] = await planServices(surroundings({ env: { SERVICE_TOKEN: 'a-token-of-the-environment' } }))
+  expect(plan!.env['SERVICE_TOKEN']).toBe('a-token-of-the-environment')
 })
 
 test('the public address is where images are; a host that means "any" is reached as loopback', async () => {

@@ -8,6 +8,8 @@ import { freePort } from '../process/free-port'
 export const serviceNames = ['gateway', 'leads-service', 'files-service', 'webhook-service'] as const
 export type ServiceName = (typeof serviceNames)[number]
 
+const portSettings: Partial<Record<ServiceName, string>> = { gateway: 'PORT', 'files-service': 'HTTP_PORT' }
+
 /** One copy of a service: where it will listen, and its settings. */
 export type ServicePlan = {
   /** `gateway`, `gateway-2` … */
@@ -15,8 +17,10 @@ export type ServicePlan = {
   service: ServiceName
   /** Where the gateway serves its REST interface; null for the others. */
   base: string | null
-  /** `host:port`; null for the gateway, which offers no gRPC. */
+  /** `host:port`; null for the gateway and files-service, which offer no gRPC. */
   grpc: string | null
+  /** Where files-service serves its HTTP interface; null for the others. */
+  http: string | null
   /** The address under which /healthz, /readyz and /metrics are. */
   health: string
   env: NodeJS.ProcessEnv
@@ -29,6 +33,8 @@ export type Surroundings = {
   nats: string
   /** STORE_URL and what belongs to it. */
   store: Record<string, string>
+  /** What the services show each other, unless the environment names SERVICE_TOKEN. */
+  serviceToken: string
   /** The environment each starts from; what is said above wins. */
   env: NodeJS.ProcessEnv
   /** Answers with a port that may be listened on. */
@@ -42,6 +48,7 @@ export async function planServices({
   databases,
   nats,
   store,
+  serviceToken,
   env,
   choosePort = freePort,
 }: Surroundings): Promise<ServicePlan[]> {
@@ -51,10 +58,11 @@ export async function planServices({
     ),
   )
   const target = (service: ServiceName) => `ipv4:${addresses(copies, service).join(',')}`
+  const files = copies.flatMap(({ http }) => http ?? [])
   const own: Record<ServiceName, NodeJS.ProcessEnv> = {
     gateway: {
       LEADS_SERVICE_URL: target('leads-service'),
-      FILES_SERVICE_URL: target('files-service'),
+      FILES_SERVICE_URL: files.join(','),
       WEBHOOK_SERVICE_URL: target('webhook-service'),
     },
     'leads-service': {
@@ -66,7 +74,11 @@ export async function planServices({
     'webhook-service': { DATABASE_URL: databases.webhooks, NATS_URL: nats },
   }
   const base = baseUrl(gateway)
-  const shared = { ...env, ASSETS_URL: env['ASSETS_URL'] || `${env['PUBLIC_URL'] || base}/assets` }
+  const shared = {
+    ...env,
+    ASSETS_URL: env['ASSETS_URL'] || `${env['PUBLIC_URL'] || base}/assets`,
+    SERVICE_TOKEN: env['SERVICE_TOKEN'] || serviceToken,
+  }
   return copies.map(({ ports, ...copy }) => ({ ...copy, env: { ...shared, ...own[copy.service], ...ports } }))
 }
 
@@ -127,6 +139,7 @@ async function placeCopy({
   choosePort: (host: string) => Promise<number>
 }) {
   const isGateway = service === 'gateway'
+  const isFiles = service === 'files-service'
   const host = isGateway ? gateway.host : '127.0.0.1'
   const healthPort = await choosePort(host)
   const port = isGateway && index === 0 ? gateway.port : await choosePort(host)
@@ -134,9 +147,14 @@ async function placeCopy({
     name: index === 0 ? service : `${service}-${index + 1}`,
     service,
     base: isGateway ? baseUrl({ host, port }) : null,
-    grpc: isGateway ? null : `127.0.0.1:${port}`,
+    grpc: isGateway || isFiles ? null : `127.0.0.1:${port}`,
+    http: isFiles ? baseUrl({ host, port }) : null,
     health: baseUrl({ host, port: healthPort }),
-    ports: { HOST: host, HEALTH_PORT: String(healthPort), [isGateway ? 'PORT' : 'GRPC_PORT']: String(port) },
+    ports: {
+      HOST: host,
+      HEALTH_PORT: String(healthPort),
+      [portSettings[service] ?? 'GRPC_PORT']: String(port),
+    },
   }
 }
 

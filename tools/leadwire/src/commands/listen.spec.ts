@@ -21,7 +21,10 @@ beforeAll(async () => {
   // What npm start leaves for scripts.
   data = mkdtempSync(join(tmpdir(), 'leadwire-listen-'))
   const services = Object.fromEntries(system.services.map(({ name, grpc }) => [name, { grpc }]))
-  writeFileSync(join(data, 'dev.json'), JSON.stringify({ services, account: system.account }))
+  writeFileSync(
+    join(data, 'dev.json'),
+    JSON.stringify({ services, account: system.account, service_token: system.serviceToken }),
+  )
 })
 afterAll(async () => {
   await receiver?.stop()
@@ -220,6 +223,7 @@ it('says what to do when there is no stack', async () => {
     LEADWIRE_DATA: join(data, 'nowhere'),
     LEADS_SERVICE_URL: grpc('leads-service'),
     WEBHOOK_SERVICE_URL: grpc('webhook-service'),
+    SERVICE_TOKEN: system.serviceToken,
   }
   child = spawn(process.execPath, [MAIN, 'listen'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   ended = once(child, 'close')

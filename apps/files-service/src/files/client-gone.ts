@@ -1,0 +1,9 @@
+import type { FastifyReply } from 'fastify'
+
+/** Aborts when the client goes away, and when its answer is complete. */
+export const signalOf = ({ raw }: FastifyReply): AbortSignal => {
+  const controller = new AbortController()
+  if (raw.destroyed) controller.abort()
+  else raw.once('close', () => controller.abort())
+  return controller.signal
+}

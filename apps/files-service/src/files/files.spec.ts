@@ -1,0 +1,387 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { eventually, type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
+import { FORMATS } from '../formats/formats'
+import { FOREIGN, SAMPLES, SOUND } from '../formats/samples.fixture'
+import { createDirectoryStore } from '../store/directory-store'
+import {
+  ALL_FORMATS,
+  clientOf,
+  downloaded,
+  type FilesServer,
+  faultsIn,
+  MEBIBYTE,
+  pathOf,
+  repeated,
+  type Sent,
+  startFilesServer,
+  TOKEN,
+} from './files-server.fixture'
+
+let directory: ObjectStoreDirectory
+let server: FilesServer
+
+beforeEach(async () => {
+  directory = await objectStoreDirectory()
+  server = await startFilesServer(createDirectoryStore(directory.path))
+})
+
+afterEach(async () => {
+  await server.stop()
+  await directory.remove()
+})
+
+const upload = (file: Sent) => server.upload(file)
+const uploadBytes = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
+  upload({ name, chunks: [bytes], ...rest })
+const faultsOf = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
+  faultsIn(uploadBytes(name, bytes, rest))
+const filesLeft = async () =>
+  (await readdir(directory.path, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
+const outcomes = async () =>
+  Object.fromEntries(
+    (await server.metrics.getSingleMetric('files_uploads_total')!.get()).values.map(({ labels, value }) => [
+      labels['outcome'],
+      value,
+    ]),
+  )
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
+const text = Buffer.alloc(64 * 1024, 'All work and no play makes a dull file.\n')
+
+describe('the type of a file', () => {
+  test.each(ALL_FORMATS)('%s is kept under a key of its own and comes back as it was', async (format) => {
+    const { extension, contentType } = FORMATS[format as keyof typeof FORMATS]
+    const bytes = SAMPLES[format]!
+    const response = await uploadBytes(`My file.${extension}`, bytes)
+    expect(response).toEqual({
+      key: expect.stringMatching(new RegExp(`^attachments/${UUID}\\.${extension}$`)),
+      size: bytes.length,
+      content_type: contentType,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    })
+    expect(await downloaded(server, response.key)).toEqual({ size: bytes.length, type: contentType, bytes })
+  })
+
+  test.each(ALL_FORMATS)('%s under the extension of any other format is refused', async (format) => {
+    const others = ALL_FORMATS.filter((other) => other !== format)
+    const faults = await Promise.all(others.map((other) => faultsOf(`a.${other}`, SAMPLES[format]!)))
+    expect(faults).toEqual(
+      others.map((other) => [`The file extension .${other} does not match its content (${format}).`]),
+    )
+    expect(await filesLeft()).toEqual([])
+  })
+
+  test.each(SOUND)('taken: %s', async (_what, name, bytes) => {
+    expect(await faultsOf(name, bytes, { keep: false })).toEqual([])
+  })
+
+  test.each(FOREIGN)('refused: %s', async (_what, name, bytes) => {
+    expect(await faultsOf(name, bytes)).toEqual([
+      'The file must be a file of type: jpeg, png, gif, svg, pdf, txt, xlsx, docx.',
+    ])
+    expect(await filesLeft()).toEqual([])
+  })
+
+  test('an HTML page called .svg is text at best', async () => {
+    const pages = [
+      '<!doctype html><svg></svg>',
+      '<!DOCTYPE html><svg></svg>',
+      '<html><svg></svg></html>',
+      'a <svg>',
+    ]
+    for (const page of pages) {
+      expect(await faultsOf('a.svg', Buffer.from(page))).toEqual([
+        'The file extension .svg does not match its content (txt).',
+      ])
+    }
+  })
+
+  test('only the formats that are asked for are taken', async () => {
+    expect(await faultsOf('a.pdf', SAMPLES['pdf']!, { formats: 'jpeg,png' })).toEqual([
+      'The file must be a file of type: jpeg, png.',
+    ])
+  })
+
+  test.each([
+    ['photo', 'The file name must have an extension: .jpg or .jpeg.'],
+    ['.jpg', 'The file name must have an extension: .jpg or .jpeg.'],
+    ['photo.', 'The file name must have an extension: .jpg or .jpeg.'],
+    ['photo.<b>', 'The file extension does not match its content (jpeg).'],
+    ['photo.jpg.EXE', 'The file extension .exe does not match its content (jpeg).'],
+  ])('a name without a fitting extension is refused: %s', async (name, fault) => {
+    expect(await faultsOf(name, SAMPLES['jpeg']!)).toEqual([fault])
+  })
+
+  test('letters cut by the borders of chunks are still text', async () => {
+    const bytes = Buffer.from('🏠é'.repeat(50))
+    const chunks = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
+    expect(await faultsIn(upload({ name: 'a.txt', chunks }))).toEqual([])
+  })
+})
+
+describe('the size of a file', () => {
+  test('exactly the limit is taken, in full', async () => {
+    const response = await upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE) })
+    expect(response.size).toBe(10 * MEBIBYTE)
+    const { size, bytes } = await downloaded(server, response.key)
+    expect(size).toBe(10 * MEBIBYTE)
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(response.sha256)
+  })
+
+  test('one byte more is too large, and nothing is left', async () => {
+    await expect(upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE + 1) })).rejects.toMatchObject({
+      code: 'too_large',
+      detail: 'The file must not be larger than 10 MiB.',
+    })
+    expect(await filesLeft()).toEqual([])
+    expect(await outcomes()).toEqual({ too_large: 1 })
+  })
+
+  test('too large is said at once, while the client would go on for ever', async () => {
+    const endless = function* () {
+      for (;;) yield text
+    }
+    await expect(upload({ name: 'a.txt', chunks: endless(), max_bytes: 100_000 })).rejects.toMatchObject({
+      code: 'too_large',
+      detail: 'The file must not be larger than 100000 bytes.',
+    })
+    await eventually(async () => expect(await filesLeft()).toEqual([]))
+  })
+
+  test('an empty file is refused', async () => {
+    for (const chunks of [[], [Buffer.alloc(0)]]) {
+      expect(await faultsIn(upload({ name: 'a.txt', chunks }))).toEqual(['The file must not be empty.'])
+    }
+    expect(await filesLeft()).toEqual([])
+  })
+})
+
+describe('an upload that is not to be kept', () => {
+  test('keep=false judges and keeps nothing', async () => {
+    const bytes = SAMPLES['png']!
+    expect(await uploadBytes('a.png', bytes, { keep: false, sha256: false })).toEqual({
+      key: '',
+      size: bytes.length,
+      content_type: 'image/png',
+      sha256: '',
+    })
+    expect(await filesLeft()).toEqual([])
+    expect(await outcomes()).toEqual({ judged: 1 })
+  })
+
+  test.each<[string, Partial<Sent>]>([
+    ['a collection that is a path', { collection: '../etc' }],
+    ['no collection', { collection: '' }],
+    ['an unknown format', { formats: 'png,exe' }],
+    ['no formats', { formats: '' }],
+    ['no limit', { max_bytes: 0 }],
+    ['a limit that is no number', { max_bytes: 'x' as never }],
+  ])('%s is a bad request', async (_what, terms) => {
+    await expect(uploadBytes('a.png', SAMPLES['png']!, terms)).rejects.toMatchObject({ code: 'bad_request' })
+    expect(await filesLeft()).toEqual([])
+  })
+
+  /** Sends two chunks, and nothing more. */
+  const stalling = async function* () {
+    yield text
+    yield text
+    await new Promise(() => undefined)
+  }
+
+  test('a client that goes away in the middle leaves nothing behind', async () => {
+    const controller = new AbortController()
+    const uploading = server.upload({ name: 'a.txt', chunks: stalling() }, controller.signal)
+    const ended = expect(uploading).rejects.toThrow()
+    await eventually(async () => expect(await filesLeft()).toHaveLength(1))
+    controller.abort()
+    await ended
+    await eventually(async () => expect(await outcomes()).toEqual({ cancelled: 1 }))
+    expect(await filesLeft()).toEqual([])
+  })
+
+  test('a client that falls silent is cut off, and leaves nothing behind', async () => {
+    const strict = await startFilesServer(createDirectoryStore(directory.path), { idleMs: 100 })
+    try {
+      await expect(strict.upload({ name: 'a.txt', chunks: stalling() })).rejects.toThrow()
+      await eventually(async () => expect(await filesLeft()).toEqual([]))
+    } finally {
+      await strict.stop()
+    }
+  })
+
+  test('a server that stops right after its clients left still tidies up', async () => {
+    const controllers = Array.from({ length: 40 }, () => new AbortController())
+    const client = clientOf(server.port)
+    const uploads = controllers.map(({ signal }) =>
+      client.upload({ name: 'a.txt', chunks: stalling() }, signal),
+    )
+    const ended = Promise.allSettled(uploads)
+    await eventually(async () => expect(await filesLeft()).toHaveLength(40))
+    for (const controller of controllers) controller.abort()
+    await ended
+    await server.stop()
+    expect(await filesLeft()).toEqual([])
+  })
+
+  test('a refusal reaches a client that goes on sending, and the connection ends all the same', async () => {
+    const socket = connect(server.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    const head = `POST ${pathOf({ name: 'a.txt', max_bytes: 10 })} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TOKEN}\r\n`
+    socket.write(`${head}content-length: ${100 * MEBIBYTE}\r\n\r\n`)
+    socket.write(text)
+    const [answer] = await once(socket, 'data')
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 413 .*The file must not be larger than 10 bytes/s)
+    for (let left = 100 * MEBIBYTE - text.length; left > 0; left -= text.length) {
+      if (!socket.write(text)) await once(socket, 'drain')
+    }
+    socket.write(`GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+    const [next] = await once(socket, 'data')
+    expect(String(next)).toMatch(/^HTTP\/1\.1 200 /)
+    socket.destroy()
+    expect(await filesLeft()).toEqual([])
+  })
+})
+
+describe('the door', () => {
+  test.each([
+    '',
+    'Bearer another-token-altogether',
+    TOKEN,
+  ])('no operation is open to the authorization %j', async (authorization) => {
+    for (const [method, path] of [
+      ['POST', pathOf({ name: 'a.txt' })],
+      ['GET', `/files/attachments/${randomUUID()}.png`],
+      ['DELETE', `/files/attachments/${randomUUID()}.png`],
+    ] as const) {
+      const { status, type, body } = await server.ask(method, path, { authorization })
+      expect([status, type]).toEqual([401, 'application/problem+json; charset=utf-8'])
+      expect(JSON.parse(body)).toMatchObject({ type: '/problems#unauthenticated', status: 401 })
+    }
+  })
+
+  test('health needs no token, and knows whether the store is there', async () => {
+    expect(await server.ask('GET', '/healthz')).toMatchObject({ status: 200 })
+    expect(await server.ask('GET', '/readyz')).toMatchObject({ status: 200 })
+    await rm(directory.path, { recursive: true })
+    expect(await server.ask('GET', '/healthz')).toMatchObject({ status: 200 })
+    const { status, body } = await server.ask('GET', '/readyz')
+    expect([status, JSON.parse(body)]).toEqual([503, { status: 'not ready', missing: ['store'] }])
+  })
+
+  test('an address that is none is a problem document too', async () => {
+    expect(await server.ask('GET', '/nowhere')).toMatchObject({
+      status: 404,
+      type: 'application/problem+json; charset=utf-8',
+    })
+  })
+})
+
+describe('many at once', () => {
+  test('forty uploads of 10 MiB each need little memory, and all are kept whole', async () => {
+    const before = process.memoryUsage().rss
+    let peak = before
+    const watch = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().rss)
+    }, 10)
+    const responses = await Promise.all(
+      Array.from({ length: 40 }, () => upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE) })),
+    )
+    clearInterval(watch)
+    expect(new Set(responses.map(({ key }) => key)).size).toBe(40)
+    expect(new Set(responses.map(({ sha256 }) => sha256)).size).toBe(1)
+    expect(await filesLeft()).toHaveLength(40)
+    // Client and server share this process; the files alone would be 400 MiB.
+    expect((peak - before) / MEBIBYTE).toBeLessThan(300)
+    // 400 MiB are sent, hashed and written: on a busy machine that takes minutes.
+  }, 600_000)
+})
+
+describe('downloads', () => {
+  const kept = async (bytes = SAMPLES['png']!) => (await uploadBytes('a.png', bytes)).key
+
+  test('are read no faster than they are taken', async () => {
+    const { key } = await upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE) })
+    const sent = async () => {
+      const { values } = await server.metrics.getSingleMetric('files_bytes_total')!.get()
+      return values.find(({ labels }) => labels['direction'] === 'out')?.value ?? 0
+    }
+    const socket = connect(server.port, '127.0.0.1')
+    socket.write(`GET /files/${key} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TOKEN}\r\n\r\n`)
+    await once(socket, 'data')
+    socket.pause()
+    let before = -1
+    await eventually(
+      async () => {
+        const now = await sent()
+        const unchanged = now === before
+        before = now
+        expect(unchanged).toBe(true)
+      },
+      { everyMs: 50 },
+    )
+    // What the two ends of a connection hold for it, and no more.
+    expect(before).toBeLessThan(9 * MEBIBYTE)
+    socket.destroy()
+  })
+
+  test('a client that leaves in the middle has the file closed', async () => {
+    const { key } = await upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE) })
+    const openFiles = async () => {
+      const links = await readdir('/proc/self/fd')
+      const targets = await Promise.all(
+        links.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')),
+      )
+      return targets.filter((target) => target.includes(key))
+    }
+    const answer = await server.download(key)
+    expect(await openFiles()).toHaveLength(1)
+    answer.destroy()
+    await eventually(async () => expect(await openFiles()).toEqual([]))
+  })
+
+  test.each([
+    ['nobody has', () => `attachments/${randomUUID()}.png`],
+    ['leads out', () => `../attachments/${randomUUID()}.png`],
+    ['leads out further in', (key: string) => key.replace('/', '/../attachments/')],
+    ['is absolute', (key: string) => join(directory.path, key)],
+    ['has a NUL', (key: string) => `${key}\0`],
+    ['has a line end', (key: string) => `${key}\n`],
+    ['is in capitals', (key: string) => key.toUpperCase()],
+    ['has another extension', (key: string) => key.replace('.png', '.exe')],
+    ['is a folder', () => 'attachments'],
+    ['is empty', () => ''],
+  ])('a key that %s is not found', async (_what, keyFrom) => {
+    const key = keyFrom(await kept())
+    await expect(downloaded(server, key)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('a symbolic link in the store is not followed', async () => {
+    const name = `attachments/${randomUUID()}.txt`
+    await kept()
+    await writeFile(join(directory.path, 'secret'), 'secret')
+    await symlink('../secret', join(directory.path, name))
+    await expect(downloaded(server, name)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('a deleted file is gone; deleting it again is no failure, deleting what is no key is', async () => {
+    const key = await kept(Buffer.concat([SAMPLES['png']!, randomBytes(10)]))
+    await server.delete(key)
+    await server.delete(key)
+    await expect(downloaded(server, key)).rejects.toMatchObject({ code: 'not_found' })
+    expect(await filesLeft()).toEqual([])
+    await expect(server.delete('../a')).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+test('a store that is away is said to be away, by every operation', async () => {
+  const { key } = await uploadBytes('a.png', SAMPLES['png']!)
+  await rm(directory.path, { recursive: true })
+  const away = { code: 'unavailable' }
+  await expect(uploadBytes('a.png', SAMPLES['png']!)).rejects.toMatchObject(away)
+  await expect(downloaded(server, key)).rejects.toMatchObject(away)
+  await expect(server.delete(key)).rejects.toMatchObject(away)
+  expect(await outcomes()).toEqual({ kept: 1, unavailable: 1 })
+})

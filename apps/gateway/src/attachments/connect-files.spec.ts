@@ -1,0 +1,152 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { problemJson, problemOf, ServiceError } from '@leadwire/service-kit'
+import { connectFiles } from './connect-files'
+
+const TERMS = {
+  ...{ collection: 'images', file_name: 'a b&c.txt', formats: 'txt', max_bytes: 10 },
+  ...{ keep: true, sha256: false },
+}
+const NEVER = new AbortController().signal
+
+let servers: Server[] = []
+afterEach(() => {
+  for (const server of servers) server.close().closeAllConnections()
+  servers = []
+})
+
+const serve = async (answer: RequestListener): Promise<URL> => {
+  const server = createServer(answer)
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+}
+
+/** An address where nobody listens. */
+const deadAddress = async (): Promise<URL> => {
+  const url = await serve(() => undefined)
+  await new Promise((resolve) => servers.pop()!.close(resolve))
+  return url
+}
+
+const counting = (counts: number[], index: number): RequestListener => {
+  counts[index] = 0
+  return (request, response) => {
+    counts[index]! += 1
+    request.resume().on('end', () => response.end('{"key":"k"}'))
+  }
+}
+
+const clientOf = (...urls: URL[]) => connectFiles({ urls, tokens: ['the-first', 'the-second'], idleMs: 1000 })
+
+const upload = (client: ReturnType<typeof clientOf>, bytes = Readable.from([Buffer.from('hello')])) =>
+  client.upload(TERMS, bytes, NEVER)
+
+test('every copy has its turn', async () => {
+  const counts: number[] = []
+  const client = clientOf(await serve(counting(counts, 0)), await serve(counting(counts, 1)))
+  for (let sent = 0; sent < 6; sent += 1) await upload(client)
+  expect(counts).toEqual([3, 3])
+})
+
+test('a name is looked up, and a copy that is gone is passed over before anything is sent', async () => {
+  const counts: number[] = []
+  const { port } = await serve(counting(counts, 0))
+  const client = clientOf(await deadAddress(), new URL(`http://localhost:${port}`), await deadAddress())
+  for (let sent = 0; sent < 6; sent += 1) await upload(client)
+  expect(counts).toEqual([6])
+})
+
+test('each of many at once passes over a copy that is gone', async () => {
+  const counts: number[] = []
+  const client = clientOf(await deadAddress(), await serve(counting(counts, 0)))
+  await Promise.all(Array.from({ length: 20 }, () => upload(client)))
+  expect(counts).toEqual([20])
+})
+
+test('a copy that breaks off is not tried again elsewhere: nobody knows what it did', async () => {
+  const counts: number[] = []
+  const breaking = await serve((request) => void request.once('data', () => request.socket.destroy()))
+  const client = clientOf(await serve(counting(counts, 0)), breaking)
+  const results = await Promise.allSettled([upload(client), upload(client)])
+  expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  expect(results.find(({ status }) => status === 'rejected')).toMatchObject({
+    reason: { code: 'unavailable' },
+  })
+  expect(counts).toEqual([1])
+})
+
+test('without any copy it is unavailable, and not ready', async () => {
+  for (const url of [await deadAddress(), new URL('http://no-such-name.invalid:4000')]) {
+    const client = clientOf(url)
+    await expect(upload(client)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(client.download('images/a.txt')).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(client.delete('images/a.txt')).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(client.check()).rejects.toThrow()
+  }
+})
+
+test('it is ready as long as one copy is', async () => {
+  const ready = await serve((_request, response) => void response.end())
+  const draining = await serve((_request, response) => void response.writeHead(503).end())
+  await clientOf(draining, ready, await deadAddress()).check()
+  await expect(clientOf(draining).check()).rejects.toThrow()
+})
+
+test('the terms and the first token are sent', async () => {
+  let asked: { url: URL; authorization: string | undefined } | undefined
+  const url = await serve(({ url: path, headers: { authorization } }, response) => {
+    asked = { url: new URL(path!, 'http://files'), authorization }
+    response.end('{}')
+  })
+  await upload(clientOf(url))
+  expect(asked!.authorization).toBe('Bearer the-first')
+  expect(Object.fromEntries(asked!.url.searchParams)).toEqual({
+    ...{ collection: 'images', file_name: 'a b&c.txt', formats: 'txt', max_bytes: '10' },
+    ...{ keep: 'true', sha256: 'false' },
+  })
+})
+
+test('a refusal is the ServiceError it was; of our token it is a fault of ours', async () => {
+  let refusal = new ServiceError('invalid', '', { faults: { file: ['No.'] } })
+  const url = await serve((_request, response) => {
+    const problem = problemOf(refusal)
+    response.writeHead(problem.status).end(problemJson(problem, 'x'))
+  })
+  await expect(upload(clientOf(url))).rejects.toMatchObject({ code: 'invalid', faults: { file: ['No.'] } })
+  refusal = new ServiceError('not_found', 'There is no such file.')
+  await expect(clientOf(url).download('images/a.txt')).rejects.toMatchObject({ code: 'not_found' })
+  refusal = new ServiceError('unauthenticated', 'No.')
+  await expect(clientOf(url).delete('images/a.txt')).rejects.toMatchObject({ code: 'internal' })
+})
+
+test('bytes that break off are told as what they broke of, and not as a failure of files-service', async () => {
+  const url = await serve((request) => void request.resume())
+  const bytes = Readable.from(
+    (async function* () {
+      yield Buffer.from('hello')
+      throw new Error('the form is not well-formed')
+    })(),
+  )
+  await expect(upload(clientOf(url), bytes)).rejects.toThrow('the form is not well-formed')
+})
+
+test('bytes are taken no faster than files-service takes them', async () => {
+  const url = await serve((request) => void request.pause())
+  let taken = 0
+  const bytes = Readable.from(
+    (function* () {
+      for (; taken < 1000; taken += 1) yield Buffer.alloc(64 * 1024)
+    })(),
+  )
+  const controller = new AbortController()
+  const uploading = connectFiles({ urls: [url], tokens: [], idleMs: 300 }).upload(
+    TERMS,
+    bytes,
+    controller.signal,
+  )
+  // It is the silence that ends it: by then everything that could be taken was taken.
+  await expect(uploading).rejects.toMatchObject({ code: 'late' })
+  expect(taken * 64 * 1024).toBeLessThan(16 * 1024 * 1024)
+})

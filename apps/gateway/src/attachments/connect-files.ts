@@ -1,0 +1,78 @@
+import type { Readable } from 'node:stream'
+import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
+import { bearerOf, ServiceError, serviceErrorOfProblem } from '@leadwire/service-kit'
+import type { Dispatcher } from 'undici'
+import { away, createRoundRobin, type HttpRequest } from './round-robin'
+
+const DELETE_LIMIT_MS = 5000
+const CHECK_LIMIT_MS = 800
+
+export interface OpenFile {
+  size: number
+  /** Read no faster than they are taken. An early end of theirs is an error, never a short file. */
+  bytes: Readable
+}
+
+const pathOf = (key: string) => `/files/${key.split('/').map(encodeURIComponent).join('/')}`
+
+const textOf = ({ body }: Dispatcher.ResponseData): Promise<string> =>
+  body.text().catch((cause: unknown) => {
+    throw away(cause)
+  })
+
+const failureOf = async (response: Dispatcher.ResponseData): Promise<ServiceError> => {
+  const error = serviceErrorOfProblem(await textOf(response))
+  // Whoever asked the gateway is not to blame for a token that the gateway shows.
+  return error.code === 'unauthenticated'
+    ? new ServiceError('internal', 'files-service does not know our token.', { cause: error })
+    : error
+}
+
+/**
+ * files-service over HTTP. What it refuses becomes the ServiceError it was; it is `late` when nothing moves for `idleMs`,
+ * and `unavailable` when no copy can be reached.
+ */
+export const connectFiles = (options: {
+  urls: readonly URL[]
+  tokens: readonly string[]
+  idleMs: number
+}) => {
+  const copies = createRoundRobin(options.urls, options.idleMs)
+  const authorization = bearerOf(options.tokens)
+  const headers = authorization === undefined ? {} : { authorization }
+
+  const send = async (request: HttpRequest): Promise<Dispatcher.ResponseData> => {
+    const response = await copies.send({ ...request, headers })
+    if (response.statusCode >= 300) throw await failureOf(response)
+    return response
+  }
+
+  return {
+    /**
+     * Sends a file's bytes on, no faster than they are taken. Fails as soon as files-service refuses them: too_large, or
+     * invalid with what is wrong with the file.
+     */
+    upload: async (terms: UploadTerms, bytes: Readable, signal: AbortSignal): Promise<UploadedFile> => {
+      const path = `/files?${new URLSearchParams({ ...terms } as never)}`
+      try {
+        const answer = await send({ method: 'POST', path, body: bytes, signal })
+        return JSON.parse(await textOf(answer)) as UploadedFile
+      } finally {
+        bytes.destroy()
+      }
+    },
+    /** Opens a stored file; whoever opened it reads or destroys it. Fails with not_found. */
+    download: async (key: string): Promise<OpenFile> => {
+      const { headers: answered, body } = await send({ method: 'GET', path: pathOf(key) })
+      return { size: Number(answered['content-length']), bytes: body }
+    },
+    delete: async (key: string): Promise<void> => {
+      await textOf(await send({ method: 'DELETE', path: pathOf(key), headersTimeout: DELETE_LIMIT_MS }))
+    },
+    /** Rejects while no copy is ready. */
+    check: () =>
+      copies.sendToAny({ method: 'GET', path: '/readyz', signal: AbortSignal.timeout(CHECK_LIMIT_MS) }),
+  }
+}
+
+export type FilesClient = ReturnType<typeof connectFiles>

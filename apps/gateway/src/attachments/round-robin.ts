@@ -1,0 +1,99 @@
+import { lookup } from 'node:dns/promises'
+import type { Readable } from 'node:stream'
+import { ServiceError } from '@leadwire/service-kit'
+import { Client, type Dispatcher, errors } from 'undici'
+
+const CONNECT_LIMIT_MS = 1000
+
+export type HttpRequest = Omit<Dispatcher.RequestOptions, 'origin' | 'body'> & { body?: Readable }
+
+// undici destroys a stream that is the body of a request which could not connect, and then it could not be sent
+// elsewhere. An iterator it only leaves.
+async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
+  yield* body
+}
+
+export const away = (cause: unknown): ServiceError =>
+  new ServiceError('unavailable', 'The service is away for a moment. Try again shortly.', { cause })
+
+// Nothing was sent: it is safe to try elsewhere, whatever the request does.
+const couldNotConnect = (error: unknown): boolean =>
+  error instanceof errors.ConnectTimeoutError || (error as NodeJS.ErrnoException).syscall === 'connect'
+
+const failureOf = (error: unknown): unknown => {
+  if (error instanceof errors.HeadersTimeoutError)
+    return new ServiceError('late', 'The service did not answer in time.', { cause: error })
+  // What is no failure of the network is the body's own, which broke off.
+  return /^(E[A-Z]+$|UND_ERR_)/.test(String((error as NodeJS.ErrnoException).code)) ? away(error) : error
+}
+
+/**
+ * Every address behind the URLs. Names are looked up anew each time: the copies behind one come and go, and a request is a
+ * whole file, beside which a look-up is nothing.
+ */
+const addressesOf = async (urls: readonly URL[]): Promise<URL[]> => {
+  const found = await Promise.allSettled(
+    urls.map(async (url) => {
+      const hostname = url.hostname.replace(/^\[|\]$/g, '')
+      return (await lookup(hostname, { all: true })).map(({ address, family }) => {
+        const host = family === 6 ? `[${address}]` : address
+        return new URL(`http://${host}:${url.port || '80'}`)
+      })
+    }),
+  )
+  const addresses = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  if (addresses.length > 0) return addresses
+  throw away(found.find((one) => one.status === 'rejected')?.reason)
+}
+
+/**
+ * Requests to the copies of a service, each in its turn; one that can't be connected to is passed over. Each request has a
+ * connection of its own: on one that is kept, a copy that drains could close under bytes which can't be sent again.
+ */
+export const createRoundRobin = (urls: readonly URL[], idleMs: number) => {
+  let turn = 0
+
+  const sendTo = (origin: URL, { body, ...request }: HttpRequest): Promise<Dispatcher.ResponseData> => {
+    const client = new Client(origin, {
+      connect: { timeout: CONNECT_LIMIT_MS },
+      // Both count from the last byte that went or came.
+      headersTimeout: idleMs,
+      bodyTimeout: idleMs,
+    })
+    // Its types leave out what its documentation names: iterables.
+    const response = client.request({ ...request, ...(body && { body: chunksOf(body) as never }) })
+    // Once the answer is complete.
+    client.close().catch(() => undefined)
+    return response
+  }
+
+  return {
+    /** Fails with a ServiceError when no answer comes, and with the body's own error when that breaks off. */
+    send: async (request: HttpRequest): Promise<Dispatcher.ResponseData> => {
+      const addresses = await addressesOf(urls)
+      turn += 1
+      const first = turn % addresses.length
+      let failure: unknown
+      for (const address of [...addresses.slice(first), ...addresses.slice(0, first)]) {
+        try {
+          return await sendTo(address, request)
+        } catch (error) {
+          if (!couldNotConnect(error)) throw failureOf(error)
+          failure = error
+        }
+      }
+      throw away(failure)
+    },
+    /** The same request to every copy at once: the first sound answer counts. Rejects when there is none. */
+    sendToAny: async (request: HttpRequest): Promise<void> => {
+      const addresses = await addressesOf(urls)
+      await Promise.any(
+        addresses.map(async (address) => {
+          const { statusCode, body } = await sendTo(address, request)
+          await body.dump()
+          if (statusCode !== 200) throw new Error(`${address.host} answered ${statusCode}`)
+        }),
+      )
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { CallLimits } from '@leadwire/service-kit'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Until when the request must be answered. */
+    deadline: Date
+  }
+}
+
+/** A request has so long from its first line to its answer; files, which take as long as their bytes do, are not bound by it. */
+const REQUEST_LIMIT_MS = 10_000
+
+/** Gives each request its deadline. */
+export const setDeadlines = (app: FastifyInstance): void => {
+  app.decorateRequest('deadline', null as unknown as Date)
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.deadline = new Date(Date.now() + REQUEST_LIMIT_MS)
+    done()
+  })
+}
+
+/**
+ * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. Not
+ * Fastify's own `request.signal`: that one is aborted as soon as a body was read (seen with Fastify 5.12 on Node 20).
+ */
+export const limitsOf = ({ request, raw }: FastifyReply): CallLimits => ({
+  deadline: request.deadline,
+  isGone: () => raw.destroyed,
+  // Made when it is asked for: calls that are gathered need none, and it costs more than the rest of them.
+  get signal() {
+    const controller = new AbortController()
+    const abort = () => {
+      if (!raw.writableFinished) controller.abort()
+    }
+    if (raw.destroyed) abort()
+    else raw.once('close', abort)
+    return controller.signal
+  },
+})

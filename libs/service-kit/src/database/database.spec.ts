@@ -1,0 +1,181 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { createDatabase } from '@leadwire/test-kit'
+import { createLifecycle } from '../lifecycle'
+import { createLogger } from '../logger'
+import { connectDatabase, type Database } from './database'
+
+const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
+let server: Awaited<ReturnType<typeof createDatabase>>
+let database: Database
+
+beforeAll(async () => {
+  server = await createDatabase({ name: 'statements' })
+  database = connectDatabase({ url: server.url, poolSize: 1, lifecycle })
+  await database.query({ text: 'CREATE TABLE kept (id integer PRIMARY KEY)' })
+})
+afterAll(async () => {
+  await lifecycle.stop()
+  await server.drop()
+})
+beforeEach(() => database.query({ text: 'TRUNCATE kept' }))
+
+const kept = async () =>
+  (await database.query<{ id: number }>({ text: 'SELECT id FROM kept ORDER BY id' })).map(({ id }) => id)
+
+const insert = (id: unknown) => ({ text: 'INSERT INTO kept VALUES ($1)', values: [id] })
+
+test('what is sent is done in its order and committed', async () => {
+  const found = await database.transaction(async (tx) => {
+    tx.send(insert(1))
+    tx.send(insert(2))
+    const rows = await tx.query<{ count: number }>({ text: 'SELECT count(*) FROM kept' })
+    tx.send(insert(3))
+    return rows[0]!.count
+  })
+  expect(found).toBe(2)
+  expect(await kept()).toEqual([1, 2, 3])
+})
+
+test('a statement that fails behind the back of the work fails the transaction, with its own error', async () => {
+  const last = database.transaction(async (tx) => {
+    tx.send(insert(1))
+    tx.send(insert(1))
+  })
+  await expect(last).rejects.toMatchObject({ constraint: 'kept_pkey' })
+  const early = database.transaction(async (tx) => {
+    tx.send(insert(1))
+    tx.send(insert(1))
+    await tx.query(insert(2))
+  })
+  await expect(early).rejects.toMatchObject({ constraint: 'kept_pkey' })
+  expect(await kept()).toEqual([])
+})
+
+test('work that throws, or sends what can not be sent, leaves nothing behind', async () => {
+  const thrown = database.transaction(async (tx) => {
+    tx.send(insert(1))
+    throw new Error('changed my mind')
+  })
+  await expect(thrown).rejects.toThrow('changed my mind')
+  const circular: { self?: object } = {}
+  circular.self = circular
+  const unsendable = database.transaction(async (tx) => {
+    tx.send(insert(1))
+    tx.send(insert(circular))
+  })
+  await expect(unsendable).rejects.toThrow('circular')
+  expect(await kept()).toEqual([])
+  await database.transaction(async (tx) => tx.send(insert(4)))
+  expect(await kept()).toEqual([4])
+})
+
+test('a named statement is prepared again when its first flight failed behind it', async () => {
+  const named = { ...insert(5), name: 'insert-kept' }
+  const read = { name: 'read-kept', text: 'SELECT id, NULL AS nothing FROM kept' }
+  const failed = database.transaction(async (tx) => {
+    tx.send(named)
+    tx.send(read)
+    tx.send(insert(5))
+  })
+  await expect(failed).rejects.toMatchObject({ constraint: 'kept_pkey' })
+  const rows = await database.transaction(async (tx) => {
+    tx.send(named)
+    return tx.query(read)
+  })
+  expect(rows).toEqual([{ id: 5, nothing: null }])
+  expect(await database.query(read)).toEqual(rows)
+})
+
+test('a transaction whose work goes on after a failure fails', async () => {
+  const swallowed = database.transaction(async (tx) => {
+    tx.send(insert(6))
+    await tx.query(insert(6)).catch(() => undefined)
+  })
+  await expect(swallowed).rejects.toMatchObject({ constraint: 'kept_pkey' })
+  expect(await kept()).toEqual([])
+})
+
+test('what begins after its caller has gone is refused, and leaves nothing behind', async () => {
+  const controller = new AbortController()
+  const gone = new Error('gone')
+  const forCaller = database.until(controller.signal)
+  const left = forCaller.transaction(async (tx) => {
+    await tx.query(insert(8))
+    controller.abort(gone)
+    await tx.query(insert(9))
+  })
+  await expect(left).rejects.toBe(gone)
+  await expect(forCaller.query(insert(8))).rejects.toBe(gone)
+  expect(await kept()).toEqual([])
+})
+
+test('two statements of one name are refused', async () => {
+  await database.query({ name: 'one', text: 'SELECT 1 AS n' })
+  await expect(database.query({ name: 'one', text: 'SELECT 2 AS n' })).rejects.toThrow('must be unique')
+})
+
+test('a connection that is held knows the statements prepared on it before, and those after know its own', async () => {
+  const before = { name: 'before', text: 'SELECT 1 AS n' }
+  const after = { name: 'after', text: 'SELECT 2 AS n' }
+  await database.query(before)
+  const held = await database.hold()
+  expect(await held.query(before)).toEqual([{ n: 1 }])
+  expect(await held.query(after)).toEqual([{ n: 2 }])
+  await held.release()
+  expect(await database.query(after)).toEqual([{ n: 2 }])
+})
+
+test('who holds a connection hears that it is gone, and the next gets another', async () => {
+  const held = await database.hold()
+  const ended = held.query({ text: 'SELECT pg_terminate_backend(pg_backend_pid())' })
+  await expect(ended).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await held.lost).toBeInstanceOf(Error)
+  await held.release()
+  expect(await database.query({ text: 'SELECT 1 AS n' })).toEqual([{ n: 1 }])
+})
+
+test('a connection whose plan no longer fits its table is given up', async () => {
+  const read = { name: 'read-shape', text: 'SELECT shape FROM shapes' }
+  await database.query({ text: "CREATE TABLE shapes AS SELECT 'round'::text AS shape" })
+  await database.query(read)
+  await database.query({ text: 'ALTER TABLE shapes ALTER shape TYPE varchar' })
+  await expect(database.query(read)).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await database.query(read)).toEqual([{ shape: 'round' }])
+})
+
+test('a connection whose server forgot a statement is given up', async () => {
+  const read = { name: 'read-nothing', text: 'SELECT 1 AS n' }
+  await database.query(read)
+  await database.query({ text: 'DEALLOCATE ALL' })
+  await expect(database.query(read)).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await database.query(read)).toEqual([{ n: 1 }])
+})
+
+test('a connection to a server that takes no writes is given up', async () => {
+  const readOnly = 'SELECT set_config($1, $2, false)'
+  await database.query({ text: readOnly, values: ['default_transaction_read_only', 'on'] })
+  await expect(database.query(insert(7))).rejects.toMatchObject({ code: 'unavailable' })
+  await database.query(insert(7))
+  expect(await kept()).toEqual([7])
+})
+
+test('a connection whose server has vanished without a word is given up', async () => {
+  const target = new URL(server.url)
+  const { hostname, port } = target
+  const ends: Socket[] = []
+  const proxy = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    ends.push(client, upstream)
+    client.pipe(upstream).on('error', () => client.destroy())
+    upstream.pipe(client).on('error', () => upstream.destroy())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  target.port = String((proxy.address() as AddressInfo).port)
+  const behind = connectDatabase({ url: target.href, poolSize: 1, lifecycle, answerLimitMs: 200 })
+  await behind.query({ text: 'SELECT 1' })
+  for (const end of ends) end.unpipe().pause()
+  await expect(behind.query({ text: 'SELECT 2' })).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await behind.query({ text: 'SELECT 3 AS n' })).toEqual([{ n: 3 }])
+  for (const end of ends) end.destroy()
+  proxy.close()
+})

@@ -1,0 +1,199 @@
+import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg'
+import type { Lifecycle } from '../lifecycle'
+import { databaseFailure, isUnusable } from './failure'
+import { isoMicroseconds } from './iso-microseconds'
+
+/** A statement; with a `name` it is prepared once per connection. */
+export interface Query {
+  name?: string
+  text: string
+  values?: unknown[]
+}
+
+export interface Transaction {
+  /** The rows of one statement. Throws what PostgreSQL said as a ServiceError, or the DatabaseError itself for a broken constraint. */
+  query<Row extends object>(query: Query): Promise<Row[]>
+}
+
+export interface OpenTransaction extends Transaction {
+  /** Sends a statement whose rows nobody waits for; if it fails, so does the transaction. */
+  send(query: Query): void
+}
+
+/** A connection that its owner keeps until it is released, and with it what belongs to a session: locks and settings. */
+export interface HeldConnection extends Transaction {
+  /** Resolves with why when the connection is gone. */
+  lost: Promise<Error>
+  /** Gives it to others, who find it as its owner left it. */
+  release(): Promise<void>
+  /** Closes it: nobody may find it as it is. */
+  discard(): Promise<void>
+}
+
+export interface Database extends Transaction {
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. Statements travel as they are
+   * sent, without waiting for the answers to those before; so does COMMIT behind what was sent last.
+   */
+  transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T>
+  /** Runs `work` on one connection, each statement in a transaction of its own. */
+  connection<T>(work: (connection: Transaction) => Promise<T>): Promise<T>
+  /** Takes a connection out of the pool. Rejects while the database is away or all connections are taken. */
+  hold(): Promise<HeldConnection>
+  /** Rejects while the database is away. */
+  check(): Promise<void>
+  /** The same database for one caller: what begins after `signal` was aborted is refused with its reason. */
+  until(signal: AbortSignal): Database
+}
+
+const { builtins } = types
+
+// int8 fits a JS number for every id we will ever give out; timestamps keep their microseconds as text, and json its
+// text as it was stored, because a JS Date and a parsed object would both lose something.
+const PARSERS: Record<number, (text: string) => unknown> = {
+  [builtins.INT8]: Number,
+  [builtins.TIMESTAMPTZ]: isoMicroseconds,
+  [builtins.JSON]: (text) => text,
+}
+
+const typeParsers = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    (format !== 'binary' && PARSERS[oid]) || types.getTypeParser(oid, format as 'text'),
+}
+
+const silence = () => undefined
+
+// Every statement here looks rows up by a key. A plan that PostgreSQL makes and keeps while a table is still empty reads
+// the whole of it; seen under load on a new database: the join of leads and customers, kept from the first requests,
+// took more than five seconds until statistics came a minute later. So plans that don't use the indexes are ruled out.
+// One plan for all values, too: PostgreSQL would else plan a join of five tables anew for every short batch, because it
+// takes the array of an unknown length for ten rows; measured, that was three quarters of a lone read's time.
+const BY_KEY =
+  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan'
+
+const LIMITS = '-c statement_timeout=8000 -c idle_in_transaction_session_timeout=30000'
+
+// The server ends a statement after 8 s, below the 10 s of a request, and says so. A connection on which nothing came after
+// 12 s is dead.
+const ANSWER_LIMIT_MS = 12_000
+
+// With a callback: a value that can't be sent fails it before this returns, and no COMMIT may then be sent behind it.
+const rowsOf = <Row extends object>(
+  client: Client,
+  query: Query,
+  onError?: (error: unknown) => void,
+): Promise<Row[]> =>
+  new Promise((resolve, reject) => {
+    client.query<Row>(query, (error: unknown, result) => {
+      if (!error) return resolve(result.rows)
+      onError?.(error)
+      reject(error)
+    })
+  })
+
+const inTransaction = async <T>(
+  client: Client,
+  work: (tx: OpenTransaction) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> => {
+  let failure: unknown
+  const run = <Row extends object>(query: Query): Promise<Row[]> => {
+    signal?.throwIfAborted()
+    const rows = rowsOf<Row>(client, query, (error) => {
+      failure ??= error
+    })
+    rows.catch(silence)
+    return rows
+  }
+  try {
+    run({ text: 'BEGIN' })
+    const result = await work({ query: async (query) => run(query), send: (query) => void run(query) })
+    if (failure === undefined) await rowsOf(client, { text: 'COMMIT' })
+    // PostgreSQL answers a COMMIT behind a failed statement with a ROLLBACK, and calls it a success.
+    if (failure !== undefined) throw failure
+    return result
+  } catch (error) {
+    // Without a connection there is nothing to roll back, and the first error is the one to tell.
+    await rowsOf(client, { text: 'ROLLBACK' }).catch(silence)
+    throw failure ?? error
+  }
+}
+
+/** A pool of connections. Nothing connects until the first statement; a lost connection is replaced by itself. */
+export const connectDatabase = (options: {
+  url: string
+  poolSize: number
+  lifecycle: Lifecycle
+  /** How long an answer may take before its connection is taken for dead. */
+  answerLimitMs?: number
+}): Database => {
+  const pool = new Pool({
+    connectionString: options.url,
+    options: `-c TimeZone=UTC ${LIMITS} ${BY_KEY}`,
+    max: options.poolSize,
+    // For a connection that is free, or a new one.
+    connectionTimeoutMillis: 3000,
+    idleTimeoutMillis: 60_000,
+    query_timeout: options.answerLimitMs ?? ANSWER_LIMIT_MS,
+    keepAlive: true,
+    // Statements leave without waiting for the answers to those before.
+    pipeline: true,
+    types: typeParsers,
+  } as PoolConfig)
+  // A connection that ends fails its statements, which tell; nobody else needs to hear of it.
+  pool.on('connect', (client) => client.on('error', silence))
+  pool.on('error', silence)
+  options.lifecycle.onStop('database', () => pool.end())
+
+  const acquire = async (): Promise<PoolClient> => {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      throw databaseFailure(error)
+    }
+  }
+
+  const withConnection = async <T>(
+    work: (client: PoolClient) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> => {
+    signal?.throwIfAborted()
+    const client = await acquire()
+    try {
+      signal?.throwIfAborted()
+      const result = await work(client)
+      client.release()
+      return result
+    } catch (error) {
+      client.release(isUnusable(error))
+      throw databaseFailure(error)
+    }
+  }
+
+  const hold = async (): Promise<HeldConnection> => {
+    const client = await acquire()
+    const lost = new Promise<Error>((resolve) => {
+      client.once('end', () => resolve(new Error('the connection to the database ended')))
+    })
+    return {
+      lost,
+      query: (query) =>
+        rowsOf<never>(client, query).catch((error: unknown) => {
+          throw databaseFailure(error)
+        }),
+      release: async () => client.release(),
+      discard: async () => client.release(true),
+    }
+  }
+
+  const forCaller = (signal: AbortSignal | undefined): Database => ({
+    hold,
+    query: (query) => withConnection((client) => rowsOf(client, query), signal),
+    connection: (work) =>
+      withConnection((client) => work({ query: (query) => rowsOf(client, query) }), signal),
+    transaction: (work) => withConnection((client) => inTransaction(client, work, signal), signal),
+    check: () => withConnection(async (client) => void (await rowsOf(client, { text: 'SELECT 1' })), signal),
+    until: forCaller,
+  })
+  return forCaller(undefined)
+}

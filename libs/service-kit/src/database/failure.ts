@@ -1,0 +1,63 @@
+import { DatabaseError } from 'pg'
+import { ServiceError } from '../service-error'
+
+const AWAY_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+])
+const AWAY_MESSAGES =
+  /Connection terminated|timeout exceeded|timeout expired|Query read timeout|Client has encountered a connection error|not queryable/i
+
+// Class 08 connection, 53 resources, 57P administrator, 58 system, 40 serialisation and deadlock, 25006 a standby: trying
+// again helps, and so it does when a statement is no longer prepared (26000) or its plan older than its table (the only
+// 0A000 that ours can meet).
+const AWAY_STATES = /^(08|53|57P|58|40|25006|26000|0A000)/
+
+// A statement that was cut off by its time limit, and one that waited for a lock as long as it may.
+const LATE_STATES = new Set(['57014', '55P03'])
+
+/**
+ * What a database call threw, as the rest of the code may see it: `unavailable` when the database is away or asks to
+ * be tried again, `late` when a time limit of its own cut a statement off. Anything else is given back as it is.
+ */
+export const databaseFailure = (error: unknown): unknown => {
+  if (error instanceof ServiceError || !(error instanceof Error)) return error
+  if (error instanceof DatabaseError) {
+    if (LATE_STATES.has(error.code ?? ''))
+      return new ServiceError('late', 'The database did not answer in time.', { cause: error })
+    return AWAY_STATES.test(error.code ?? '') ? away(error) : error
+  }
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  return AWAY_CODES.has(code) || AWAY_MESSAGES.test(error.message) ? away(error) : error
+}
+
+// What a connection in this state is asked next fails in the same way: a plan whose table changed its shape (0A000), a
+// server that became a standby (25006), a statement that the server no longer knows (26000).
+const UNUSABLE_STATES = new Set(['0A000', '25006', '26000'])
+
+/** Whether a connection on which this happened is to be closed: it is broken, or will fail again. */
+export const isUnusable = (error: unknown): boolean =>
+  error instanceof DatabaseError
+    ? UNUSABLE_STATES.has(error.code ?? '')
+    : error instanceof Error && AWAY_MESSAGES.test(error.message)
+
+const away = (cause: Error) =>
+  new ServiceError('unavailable', 'The database is away for a moment. Try again shortly.', { cause })
+
+/** The name of the constraint a statement broke, for the repository that knows what it means; else undefined. */
+export const violatedConstraint = (error: unknown): string | undefined =>
+  error instanceof DatabaseError && error.code?.startsWith('23') ? error.constraint : undefined
+
+/** Whether a statement was refused because a date or time it was given is none, or lies outside what can be stored. */
+export const isUnfitTime = (error: unknown): boolean =>
+  error instanceof DatabaseError &&
+  (error.code === '22007' || error.code === '22008' || error.code === '22009')
+
+/** Whether a statement was refused for a value it was given: one that its type does not have (class 22), or that a constraint forbids (23). */
+export const isRefusedValue = (error: unknown): boolean =>
+  error instanceof DatabaseError && /^2[23]/.test(error.code ?? '')

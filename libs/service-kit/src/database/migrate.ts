@@ -1,0 +1,59 @@
+import { knex as createKnex, type Knex } from 'knex'
+import { Client } from 'pg'
+
+/** One step of a schema. Its name orders it and never changes once released. */
+export interface Migration {
+  name: string
+  up: (knex: Knex) => Promise<void>
+  /** False where a step can't run in a transaction, such as CREATE INDEX CONCURRENTLY; then it must bear to be run twice. */
+  transaction?: boolean
+}
+
+// Any constant: it names the lock among all sessions of one database.
+const LOCK = 7_145_220_601
+
+// A statement that waits for a lock on a table makes all others wait behind it: it gives up soon, and the migration is
+// tried again. A statement itself may take as long as it takes.
+const SETTINGS = '-c TimeZone=UTC -c lock_timeout=2000 -c statement_timeout=0'
+
+/**
+ * Brings a database to the newest schema. Any number of processes may call it at once: an advisory lock lets one
+ * migrate while the others wait, and they then find nothing left to do. Rejects while the database is away, or when a lock
+ * can't be had; it may then be tried again.
+ */
+export const migrate = async (url: string, migrations: Migration[]): Promise<void> => {
+  const guard = new Client({ connectionString: url })
+  const knex = createKnex({
+    client: 'pg',
+    connection: { connectionString: url, options: SETTINGS } as Knex.PgConnectionConfig,
+    pool: { min: 0, max: 2, propagateCreateError: true },
+  })
+  try {
+    await guard.connect()
+    await guard.query('SELECT pg_advisory_lock($1)', [LOCK])
+    const config: Knex.MigratorConfig = {
+      migrationSource: {
+        getMigrations: async () => migrations,
+        getMigrationName: (migration: Migration) => migration.name,
+        getMigration: async ({ up, transaction = true }: Migration) => ({
+          up,
+          down: noWayBack,
+          config: { transaction },
+        }),
+      },
+      // A copy of the version before must be able to start again while a newer one is being rolled out.
+      disableMigrationsListValidation: true,
+    }
+    // A process that was killed while it migrated leaves knex's own lock row set; under ours it can only be stale.
+    await knex.migrate.forceFreeMigrationsLock(config)
+    await knex.migrate.latest(config)
+  } finally {
+    await knex.destroy()
+    // With the connection the lock is free.
+    await guard.end().catch(() => undefined)
+  }
+}
+
+const noWayBack = async () => {
+  throw new Error('migrations only go forward: restore a backup to go back')
+}

@@ -1,0 +1,33 @@
+/** So long a stream is kept: clients look addresses up again, and find other copies, only when they open a new one. */
+const STREAM_AGE_MS = 20_000
+
+/**
+ * Server side of a stream of batches (`batchStream`): reads a batch, answers it, and reads the next. It ends the stream, behind
+ * an answer, when it is old, and at once when the service drains. A batch that it has not begun by then was not read,
+ * as far as its client can tell, and is sent again elsewhere. What `answer` throws ends the stream with that error.
+ */
+export const answerEach = <Request, Response>(
+  answer: (request: Request) => Promise<Response>,
+  draining: AbortSignal,
+) =>
+  async function* (requests: AsyncIterable<Request>): AsyncGenerator<Response, void, undefined> {
+    const endsAt = performance.now() + STREAM_AGE_MS
+    let drain = () => {}
+    const drained = new Promise<undefined>((resolve) => {
+      drain = () => resolve(undefined)
+    })
+    draining.addEventListener('abort', drain)
+    const batches = requests[Symbol.asyncIterator]()
+    try {
+      while (!draining.aborted && performance.now() < endsAt) {
+        const next = batches.next()
+        // Nobody waits for it any more when the drain comes first.
+        next.catch(() => undefined)
+        const batch = await Promise.race([next, drained])
+        if (!batch || batch.done) return
+        yield await answer(batch.value)
+      }
+    } finally {
+      draining.removeEventListener('abort', drain)
+    }
+  }

@@ -1,0 +1,163 @@
+import {
+  type GetLeadsRequest,
+  type GetLeadsResponse,
+  LeadsServiceDefinition,
+  type LeadsServiceImplementation,
+} from '@leadwire/contracts'
+import { createLifecycle, type Lifecycle } from '../lifecycle'
+import { createLogger } from '../logger'
+import { ServiceError } from '../service-error'
+import { answerEach } from './answer-each'
+import { connectBatches } from './batches'
+import { createGrpcServer } from './server'
+
+const logger = createLogger({ service: 'spec', level: 'silent' })
+
+let lifecycle: Lifecycle
+beforeEach(() => {
+  lifecycle = createLifecycle(logger)
+})
+afterEach(() => lifecycle.stop())
+
+type Answer = (request: GetLeadsRequest) => Promise<GetLeadsResponse>
+
+const serve = async (answer: Answer, { port = 0, life = lifecycle } = {}) => {
+  let streams = 0
+  const server = createGrpcServer({ logger, lifecycle: life, tokens: [] })
+  const names = Object.keys(LeadsServiceDefinition.methods)
+  const others = Object.fromEntries(names.map((name) => [name, async () => undefined]))
+  const answers = answerEach(answer, life.signal)
+  server.add(LeadsServiceDefinition, {
+    ...others,
+    getLeads: (requests: AsyncIterable<GetLeadsRequest>) => {
+      streams += 1
+      return answers(requests)
+    },
+  } as unknown as LeadsServiceImplementation)
+  const bound = await server.listen({ host: '127.0.0.1', port })
+  return { port: bound, streams: () => streams }
+}
+
+const getLeadsAt = (ports: number[], deadlineMs = 10_000) => {
+  const target = `ipv4:${ports.map((port) => `127.0.0.1:${port}`).join()}`
+  const getLeads = connectBatches(target, { lifecycle, tokens: [] }).method(
+    LeadsServiceDefinition,
+    'getLeads',
+  )
+  return (request: GetLeadsRequest) => getLeads(request, Date.now() + deadlineMs)
+}
+
+const batch = (accountId = 7, reference = 'r') => ({ leads: [{ accountId, reference, timeoutMs: 0 }] })
+
+const echo: Answer = async (request) => ({
+  results: [{ result: { $case: 'body', value: Buffer.from(JSON.stringify(request)) } }],
+})
+
+const bodyOf = ({ results }: GetLeadsResponse) => JSON.parse(String(results[0]!.result!.value))
+
+test('batches come and go whole, one after the other on one stream', async () => {
+  const { port, streams } = await serve(echo)
+  const getLeads = getLeadsAt([port])
+  for (const size of [1, 100, 100_000, 3]) {
+    const request = batch(size, 'r'.repeat(size))
+    expect(bodyOf(await getLeads(request))).toEqual(request)
+  }
+  expect(streams()).toBe(1)
+})
+
+test('batches that are sent at once do not wait for each other', async () => {
+  let arrived = 0
+  let release: () => void = () => undefined
+  const all = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const { port } = await serve(async (request) => {
+    arrived += 1
+    if (arrived === 10) release()
+    await all
+    return echo(request)
+  })
+  const getLeads = getLeadsAt([port])
+  const requests = Array.from({ length: 10 }, (_, id) => batch(id + 1))
+  expect((await Promise.all(requests.map(getLeads))).map(bodyOf)).toEqual(requests)
+})
+
+test('the servers behind a name take turns', async () => {
+  const servers = [await serve(echo), await serve(echo)]
+  const getLeads = getLeadsAt(servers.map(({ port }) => port))
+  // A stream goes to the servers that are connected: one may be a moment before the other.
+  while (servers.some(({ streams }) => streams() === 0))
+    await Promise.all(Array.from({ length: 6 }, () => getLeads(batch())))
+})
+
+test('an error is the one that was thrown, and the next batch goes on', async () => {
+  const errors = [ServiceError.invalid({ name: ['It is wrong.'] }), new Error('a bug')]
+  const { port } = await serve(async (request) => {
+    if (errors.length > 0) throw errors.shift()
+    return echo(request)
+  })
+  const getLeads = getLeadsAt([port])
+  await expect(getLeads(batch())).rejects.toMatchObject({
+    code: 'invalid',
+    faults: { name: ['It is wrong.'] },
+  })
+  await expect(getLeads(batch())).rejects.toMatchObject({ code: 'internal' })
+  expect(bodyOf(await getLeads(batch()))).toEqual(batch())
+})
+
+test('a batch that is not answered in time is late, and the next one is not', async () => {
+  let release: () => void = () => undefined
+  const waits = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const { port } = await serve(async (request) => {
+    if (request.leads.length === 0) await waits
+    return echo(request)
+  })
+  await expect(getLeadsAt([port], 50)({ leads: [] })).rejects.toMatchObject({ code: 'late' })
+  expect(bodyOf(await getLeadsAt([port])(batch()))).toEqual(batch())
+  release()
+})
+
+test('a batch is unavailable where nobody is', async () => {
+  const life = createLifecycle(logger)
+  const { port } = await serve(echo, { life })
+  await life.stop()
+  await expect(getLeadsAt([port])(batch())).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('no batch is lost, and none done twice, when a server makes way for the next', async () => {
+  let life = createLifecycle(logger)
+  const taken: number[] = []
+  const take: Answer = async (request) => {
+    taken.push(request.leads[0]!.accountId)
+    return echo(request)
+  }
+  const { port } = await serve(take, { life })
+  const getLeads = getLeadsAt([port])
+  let restarting = true
+  let sent = 0
+  let answered = 0
+  const callers = Array.from({ length: 8 }, async () => {
+    while (restarting) {
+      sent += 1
+      await getLeads(batch(sent))
+      answered += 1
+    }
+  })
+  try {
+    for (let restart = 0; restart < 5; restart++) {
+      const before = answered
+      while (answered < before + 50) await Promise.race([new Promise(setImmediate), ...callers])
+      const stopped = life.stop()
+      life = createLifecycle(logger)
+      await stopped
+      await serve(take, { port, life })
+    }
+  } finally {
+    restarting = false
+  }
+  await Promise.all(callers)
+  await life.stop()
+  expect(taken.sort((a, b) => a - b)).toEqual(Array.from({ length: sent }, (_, index) => index + 1))
+})

@@ -1,0 +1,63 @@
+import { Channel, credentials } from '@grpc/grpc-js'
+import type { CompatServiceDefinition } from 'nice-grpc'
+import type { Lifecycle } from '../lifecycle'
+import { batchStream, type StreamMethod } from './batch-stream'
+import { factoryFor } from './client'
+import { STREAM_OPTIONS } from './options'
+
+/** A server that answered nothing for so long, when a batch is late, is taken for gone without a word. */
+const SILENCE_MS = 5000
+
+/** A service definition as ts-proto generates it. */
+type Generated<Name extends string> = CompatServiceDefinition & {
+  methods: Record<Name, { requestType: Message<unknown>; responseType: Message<unknown> }>
+}
+type Message<Value> = { decode(bytes: Uint8Array): Value }
+type ValueOf<Type> = Type extends Message<infer Value> ? Value : never
+
+export interface Batches {
+  /** The named method of a service as a function of a batch and its deadline, in milliseconds since the epoch. */
+  method<Name extends string, Definition extends Generated<Name>>(
+    definition: Definition,
+    name: Name,
+  ): (
+    batch: ValueOf<Definition['methods'][Name]['requestType']>,
+    deadline: number,
+  ) => Promise<ValueOf<Definition['methods'][Name]['responseType']>>
+}
+
+/**
+ * The streams of batches to a gRPC target (`connectGrpc` says which forms it has). They have a channel of their own, which is
+ * replaced when a batch is late and the other end has been silent: nothing else would tell that it is gone.
+ */
+export const connectBatches = (
+  target: string,
+  { lifecycle, tokens }: { lifecycle: Lifecycle; tokens: readonly string[] },
+): Batches => {
+  const open = () => new Channel(target, credentials.createInsecure(), STREAM_OPTIONS)
+  let channel = open()
+  let answeredAt = Date.now()
+  lifecycle.onStop(`grpc streams ${target}`, () => channel.close())
+
+  const replaceSilent = () => {
+    if (Date.now() - answeredAt < SILENCE_MS) return
+    answeredAt = Date.now()
+    channel.close()
+    channel = open()
+  }
+
+  return {
+    method: (definition, name) => {
+      const streamed = (requests: AsyncIterable<unknown>, options: { signal: AbortSignal }) => {
+        const client = factoryFor(channel, tokens).create(definition, channel)
+        return (client as unknown as Record<string, StreamMethod<unknown, unknown>>)[name]!(requests, options)
+      }
+      const ask = batchStream(streamed, replaceSilent)
+      return async (batch, deadline) => {
+        const response = await ask(batch, deadline)
+        answeredAt = Date.now()
+        return response as never
+      }
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { createServer } from 'node:net'
+import { AccountsServiceDefinition, type AccountsServiceImplementation } from '@leadwire/contracts'
+import { createLifecycle, type Lifecycle } from '../lifecycle'
+import { createLogger } from '../logger'
+import { ServiceError } from '../service-error'
+import { connectGrpc } from './client'
+import { createGrpcServer } from './server'
+
+const logger = createLogger({ service: 'spec', level: 'silent' })
+const TOKEN = 'a-token-of-the-spec'
+
+let lifecycle: Lifecycle
+beforeEach(() => {
+  lifecycle = createLifecycle(logger)
+})
+afterEach(() => lifecycle.stop())
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+const serve = async (implementation: Partial<AccountsServiceImplementation>, port = 0) => {
+  const server = createGrpcServer({ logger, lifecycle, tokens: [TOKEN, 'the-token-before-it'] })
+  const names = Object.keys(AccountsServiceDefinition.methods)
+  const others = Object.fromEntries(names.map((name) => [name, async () => undefined]))
+  server.add(AccountsServiceDefinition, {
+    ...others,
+    ...implementation,
+  } as unknown as AccountsServiceImplementation)
+  return server.listen({ host: '127.0.0.1', port })
+}
+
+const accountsAt = (port: number, tokens = [TOKEN]) =>
+  connectGrpc(`127.0.0.1:${port}`, { lifecycle, tokens }).client(AccountsServiceDefinition, {
+    deadlineMs: 10_000,
+  })
+
+const account = { id: 3, name: 'Clear Windows', apiKey: 'key', createdAt: '2026-01-01T00:00:00.000000Z' }
+const getAccount = async () => ({ account })
+
+test('a call waits for a server that comes a moment later', async () => {
+  const port = await freePort()
+  const call = accountsAt(port).getAccount({ accountId: 3 })
+  // The first attempt to connect has been refused by then.
+  setTimeout(() => void serve({ getAccount }, port), 150)
+  await expect(call).resolves.toEqual({ account })
+})
+
+test('a call fails as unavailable where nobody comes', async () => {
+  const call = accountsAt(await freePort()).getAccount({ accountId: 3 })
+  await expect(call).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('a service error arrives as it was thrown, and what nobody foresaw as internal', async () => {
+  const faults = { name: ['It is empty.', 'It is wrong.'], 'quotes.0.status': ['It is unknown.'] }
+  const errors: Error[] = [
+    ServiceError.invalid(faults),
+    new ServiceError('conflict', 'It is under way.'),
+    new Error('a bug'),
+  ]
+  const accounts = accountsAt(await serve({ getAccount: () => Promise.reject(errors.shift()) }))
+  const call = () => accounts.getAccount({ accountId: 3 })
+  await expect(call()).rejects.toMatchObject({
+    ...{ code: 'invalid', detail: 'The given data was invalid.', faults },
+  })
+  await expect(call()).rejects.toMatchObject({ code: 'conflict', detail: 'It is under way.', faults: {} })
+  await expect(call()).rejects.toMatchObject({ code: 'internal' })
+})
+
+test('what is left of the time travels with a call: the server hears when it is over', async () => {
+  let aborted: () => void = () => {}
+  const heard = new Promise<void>((resolve) => {
+    aborted = resolve
+  })
+  const port = await serve({
+    getAccount: (_request, { signal }) => {
+      signal.addEventListener('abort', aborted)
+      return new Promise(() => {})
+    },
+  })
+  const call = accountsAt(port).getAccount({ accountId: 3 }, { deadline: new Date(Date.now() + 50) })
+  await expect(call).rejects.toMatchObject({ code: 'late' })
+  await heard
+})
+
+describe('the token between services', () => {
+  test.each([
+    ['the first', [TOKEN], true],
+    ['the second, while tokens are exchanged', ['the-token-before-it'], true],
+    ['another', ['another-token-than-it'], false],
+    ['none', [], false],
+  ])('%s', async (_name, tokens, admitted) => {
+    const call = accountsAt(await serve({ getAccount }), tokens).getAccount({ accountId: 3 })
+    if (admitted) await expect(call).resolves.toEqual({ account })
+    else await expect(call).rejects.toMatchObject({ code: 'internal' })
+  })
+
+  test('health needs none', async () => {
+    const port = await serve({})
+    await expect(connectGrpc(`127.0.0.1:${port}`, { lifecycle, tokens: [] }).check()).resolves.toBeUndefined()
+  })
+})

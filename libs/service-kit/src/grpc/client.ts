@@ -1,0 +1,106 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Channel, connectivityState, credentials } from '@grpc/grpc-js'
+import {
+  type Client,
+  type CompatServiceDefinition,
+  createClientFactory,
+  waitForChannelReady,
+} from 'nice-grpc'
+import { type DeadlineOptions, deadlineMiddleware } from 'nice-grpc-client-middleware-deadline'
+import { type CallOptions, type ClientMiddlewareCall, Metadata } from 'nice-grpc-common'
+import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
+import { HealthDefinition } from 'nice-grpc-server-health'
+import type { Lifecycle } from '../lifecycle'
+import { ServiceError } from '../service-error'
+import { bearerOf } from '../service-token'
+import { statusToErrors } from './errors'
+import { SERVING } from './health'
+import { UNARY_OPTIONS } from './options'
+
+/** A call waits this long for a connection: a rolling restart needs it, and a service that is away must be told of soon. */
+const CONNECT_WAIT_MS = 1000
+const CHECK_LIMIT_MS = 500
+const CHECK_PAUSE_MS = 20
+
+export interface GrpcConnection {
+  /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
+  client<Definition extends CompatServiceDefinition>(
+    definition: Definition,
+    options: { deadlineMs: number },
+  ): Client<Definition, DeadlineOptions>
+  /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
+  check(): Promise<void>
+}
+
+const millisecondsLeft = (deadline: Date | number): number =>
+  Math.max(1, deadline instanceof Date ? deadline.getTime() - Date.now() : deadline)
+
+/** Tells the server who calls, and how long the caller will wait (the gRPC protocol's own header). */
+const tellCaller = (authorization: string | undefined) =>
+  async function* <Request, Response>(
+    call: ClientMiddlewareCall<Request, Response>,
+    options: CallOptions & DeadlineOptions,
+  ) {
+    const metadata = Metadata(options.metadata)
+    if (authorization !== undefined) metadata.set('authorization', authorization)
+    if (options.deadline !== undefined)
+      metadata.set('grpc-timeout', `${Math.ceil(millisecondsLeft(options.deadline))}m`)
+    return yield* call.next(call.request, { ...options, metadata })
+  }
+
+/** Sends a call when there is a connection: what finds none fails at once, though one may be there a moment later. */
+const waitForConnection = (channel: Channel) =>
+  async function* <Request, Response>(call: ClientMiddlewareCall<Request, Response>, options: CallOptions) {
+    if (channel.getConnectivityState(true) !== connectivityState.READY) {
+      // Without a connection by then, the call itself says why.
+      await waitForChannelReady(channel, new Date(Date.now() + CONNECT_WAIT_MS)).catch(() => undefined)
+      options.signal?.throwIfAborted()
+    }
+    return yield* call.next(call.request, options)
+  }
+
+// The last middleware is the outermost.
+export const factoryFor = (channel: Channel, tokens: readonly string[]) =>
+  createClientFactory()
+    .use(waitForConnection(channel))
+    .use(deadlineMiddleware)
+    .use(tellCaller(bearerOf(tokens)))
+    .use(errorDetailsClientMiddleware)
+    .use(statusToErrors)
+
+/** One copy that drains says no while others serve: the next call goes to another copy. */
+const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void> => {
+  const until = Date.now() + CHECK_LIMIT_MS
+  for (;;) {
+    const { status } = await ask()
+    if (status === SERVING) return
+    if (Date.now() > until) throw new ServiceError('unavailable', 'The service is not ready.')
+    await pause(CHECK_PAUSE_MS)
+  }
+}
+
+/**
+ * A connection to every address behind a gRPC target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`), balanced round
+ * robin. It connects and reconnects by itself; a call fails as `unavailable` when nobody is there for a second. The
+ * first of `tokens` is shown to the server.
+ */
+export const connectGrpc = (
+  target: string,
+  { lifecycle, tokens }: { lifecycle: Lifecycle; tokens: readonly string[] },
+): GrpcConnection => {
+  const channel = new Channel(target, credentials.createInsecure(), UNARY_OPTIONS)
+  lifecycle.onStop(`grpc channel ${target}`, () => channel.close())
+  const factory = factoryFor(channel, tokens)
+  const health = factory.create(HealthDefinition, channel)
+  return {
+    client: <Definition extends CompatServiceDefinition>(
+      definition: Definition,
+      { deadlineMs }: { deadlineMs: number },
+    ) =>
+      factory.create(definition, channel, { '*': { deadline: deadlineMs } } as never) as Client<
+        Definition,
+        DeadlineOptions
+      >,
+    check: () => checkHealth(() => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
+  }
+}

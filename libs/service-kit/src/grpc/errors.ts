@@ -1,0 +1,66 @@
+import { isAbortError } from 'abort-controller-x'
+import {
+  type CallContext,
+  type CallOptions,
+  ClientError,
+  type ClientMiddlewareCall,
+  ServerError,
+  type ServerMiddlewareCall,
+  Status,
+} from 'nice-grpc-common'
+import { RichClientError, RichServerError } from 'nice-grpc-error-details'
+import { isRefusedValue } from '../database/failure'
+import type { Logger } from '../logger'
+import { ServiceError } from '../service-error'
+import { mustBeReadable } from './readable'
+import { detailsOf, errorOfDetails, statusCodeOf } from './status'
+
+const refusedValue = (cause: unknown) =>
+  new ServiceError('bad_request', 'A value of the request can not be stored.', { cause })
+
+/** Server side: a ServiceError becomes a status with its details; any other error is logged and answered as INTERNAL. */
+export const errorsToStatus = (logger: Logger) =>
+  async function* <Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
+    try {
+      return yield* call.next(mustBeReadable(call.request) as never, context)
+    } catch (thrown) {
+      const error = isRefusedValue(thrown) ? refusedValue(thrown) : thrown
+      if (isAbortError(error) || error instanceof ServerError) throw error
+      const method = call.method.path
+      if (!(error instanceof ServiceError)) {
+        logger.error({ err: error, method }, 'call failed')
+        throw new ServerError(Status.INTERNAL, 'internal error')
+      }
+      if (error.cause) logger.warn({ err: error, cause: error.cause, method }, error.detail)
+      throw new RichServerError(statusCodeOf(error), error.detail, detailsOf(error))
+    }
+  }
+
+/** The nearest error to a status without details. */
+const errorOfCode = (cause: ClientError): ServiceError => {
+  switch (cause.code) {
+    case Status.UNAVAILABLE:
+    case Status.RESOURCE_EXHAUSTED:
+      return new ServiceError('unavailable', 'The service is unavailable. Try again shortly.', { cause })
+    case Status.DEADLINE_EXCEEDED:
+      return new ServiceError('late', 'The service did not answer in time.', { cause })
+    case Status.UNAUTHENTICATED:
+      return new ServiceError('internal', 'The other service does not know this SERVICE_TOKEN.', { cause })
+    default:
+      return new ServiceError('internal', 'Something went wrong on our side.', { cause })
+  }
+}
+
+/** Client side: a failed call throws the ServiceError that its status tells of. */
+export async function* statusToErrors<Request, Response>(
+  call: ClientMiddlewareCall<Request, Response>,
+  options: CallOptions,
+) {
+  try {
+    return yield* call.next(call.request, options)
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error
+    const told = error instanceof RichClientError ? errorOfDetails(error.details, error.extra) : undefined
+    throw told ?? errorOfCode(error)
+  }
+}

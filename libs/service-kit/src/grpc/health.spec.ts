@@ -1,0 +1,73 @@
+import { type Client, createChannel, createClient } from 'nice-grpc'
+import { HealthDefinition } from 'nice-grpc-server-health'
+import { connectGrpc, createGrpcServer, createLifecycle, createLogger } from '../index'
+
+const logger = createLogger({ service: 'spec', level: 'silent' })
+
+const startScene = async () => {
+  const lifecycle = createLifecycle(logger)
+  let database: () => Promise<unknown> = async () => undefined
+  const checks = [{ name: 'database', check: () => database() }]
+  const server = createGrpcServer({ logger, lifecycle, tokens: [], checks })
+  server.add({ ...HealthDefinition, fullName: 'spec.Service' }, {
+    check: async () => ({ status: 0 }),
+    async *watch() {},
+  } as never)
+  const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`
+  const channel = createChannel(target)
+  const clients = createLifecycle(logger)
+  clients.onStop('channel', () => channel.close())
+  const health: Client<typeof HealthDefinition> = createClient(HealthDefinition, channel)
+  return {
+    lifecycle,
+    clients,
+    health,
+    connection: connectGrpc(target, { lifecycle: clients, tokens: [] }),
+    statusOf: async (service: string) => (await health.check({ service })).status,
+    databaseIs: (there: boolean) => {
+      database = there ? async () => undefined : () => Promise.reject(new Error('away'))
+    },
+  }
+}
+
+const [SERVING, NOT_SERVING] = [1, 2]
+
+test('the server and each of its services serve while its checks pass', async () => {
+  const { statusOf, databaseIs, connection, lifecycle, clients } = await startScene()
+  for (const service of ['', 'spec.Service']) expect(await statusOf(service)).toBe(SERVING)
+  await expect(connection.check()).resolves.toBeUndefined()
+  await expect(statusOf('spec.Other')).rejects.toMatchObject({ details: 'unknown service' })
+  databaseIs(false)
+  for (const service of ['', 'spec.Service']) expect(await statusOf(service)).toBe(NOT_SERVING)
+  await expect(connection.check()).rejects.toMatchObject({ code: 'unavailable' })
+  databaseIs(true)
+  for (const service of ['', 'spec.Service']) expect(await statusOf(service)).toBe(SERVING)
+  await clients.stop()
+  await lifecycle.stop()
+})
+
+test('a drain is told at once, and waits for no watch', async () => {
+  const { statusOf, health, lifecycle, clients } = await startScene()
+  const watch = health.watch({ service: 'spec.Service' })[Symbol.asyncIterator]()
+  expect((await watch.next()).value).toEqual({ status: SERVING })
+  let letGo = () => {}
+  // What stops before the server: it still answers.
+  lifecycle.onStop('slow', () => new Promise<void>((resolve) => (letGo = resolve)))
+  const stopped = lifecycle.stop()
+  expect(await statusOf('')).toBe(NOT_SERVING)
+  expect((await watch.next()).value).toEqual({ status: NOT_SERVING })
+  expect((await watch.next()).done).toBe(true)
+  letGo()
+  await stopped
+  await clients.stop()
+})
+
+test('a watch is told of a change', async () => {
+  const { health, lifecycle, clients, databaseIs } = await startScene()
+  const watch = health.watch({ service: '' })[Symbol.asyncIterator]()
+  expect((await watch.next()).value).toEqual({ status: SERVING })
+  databaseIs(false)
+  expect((await watch.next()).value).toEqual({ status: NOT_SERVING })
+  await lifecycle.stop()
+  await clients.stop()
+})

@@ -1,0 +1,50 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { ServerError, type ServiceImplementation, Status } from 'nice-grpc'
+import type { HealthDefinition } from 'nice-grpc-server-health'
+import { type HealthCheck, readinessOf } from '../health'
+import type { Lifecycle } from '../lifecycle'
+
+/** grpc.health.v1.HealthCheckResponse.ServingStatus; the package that has the definition does not export it. */
+export const SERVING = 1
+const NOT_SERVING = 2
+const SERVICE_UNKNOWN = 3
+
+const WATCHED_EVERY_MS = 1000
+
+/**
+ * The standard health service (grpc.health.v1). The server as a whole (`''`) and each of its `services` are SERVING while
+ * /readyz says so: they are asked about when somebody asks here. A watch ends with a drain, which would else wait for it.
+ */
+export const healthService = ({
+  services,
+  checks,
+  lifecycle,
+}: {
+  services: ReadonlySet<string>
+  checks: HealthCheck[]
+  lifecycle: Lifecycle
+}): ServiceImplementation<typeof HealthDefinition> => {
+  const statusOf = async (service: string) => {
+    if (service !== '' && !services.has(service)) return SERVICE_UNKNOWN
+    return (await readinessOf(checks, lifecycle)).length === 0 ? SERVING : NOT_SERVING
+  }
+  return {
+    check: async ({ service }) => {
+      const status = await statusOf(service)
+      if (status === SERVICE_UNKNOWN) throw new ServerError(Status.NOT_FOUND, 'unknown service')
+      return { status }
+    },
+    async *watch({ service }, { signal }) {
+      const ends = AbortSignal.any([signal, lifecycle.signal])
+      let last: number | undefined
+      for (;;) {
+        const isLast = ends.aborted
+        const status = await statusOf(service)
+        if (status !== last) yield { status }
+        last = status
+        if (isLast) return
+        await pause(WATCHED_EVERY_MS, undefined, { signal: ends }).catch(() => undefined)
+      }
+    },
+  }
+}

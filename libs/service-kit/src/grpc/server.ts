@@ -1,0 +1,73 @@
+import { DESCRIPTORS } from '@leadwire/contracts'
+import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc'
+import { createServer } from 'nice-grpc'
+import { type CallContext, ServerError, type ServerMiddlewareCall, Status } from 'nice-grpc-common'
+import { errorDetailsServerMiddleware } from 'nice-grpc-error-details'
+import { HealthDefinition } from 'nice-grpc-server-health'
+import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection'
+import type { HealthCheck } from '../health'
+import type { Lifecycle } from '../lifecycle'
+import type { Logger } from '../logger'
+import { createTokenCheck } from '../service-token'
+import { errorsToStatus } from './errors'
+import { healthService } from './health'
+import { SERVER_OPTIONS } from './options'
+import { readable } from './readable'
+
+export interface GrpcServer {
+  add<Definition extends CompatServiceDefinition>(
+    definition: Definition,
+    implementation: ServiceImplementation<Definition>,
+  ): void
+  /** Resolves with the port that is served. */
+  listen(address: { host: string; port: number }): Promise<number>
+}
+
+/** Refuses calls without one of the tokens. Health is everybody's to ask. */
+const requireToken = (tokens: readonly string[]) => {
+  const isKnown = createTokenCheck(tokens)
+  return async function* <Request, Response>(
+    call: ServerMiddlewareCall<Request, Response>,
+    context: CallContext,
+  ) {
+    const open = call.method.path.startsWith(`/${HealthDefinition.fullName}/`)
+    if (!open && !isKnown(context.metadata.get('authorization')))
+      throw new ServerError(Status.UNAUTHENTICATED, 'a service token is needed')
+    return yield* call.next(call.request, context)
+  }
+}
+
+/**
+ * A gRPC server with the standard services for health and reflection. Calls show one of `tokens`; `checks` are what the
+ * service can't serve without. On a drain it finishes the calls in flight before it closes.
+ */
+export const createGrpcServer = ({
+  logger,
+  lifecycle,
+  tokens,
+  checks = [],
+}: {
+  logger: Logger
+  lifecycle: Lifecycle
+  tokens: readonly string[]
+  checks?: HealthCheck[]
+}): GrpcServer => {
+  const server = createServer(SERVER_OPTIONS)
+    .use(errorDetailsServerMiddleware)
+    .use(requireToken(tokens))
+    .use(errorsToStatus(logger))
+  const services = new Set<string>()
+  server.add(HealthDefinition, healthService({ services, checks, lifecycle }))
+  return {
+    add: (definition, implementation) => {
+      services.add((definition as { fullName: string }).fullName)
+      server.add(readable(definition), implementation)
+    },
+    listen: async ({ host, port }) => {
+      server.add(ServerReflectionService, ServerReflection(DESCRIPTORS, [...services]))
+      const bound = await server.listen(`${host}:${port}`)
+      lifecycle.onStop('grpc server', () => server.shutdown())
+      return bound
+    },
+  }
+}

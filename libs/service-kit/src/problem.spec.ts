@@ -1,0 +1,41 @@
+import { PROBLEMS, problemJson, problemOf, serviceErrorOfProblem } from './problem'
+import { type ErrorCode, ServiceError } from './service-error'
+
+const CODES: ErrorCode[] = [
+  'bad_request',
+  'unauthenticated',
+  'forbidden',
+  'not_found',
+  'conflict',
+  'too_large',
+  'invalid',
+  'unavailable',
+  'late',
+  'internal',
+]
+
+const crossed = (error: unknown) => serviceErrorOfProblem(problemJson(problemOf(error), 'id'))
+
+test.each(CODES)('%s crosses HTTP as what it is', (code) => {
+  expect(crossed(new ServiceError(code, 'What happened.'))).toMatchObject({ code })
+})
+
+test('a detail and faults cross, a cause does not', () => {
+  expect(crossed(new ServiceError('not_found', 'There is no such file.')).detail).toBe(
+    'There is no such file.',
+  )
+  const faults = { file: ['The file must not be empty.'] }
+  expect(crossed(ServiceError.invalid(faults)).faults).toEqual(faults)
+  const inside = crossed(new ServiceError('internal', 'the inside story', { cause: new Error('of it') }))
+  expect([inside.detail, inside.cause]).toEqual([PROBLEMS.internal.meaning, undefined])
+})
+
+test.each([
+  '',
+  'null',
+  '[]',
+  '{"type":"about:blank"}',
+  '<html>',
+  '{"type":"/problems#x"}',
+])('what is no problem of ours is internal: %s', (body) =>
+  expect(serviceErrorOfProblem(body)).toMatchObject({ code: 'internal' }))

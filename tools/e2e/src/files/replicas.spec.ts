@@ -1,0 +1,71 @@
+import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { PNG } from './samples.fixture'
+
+const COPIES = ['files-service', 'files-service-2']
+
+let stage: Stage
+let tenant: Tenant
+let path: string
+beforeAll(async () => {
+  stage = await startStage({ replicas: 2 })
+  tenant = await stage.newTenant()
+  path = `/leads/${(await tenant.createLead()).reference}/attachments`
+}, 60_000)
+afterAll(() => stage.stop())
+
+const attach = () =>
+  tenant.client.request<{ data: { url: string } }>('POST', path, {
+    multipart: [
+      { name: 'name', value: 'A file' },
+      { name: 'file', value: PNG, fileName: 'a.png' },
+    ],
+  })
+
+/** Sends files and fetches them again, three at a time, until it is told to stop. */
+const startLoad = () => {
+  const statuses: number[] = []
+  let going = true
+  const client = async () => {
+    while (going) {
+      const attached = await attach()
+      statuses.push(attached.status)
+      if (attached.status === 200)
+        statuses.push((await tenant.client.request('GET', attached.json.data.url)).status)
+    }
+  }
+  const clients = Array.from({ length: 3 }, client)
+  const stop = async () => {
+    going = false
+    await Promise.all(clients)
+  }
+  const moves = async (count: number) => {
+    const until = statuses.length + count
+    while (statuses.length < until) await tenant.client.request('GET', '/leads/statuses')
+  }
+  return { statuses, moves, stop }
+}
+
+test('one copy after the other is drained and started again: every file is taken and given out', async () => {
+  const load = startLoad()
+  await load.moves(30)
+  for (const copy of COPIES) {
+    await stage.system.drain(copy)
+    await load.moves(30)
+    await stage.system.restart(copy)
+    await load.moves(30)
+  }
+  await load.stop()
+  expect(new Set(load.statuses)).toEqual(new Set([200]))
+}, 60_000)
+
+test('a copy that is killed takes only what it had in hand with it', async () => {
+  const load = startLoad()
+  await load.moves(30)
+  await stage.system.kill(COPIES[0]!)
+  await load.moves(60)
+  await load.stop()
+  await stage.system.restart(COPIES[0]!)
+  const failed = load.statuses.filter((status) => status !== 200)
+  expect(failed.length).toBeLessThanOrEqual(3)
+  expect(failed).toEqual(failed.map(() => 503))
+}, 60_000)

@@ -1,0 +1,14 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+
+/**
+ * A secret of a stack (the services' token, the password of NATS): made at the first start, and kept in a file that only its
+ * owner may read, so that what outlived a start and what a later one starts understand each other.
+ */
+export async function ensureSecret(path: string): Promise<string> {
+  const kept = await readFile(path, 'utf8').catch(() => '')
+  if (kept.trim().length >= 16) return kept.trim()
+  const secret = randomBytes(32).toString('base64url')
+  await writeFile(path, `${secret}\n`, { mode: 0o600 })
+  return secret
+}
