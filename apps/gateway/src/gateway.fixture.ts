@@ -26,7 +26,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { buildGateway, type GatewayOptions } from './build-gateway'
 import { connectClients } from './clients'
 
-/** An implementation whose conversations are told of as functions that answer a message. */
+/** An implementation whose streams of batches are told of as functions that answer a batch. */
 type Answering<Implementation> = {
   [Name in keyof Implementation]: Implementation[Name] extends (
     requests: AsyncIterable<infer Request>,
@@ -81,15 +81,15 @@ const unforeseen = <Implementation extends object>(given: Partial<Implementation
       }),
   }) as Implementation
 
-const CONVERSATIONS = ['getLeads', 'listLeads', 'createLeads', 'verifyTokens'] as const
+const STREAMS = ['getLeads', 'listLeads', 'createLeads', 'verifyTokens'] as const
 
 const inTurns = <Implementation extends object>(
   given: Partial<Answering<Implementation>>,
   draining: AbortSignal,
 ): Implementation => {
   const answers = unforeseen(given as Record<string, (request: unknown) => Promise<unknown>>)
-  const conversations = CONVERSATIONS.map((name) => [name, answerEach(answers[name]!, draining)])
-  return unforeseen({ ...given, ...Object.fromEntries(conversations) }) as Implementation
+  const streams = STREAMS.map((name) => [name, answerEach(answers[name]!, draining)])
+  return unforeseen({ ...given, ...Object.fromEntries(streams) }) as Implementation
 }
 
 export const SERVICE_TOKEN = 'a-token-for-the-specs'

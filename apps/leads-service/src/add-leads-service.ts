@@ -6,6 +6,7 @@ import {
 import type { Database, GrpcServer, Logger } from '@leadwire/service-kit'
 import { accountsService } from './accounts/accounts-service'
 import { attachmentsService } from './attachments/attachments-service'
+import { jsonFormatOf } from './leads/lead-json'
 import { leadsService } from './leads/leads-service'
 import type { Limits } from './leads/limits'
 import type { OutboxEvent } from './outbox/record-events'
@@ -15,14 +16,18 @@ export const addLeadsService = (
   server: GrpcServer,
   deps: {
     database: Database
+    /** Has no slash at its end. */
     assetsUrl: string
+    /** Stands for another release's in specs. */
+    jsonFormat?: number
     limits: Limits
     logger: Logger
     draining: AbortSignal
     onCommitted: (events: OutboxEvent[]) => void
   },
 ): void => {
-  server.add(LeadsServiceDefinition, leadsService(deps))
+  const { jsonFormat = jsonFormatOf(deps.assetsUrl) } = deps
+  server.add(LeadsServiceDefinition, leadsService({ ...deps, jsonFormat }))
   server.add(AccountsServiceDefinition, accountsService(deps))
   server.add(AttachmentsServiceDefinition, attachmentsService(deps))
 }

@@ -25,10 +25,10 @@ import {
 } from '@leadwire/service-kit'
 import { createDatabase, createTemplateDatabase } from '@leadwire/test-kit'
 import { addLeadsService } from './add-leads-service'
+import { jsonFormatOf } from './leads/lead-json'
 import type { Limits } from './leads/limits'
 import { migrations } from './migrations'
-import { type EventRow, LEAD_EVENT, payloadOf, selectEvents } from './outbox/event-rows'
-import type { OutboxEvent } from './outbox/record-events'
+import { LEAD_EVENT, type OutboxEvent } from './outbox/record-events'
 
 export const ASSETS_URL = 'https://assets.example.test'
 
@@ -61,18 +61,25 @@ const connectTo = (target: string, lifecycle: Lifecycle) => {
   }
 }
 
-/** A leads-service on a database of its own, reached the way gateways reach it. */
-export const startLeadsService = async (over: Partial<Limits> = {}) => {
+/**
+ * A leads-service on a database of its own, reached the way gateways reach it. `otherFormat` makes the other copy one of a
+ * release with another format of the public JSON.
+ */
+export const startLeadsService = async (
+  over: Partial<Limits> = {},
+  { otherFormat }: { otherFormat?: number } = {},
+) => {
   const database = await createDatabase({ name: 'leads', template: await migrated() })
   const lifecycle = createLifecycle(logger)
   const db = connectDatabase({ url: database.url, poolSize: 6, lifecycle })
   const committed: OutboxEvent[] = []
-  const startCopy = async () => {
+  const startCopy = async (format?: number) => {
     const server = createGrpcServer({ logger, lifecycle, tokens: [] })
     const onCommitted = (events: OutboxEvent[]) => void committed.push(...events)
     addLeadsService(server, {
       database: db,
       assetsUrl: ASSETS_URL,
+      ...(format !== undefined && { jsonFormat: jsonFormatOf(ASSETS_URL, format) }),
       limits: { ...LIMITS, ...over },
       logger,
       draining: lifecycle.signal,
@@ -82,7 +89,7 @@ export const startLeadsService = async (over: Partial<Limits> = {}) => {
     return { target, ...connectTo(target, lifecycle) }
   }
   const copy = await startCopy()
-  const otherCopy = await startCopy()
+  const otherCopy = await startCopy(otherFormat)
   return {
     db,
     database,
@@ -199,6 +206,8 @@ export const listedOf = ({ result }: LeadPageResult): ListedLeads => {
 
 /** The LeadCreated events in the outbox, oldest first. */
 export const outboxOf = async ({ db }: RunningLeadsService) => {
-  const rows = await db.query<EventRow>({ text: selectEvents(LEAD_EVENT) })
-  return rows.map((row) => LeadCreated.decode(payloadOf(row)))
+  const rows = await db.query<{ payload: Buffer }>({
+    text: `SELECT payload FROM outbox WHERE ${LEAD_EVENT} ORDER BY id`,
+  })
+  return rows.map(({ payload }) => LeadCreated.decode(payload))
 }

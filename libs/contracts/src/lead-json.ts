@@ -3,7 +3,7 @@ import type { Customer, Image, Lead, Quote, QuoteItem } from './generated/leadwi
 const flag = (value: boolean) => (value ? 1 : 0)
 
 // One literal each: of an object that is spread into another V8 makes a slower one (6.1 µs a lead instead of 3.7).
-const leadFields = (lead: Lead, customer: Customer) => ({
+const leadFields = (lead: Lead) => ({
   id: lead.id,
   reference: lead.reference,
   name: lead.name,
@@ -25,7 +25,6 @@ const leadFields = (lead: Lead, customer: Customer) => ({
   test: flag(lead.test),
   created_at: lead.createdAt,
   updated_at: lead.updatedAt,
-  customer: customerFields(customer),
 })
 
 const customerFields = (customer: Customer) => ({
@@ -107,20 +106,24 @@ const quoteJson = (quote: Quote, productStyle: boolean) =>
     `[${quote.items.map((item) => itemJson(item, productStyle)).join(',')}]`,
   )
 
+/** The public JSON of a list item: the fields of a lead itself (interface: List item). */
+export const leadItemJson = (lead: Lead): string => JSON.stringify(leadFields(lead))
+
 /**
- * The public JSON of a whole lead, its fields in the order of the interface.
+ * The members that a whole lead has beside those of a list item: customer and quotes, without braces.
  *
  * `productStyle` says whether items carry their product_style: Retrieve shows it, the webhook does not.
  * The lead must come with its customer.
  */
-export const leadJson = (lead: Lead, { productStyle }: { productStyle: boolean }): string => {
+export const leadDetailsJson = (lead: Lead, { productStyle }: { productStyle: boolean }): string => {
   if (!lead.customer) throw new TypeError(`lead ${lead.reference} came without its customer`)
-  return withMember(
-    leadFields(lead, lead.customer),
-    'quotes',
-    `[${lead.quotes.map((quote) => quoteJson(quote, productStyle)).join(',')}]`,
-  )
+  const quotes = lead.quotes.map((quote) => quoteJson(quote, productStyle)).join(',')
+  return `"customer":${JSON.stringify(customerFields(lead.customer))},"quotes":[${quotes}]`
 }
+
+/** The public JSON of a whole lead, its fields in the order of the interface. */
+export const leadJson = (lead: Lead, options: { productStyle: boolean }): string =>
+  `${leadItemJson(lead).slice(0, -1)},${leadDetailsJson(lead, options)}}`
 
 /** The public JSON of an image or an attachment (interface: Image). */
 export const imageJson = (image: Image): string => JSON.stringify(imageFields(image))

@@ -12,6 +12,9 @@ const MOVE_ON_MS = 500
  * that of the net server below it does not.
  */
 export const drainHttp = async (server: Server): Promise<void> => {
+  // Right behind the phase of the event loop in which connections are accepted: one that the kernel has taken and Node has
+  // not would be reset.
+  await new Promise(setImmediate)
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve())
   })

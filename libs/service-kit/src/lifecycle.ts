@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { ConfigError } from './config'
 import { createLogger, type Logger } from './logger'
 
@@ -24,6 +25,8 @@ export interface ServiceContext<Config> {
 export const createLifecycle = (logger: Logger): Lifecycle => {
   const stops: { name: string; stop: () => unknown }[] = []
   const controller = new AbortController()
+  // Each open stream listens to it.
+  setMaxListeners(0, controller.signal)
   let stopping: Promise<void> | undefined
   const stopAll = async () => {
     controller.abort()

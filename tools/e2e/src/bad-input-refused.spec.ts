@@ -95,7 +95,7 @@ const tryOut = async (seed: number): Promise<void> => {
   const text = start + (chunked ? chunksOf(dice, body) : body) + next()
   const { answers } = await exchange(world.baseUrl, packets(dice, text, start.length), {
     count: 2,
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   })
   const seen = answers.map((answer) => ({
     status: answer.status,

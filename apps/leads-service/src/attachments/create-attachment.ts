@@ -2,7 +2,7 @@ import { type CreateAttachmentRequest, type CreateAttachmentResponse, imageJson 
 import type { Database, Transaction } from '@leadwire/service-kit'
 import { demand, isId, isText, isUuid } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
-import { leadNotFound } from '../leads/lead-body'
+import { leadNotFound } from '../leads/lead-not-found'
 import { fileFields } from './stored-file'
 
 interface AttachmentRow {

@@ -205,4 +205,4 @@ test('maximal leads of one account hold up another one’s for the time of a bat
   }
   expect(leftBehind[0]).toBeGreaterThan(30)
   expect((await Promise.all(flood)).filter(({ failure }) => failure)).toEqual([])
-}, 30_000)
+})

@@ -22,16 +22,17 @@ import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
 import { type OutboxEvent, recordEvents } from '../outbox/record-events'
 import { type Draft, draftLead } from './draft-lead'
 import { insertLeads } from './insert-leads'
-import { insertQuotes } from './insert-quotes'
 import { leadFaults } from './lead-arguments'
-import { leadBody } from './lead-body'
+import { leadBody, leadJsonOf } from './lead-json'
 import { countFaults, type Limits, sizeFaults } from './limits'
 import { loadReferences } from './load-references'
+import { numberLeads } from './number-leads'
 import { stampEvent } from './stamp-event'
 
 interface Deps {
   database: Database
   assetsUrl: string
+  jsonFormat: number
   limits: Limits
   logger: Logger
   /** Called after a commit with the events it left in the outbox. */
@@ -55,34 +56,38 @@ const settleByKey = async (tx: Transaction, items: CreateLead[]): Promise<(Outco
   })
 }
 
-/** Inserts drafts with their quotes and events. A draft of an account that is not there comes back undefined. */
-const insertAll = async (tx: OpenTransaction, drafts: Draft[]) => {
-  const stamps = await insertLeads(tx, drafts)
-  const stamped = drafts.flatMap(({ event, payload }, index) => {
+/** Writes leads and their events. A draft of an account that is not there comes back undefined. */
+const insertAll = async ({ jsonFormat }: Deps, tx: OpenTransaction, drafts: Draft[]) => {
+  const stamps = await numberLeads(tx, drafts)
+  const made = drafts.map((draft, index) => {
     const stamp = stamps[index]
-    return stamp ? [{ event: stampEvent(event, stamp), isStored: payload !== undefined, index }] : []
-  })
-  const quotes = await insertQuotes(
-    tx,
-    stamped.map(({ event: { accountId, lead } }) => ({
-      accountId,
-      leadId: lead!.id,
-      createdAt: lead!.createdAt,
-      quotes: lead!.quotes,
-    })),
-  )
-  const inserted = new Array<{ body: Buffer; event: OutboxEvent } | undefined>(drafts.length)
-  const toRecord: OutboxEvent[] = []
-  stamped.forEach(({ event, isStored, index }, place) => {
-    const lead = { ...event.lead!, quotes: quotes[place]! }
-    const payload = LeadCreated.encode({ ...event, lead }).finish()
+    if (!stamp) return undefined
+    const event = stampEvent(draft.event, stamp)
     const { eventId, accountId } = event
-    const created: OutboxEvent = { eventId, accountId, kind: 'lead.created', payload }
-    if (!isStored) toRecord.push(created)
-    inserted[index] = { body: leadBody(lead), event: created }
+    const lead = event.lead!
+    const json = leadJsonOf(lead, jsonFormat)
+    const { userId, test } = draft.item.lead!
+    return {
+      rows: { accountId, number: stamp.number, userId, test, lead, json },
+      event: {
+        eventId,
+        accountId,
+        kind: 'lead.created' as const,
+        payload: LeadCreated.encode(event).finish(),
+      },
+      body: leadBody(json),
+    }
   })
-  recordEvents(tx, toRecord)
-  return inserted
+  const inserted = made.filter((one) => one !== undefined)
+  insertLeads(
+    tx,
+    inserted.map(({ rows }) => rows),
+  )
+  recordEvents(
+    tx,
+    inserted.map(({ event }) => event),
+  )
+  return made
 }
 
 const noSuchAccount = () => new ServiceError('not_found', 'There is no such account.')
@@ -120,7 +125,7 @@ const createAll = async (
 ): Promise<Outcome[]> => {
   const outcomes = await settleByKey(tx, items)
   const drafts = (await draftAll(deps, tx, items, outcomes)).filter((draft) => draft !== undefined)
-  const inserted = drafts.length > 0 ? await insertAll(tx, drafts) : []
+  const inserted = drafts.length > 0 ? await insertAll(deps, tx, drafts) : []
   events.push(...inserted.flatMap((one) => (one ? [one.event] : [])))
   saveAnswers(
     tx,

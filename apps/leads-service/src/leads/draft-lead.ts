@@ -12,8 +12,6 @@ export interface Draft {
   event: LeadCreated
   /** How long the event will be: what stands for something has its length. */
   bytes: number
-  /** The event as the outbox holds it; undefined where it has to wait for the ids of quotes. */
-  payload: Uint8Array | undefined
 }
 
 /** Puts together what can be said of a lead before it is written. `imageOf` knows every image of its items. */
@@ -22,9 +20,7 @@ export const draftLead = (
   imageOf: (accountId: number, imageId: number) => Image,
 ): Draft => {
   const event = eventOf(item, imageOf)
-  const encoded = LeadCreated.encode(event).finish()
-  const isComplete = item.lead!.quotes.length === 0
-  return { item, event, bytes: encoded.length, payload: isComplete ? encoded : undefined }
+  return { item, event, bytes: LeadCreated.encode(event).finish().length }
 }
 
 const eventOf = (
@@ -56,7 +52,7 @@ const eventOf = (
       createdAt: UNKNOWN.createdAt,
       updatedAt: UNKNOWN.createdAt,
       customer: {
-        id: UNKNOWN.customerId,
+        id: UNKNOWN.id,
         firstName: lead.firstName,
         lastName: lead.lastName,
         companyName: lead.companyName,

@@ -1,8 +1,8 @@
 import type { GetLead, GetLeadsRequest, GetLeadsResponse, LeadResult } from '@leadwire/contracts'
 import { type Database, deadlineOf, ServiceError, statusOf, unlessLate } from '@leadwire/service-kit'
 import { faultsOf, isId } from '../arguments'
-import { leadNotFound } from './lead-body'
-import { loadLeads } from './load-leads'
+import { leadNotFound } from './lead-not-found'
+import { type JsonSettings, loadLeads } from './load-leads'
 
 const resultOf = ({ accountId }: GetLead, loaded: Buffer | ServiceError | undefined): LeadResult => {
   const body = isId(accountId)
@@ -18,11 +18,11 @@ const resultOf = ({ accountId }: GetLead, loaded: Buffer | ServiceError | undefi
 
 /** Retrieves many leads at once, each for its own account. */
 export const getLeads =
-  ({ database, assetsUrl }: { database: Database; assetsUrl: string }) =>
+  ({ database, ...json }: { database: Database } & JsonSettings) =>
   async ({ leads }: GetLeadsRequest): Promise<GetLeadsResponse> => {
     const deadlines = leads.map(deadlineOf)
     const bodies = await database.connection((db) =>
-      unlessLate(leads, deadlines, (items) => loadLeads(db, items, assetsUrl)),
+      unlessLate(leads, deadlines, (items) => loadLeads(db, items, json)),
     )
     return {
       results: bodies.map((body, index) => resultOf(leads[index]!, body)),

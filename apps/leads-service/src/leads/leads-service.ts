@@ -13,6 +13,7 @@ import { updateLead } from './update-lead'
 export const leadsService = (deps: {
   database: Database
   assetsUrl: string
+  jsonFormat: number
   limits: Limits
   logger: Logger
   draining: AbortSignal

@@ -1,9 +1,10 @@
-import type {
-  LeadPage,
-  LeadPageResult,
-  ListedLeads,
-  ListLeadsRequest,
-  ListLeadsResponse,
+import {
+  type LeadPage,
+  type LeadPageResult,
+  type ListedLeads,
+  type ListLeadsRequest,
+  type ListLeadsResponse,
+  leadItemJson,
 } from '@leadwire/contracts'
 import {
   type Database,
@@ -14,6 +15,7 @@ import {
   unlessLate,
 } from '@leadwire/service-kit'
 import { faultsOf, isId } from '../arguments'
+import { LEAD_COLUMNS, type LeadRow, leadOfRow } from './lead-rows'
 
 const PER_PAGE = 20
 
@@ -21,36 +23,52 @@ interface ListedRow {
   ord: number
   total: number
   count: number
-  items: string
+  items: string | null
 }
 
 // The total is the highest number, so page N is the range of numbers total-20N+1 … total-20(N-1): an index range scan
-// that costs the same at any depth. Items are finished pieces (schema/json-head.ts): putting them together is all.
+// that costs the same at any depth. `items` is null where an item of the page was made in another format than asked for.
 const SELECT_PAGES = `
   SELECT asked.ord::int, a.lead_count AS total, page.count, page.items
   FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS asked (account_id, skipped, ord)
   JOIN accounts a ON a.id = asked.account_id
   CROSS JOIN LATERAL (
-    SELECT count(*)::int, coalesce(string_agg(l.json_head, '},' ORDER BY l.number DESC) || '}', '') AS items
+    SELECT count(*)::int, CASE WHEN coalesce(bool_and(l.json_format = $3), true)
+      THEN coalesce(string_agg(l.json, ',' ORDER BY l.number DESC), '') END AS items
     FROM leads l
     WHERE l.account_id = asked.account_id
       AND l.number <= a.lead_count - asked.skipped
       AND l.number > a.lead_count - asked.skipped - ${PER_PAGE}
   ) page`
 
-const loadPages = async (db: Transaction, pages: LeadPage[]): Promise<ListedLeads[]> => {
-  // Beyond this page nothing can be, and further multiplication would leave the safe integers.
-  const skipped = pages.map(
-    ({ page }) => Math.min(page - 1, Number.MAX_SAFE_INTEGER / PER_PAGE / 2) * PER_PAGE,
-  )
+const SELECT_COLUMNS = `
+  SELECT ${LEAD_COLUMNS} FROM leads l
+  WHERE l.account_id = $1 AND l.number <= $2 AND l.number > $2 - ${PER_PAGE} ORDER BY l.number DESC`
+
+// Beyond this page nothing can be, and further multiplication would leave the safe integers.
+const skippedBy = ({ page }: LeadPage) =>
+  Math.floor(Math.min(page - 1, Number.MAX_SAFE_INTEGER / PER_PAGE / 2) * PER_PAGE)
+
+const itemsFromColumns = async (db: Transaction, accountId: number, newest: number): Promise<string> => {
+  const rows = await db.query<LeadRow>({
+    name: 'list-leads-from-columns',
+    text: SELECT_COLUMNS,
+    values: [accountId, newest],
+  })
+  return rows.map((row) => leadItemJson(leadOfRow(row))).join(',')
+}
+
+const loadPages = async (db: Transaction, pages: LeadPage[], jsonFormat: number): Promise<ListedLeads[]> => {
   const rows = await db.query<ListedRow>({
     name: 'list-leads',
     text: SELECT_PAGES,
-    values: [pages.map(({ accountId }) => accountId), skipped.map(Math.floor)],
+    values: [pages.map(({ accountId }) => accountId), pages.map(skippedBy), jsonFormat],
   })
   const listed = pages.map(() => ({ items: Buffer.from('[]'), count: 0, total: 0, perPage: PER_PAGE }))
   for (const { ord, total, count, items } of rows) {
-    listed[ord - 1] = { items: Buffer.from(`[${items}]`), count, total, perPage: PER_PAGE }
+    const page = pages[ord - 1]!
+    const made = items ?? (await itemsFromColumns(db, page.accountId, total - skippedBy(page)))
+    listed[ord - 1] = { items: Buffer.from(`[${made}]`), count, total, perPage: PER_PAGE }
   }
   return listed
 }
@@ -68,11 +86,11 @@ const resultOf = ({ accountId, page }: LeadPage, listed: ListedLeads | ServiceEr
 
 /** Pages of leads, newest first, each for its own account. A page past the end is empty. */
 export const listLeads =
-  ({ database }: { database: Database }) =>
+  ({ database, jsonFormat }: { database: Database; jsonFormat: number }) =>
   async ({ pages }: ListLeadsRequest): Promise<ListLeadsResponse> => {
     const deadlines = pages.map(deadlineOf)
     const listed = await database.connection((db) =>
-      unlessLate(pages, deadlines, (items) => loadPages(db, items)),
+      unlessLate(pages, deadlines, (inTime) => loadPages(db, inTime, jsonFormat)),
     )
     return {
       results: listed.map((page, index) => resultOf(pages[index]!, page)),

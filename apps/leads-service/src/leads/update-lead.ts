@@ -1,23 +1,29 @@
-import type { UpdateLeadRequest, UpdateLeadResponse } from '@leadwire/contracts'
+import { leadItemJson, type UpdateLeadRequest, type UpdateLeadResponse } from '@leadwire/contracts'
 import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { demand, isId, isText, isUuid } from '../arguments'
 import { recordNotification } from '../notifications/record-notification'
 import { isStatus } from './lead-arguments'
-import { leadNotFound } from './lead-body'
-import { loadLeads } from './load-leads'
+import { leadNotFound } from './lead-not-found'
+import { LEAD_COLUMNS, type LeadRow, leadOfRow } from './lead-rows'
+import { type JsonSettings, loadLeads } from './load-leads'
 
+// updated_at never goes back, whatever the clock does.
 const LOCK_LEAD = `
-  SELECT id, user_id FROM leads WHERE reference = $2 AND account_id = $1 FOR NO KEY UPDATE`
+  SELECT ${LEAD_COLUMNS}, l.user_id, greatest(clock_timestamp(), l.updated_at) AS now
+  FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR NO KEY UPDATE`
 
 const FIND_USER = 'SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($2)'
 
-// What is set to what it was is no change: updated_at moves only when something else does, and never back.
+// JSON of another format is given up (format 0), for the release that made it too: the lead is rendered from its columns.
 const UPDATE_LEAD = `
-  UPDATE leads
-  SET value = coalesce($3, value), status = coalesce($4, status), user_id = coalesce($5, user_id),
-    updated_at = greatest(clock_timestamp(), updated_at)
-  WHERE account_id = $1 AND id = $2
-    AND (value, status, user_id) IS DISTINCT FROM (coalesce($3, value), coalesce($4, status), coalesce($5, user_id))`
+  UPDATE leads SET value = $3, status = $4, user_id = $5, updated_at = $6, version = version + 1,
+    json_format = CASE WHEN json_format = $7 THEN $7 ELSE 0 END, json = $8
+  WHERE account_id = $1 AND id = $2`
+
+interface LockedRow extends LeadRow {
+  user_id: number | null
+  now: string
+}
 
 const assigneeOf = async (tx: Transaction, accountId: number, email: string): Promise<number> => {
   const [user] = await tx.query<{ id: number }>({
@@ -31,7 +37,7 @@ const assigneeOf = async (tx: Transaction, accountId: number, email: string): Pr
 
 /** Updates what is given of a lead (interface: Update Lead). With `notify` the user it is then assigned to is told. */
 export const updateLead =
-  (deps: { database: Database; assetsUrl: string }) =>
+  (deps: { database: Database } & JsonSettings) =>
   (request: UpdateLeadRequest): Promise<UpdateLeadResponse> =>
     deps.database.transaction(async (tx) => {
       const { accountId, reference, value, status, userEmail } = request
@@ -42,21 +48,32 @@ export const updateLead =
         user_email: isText(userEmail ?? ''),
       })
       if (!isUuid(reference)) throw leadNotFound()
-      const [lead] = await tx.query<{ id: number; user_id: number | null }>({
+      const [lead] = await tx.query<LockedRow>({
         name: 'lock-lead',
         text: LOCK_LEAD,
         values: [accountId, reference],
       })
       if (!lead) throw leadNotFound()
       const userId = userEmail === undefined ? lead.user_id : await assigneeOf(tx, accountId, userEmail)
-      await tx.query({
-        name: 'update-lead',
-        text: UPDATE_LEAD,
-        values: [accountId, lead.id, value ?? null, status ?? null, userId],
-      })
+      const changed = {
+        ...lead,
+        value: value ?? lead.value,
+        status: status ?? lead.status,
+        updated_at: lead.now,
+      }
+      // What is set to what it was is no change.
+      if (changed.value !== lead.value || changed.status !== lead.status || userId !== lead.user_id) {
+        const json = leadItemJson(leadOfRow(changed))
+        const { id, updated_at } = changed
+        tx.send({
+          name: 'update-lead',
+          text: UPDATE_LEAD,
+          values: [accountId, id, changed.value, changed.status, userId, updated_at, deps.jsonFormat, json],
+        })
+      }
       if (request.notify && userId !== null) {
         recordNotification(tx, { accountId, subject: 'assigned', userId, leadReference: reference })
       }
-      const [body] = await loadLeads(tx, [{ accountId, reference }], deps.assetsUrl)
+      const [body] = await loadLeads(tx, [{ accountId, reference }], deps)
       return { body: body! }
     })

@@ -1,6 +1,6 @@
 import type { Database, Logger, Metrics } from '@leadwire/service-kit'
 import { Gauge } from 'prom-client'
-import { LEAD_EVENT } from './event-rows'
+import { LEAD_EVENT } from './record-events'
 
 /** A count stops here: a scrape costs milliseconds, whatever has piled up. */
 const COUNTED_AT_MOST = 100_000

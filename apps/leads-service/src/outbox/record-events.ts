@@ -8,6 +8,9 @@ export interface OutboxEvent {
   payload: Uint8Array
 }
 
+/** The condition of the rows that tell of new leads. */
+export const LEAD_EVENT = "kind = 'lead.created'"
+
 const INSERT = `
   INSERT INTO outbox (event_id, account_id, kind, payload)
   SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bytea[])`

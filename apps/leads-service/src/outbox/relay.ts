@@ -1,7 +1,7 @@
 import { LEADS_STREAM } from '@leadwire/contracts'
 import type { Database, Logger } from '@leadwire/service-kit'
-import { type EventRow, LEAD_EVENT, payloadOf, selectEvents } from './event-rows'
 import type { Publish } from './publish'
+import { LEAD_EVENT } from './record-events'
 
 const BATCH = 500
 // An event may have several megabytes: what is read at once is bounded, whatever waits.
@@ -17,7 +17,7 @@ const CLAIM = `
     SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM claimed) c
     WHERE before < ${BATCH_BYTES}
   )
-  ${selectEvents('o.id = ANY (ARRAY (SELECT id FROM fitting))')}`
+  SELECT id, event_id, payload FROM outbox WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
 
 const MARK = 'UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY ($1::bigint[])'
 
@@ -36,13 +36,13 @@ export const relayOnce = (deps: {
   except?: string[]
 }): Promise<boolean> =>
   deps.database.transaction(async (tx) => {
-    const rows = await tx.query<EventRow>({
+    const rows = await tx.query<{ id: number; event_id: string; payload: Buffer }>({
       name: 'claim-events',
       text: CLAIM,
       values: [deps.except ?? []],
     })
     const published = await Promise.allSettled(
-      rows.map((row) => deps.publish(LEADS_STREAM.subjects.leadCreated, payloadOf(row), row.event_id)),
+      rows.map((row) => deps.publish(LEADS_STREAM.subjects.leadCreated, row.payload, row.event_id)),
     )
     const confirmed = rows.filter((_, index) => published[index]!.status === 'fulfilled')
     if (confirmed.length > 0) {

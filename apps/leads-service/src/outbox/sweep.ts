@@ -1,5 +1,5 @@
 import type { Database, Logger } from '@leadwire/service-kit'
-import { LEAD_EVENT } from './event-rows'
+import { LEAD_EVENT } from './record-events'
 
 const BATCH = 1000
 

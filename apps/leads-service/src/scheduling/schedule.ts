@@ -2,7 +2,7 @@ import type { Appointment } from '@leadwire/contracts'
 import { type Database, isUnfitTime, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
 import { demand, isId, isUuid } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
-import { leadNotFound } from '../leads/lead-body'
+import { leadNotFound } from '../leads/lead-not-found'
 import { recordNotification } from '../notifications/record-notification'
 
 export type Subject = 'appointment' | 'callback'

@@ -8,7 +8,7 @@ let receiver: Receiver
 
 beforeAll(async () => {
   doors = await openDoors()
-  service = await startService(doors, { WEBHOOK_RETRY_SCHEDULE: [50] })
+  service = await startService(doors, { WEBHOOK_RETRY_SCHEDULE: [50], WEBHOOK_TIMEOUT: 600_000 })
   receiver = await startReceiver()
 })
 afterAll(async () => {

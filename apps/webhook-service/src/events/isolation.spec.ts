@@ -41,7 +41,6 @@ const standBy = async (until: () => Promise<boolean>) => {
     arrived += 1
     await eventually(() => expect(receiver.requests).toHaveLength(arrived), {
       everyMs: 10,
-      timeoutMs: 10_000,
     })
   } while (!(await until()))
   return arrived
@@ -56,7 +55,7 @@ test('sixty leads to three thousand endpoints are stored, and a bystander is ser
   expect(await doors.rows('SELECT count(*)::int FROM deliveries WHERE account_id = $1', [CROWDED])).toEqual([
     { count: 180_000 },
   ])
-}, 120_000)
+}, 300_000)
 
 /** Locks the crowded account's endpoints as a change of them does; answers with what ends it. */
 const lockEndpoints = async () => {
@@ -80,8 +79,8 @@ test('an account whose endpoint is locked for long holds up nobody, and its even
   await standBy(async () => receiver.requests.length === 30)
   expect(await heldOf(events)).toBe(0)
   await unlock()
-  await eventually(async () => expect(await heldOf(events)).toBe(events.length), { timeoutMs: 30_000 })
-}, 60_000)
+  await eventually(async () => expect(await heldOf(events)).toBe(events.length))
+})
 
 test('nor does it with more events than are kept in hand', async () => {
   await crowd(1)
@@ -90,5 +89,5 @@ test('nor does it with more events than are kept in hand', async () => {
   await doors.publish(...events)
   await standBy(async () => receiver.requests.length === 20)
   await unlock()
-  await eventually(async () => expect(await heldOf(events)).toBe(events.length), { timeoutMs: 60_000 })
-}, 90_000)
+  await eventually(async () => expect(await heldOf(events)).toBe(events.length))
+})

@@ -20,4 +20,4 @@ test('the age of what is due longest is told while it waits, and 0 when nothing 
   await service.stop()
   await receiver.stop()
   await doors.close()
-}, 30_000)
+})

@@ -1,8 +1,8 @@
-import { jsonHead } from './json-head'
-
 // Every key begins with the account, so that no row can refer to another account's.
 // knex reads a question mark as a binding, hence the backslashes in the postcode's pattern.
 // (account_id, number) is the list: page N is a range scan on it, whatever N is.
+// json and json_details are the lead as it is shown, made by the service when it writes the row (leads/lead-json.ts says what
+// json_format is). version counts the changes of a lead and of what belongs to it.
 export const leads = `
   CREATE TABLE customers (
     account_id bigint NOT NULL REFERENCES accounts,
@@ -55,10 +55,12 @@ export const leads = `
     test boolean NOT NULL,
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
+    version integer NOT NULL DEFAULT 1 CHECK (version > 0),
+    json_format integer NOT NULL,
+    json text NOT NULL,
+    json_details text NOT NULL,
     PRIMARY KEY (account_id, id),
     UNIQUE (account_id, number),
     FOREIGN KEY (account_id, customer_id) REFERENCES customers,
     FOREIGN KEY (account_id, user_id) REFERENCES users
-  );
-${jsonHead('leads')}
-${jsonHead('customers')}`
+  );`

@@ -1,5 +1,3 @@
-import { jsonHead } from './json-head'
-
 // options is json, not jsonb: jsonb would reorder its keys and rewrite its numbers.
 export const quotes = `
   CREATE TABLE images (
@@ -56,7 +54,4 @@ export const quotes = `
     FOREIGN KEY (account_id, quote_id) REFERENCES quotes,
     FOREIGN KEY (account_id, image_id) REFERENCES images
   );
-  CREATE INDEX quote_items_of_quote ON quote_items (account_id, quote_id, id);
-${jsonHead('quotes')}
-${jsonHead('quote_items')}
-${jsonHead('images')}`
+  CREATE INDEX quote_items_of_quote ON quote_items (account_id, quote_id, id);`
