@@ -28,12 +28,12 @@ compose up --detach --wait
 
 account=$(compose run --rm leadwire accounts create --name Smoke --json)
 id=$(echo "$account" | field id) token=$(echo "$account" | field token)
-compose run --rm leadwire endpoints create --account "$id" --url http://receiver:4400/ --secret smoke-secret >/dev/null
+compose run --rm leadwire endpoints create --account "$id" --url http://receiver:4400/ --secret the-secret-of-the-smoke-test >/dev/null
 docker run --detach --name leadwire-smoke-receiver --network leadwire-smoke_outside --network-alias receiver \
   --entrypoint node "leadwire/leadwire:${LEADWIRE_VERSION:-latest}" -e "
     require('http').createServer(async (request, response) => {
       const body = Buffer.concat(await request.toArray())
-      const signature = require('crypto').createHmac('sha1', 'smoke-secret').update(body).digest('hex')
+      const signature = require('crypto').createHmac('sha1', 'the-secret-of-the-smoke-test').update(body).digest('hex')
       const signed = signature === request.headers['x-service-signature']
       console.log(signed ? 'signed' : 'NOT signed', JSON.parse(body).data.reference)
       response.writeHead(signed ? 200 : 401).end()
