@@ -12,7 +12,7 @@ import { serveConsole } from './console/serve-console'
 import type { Dependencies } from './dependencies'
 import { serveOpenApi } from './docs/serve-openapi'
 import { Problem } from './docs/shared-schemas'
-import { answerClientError } from './http/answer-client-error'
+import { answerClientError, trackResponses } from './http/answer-client-error'
 import { readBodies } from './http/body'
 import { setDeadlines } from './http/call-limits'
 import { commonHeaders } from './http/common-headers'
@@ -135,6 +135,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const app = createApp(options)
   const methods = refuseOtherMethods(app)
   setDeadlines(app)
+  trackResponses(app)
   handleErrors(app, logger)
   commonHeaders(app, lifecycle)
   drainUnreadBodies(app, lifecycle)

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { PROBLEMS, ProblemError, problemJson, problemOf } from './problem'
 
 const problemOfParser = (code: string | undefined): ProblemError => {
@@ -15,10 +17,21 @@ const problemOfParser = (code: string | undefined): ProblemError => {
 
 const LINGER_MS = 2000
 
+const responses = new WeakMap<Socket, ServerResponse>()
+
+/** Remembers which response is under way on which connection. */
+export const trackResponses = (app: FastifyInstance): void => {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    responses.set(raw.socket, reply.raw)
+    done()
+  })
+}
+
 /** Answers what Node's HTTP parser refused, on the bare socket, with the same document as everything else. */
 export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket): void => {
   // A response that has begun can't be taken back: another one inside it would be taken for its body.
-  const begun = (socket as Socket & { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent
+  const response = responses.get(socket)
+  const begun = response?.headersSent && !response.writableFinished
   if (error.code === 'ECONNRESET' || !socket.writable || begun) {
     socket.destroy()
     return
