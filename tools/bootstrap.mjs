@@ -30,6 +30,7 @@ const programs = {
   start: 'tools/embedded/dist/main.js',
   leadwire: 'tools/leadwire/dist/main.js',
   bench: 'tools/bench/dist/main.js',
+  fill: 'tools/fill/dist/main.js',
   'crash-test': 'tools/crash-test/dist/main.js',
 }
 

@@ -1,0 +1,148 @@
+import { eventually, type Receiver, type System, startReceiver, startSystem } from '@leadwire/test-kit'
+import { openSql, runFill, type Sql } from './index'
+
+const LEAD = {
+  ...{ name: 'Bay window', first_name: 'Ada', last_name: 'Lovelace', email: 'ada@example.com' },
+  ...{ phone: '020 7946 0123', postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' },
+}
+
+interface Page {
+  total: number
+  last_page: number
+  data: { id: number; reference: string; created_at: string }[]
+}
+
+interface Delivery {
+  id: number
+  status: string
+  lead_reference: string
+  attempt_count: number
+  attempts: { number: number; status: number; error: string | null }[]
+  request: { body: string }
+}
+
+let system: System
+let databases: { leads: Sql; webhooks: Sql }
+let receiver: Receiver
+
+beforeAll(async () => {
+  system = await startSystem()
+  receiver = await startReceiver()
+  databases = { leads: openSql(system.databases.leads.url), webhooks: openSql(system.databases.webhooks.url) }
+})
+
+afterAll(async () => {
+  await Promise.all([databases?.leads.close(), databases?.webhooks.close(), receiver?.stop()])
+  await system?.stop()
+})
+
+const fill = <T>(...args: unknown[]) => runFill(args.map(String), databases) as Promise<T>
+
+const send = async <T>(token: string, path: string, init: RequestInit = {}): Promise<T> => {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${system.baseUrl}${path}`, { headers, ...init })
+  if (!answer.ok) throw new Error(`${path} was answered ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as T
+}
+
+const create = (token: string) =>
+  send<{ data: Page['data'][0] & { customer: object } }>(token, '/leads', {
+    method: 'POST',
+    body: JSON.stringify(LEAD),
+  })
+
+const newAccount = async () => {
+  const { accounts } = await fill<{ accounts: { id: number; token: string }[] }>('--accounts', 1)
+  return accounts[0]!
+}
+
+test('leads that are filled in while others are created are listed, retrieved and counted with them', async () => {
+  const { id, token } = await newAccount()
+  const { data: before } = await create(token)
+  const [{ data: meanwhile }] = await Promise.all([
+    create(token),
+    fill('--account', id, '--leads', 50_100, '--quotes'),
+  ])
+  const { data: after } = await create(token)
+
+  const first = await send<Page>(token, '/leads')
+  expect(first).toMatchObject({ total: 50_103, last_page: 2506 })
+  expect(first.data[0]).toMatchObject({ reference: after.reference })
+  const last = await send<Page>(token, `/leads?page=${first.last_page}`)
+  expect(last.data).toHaveLength(3)
+  expect(last.data.at(-1)).toMatchObject({ reference: before.reference })
+  const all = await databases.leads.rows<{ references: string[]; in_order: boolean; dense: boolean }>(
+    `SELECT array_agg(reference) FILTER (WHERE reference = $2) AS references,
+       bool_and(id > earlier AND created_at >= before) AS in_order, max(number) = count(*) AS dense
+     FROM (SELECT *, lag(id, 1, 0::bigint) OVER newer AS earlier, lag(created_at, 1, '-infinity') OVER newer AS before
+           FROM leads WHERE account_id = $1 WINDOW newer AS (ORDER BY number)) AS l`,
+    [id, meanwhile.reference],
+  )
+  expect(all).toEqual([{ references: [meanwhile.reference], in_order: true, dense: true }])
+
+  const filled = last.data[1]!
+  const { data: lead } = await send<{ data: Record<string, unknown> }>(token, `/leads/${filled.reference}`)
+  expect(lead).toMatchObject({
+    ...filled,
+    customer: { first_name: 'Ada', phone_link: 'tel:+44-20-7946-0000' },
+  })
+  expect(lead['quotes']).toMatchObject([{ lead_id: filled.id, items: [{ image: { public: 1 } }, {}] }])
+  expect(Object.keys(lead)).toEqual(Object.keys(after))
+})
+
+test('deliveries of each status are listed and told with their attempts; the pending ones arrive', async () => {
+  const { id, token } = await newAccount()
+  const url = `${receiver.url}/filled`
+  const made = await fill<{ first_id: number }>('--account', id, '--endpoints', 4, '--url', url)
+  const { data: endpoints } = await send<{ data: { id: number; url: string }[] }>(
+    token,
+    '/manage/webhook-endpoints',
+  )
+  expect(endpoints.map((endpoint) => endpoint.url)).toEqual([1, 2, 3, 4].map((n) => `${url}?${n}`))
+
+  const [ok, failed, waiting, disabled] = endpoints.map((endpoint) => endpoint.id)
+  expect(ok).toBe(made.first_id)
+  await fill('--endpoint', ok, '--deliveries', 25, '--status', 'delivered')
+  await fill('--endpoint', failed, '--deliveries', 25, '--status', 'exhausted')
+  await fill('--endpoint', disabled, '--deliveries', 25, '--status', 'held')
+  expect(receiver.requests).toHaveLength(0)
+  await fill('--endpoint', waiting, '--deliveries', 25, '--status', 'pending')
+  await expect(fill('--endpoint', disabled, '--deliveries', 1, '--status', 'pending')).rejects.toThrow(
+    'disabled',
+  )
+
+  const list = (query: string) => send<Page & { data: Delivery[] }>(token, `/manage/deliveries?${query}`)
+  const one = async (query: string) => {
+    const { data } = await send<{ data: Delivery }>(
+      token,
+      `/manage/deliveries/${(await list(query)).data[0]!.id}`,
+    )
+    return data
+  }
+  expect(await list(`endpoint_id=${ok}&status=delivered`)).toMatchObject({ total: 25 })
+  expect(await one(`endpoint_id=${ok}`)).toMatchObject({
+    ...{ status: 'delivered', attempt_count: 1, attempts: [{ number: 1, status: 200, error: null }] },
+  })
+  expect((await one('status=exhausted')).attempts.map(({ error }) => error)).toEqual(
+    Array(6).fill('http_status'),
+  )
+  expect(await list('status=held')).toMatchObject({ total: 25 })
+
+  await eventually(() => expect(new Set(receiver.requests.map(({ body }) => String(body))).size).toBe(25))
+  const { data: lead } = await send<Page>(token, '/leads?page=1')
+  const { data: whole } = await send<{ data: object }>(token, `/leads/${lead[0]!.reference}`)
+  expect(receiver.requests.map(({ body }) => JSON.parse(String(body)))).toContainEqual({ data: whole })
+})
+
+test('what makes no sense is refused before anything is written', async () => {
+  await expect(fill()).rejects.toThrow('--deliveries N --status STATUS')
+  await expect(fill('--account', 999_999, '--leads', 1)).rejects.toThrow('There is no account 999999.')
+  await expect(fill('--account', 999_999, '--endpoints', 1, '--url', 'http://127.0.0.1/')).rejects.toThrow(
+    'no account',
+  )
+  await expect(fill('--endpoint', 999_999, '--deliveries', 1, '--status', 'held')).rejects.toThrow(
+    'no endpoint',
+  )
+  await expect(fill('--account', '1x', '--leads', 1)).rejects.toThrow('positive integer')
+  await expect(fill('--endpoint', 1, '--deliveries', 1, '--status', 'lost')).rejects.toThrow('must be one of')
+})

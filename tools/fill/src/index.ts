@@ -1,0 +1,7 @@
+export { type FilledAccount, fillAccounts } from './fill-accounts'
+export { type DeliveryStatus, fillDeliveries } from './fill-deliveries'
+export { fillEndpoints } from './fill-endpoints'
+export { fillLeads } from './fill-leads'
+export { fillQuotes } from './fill-quotes'
+export { runFill } from './run-fill'
+export { openSql, type Sql, settle } from './sql'

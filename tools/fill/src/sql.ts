@@ -1,0 +1,46 @@
+import pg from 'pg'
+
+export interface Sql {
+  rows<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>
+  /** `work` gets the rows of a connection with an open transaction. */
+  transaction<T>(work: (rows: Sql['rows']) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** Connections to one database. `bigint` comes as a number. */
+export const openSql = (connectionString: string): Sql => {
+  const pool = new pg.Pool({
+    connectionString,
+    types: { getTypeParser: (oid, format) => (oid === 20 ? Number : pg.types.getTypeParser(oid, format)) },
+  })
+  // A server that stops ends idle connections; the next query says so.
+  pool.on('error', () => {})
+  return {
+    rows: async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await pool.query<Row>(text, values)).rows,
+    transaction: async (work) => {
+      const client = await pool.connect()
+      try {
+        await client.query('BEGIN')
+        const result = await work(async (text, values = []) => (await client.query(text, values)).rows)
+        await client.query('COMMIT')
+        client.release()
+        return result
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+/** What autovacuum would do later, so that whoever measures next does not pay for it. */
+export const settle = async (sql: Sql, tables: string[]): Promise<void> => {
+  await sql.rows(`VACUUM (ANALYZE) ${tables.join(', ')}`)
+  await sql.rows('CHECKPOINT')
+}
+
+/** The sizes of the portions in which `count` rows are written. */
+export const portionsOf = (count: number, portion: number): number[] =>
+  Array.from({ length: Math.ceil(count / portion) }, (_, index) => Math.min(portion, count - index * portion))
