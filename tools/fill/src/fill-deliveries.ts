@@ -6,7 +6,7 @@ import { portionsOf, type Sql } from './sql'
 export const deliveryStatuses = ['delivered', 'pending', 'held', 'exhausted'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
-/** Bodies travel in one statement, a kilobyte each. */
+/** Bodies travel in one statement, a kilobyte each, and as one: an array of them would be written and read as text. */
 const PORTION = 10_000
 
 /** When the six attempts of the default schedule are made, in seconds from the first. */
@@ -16,11 +16,11 @@ const INSERT = `
   WITH made AS MATERIALIZED (
     SELECT number, $5::timestamptz + seconds * interval '1 second' AS started_at FROM unnest($6::int[]) WITH ORDINALITY AS a (seconds, number)
   ), given AS MATERIALIZED (
-    SELECT gen_random_uuid() AS event_id, reference, body, n, due_at
-    FROM unnest($7::uuid[], $8::text[], $9::timestamptz[]) WITH ORDINALITY AS g (reference, body, due_at, n)
+    SELECT gen_random_uuid() AS event_id, reference, n, due_at, length, sum(length) OVER (ORDER BY n) - length + 1 AS first
+    FROM unnest($7::uuid[], $8::int[], $9::timestamptz[]) WITH ORDINALITY AS g (reference, length, due_at, n)
   ), event AS (
     INSERT INTO events (id, account_id, account_key, lead_reference, body, created_at)
-    SELECT event_id, $1, $2, reference, convert_to(body, 'UTF8'), $5 FROM given
+    SELECT event_id, $1, $2, reference, substring($11::bytea FROM first::int FOR length), $5 FROM given
   ), delivery AS (
     INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, attempt_count, next_attempt_at,
       created_at, updated_at)
@@ -73,6 +73,7 @@ export const fillDeliveries = async (
   for (const portion of portionsOf(count, PORTION)) {
     const first = references.length
     const some = await loadLeads(leads, { accountId, after: after + first, count: portion })
+    const bodies = some.map(bodyOf)
     await webhooks.transaction(async (rows) => {
       // As a fan-out does: a change of the endpoint waits for these rows, or they are of the changed one.
       const [endpoint] = await rows<{ enabled: boolean }>(
@@ -84,9 +85,10 @@ export const fillDeliveries = async (
       await rows(INSERT, [
         ...[accountId, apiKey, endpointId, status, startedAt, attempts],
         some.map(({ reference }) => reference),
-        some.map(bodyOf),
+        bodies.map(({ length }) => length),
         some.map((_, index) => dueAt(first + index)),
         portion,
+        Buffer.concat(bodies),
       ])
     })
     for (const { reference } of some) references.push(reference)
@@ -95,7 +97,7 @@ export const fillDeliveries = async (
 }
 
 /** What the webhook of a lead carries (interface: Lead Created). */
-const bodyOf = (lead: Lead) => `{"data":${leadJson(lead, { productStyle: false })}}`
+const bodyOf = (lead: Lead) => Buffer.from(`{"data":${leadJson(lead, { productStyle: false })}}`)
 
 const prepareEndpoint = async (
   webhooks: Sql,
