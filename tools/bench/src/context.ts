@@ -1,21 +1,18 @@
-import type { SeededAccount } from './data/seed-accounts'
-import type { Generator } from './load/start-generator'
+import type { FilledAccount, Sql } from '@leadwire/fill'
 import type { Receiver } from './load/start-receiver'
 import type { Memory } from './measure/memory'
 import type { Options } from './options'
 import type { Ground } from './process/ground'
 import type { Report } from './report/report'
-import type { Sql } from './stack/database'
 import type { Stack } from './stack/start-stack'
 
 /** What scenarios on the running stack work with. */
-export type Context = {
+export interface Context {
   options: Options
   ground: Ground
   report: Report
   folder: string
   stack: Stack
-  generator: Generator
   receiver: Receiver
   /** The databases of the stack. */
   leads: Sql
@@ -24,7 +21,7 @@ export type Context = {
   idleMemory: Memory
   mostMemory: () => Memory
   /** An account with leads that have quotes. */
-  quoted: () => Promise<SeededAccount>
+  quoted: () => Promise<FilledAccount>
   /** A thousand accounts without leads (fewer in a quick run). */
-  many: () => Promise<SeededAccount[]>
+  many: () => Promise<FilledAccount[]>
 }

@@ -2,15 +2,25 @@ import { join } from 'node:path'
 import { type Options, readOptions, usage } from './options'
 import { createGround } from './process/ground'
 import { verdictOf } from './report/figure'
+import { hottestOf } from './report/hottest'
 import { createReport } from './report/report'
 import { writeResults } from './report/results'
 import { runBench } from './run-bench'
 
 const say = (line: string) => console.log(line)
+
+const optionsOrExit = (): Options => {
+  try {
+    return readOptions(process.argv.slice(2), process.env)
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
+    process.exit(2)
+  }
+}
+
 const options = optionsOrExit()
 const ground = createGround()
-const report = createReport(say)
-
+const findings = createReport(say)
 let stopping = false
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -21,6 +31,21 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.exit(130)
   })
 
+/** Answers with whether any figure misses its floor or could not be taken. */
+const run = async (): Promise<boolean> => {
+  try {
+    const machine = await runBench({ options, ground, report: findings, say })
+    // The services write their profiles when they end.
+    await ground.leave()
+    const hottest = options.profile ? await hottestOf(join(options.out, 'profiles')) : []
+    await writeResults(options, { machine, findings, hottest })
+    say(`written: ${join(options.out, 'results.md')}`)
+    return findings.failures.length > 0 || findings.figures.some((figure) => verdictOf(figure) === 'FAIL')
+  } finally {
+    await ground.leave()
+  }
+}
+
 run().then(
   (failed) => process.exit(failed ? 1 : 0),
   (error: unknown) => {
@@ -30,24 +55,3 @@ run().then(
     process.exit(2)
   },
 )
-
-/** Answers with whether any figure misses its floor or could not be taken. */
-async function run(): Promise<boolean> {
-  try {
-    const { machine, findings } = await runBench({ options, ground, report, say })
-    await writeResults(options, machine, findings)
-    say(`written: ${join(options.out, 'results.md')}`)
-    return findings.failures.length > 0 || findings.figures.some((figure) => verdictOf(figure) === 'FAIL')
-  } finally {
-    await ground.leave()
-  }
-}
-
-function optionsOrExit(): Options {
-  try {
-    return readOptions(process.argv.slice(2), process.env)
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
-    process.exit(2)
-  }
-}

@@ -1,9 +1,25 @@
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { cacheDirectory, repositoryRoot } from '@leadwire/embedded'
-import { type ScenarioName, scenarioNames } from './scenarios/names'
 
-export type Options = {
+/** In the order in which they run: `cold-start` before there is a stack, and what kills a process last. */
+export const scenarioNames = [
+  ...([
+    'cold-start',
+    'retrieve',
+    'list',
+    'create',
+    'upload',
+    'webhooks',
+    'webhook-latency',
+    'steady',
+  ] as const),
+  ...(['table-size', 'isolation', 'memory', 'schedule'] as const),
+]
+
+export type ScenarioName = (typeof scenarioNames)[number]
+
+export interface Options {
   only: Set<ScenarioName>
   rounds: number
   /** How long each contender is loaded in a round. */
@@ -11,53 +27,45 @@ export type Options = {
   /** Tables of ten million leads too. */
   huge: boolean
   quick: boolean
-  /** Where results.md and the pictures go. */
+  profile: boolean
+  /** Where results.md goes. */
   out: string
 }
 
 export const usage = `npm run bench -- [options]
   --only NAME[,NAME]  some parts: ${scenarioNames.join(', ')}
   --huge              tables of 10^7 leads too (a quarter of an hour more, and 21 GB of disk)
+  --profile           profile the services: OUT/profiles/*.cpuprofile, and their hottest functions in results.md
   --rounds N          interleaved rounds of each comparison (3)
   --seconds N         load of each contender in each round (4)
   --quick             short rounds and small tables, to see that everything works: no figures to go by
-  --out FOLDER        where results.md goes (bench; with --only or --quick .cache/bench)`
+  --out FOLDER        where results.md goes (bench; with --only, --profile or --quick .cache/bench)`
 
-/** @throws an Error whose message lists every fault at once */
-export function readOptions(args: string[], env: NodeJS.ProcessEnv): Options {
+/** Throws an Error whose message lists every fault at once. */
+export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => {
+  const flag = { type: 'boolean', default: false } as const
+  const text = { type: 'string' } as const
   const { values } = parseArgs({
     args,
-    options: {
-      only: { type: 'string' },
-      huge: { type: 'boolean', default: false },
-      quick: { type: 'boolean', default: false },
-      rounds: { type: 'string' },
-      seconds: { type: 'string' },
-      out: { type: 'string' },
-    },
+    options: { only: text, rounds: text, seconds: text, out: text, huge: flag, quick: flag, profile: flag },
   })
+  const { huge, quick, profile } = values
   const faults: string[] = []
-  const count = (name: string, text: string | undefined, fallback: number) => {
-    const value = Number(text ?? fallback)
-    if (!(value > 0 && value <= 1000)) faults.push(`--${name} must be a number up to 1000, not "${text}"`)
+  const count = (name: 'rounds' | 'seconds', fallback: number) => {
+    const value = Number(values[name] ?? (quick ? 1 : fallback))
+    if (!(value > 0 && value <= 1000))
+      faults.push(`--${name} must be a number up to 1000, not "${values[name]}"`)
     return value
   }
-  const rounds = count('rounds', values.rounds, values.quick ? 1 : 3)
-  const seconds = count('seconds', values.seconds, values.quick ? 1 : 4)
+  const [rounds, seconds] = [count('rounds', 3), count('seconds', 4)]
   const asked = values.only?.split(',') ?? [...scenarioNames]
   const isName = (name: string): name is ScenarioName => (scenarioNames as readonly string[]).includes(name)
   const unknown = asked.filter((name) => !isName(name))
   if (unknown.length > 0)
     faults.push(`--only knows no ${unknown.join(', ')}; it knows ${scenarioNames.join(', ')}`)
   if (faults.length > 0) throw new Error(faults.join('\n'))
-  const standard =
-    values.only || values.quick ? join(cacheDirectory(env), 'bench') : join(repositoryRoot, 'bench')
-  return {
-    only: new Set(asked.filter(isName)),
-    rounds,
-    seconds,
-    huge: values.huge,
-    quick: values.quick,
-    out: values.out ? resolve(values.out) : standard,
-  }
+  const isPart = values.only !== undefined || quick || profile
+  const standard = isPart ? join(cacheDirectory(env), 'bench') : join(repositoryRoot, 'bench')
+  const out = values.out ? resolve(values.out) : standard
+  return { ...{ only: new Set(asked.filter(isName)), rounds, seconds, huge, quick, profile, out } }
 }

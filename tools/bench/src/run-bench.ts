@@ -1,97 +1,101 @@
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { fillAccounts, fillLeads, fillQuotes, openSql, type Sql, settle } from '@leadwire/fill'
 import type { Context } from './context'
-import { seedAccounts } from './data/seed-accounts'
-import { seedLeads } from './data/seed-leads'
-import { seedQuotes, settleTables } from './data/seed-quotes'
-import { startGenerator } from './load/start-generator'
 import { startReceiver } from './load/start-receiver'
-import { describeMachine, loadBefore, type Machine } from './measure/machine'
+import { describeMachine, loadBefore } from './measure/machine'
 import { readMemory, watchMemory } from './measure/memory'
-import { profilingEnv } from './measure/profile'
-import type { Options } from './options'
+import { type Options, type ScenarioName, scenarioNames } from './options'
 import type { Ground } from './process/ground'
-import type { Findings, Report } from './report/report'
-import { scenarios } from './scenarios'
+import type { Report } from './report/report'
 import { coldStart } from './scenarios/cold-start'
-import { scenarioNames } from './scenarios/names'
-import { connectSql } from './stack/database'
-import { type Stack, startStack, temporaryFolder } from './stack/start-stack'
+import { isolation } from './scenarios/isolation'
+import { memory } from './scenarios/memory'
+import { schedule } from './scenarios/schedule'
+import { create, list, retrieve } from './scenarios/single-process'
+import { steady } from './scenarios/steady'
+import { tableSize } from './scenarios/table-size'
+import { upload } from './scenarios/upload'
+import { webhookLatency } from './scenarios/webhook-latency'
+import { webhooks } from './scenarios/webhooks'
+import { startStack, temporaryFolder } from './stack/start-stack'
 
-/** Runs what the options ask for. Everything it starts is on `ground`. */
-export async function runBench({
+const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) => Promise<void>> = {
+  ...{ retrieve, list, create, upload, webhooks, 'webhook-latency': webhookLatency, steady },
+  ...{ 'table-size': tableSize, isolation, memory, schedule },
+}
+
+interface Run {
+  options: Options
+  ground: Ground
+  report: Report
+}
+
+/** Runs what the options ask for; answers with what the figures depend on. Everything it starts is on `ground`. */
+export const runBench = async ({
   options,
   ground,
   report,
   say,
-}: {
-  options: Options
-  ground: Ground
-  report: Report
-  say: (line: string) => void
-}): Promise<{ machine: Machine; findings: Findings }> {
+}: Run & { say: (line: string) => void }): Promise<string[]> => {
   if (process.platform !== 'linux') throw new Error('the benchmark reads /proc: it runs on Linux only')
   const load = loadBefore()
   const startedAt = performance.now()
-  const timed = async (name: string, work: () => Promise<void>) => {
-    say(`${name} (at ${Math.round((performance.now() - startedAt) / 1000)} s)`)
-    await work()
+  const tell = (name: string) => say(`${name} (at ${Math.round((performance.now() - startedAt) / 1000)} s)`)
+  if (options.only.has('cold-start')) {
+    tell('cold-start')
+    await coldStart({ options, report, ground })
   }
-  if (options.only.has('cold-start')) await timed('cold-start', () => coldStart({ options, report, ground }))
-
   const context = await prepare({ options, ground, report })
   for (const name of scenarioNames) {
     if (name === 'cold-start' || !options.only.has(name)) continue
+    tell(name)
     // The others are worth their time all the same.
-    await timed(name, () => scenarios[name](context)).catch(async (error: Error) => {
+    await scenarios[name](context).catch(async (error: Error) => {
       if (ground.isLeft()) throw error
       report.failure(name, error)
-      say(`The stack's last warnings:\n${await lastWarnings(context.stack)}`)
+      say(`The stack's last warnings:\n${await context.stack.lastWarnings()}`)
     })
   }
-  return { machine: await describeMachine(context.leads, load), findings: report.all() }
+  return [...(await describeMachine(context.leads)), load]
 }
 
-async function prepare({
-  options,
-  ground,
-  report,
-}: {
-  options: Options
-  ground: Ground
-  report: Report
-}): Promise<Context> {
+const prepare = async ({ options, ground, report }: Run): Promise<Context> => {
   const folder = await temporaryFolder(ground)
-  const stack = await startStack({ ground, folder, env: profilingEnv })
+  const env = options.profile ? profilingEnv(options) : {}
+  const stack = await startStack({ ground, folder, env })
   await wait(options.quick ? 1000 : 5000)
   const idleMemory = await readMemory(stack)
   const watch = watchMemory(stack)
   ground.onLeave(watch.stop)
-  const [generator, receiver] = await Promise.all([startGenerator(), startReceiver()])
-  ground.onLeave(generator.stop)
+  const receiver = await startReceiver()
   ground.onLeave(receiver.stop)
-  const leads = await connectSql(ground, stack.dev.postgres_url, 'leads')
-  const webhooks = await connectSql(ground, stack.dev.postgres_url, 'webhooks')
+  const open = (database: string): Sql => {
+    const sql = openSql(stack.database(database))
+    ground.onLeave(sql.close)
+    return sql
+  }
+  const leads = open('leads')
   return {
-    ...{ options, ground, report, folder, stack, generator, receiver, leads, webhooks, idleMemory },
+    ...{ options, ground, report, folder, stack, receiver, leads, webhooks: open('webhooks'), idleMemory },
     mostMemory: watch.most,
     quoted: once(async () => {
-      const [account] = await seedAccounts(leads, 1)
-      await seedLeads(leads, account!, options.quick ? 1000 : 10_000)
-      await seedQuotes(leads, account!)
-      await settleTables(leads)
+      const [account] = await fillAccounts(leads, 1)
+      await fillLeads(leads, account!.id, options.quick ? 1000 : 10_000)
+      await fillQuotes(leads, account!.id)
+      await settle(leads, ['leads', 'customers', 'accounts', 'tokens', 'quotes', 'quote_items'])
       return account!
     }),
-    many: once(() => seedAccounts(leads, options.quick ? 100 : 1000)),
+    many: once(() => fillAccounts(leads, options.quick ? 100 : 1000)),
   }
 }
 
-async function lastWarnings({ logSize, logFrom }: Stack): Promise<string> {
-  const tail = await logFrom(Math.max(0, (await logSize()) - 2 ** 20))
-  const lines = tail.split('\n').filter((line) => !line.includes(' INFO '))
-  return lines.slice(-15).join('\n')
-}
+const profilingEnv = ({ out }: Options) => ({
+  NODE_OPTIONS: `--require ${JSON.stringify(join(__dirname, 'measure/profile-this-process.js'))}`,
+  BENCH_PROFILES: join(out, 'profiles'),
+})
 
-function once<T>(work: () => Promise<T>): () => Promise<T> {
+const once = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let result: Promise<T> | undefined
   return () => {
     result ??= work()

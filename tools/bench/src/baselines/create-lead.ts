@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
+import { leadJson } from './read-routes'
 
 export type CreateBody = {
   name: string
@@ -42,6 +43,14 @@ const INSERT = `
 const OUTBOX = `
   INSERT INTO baseline.outbox (event_id, account_id, kind, payload) VALUES ($1, $2, 'lead.created', $3)`
 
+/** What a lead has that a form doesn't bring, in a row as it is selected. */
+const UNKNOWN = {
+  ...{ value: 0, description: null, referrer_url: null, type: 'quote', test: 0, quotes: '[]' },
+  ...{ device_type: 'unknown', device_name: 'unknown', browser: 'unknown', browser_version: 'unknown' },
+  ...{ os: 'unknown', os_version: 'unknown', company_name: null, mobile: null, mobile_link: null },
+  ...{ address_1: null, address_2: null, city: null, county: null, avatar_url: null },
+}
+
 export type Created = { apiKey: string; body: string }
 
 /**
@@ -81,63 +90,10 @@ async function insert(client: pg.PoolClient, request: FastifyRequest, body: Crea
     text: INSERT,
     values: [accountId, ...customer, ...lead],
   })
-  const json = JSON.stringify({
-    data: leadOf({ body, ...inserted.rows[0]!, reference, userAgent, ip, createdAt, link }),
-  })
+  const { id, customer_id } = inserted.rows[0]!
+  const stamps = { created_at: createdAt, updated_at: createdAt, c_created_at: createdAt }
+  const derived = { phone_link: link, c_postcode: body.postcode, user_agent: userAgent, ip }
+  const json = leadJson({ ...UNKNOWN, ...body, ...derived, ...stamps, id, reference, c_id: customer_id })
   await client.query({ name: 'outbox', text: OUTBOX, values: [randomUUID(), accountId, Buffer.from(json)] })
   return { apiKey, body: json }
-}
-
-function leadOf(lead: {
-  body: CreateBody
-  id: number
-  customer_id: number
-  reference: string
-  userAgent: string
-  ip: string
-  createdAt: string
-  link: string
-}) {
-  const { body, id, customer_id, reference, userAgent, ip, createdAt, link } = lead
-  const { name, postcode, referrer, status, first_name, last_name, email, phone } = body
-  const unknown = {
-    device_type: 'unknown',
-    device_name: 'unknown',
-    browser: 'unknown',
-    browser_version: 'unknown',
-  }
-  return {
-    ...{ id, reference, name, value: 0, description: null, postcode, user_agent: userAgent, ip, referrer },
-    ...{
-      referrer_url: null,
-      ...unknown,
-      os: 'unknown',
-      os_version: 'unknown',
-      status,
-      type: 'quote',
-      test: 0,
-    },
-    ...{ created_at: createdAt, updated_at: createdAt },
-    customer: {
-      ...{
-        id: customer_id,
-        first_name,
-        last_name,
-        name: `${first_name} ${last_name}`,
-        company_name: null,
-        email,
-      },
-      ...{
-        phone,
-        phone_link: link,
-        mobile: null,
-        mobile_link: null,
-        address_1: null,
-        address_2: null,
-        city: null,
-      },
-      ...{ county: null, postcode, avatar_url: null, created_at: createdAt },
-    },
-    quotes: [],
-  }
 }

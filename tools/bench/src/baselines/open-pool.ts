@@ -11,12 +11,12 @@ const PARSERS: Record<number, (text: string) => unknown> = {
   },
 }
 
-/** A pool of as many connections as leads-service has by default. */
-export function openPool(url: string): pg.Pool {
+/** A pool of as many connections as leads-service has by default; `settings` as `postgres -c` takes them. */
+export function openPool(url: string, settings = ''): pg.Pool {
   return new pg.Pool({
     connectionString: url,
     max: 10,
-    options: '-c TimeZone=UTC',
+    options: `-c TimeZone=UTC ${settings}`,
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
         PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),

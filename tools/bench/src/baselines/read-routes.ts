@@ -27,7 +27,8 @@ export function addReadRoutes(
   })
 }
 
-function leadJson({ quotes, ...row }: Row): string {
+/** The answer with one lead, from a row as it is selected. */
+export function leadJson({ quotes, ...row }: Row): string {
   const customer = {
     id: row['c_id'],
     first_name: row['first_name'],

@@ -1,5 +1,5 @@
 import { fastify } from 'fastify'
-import { readSettings, serveParent } from '../process/serve-parent'
+import { readSettings, serving } from '../process/serving'
 import { checkToken } from './check-token'
 import { createLead, createSchema } from './create-lead'
 import { listen } from './listen'
@@ -20,8 +20,7 @@ async function start({ databaseUrl, assetsUrl }: Settings): Promise<void> {
     const { body } = await createLead(pool, request)
     return reply.type('application/json; charset=utf-8').send(body)
   })
-  const port = await listen(app)
-  serveParent({ port }, {})
+  serving({ port: await listen(app) })
 }
 
 void start(readSettings<Settings>())

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import multipart from '@fastify/multipart'
 import { fastify } from 'fastify'
-import { readSettings, serveParent } from '../process/serve-parent'
+import { readSettings, serving } from '../process/serving'
 import { listen } from './listen'
 
 type Settings = { folder: string }
@@ -19,8 +19,7 @@ async function start({ folder }: Settings): Promise<void> {
     await pipeline(part!.file, createWriteStream(path))
     return { path }
   })
-  const port = await listen(app)
-  serveParent({ port }, {})
+  serving({ port: await listen(app) })
 }
 
 void start(readSettings<Settings>())

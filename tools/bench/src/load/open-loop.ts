@@ -1,54 +1,46 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Connection, openConnection } from './connection'
-import { type Answers, type LoadResult, type OpenLoop, wallClock } from './jobs'
-import { latencyOf } from './percentiles'
-import { requestBytes } from './request-bytes'
+import type { Request } from 'autocannon'
+import { Agent } from 'undici'
+import { wallClock } from '../measure/statistics'
 
-const REFERENCE = /"reference":"([^"]+)"/
+export interface OpenLoop {
+  port: number
+  /** Creates, sent in turn. */
+  requests: Request[]
+  seconds: number
+  perSecond: number
+}
 
-/**
- * Runs one open loop; latencies count from the time a request was due. A request whose turn comes while every
- * connection is busy waits for the next that is free.
- */
-export async function openLoop(job: OpenLoop): Promise<LoadResult & { answers: Answers }> {
-  const requests = job.requests.map((plan) => requestBytes(plan, job.port))
-  const free = await Promise.all(Array.from({ length: job.connections }, () => openConnection(job.port)))
-  const all = [...free]
-  const latencies: number[] = []
-  const answers: Answers = { references: [], at: [] }
-  const total = Math.round(job.seconds * job.perSecond)
-  let bytesSent = 0
+/** A created lead: which of the requests it was, and when its answer was there. */
+export interface Created {
+  request: number
+  reference: string
+  answeredAt: number
+}
 
-  const idle = performance.eventLoopUtilization()
+/** Creates leads at a fixed rate: each request is sent at its time, whether or not those before it were answered. */
+export const openLoop = async ({ port, requests, seconds, perSecond }: OpenLoop): Promise<Created[]> => {
+  const agent = new Agent({ connections: 64 })
+  const send = async (index: number): Promise<Created> => {
+    const request = index % requests.length
+    const { path, headers, body } = requests[request]!
+    const answer = await agent.request({
+      ...{ origin: `http://127.0.0.1:${port}`, method: 'POST', path: path!, headers: headers!, body: body! },
+    })
+    const text = await answer.body.text()
+    if (answer.statusCode !== 200) throw new Error(`a create was answered ${answer.statusCode} ${text}`)
+    const answeredAt = wallClock()
+    return { request, reference: JSON.parse(text).data.reference, answeredAt }
+  }
+  const total = Math.round(seconds * perSecond)
   const startedAt = performance.now()
-  const dueAt = (index: number) => startedAt + (index / job.perSecond) * 1000
-  const send = async (connection: Connection, index: number) => {
-    const request = requests[index % requests.length]!
-    const answer = await connection.send(request)
-    answers.at.push(wallClock())
-    latencies.push(performance.now() - dueAt(index))
-    bytesSent += request.length
-    answers.references.push(REFERENCE.exec(answer.toString('utf8'))?.[1] ?? '')
-    free.push(connection)
+  const sent: Promise<Created>[] = []
+  const dueAt = (index: number) => startedAt + (index / perSecond) * 1000
+  while (sent.length < total) {
+    while (sent.length < total && performance.now() >= dueAt(sent.length)) sent.push(send(sent.length))
+    await wait(Math.max(0, Math.min(dueAt(sent.length) - performance.now(), 5)))
   }
-  const sent: Promise<void>[] = []
-  try {
-    for (let next = 0; next < total; ) {
-      while (next < total && free.length > 0 && performance.now() >= dueAt(next))
-        sent.push(send(free.shift()!, next++))
-      await wait(Math.max(0, Math.min(dueAt(next) - performance.now(), 5)))
-    }
-    await Promise.all(sent)
-  } finally {
-    for (const connection of all) connection.close()
-  }
-  const seconds = (performance.now() - startedAt) / 1000
-  return {
-    requests: latencies.length,
-    perSecond: latencies.length / seconds,
-    bytesSentPerSecond: bytesSent / seconds,
-    latency: latencyOf(latencies),
-    generatorBusy: performance.eventLoopUtilization(idle).utilization,
-    answers,
-  }
+  const created = await Promise.all(sent)
+  await agent.close()
+  return created
 }

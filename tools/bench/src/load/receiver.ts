@@ -1,68 +1,60 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { serveParent } from '../process/serve-parent'
-import { wallClock } from './jobs'
+import { wallClock } from '../measure/statistics'
+import { serving } from '../process/serving'
+import type { Arrivals } from './start-receiver'
 
-// What tells one webhook from another: a lead's reference, or the time it was due.
-const KEY = /"(?:reference|due)":"?([^",}]+)/
+// A webhook is known by its lead, which stands near the start of its body.
+const REFERENCE = /"reference":"([^"]+)"/
+const HEAD_BYTES = 200
 
-let arrivals: { keys: string[]; at: number[] } = { keys: [], at: [] }
-let withKeys = true
-let hanging = false
+const arrivals: Arrivals = []
+let broken = false
 
 const receive: RequestListener = (request, response) => {
   const at = wallClock()
-  const chunks: Buffer[] = []
-  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  let head: Buffer | undefined
+  request.on('data', (chunk: Buffer) => {
+    head ??= chunk
+  })
   request.on('end', () => {
-    if (hanging && request.url?.startsWith('/hang')) return
-    arrivals.at.push(at)
-    if (withKeys)
-      arrivals.keys.push(`${request.url} ${KEY.exec(Buffer.concat(chunks).toString('utf8'))?.[1] ?? ''}`)
+    if (broken && request.url?.startsWith('/hang')) return
+    arrivals.push([REFERENCE.exec(head?.toString('latin1', 0, HEAD_BYTES) ?? '')?.[1] ?? '', at])
     response.writeHead(200, { 'content-length': '2' }).end('ok')
   })
 }
 
-const listen = (server: Server, port: number) =>
+const listen = (server: Server, port = 0) =>
   new Promise<number>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
   })
 
-const main = createServer(receive)
-let second = createServer(receive)
-
-async function start(): Promise<void> {
-  main.keepAliveTimeout = 60_000
-  const [port, secondPort] = await Promise.all([listen(main, 0), listen(second, 0)])
-  serveParent(
-    { port, secondPort },
-    {
-      count: () => arrivals.at.length,
-      take: () => {
-        const taken = arrivals
-        arrivals = { keys: [], at: [] }
-        return taken
-      },
-      keepKeys: (keep: boolean) => {
-        withKeys = keep
-      },
-      /** What was sent under /hang and is not answered yet is dropped when hanging ends. */
-      hang: (on: boolean) => {
-        hanging = on
-        if (!on) main.closeAllConnections()
-      },
-      refuse: async (on: boolean) => {
-        if (on) {
-          second.close()
-          second.closeAllConnections()
-        } else {
-          second = createServer(receive)
-          await listen(second, secondPort)
-        }
-      },
-    },
-  )
+const start = async () => {
+  const main = createServer({ keepAliveTimeout: 60_000 }, receive)
+  let refusing = createServer(receive)
+  const [port, refusingPort] = [await listen(main), await listen(refusing)]
+  const setBroken = async (on: boolean) => {
+    if (on === broken) return
+    broken = on
+    if (on) {
+      refusing.close()
+      refusing.closeAllConnections()
+      return
+    }
+    // What hangs is not answered any more.
+    main.closeAllConnections()
+    refusing = createServer(receive)
+    await listen(refusing, refusingPort)
+  }
+  const control = createServer(async (request, response) => {
+    if (request.url === '/break') await setBroken(true)
+    if (request.url === '/mend') await setBroken(false)
+    if (request.url === '/count') return response.end(String(arrivals.length))
+    const taken = request.url === '/take' ? arrivals.splice(0) : []
+    response.end(JSON.stringify(taken))
+  })
+  serving({ port, refusingPort, controlPort: await listen(control) })
 }
 
 void start()

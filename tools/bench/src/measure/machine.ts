@@ -1,23 +1,18 @@
 import { cpus, loadavg, totalmem } from 'node:os'
-import type { Sql } from '../stack/database'
+import type { Sql } from '@leadwire/fill'
+
+export const loadBefore = (): string => `Load average before the run: ${loadavg().map(plainLoad).join(', ')}`
+
+const plainLoad = (load: number) => load.toFixed(2)
 
 /** What a figure depends on, and nothing that tells whose machine it is. */
-export type Machine = { facts: string[] }
-
-export const loadBefore = (): string =>
-  loadavg()
-    .map((load) => load.toFixed(2))
-    .join(', ')
-
-export async function describeMachine(leads: Sql, load: string): Promise<Machine> {
-  const [row] = await leads.rows<{ server_version: string }>('SHOW server_version')
-  const [sync] = await leads.rows<{ synchronous_commit: string }>('SHOW synchronous_commit')
-  const [fsync] = await leads.rows<{ fsync: string }>('SHOW fsync')
-  return {
-    facts: [
-      `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB of memory`,
-      `Node ${process.versions.node}, PostgreSQL ${row!.server_version.split(' ')[0]} (fsync ${fsync!.fsync}, synchronous_commit ${sync!.synchronous_commit})`,
-      `Load average before the run: ${load}`,
-    ],
-  }
+export const describeMachine = async (leads: Sql): Promise<string[]> => {
+  const show = async (name: string) => Object.values((await leads.rows(`SHOW ${name}`))[0]!)[0] as string
+  const [version, fsync, sync] = await Promise.all(
+    ['server_version', 'fsync', 'synchronous_commit'].map(show),
+  )
+  return [
+    `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB of memory`,
+    `Node ${process.versions.node}, PostgreSQL ${version!.split(' ')[0]} (fsync ${fsync}, synchronous_commit ${sync})`,
+  ]
 }

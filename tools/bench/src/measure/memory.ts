@@ -1,16 +1,13 @@
 import type { Stack } from '../stack/start-stack'
-import { pidsOf } from './cpu'
 import { residentBytes } from './process-stat'
 
-/** MiB by service. */
+/** Resident memory (VmRSS) in MiB by service: what several of them share counts for each. */
 export type Memory = Record<string, number>
 
-export async function readMemory(stack: Stack): Promise<Memory> {
-  const { services } = await stack.readDev()
+export const readMemory = async ({ readDev }: Stack): Promise<Memory> => {
+  const services = Object.entries((await readDev()).services)
   const sizes = await Promise.all(
-    Object.entries(pidsOf(services)).map(
-      async ([name, pid]) => [name, (await residentBytes(pid)) / 2 ** 20] as const,
-    ),
+    services.map(async ([name, { pid }]) => [name, (await residentBytes(pid)) / 2 ** 20] as const),
   )
   return Object.fromEntries(sizes)
 }
@@ -18,7 +15,7 @@ export async function readMemory(stack: Stack): Promise<Memory> {
 export const totalOf = (memory: Memory): number => Object.values(memory).reduce((sum, size) => sum + size, 0)
 
 /** Looks twice a second until it is stopped; keeps the look at which the services together had the most. */
-export function watchMemory(stack: Stack) {
+export const watchMemory = (stack: Stack) => {
   let most: Memory = {}
   const look = async () => {
     const now = await readMemory(stack).catch(() => ({}))

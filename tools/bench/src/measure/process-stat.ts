@@ -28,8 +28,3 @@ export async function residentBytes(pid: number): Promise<number> {
   const raw = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(raw)?.[1] ?? 0) * 1024
 }
-
-/** How many descriptors (sockets, files) a process holds. */
-export async function openDescriptors(pid: number): Promise<number> {
-  return (await readdir(`/proc/${pid}/fd`).catch(() => [])).length
-}

@@ -1,22 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Context } from '../context'
-import type { LoadResult } from '../load/jobs'
-import { median } from '../load/percentiles'
+import type { LoadResult } from '../load/load'
 import { type CpuTimes, cpuBetween, readCpu } from './cpu'
 
-export type Round = LoadResult & {
-  /** Microseconds for each request. */
-  cpu: CpuTimes
-}
+/** With the stack's microseconds for each request. */
+export type Round = LoadResult & { cpu: CpuTimes }
 
-export type Contender = {
-  run: (seconds: number) => Promise<LoadResult>
-  /** Processes beside the stack's whose time is of interest. */
-  pids?: Record<string, number>
-}
+type Run = (seconds: number) => Promise<LoadResult>
 
-// A program's processor time for each request goes on falling for some 10 to 20 s of load, while its functions are compiled:
-// to a third, seen on one connection. What serves for days is not to be judged by its first seconds.
+// A program's processor time for each request goes on falling for some 10 to 20 s of load, while its functions are
+// compiled: to a third, seen on one connection. What serves for days is not to be judged by its first seconds.
 const WARM_UP_SECONDS = 10
 
 /** How long to load something before it is measured. */
@@ -26,30 +19,31 @@ export const warmUpSeconds = ({ options }: Context) => (options.quick ? options.
  * Loads the contenders in turn, again and again, so that whatever the machine does meanwhile happens to all of them;
  * every second round goes the other way round. Before, each is warmed up.
  */
-export async function interleave<Name extends string>(
+export const interleave = async <Name extends string>(
   context: Context,
-  contenders: Record<Name, Contender>,
+  contenders: Record<Name, Run>,
   { seconds = context.options.seconds, warmUp = warmUpSeconds(context) } = {},
-): Promise<Record<Name, Round[]>> {
+): Promise<Record<Name, Round[]>> => {
   const names = Object.keys(contenders) as Name[]
   const rounds = Object.fromEntries(names.map((name) => [name, [] as Round[]])) as Record<Name, Round[]>
-  for (const name of names) await contenders[name].run(warmUp)
+  for (const name of names) await contenders[name](warmUp)
   for (let round = 0; round < context.options.rounds; round++) {
-    for (const name of round % 2 === 0 ? names : [...names].reverse()) {
-      await untilQuiet(context)
-      rounds[name].push(await measured(context, contenders[name], seconds))
-    }
+    for (const name of round % 2 === 0 ? names : names.toReversed())
+      rounds[name].push(await measured(context, () => contenders[name](seconds)))
   }
   return rounds
 }
 
-async function measured(context: Context, { run, pids = {} }: Contender, seconds: number): Promise<Round> {
-  const others = { generator: context.generator.pid, ...pids }
-  const before = await readCpu(context.stack, others)
-  const result = await run(seconds)
-  // What a request leaves to be done after its answer is part of its cost.
+/** What a request leaves to be done after its answer is part of its cost. */
+export const measured = async <Result extends { requests: number }>(
+  context: Context,
+  work: () => Promise<Result>,
+): Promise<Result & { cpu: CpuTimes }> => {
   await untilQuiet(context)
-  const used = cpuBetween(before, await readCpu(context.stack, others))
+  const before = await readCpu(context.stack)
+  const result = await work()
+  await untilQuiet(context)
+  const used = cpuBetween(before, await readCpu(context.stack))
   const cpu = Object.fromEntries(Object.entries(used).map(([name, time]) => [name, time / result.requests]))
   return { ...result, cpu }
 }
@@ -57,8 +51,8 @@ async function measured(context: Context, { run, pids = {} }: Contender, seconds
 const QUIET_SHARE = 0.1
 const LOOK_MS = 300
 
-/** Waits until the stack has done what it does after its answers: relaying, storing and sweeping events. */
-export async function untilQuiet({ stack, leads }: Context): Promise<void> {
+/** Waits until the stack has done what it does after its answers: relaying, storing and clearing events. */
+const untilQuiet = async ({ stack, leads }: Context): Promise<void> => {
   for (let looks = 0; looks < 60; looks++) {
     const before = await readCpu(stack)
     await wait(LOOK_MS)
@@ -66,10 +60,4 @@ export async function untilQuiet({ stack, leads }: Context): Promise<void> {
     const [outbox] = await leads.rows<{ waiting: boolean }>('SELECT EXISTS (SELECT FROM outbox) AS waiting')
     if (!outbox!.waiting && used < QUIET_SHARE * LOOK_MS * 1000) return
   }
-}
-
-/** The median of each process's time over rounds. */
-export function medianCpu(rounds: Round[]): CpuTimes {
-  const names = Object.keys(rounds[0]?.cpu ?? {})
-  return Object.fromEntries(names.map((name) => [name, median(rounds.map(({ cpu }) => cpu[name] ?? 0))]))
 }

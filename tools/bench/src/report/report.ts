@@ -1,56 +1,64 @@
 import type { CpuTimes } from '../measure/cpu'
-import { type Figure, figureLine } from './figure'
+import { median } from '../measure/statistics'
+import { cellsOf, type Figure, type Goal, plain, seriesFigure } from './figure'
 
-export type Picture = { file: string; title: string; svg: string }
-
-export type Report = {
-  figure(figure: Figure): void
-  /** A finding that is no ratio; printed, and a line of the results. */
-  note(text: string): void
-  /** A part that could not be measured. */
-  failure(scenario: string, error: Error): void
-  /** Microseconds for each request of a kind, by process. */
-  cpu(kind: string, times: CpuTimes): void
-  chart(picture: Picture): void
-  flameGraph(picture: Picture): void
-  all(): Findings
-}
-
-export type Findings = {
+export interface Findings {
   figures: Figure[]
   notes: string[]
   failures: { scenario: string; message: string }[]
-  cpu: { kind: string; times: CpuTimes }[]
-  charts: Picture[]
-  flameGraphs: Picture[]
+  charts: { file: string; title: string; svg: string }[]
+}
+
+export interface Report extends Findings {
+  figure(figure: Figure): void
+  /** A finding without a goal. */
+  note(text: string): void
+  /** A part that could not be measured. */
+  failure(scenario: string, error: Error): void
+  /** Microseconds of the whole stack for each request, one of `rounds` each. */
+  cpu(what: string, rounds: { cpu: CpuTimes }[], goal: Omit<Goal, 'better'>): void
 }
 
 /** Collects what scenarios find, and prints it as it comes. */
-export function createReport(print: (line: string) => void): Report {
-  const findings: Findings = { figures: [], notes: [], failures: [], cpu: [], charts: [], flameGraphs: [] }
-  return {
+export const createReport = (print: (line: string) => void): Report => {
+  const report: Report = {
+    ...{ figures: [], notes: [], failures: [], charts: [] },
     figure: (figure) => {
-      findings.figures.push(figure)
-      print(figureLine(figure))
+      report.figures.push(figure)
+      const [what, value, spread, floor, aim, verdict, detail] = cellsOf(figure)
+      const goals = floor && `floor ${floor}, aim ${aim}`
+      print(
+        `  ${what!.padEnd(66)} ${value!.padStart(7)} ${spread!.padEnd(16)} ${goals} ${verdict}  ${detail}`,
+      )
     },
     note: (text) => {
-      findings.notes.push(text)
+      report.notes.push(text)
       print(`  ${text}`)
     },
     failure: (scenario, error) => {
       const message = error.message.split('\n')[0]!
-      findings.failures.push({ scenario, message })
+      report.failures.push({ scenario, message })
       print(`  ${scenario} FAILED: ${error.stack ?? message}`)
     },
-    cpu: (kind, times) => {
-      findings.cpu.push({ kind, times })
+    cpu: (what, rounds, goal) => {
+      const sumOf = (cpu: CpuTimes) => Object.values(cpu).reduce((sum, time) => sum + time, 0)
+      const names = Object.keys(rounds[0]?.cpu ?? {})
+      const each = names.map((name) => ({ name, time: median(rounds.map(({ cpu }) => cpu[name] ?? 0)) }))
+      report.figure(
+        seriesFigure({
+          ...{
+            what: `processor time of ${what}, µs`,
+            values: rounds.map(({ cpu }) => sumOf(cpu)),
+            better: 'less',
+          },
+          ...goal,
+          detail: each
+            .filter(({ time }) => time >= 0.5)
+            .map(({ name, time }) => `${name} ${plain(Math.round(time))}`)
+            .join(', '),
+        }),
+      )
     },
-    chart: (picture) => {
-      findings.charts.push(picture)
-    },
-    flameGraph: (picture) => {
-      findings.flameGraphs.push(picture)
-    },
-    all: () => findings,
   }
+  return report
 }

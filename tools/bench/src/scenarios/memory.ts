@@ -1,32 +1,37 @@
+import { fillAccounts } from '@leadwire/fill'
+import type { Request } from 'autocannon'
 import type { Context } from '../context'
-import { seedAccounts } from '../data/seed-accounts'
-import { drawReferences } from '../data/seed-leads'
+import { load } from '../load/load'
 import { type Memory, totalOf } from '../measure/memory'
+import { seriesFigure } from '../report/figure'
 import { createRequest, getRequest, retrieveRequests } from './requests'
-import { uploadRequest } from './upload'
+import { attachRequests } from './upload'
 
 /** What the four services hold, before the first load and at most. */
-export async function memory(context: Context): Promise<void> {
-  const { generator, stack, leads, options, report } = context
+export const memory = async (context: Context): Promise<void> => {
+  const { stack, leads, options, report } = context
   const account = await context.quoted()
-  const [writer] = await seedAccounts(leads, 1)
-  const references = await drawReferences(leads, account, 500)
-  const job = { port: stack.port, connections: 64, seconds: options.seconds }
+  const [writer] = await fillAccounts(leads, 1)
+  const job = { port: stack.port, seconds: options.seconds }
   // So that this part says something when it runs alone; what ran before counts too.
-  await generator.closedLoop({ ...job, requests: retrieveRequests(account, references) })
-  await generator.closedLoop({ ...job, requests: [getRequest(account, '/leads?page=1')] })
-  await generator.closedLoop({ ...job, requests: [createRequest(writer!)] })
-  const requests = [uploadRequest(`/leads/${references[0]}/attachments`, account.token)]
-  await generator.closedLoop({ ...job, requests, amount: 64 })
+  const kinds: Request[][] = [
+    await retrieveRequests(context, account, 500),
+    [getRequest(account, '/leads?page=1')],
+    [createRequest(writer!)],
+  ]
+  for (const requests of kinds) await load({ ...job, requests, connections: 64 })
+  await load({ ...job, requests: await attachRequests(context, account), connections: 32, amount: 64 })
 
-  const amount = (what: string, used: Memory, floor: number, aim: number) => {
-    const value = totalOf(used)
-    const each = Object.entries(used).map(([name, size]) => `${name} ${Math.round(size)}`)
-    report.figure({
-      ...{ what, value, range: [value, value], better: 'less', floor, aim },
-      detail: `MiB; ${each.join(', ')}`,
-    })
-  }
-  amount('memory of the four services, idle', context.idleMemory, 600, 300)
-  amount('memory of the four services, under the load of this run', context.mostMemory(), 1200, 700)
+  const figure = (what: string, used: Memory, floor: number, aim: number) =>
+    report.figure(
+      seriesFigure({
+        ...{ what: `resident memory of the four services, ${what}, MiB`, values: [totalOf(used)] },
+        ...{ better: 'less', floor, aim },
+        detail: Object.entries(used)
+          .map(([name, size]) => `${name} ${Math.round(size)}`)
+          .join(', '),
+      }),
+    )
+  figure('idle', context.idleMemory, 400, 250)
+  figure('under the load of this run', context.mostMemory(), 800, 500)
 }

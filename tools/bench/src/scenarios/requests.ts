@@ -1,22 +1,20 @@
-import type { SeededAccount } from '../data/seed-accounts'
-import type { RequestPlan } from '../load/jobs'
+import { type FilledAccount, fillEndpoints } from '@leadwire/fill'
+import type { Request } from 'autocannon'
+import type { Context } from '../context'
 
 const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36'
 
-const authorization = ({ token }: SeededAccount) => ({ authorization: `Bearer ${token}` })
+const authorization = ({ token }: FilledAccount) => ({ authorization: `Bearer ${token}` })
 
-export const getRequest = (account: SeededAccount, path: string): RequestPlan => ({
+export const getRequest = (account: FilledAccount, path: string): Request => ({
   method: 'GET',
   path,
   headers: authorization(account),
 })
 
-export const retrieveRequests = (account: SeededAccount, references: string[]): RequestPlan[] =>
-  references.map((reference) => getRequest(account, `/leads/${reference}`))
-
 /** A Create Lead request as a browser's form would bring it. */
-export const createRequest = (account: SeededAccount): RequestPlan => ({
+export const createRequest = (account: FilledAccount): Request => ({
   method: 'POST',
   path: '/leads',
   headers: { ...authorization(account), 'content-type': 'application/json', 'user-agent': BROWSER },
@@ -31,3 +29,52 @@ export const createRequest = (account: SeededAccount): RequestPlan => ({
     status: 'open',
   }),
 })
+
+/** Sends one request; throws unless it succeeds. */
+export const ask = async <T>(port: number, { method, path, headers, body }: Request): Promise<T> => {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    ...{ method: method!, headers: headers as Record<string, string>, body: (body as string) ?? null },
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status} ${text}`)
+  return text === '' ? (undefined as T) : JSON.parse(text)
+}
+
+interface Page {
+  data: { reference: string }[]
+  last_page: number
+}
+
+/** Requests for leads of an account, from as many of its pages, drawn at random, as hold `count`. */
+export const retrieveRequests = async (
+  { stack }: Context,
+  account: FilledAccount,
+  count: number,
+): Promise<Request[]> => {
+  const page = (number: number) => ask<Page>(stack.port, getRequest(account, `/leads?page=${number}`))
+  const { last_page } = await page(1)
+  const drawn = Array.from({ length: Math.ceil(count / 20) }, () => 1 + Math.floor(Math.random() * last_page))
+  const pages: Page[] = []
+  for (const number of drawn) pages.push(await page(number))
+  return pages.flatMap(({ data }) => data.map(({ reference }) => getRequest(account, `/leads/${reference}`)))
+}
+
+/** Runs `work` while each of the accounts has one endpoint more; deleting them cancels what is pending. */
+export const withEndpoints = async <T>(
+  { stack, webhooks, receiver }: Context,
+  accounts: FilledAccount[],
+  work: (endpoints: number[]) => Promise<T>,
+  urlOf: (index: number) => string = () => receiver.url,
+): Promise<T> => {
+  const endpoints: number[] = []
+  for (const [index, { id: accountId }] of accounts.entries())
+    endpoints.push((await fillEndpoints(webhooks, { accountId, count: 1, url: urlOf(index) })).ids[0]!)
+  try {
+    return await work(endpoints)
+  } finally {
+    for (const [index, id] of endpoints.entries()) {
+      const request = getRequest(accounts[index]!, `/manage/webhook-endpoints/${id}`)
+      await ask(stack.port, { ...request, method: 'DELETE' })
+    }
+  }
+}

@@ -1,103 +1,56 @@
+import { fillAccounts, fillLeads, settle } from '@leadwire/fill'
+import type { Request } from 'autocannon'
 import type { Context } from '../context'
-import { type SeededAccount, seedAccounts } from '../data/seed-accounts'
-import { drawReferences, seedLeads } from '../data/seed-leads'
-import { settleTables } from '../data/seed-quotes'
-import type { RequestPlan } from '../load/jobs'
-import { median } from '../load/percentiles'
-import { interleave, type Round } from '../measure/rounds'
-import { chart, type Series } from '../report/chart'
+import { load } from '../load/load'
+import { interleave } from '../measure/rounds'
+import { median } from '../measure/statistics'
+import { chart } from '../report/chart'
 import { ratioFigure } from '../report/figure'
 import { getRequest, retrieveRequests } from './requests'
 
-type Kind = 'page 1' | 'last page' | 'one lead'
-type Sized = { size: number; rounds: Record<Kind, Round[]> }
+const KINDS = ['page 1', 'last page', 'one lead'] as const
+const TITLE = 'Requests a second by leads in the account, 64 connections'
 
 /** How little it matters how many leads an account has, and how deep one looks. */
-export async function tableSize(context: Context): Promise<void> {
-  const { options, leads, report } = context
+export const tableSize = async (context: Context): Promise<void> => {
+  const { options, leads, stack, report } = context
   const sizes = options.quick ? [1e3, 1e4] : [1e4, 1e5, 1e6, ...(options.huge ? [1e7] : [])]
-  const accounts = await seedAccounts(leads, sizes.length)
-  for (const [index, size] of sizes.entries()) await seedLeads(leads, accounts[index]!, size)
-  await settleTables(leads)
+  const accounts = await fillAccounts(leads, sizes.length)
+  for (const [index, size] of sizes.entries()) await fillLeads(leads, accounts[index]!.id, size)
+  await settle(leads, ['accounts', 'customers', 'leads'])
 
-  const contenders = await contendersOf(context, sizes, accounts)
-  const rounds = await interleave(context, contenders, { seconds: options.seconds / 2, warmUp: 2 })
-  const of = (size: number): Record<Kind, Round[]> => ({
-    'page 1': rounds[`page 1 of ${size}`]!,
-    'last page': rounds[`last page of ${size}`]!,
-    'one lead': rounds[`one lead of ${size}`]!,
-  })
-  const measured = sizes.map((size) => ({ size, rounds: of(size) }))
-  reportRatios(context, measured)
-  report.chart(throughputChart(measured))
-  report.chart(latencyChart(measured))
-}
-
-async function contendersOf(
-  { generator, stack, leads }: Context,
-  sizes: number[],
-  accounts: SeededAccount[],
-) {
-  const load = (requests: RequestPlan[]) => ({
-    run: (seconds: number) => generator.closedLoop({ port: stack.port, requests, connections: 64, seconds }),
-  })
-  const contenders: Record<string, ReturnType<typeof load>> = {}
+  const contenders: Record<string, (seconds: number) => ReturnType<typeof load>> = {}
   for (const [index, size] of sizes.entries()) {
     const account = accounts[index]!
-    contenders[`page 1 of ${size}`] = load([getRequest(account, '/leads?page=1')])
-    contenders[`last page of ${size}`] = load([getRequest(account, `/leads?page=${size / 20}`)])
-    const references = await drawReferences(leads, account, 5000)
-    contenders[`one lead of ${size}`] = load(retrieveRequests(account, references))
+    const requests: Record<(typeof KINDS)[number], Request[]> = {
+      'page 1': [getRequest(account, '/leads?page=1')],
+      'last page': [getRequest(account, `/leads?page=${size / 20}`)],
+      'one lead': await retrieveRequests(context, account, 5000),
+    }
+    for (const kind of KINDS)
+      contenders[`${kind} of ${size}`] = (seconds) =>
+        load({ port: stack.port, requests: requests[kind], connections: 64, seconds })
   }
-  return contenders
-}
+  const rounds = await interleave(context, contenders, { seconds: options.seconds / 2, warmUp: 2 })
+  const rates = (kind: (typeof KINDS)[number], size: number) =>
+    rounds[`${kind} of ${size}`]!.map(({ perSecond }) => perSecond)
 
-function reportRatios({ report }: Context, measured: Sized[]): void {
-  const [smallest, biggest] = [measured[0]!, measured.at(-1)!]
-  const rates = (sized: Sized, kind: Kind) => sized.rounds[kind].map((round) => round.perSecond)
-  const goals = { better: 'more', floor: 0.8, aim: 0.95, unit: '/s' } as const
-  report.figure(
-    ratioFigure({
-      what: `list of ${biggest.size} leads: last page / page 1`,
-      ours: rates(biggest, 'last page'),
-      baseline: rates(biggest, 'page 1'),
-      ...goals,
-    }),
+  const [smallest, biggest] = [sizes[0]!, sizes.at(-1)!]
+  const figure = (what: string, ours: number[], baseline: number[], goal: { floor?: number; aim?: number }) =>
+    report.figure(ratioFigure({ what, ours, baseline, unit: '/s', better: 'more', ...goal }))
+  const flat = { floor: 0.8, aim: 0.95 }
+  const [page, last] = [rates('page 1', biggest), rates('last page', biggest)]
+  figure(`list of ${biggest} leads: last page / page 1`, last, page, flat)
+  figure(`list, page 1: ${biggest} leads / ${smallest}`, page, rates('page 1', smallest), flat)
+  figure(
+    `GET one lead: ${biggest} leads / ${smallest}`,
+    rates('one lead', biggest),
+    rates('one lead', smallest),
+    {},
   )
-  report.figure(
-    ratioFigure({
-      what: `list, page 1: ${biggest.size} leads / ${smallest.size}`,
-      ours: rates(biggest, 'page 1'),
-      baseline: rates(smallest, 'page 1'),
-      ...goals,
-    }),
-  )
-  report.figure(
-    ratioFigure({
-      what: `GET one lead: ${biggest.size} leads / ${smallest.size}`,
-      ours: rates(biggest, 'one lead'),
-      baseline: rates(smallest, 'one lead'),
-      ...{ better: 'more', unit: '/s' },
-    }),
-  )
-}
-
-const seriesOf = (measured: Sized[], pick: (round: Round) => number): Series[] =>
-  (['page 1', 'last page', 'one lead'] as const).map((kind) => ({
-    name: kind,
-    points: measured.map(({ size, rounds }) => [size, median(rounds[kind].map(pick))]),
+  const series = KINDS.map((name) => ({
+    name,
+    points: sizes.map((size): [number, number] => [size, median(rates(name, size))]),
   }))
-
-const throughputChart = (measured: Sized[]) => {
-  const title = 'Requests a second by leads in the account, 64 connections'
-  const series = seriesOf(measured, (round) => round.perSecond)
-  const svg = chart({ title, xTitle: 'leads in the account', yTitle: 'requests a second', series })
-  return { file: 'table-size-throughput.svg', title, svg }
-}
-
-const latencyChart = (measured: Sized[]) => {
-  const title = 'p99 by leads in the account, 64 connections'
-  const series = seriesOf(measured, (round) => round.latency.p99)
-  const svg = chart({ title, xTitle: 'leads in the account', yTitle: 'p99, ms', series })
-  return { file: 'table-size-p99.svg', title, svg }
+  report.charts.push({ file: 'table-size.svg', title: TITLE, svg: chart({ title: TITLE, series }) })
 }

@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
-import { chmod, mkdtemp, open, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { freePort, poll, repositoryRoot } from '@leadwire/embedded'
+import { promisify } from 'node:util'
+import { freePort, localPostgresUrl, poll, repositoryRoot } from '@leadwire/embedded'
 import type { Ground } from '../process/ground'
 
 /** What `npm start` tells scripts (design: One command to run). */
@@ -17,6 +16,7 @@ export type DevFile = {
   services: Record<string, { pid: number; health: string }>
   pids: { postgres: number; nats: number }
   postgres_url: string
+  nats_url: string
 }
 
 export type Stack = {
@@ -28,10 +28,9 @@ export type Stack = {
   startedInMs: number
   /** dev.json as it is now: pids change when something is started again. */
   readDev(): Promise<DevFile>
-  /** How many bytes it has written. */
-  logSize(): Promise<number>
-  /** What it wrote after that many bytes: the whole would be a line for each request. */
-  logFrom(offset: number): Promise<string>
+  /** How its services reach one of its databases, as a superuser. */
+  database(name: string): string
+  lastWarnings(): Promise<string>
   stop(): Promise<void>
 }
 
@@ -84,8 +83,14 @@ export async function startStack({
   await output.close()
   const exited = once(child, 'exit')
   const readDev = async () => JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevFile
-  const logSize = async () => (await stat(logFile)).size
-  const logFrom = (offset: number) => text(createReadStream(logFile, { start: offset }))
+  const lastWarnings = async () => {
+    const { stdout } = await promisify(execFile)('tail', ['-n', '5000', logFile], { maxBuffer: 2 ** 26 })
+    return stdout
+      .split('\n')
+      .filter((line) => !line.includes(' INFO '))
+      .slice(-20)
+      .join('\n')
+  }
   const stop = ground.onLeave(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGINT')
@@ -102,10 +107,13 @@ export async function startStack({
     { what: 'the stack to serve', timeoutMs: 120_000, everyMs: 20 },
   ).catch(async (error: Error) => {
     await stop()
-    throw new Error(`${error.message}\n${(await logFrom(0)).split('\n').slice(-20).join('\n')}`)
+    throw new Error(`${error.message}\n${await lastWarnings()}`)
   })
   const startedInMs = performance.now() - startedAt
-  return { pid: child.pid!, port, dev: await readDev(), startedInMs, readDev, logSize, logFrom, stop }
+  const dev = await readDev()
+  const server = { dataDirectory: join(data, 'postgres'), port: Number(new URL(dev.postgres_url).port) }
+  const database = (name: string) => localPostgresUrl(server, name)
+  return { pid: child.pid!, port, dev, startedInMs, readDev, database, lastWarnings, stop }
 }
 
 async function isReady(port: number, dev: DevFile): Promise<boolean> {

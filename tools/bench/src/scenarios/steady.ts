@@ -1,0 +1,38 @@
+import { fillAccounts } from '@leadwire/fill'
+import type { Context } from '../context'
+import { openLoop } from '../load/open-loop'
+import { measured } from '../measure/rounds'
+import { seriesFigure } from '../report/figure'
+import { createRequest, withEndpoints } from './requests'
+
+const RATE = 50
+const LEADS = 1000
+
+/** What a quiet stack uses for leads that come one by one, each with its webhook. */
+export const steady = async (context: Context): Promise<void> => {
+  const { report, stack, receiver, leads, options } = context
+  const [account] = await fillAccounts(leads, 1)
+  const seconds = options.quick ? 2 : LEADS / RATE
+  const run = () =>
+    measured(context, async () => {
+      const created = await openLoop({
+        ...{ port: stack.port, seconds, requests: [createRequest(account!)], perSecond: RATE },
+      })
+      await receiver.waitsOf(created)
+      return { requests: created.length }
+    })
+  const used: number[] = []
+  await withEndpoints(context, [account!], async () => {
+    // The first one does not count: V8 has compiled then what is used.
+    for (let round = 0; round <= options.rounds; round++) {
+      const { cpu } = await run()
+      if (round > 0) used.push((Object.values(cpu).reduce((sum, time) => sum + time, 0) * LEADS) / 1e6)
+    }
+  })
+  report.figure(
+    seriesFigure({
+      what: `processor time of ${LEADS} leads with their webhooks at ${RATE} a second, s`,
+      ...{ values: used, better: 'less', floor: 6, aim: 4 },
+    }),
+  )
+}
