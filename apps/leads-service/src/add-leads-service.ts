@@ -2,11 +2,11 @@ import {
   AccountsServiceDefinition,
   AttachmentsServiceDefinition,
   LeadsServiceDefinition,
+  leadJsonFormat,
 } from '@leadwire/contracts'
 import type { Database, GrpcServer, Logger } from '@leadwire/service-kit'
 import { accountsService } from './accounts/accounts-service'
 import { attachmentsService } from './attachments/attachments-service'
-import { jsonFormatOf } from './leads/lead-json'
 import { leadsService } from './leads/leads-service'
 import type { Limits } from './leads/limits'
 import type { OutboxEvent } from './outbox/record-events'
@@ -26,7 +26,7 @@ export const addLeadsService = (
     onCommitted: (events: OutboxEvent[]) => void
   },
 ): void => {
-  const { jsonFormat = jsonFormatOf(deps.assetsUrl) } = deps
+  const { jsonFormat = leadJsonFormat(deps.assetsUrl) } = deps
   server.add(LeadsServiceDefinition, leadsService({ ...deps, jsonFormat }))
   server.add(AccountsServiceDefinition, accountsService(deps))
   server.add(AttachmentsServiceDefinition, attachmentsService(deps))

@@ -8,6 +8,7 @@ import {
   type LeadResult,
   LeadsServiceDefinition,
   type ListedLeads,
+  leadJsonFormat,
   NewLead,
   type NewQuoteItem,
 } from '@leadwire/contracts'
@@ -25,7 +26,6 @@ import {
 } from '@leadwire/service-kit'
 import { createDatabase, createTemplateDatabase } from '@leadwire/test-kit'
 import { addLeadsService } from './add-leads-service'
-import { jsonFormatOf } from './leads/lead-json'
 import type { Limits } from './leads/limits'
 import { migrations } from './migrations'
 import { LEAD_EVENT, type OutboxEvent } from './outbox/record-events'
@@ -79,7 +79,7 @@ export const startLeadsService = async (
     addLeadsService(server, {
       database: db,
       assetsUrl: ASSETS_URL,
-      ...(format !== undefined && { jsonFormat: jsonFormatOf(ASSETS_URL, format) }),
+      ...(format !== undefined && { jsonFormat: leadJsonFormat(ASSETS_URL, format) }),
       limits: { ...LIMITS, ...over },
       logger,
       draining: lifecycle.signal,

@@ -12,6 +12,7 @@ export type { ServerStreamingMethodResult } from './generated/leadwire/leads/v1/
 export * from './generated/leadwire/leads/v1/leads_service'
 export * from './generated/leadwire/webhooks/v1/webhooks_service'
 export { leadCost } from './lead-cost'
+export { leadJsonFormat } from './lead-format'
 export { imageJson, leadDetailsJson, leadItemJson, leadJson } from './lead-json'
 export { LEAD_REFERRERS, LEAD_STATUSES, VISITOR_REFERRERS } from './lead-values'
 export { LEADS_STREAM, LEADS_STREAM_CONFIG, WEBHOOK_CONSUMER } from './streams'

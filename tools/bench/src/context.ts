@@ -17,6 +17,8 @@ export interface Context {
   /** The databases of the stack. */
   leads: Sql
   webhooks: Sql
+  /** What the stack's image addresses begin with. */
+  assetsUrl: string
   /** The services' before the first load. */
   idleMemory: Memory
   mostMemory: () => Memory

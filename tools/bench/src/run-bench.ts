@@ -76,13 +76,15 @@ const prepare = async ({ options, ground, report }: Run): Promise<Context> => {
     return sql
   }
   const leads = open('leads')
+  const assetsUrl = stack.dev.assets_url
   return {
-    ...{ options, ground, report, folder, stack, receiver, leads, webhooks: open('webhooks'), idleMemory },
+    ...{ options, ground, report, folder, stack, receiver, leads, webhooks: open('webhooks') },
+    ...{ assetsUrl, idleMemory },
     mostMemory: watch.most,
     quoted: once(async () => {
       const [account] = await fillAccounts(leads, 1)
-      await fillLeads(leads, account!.id, options.quick ? 1000 : 10_000)
-      await fillQuotes(leads, account!.id)
+      await fillLeads({ leads, assetsUrl }, account!.id, options.quick ? 1000 : 10_000)
+      await fillQuotes({ leads, assetsUrl }, account!.id)
       await settle(leads, ['leads', 'customers', 'accounts', 'tokens', 'quotes', 'quote_items'])
       return account!
     }),

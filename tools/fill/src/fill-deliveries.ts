@@ -60,11 +60,11 @@ export interface DeliveriesToFill {
  * the order of the deliveries.
  */
 export const fillDeliveries = async (
-  { leads, webhooks }: { leads: Sql; webhooks: Sql },
+  { leads, webhooks, assetsUrl }: { leads: Sql; webhooks: Sql; assetsUrl: string },
   { endpointId, count, status, due = { from: Date.now(), everyMs: 0 }, failed = 0 }: DeliveriesToFill,
 ): Promise<string[]> => {
   const accountId = await prepareEndpoint(webhooks, endpointId, status)
-  const { apiKey, after } = await prepareLeads(leads, accountId, count)
+  const { apiKey, after } = await prepareLeads({ leads, assetsUrl }, accountId, count)
   const isOpen = status === 'pending' || status === 'held'
   const attempts = ATTEMPTS_AT.slice(0, isOpen ? failed : status === 'delivered' ? 1 : undefined)
   const startedAt = new Date(Date.now() - (attempts.at(-1) ?? 0) * 1000 - 1000).toISOString()
@@ -126,7 +126,11 @@ const disable = (webhooks: Sql, endpointId: number) =>
   })
 
 /** The account's key, and the number before its newest `count` leads. */
-const prepareLeads = async (leads: Sql, accountId: number, count: number) => {
+const prepareLeads = async (
+  { leads, assetsUrl }: { leads: Sql; assetsUrl: string },
+  accountId: number,
+  count: number,
+) => {
   const select = () =>
     leads.rows<{ api_key: string; lead_count: number }>(
       'SELECT api_key, lead_count FROM accounts WHERE id = $1',
@@ -134,7 +138,7 @@ const prepareLeads = async (leads: Sql, accountId: number, count: number) => {
     )
   const [account] = await select()
   if (!account) throw new Error(`There is no account ${accountId}.`)
-  await fillLeads(leads, accountId, Math.max(0, count - account.lead_count))
+  await fillLeads({ leads, assetsUrl }, accountId, Math.max(0, count - account.lead_count))
   const [filled] = await select()
   return { apiKey: account.api_key, after: filled!.lead_count - count }
 }

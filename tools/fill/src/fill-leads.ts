@@ -1,44 +1,63 @@
-import { portionsOf, type Sql } from './sql'
+import { leadJsonFormat } from '@leadwire/contracts'
+import { detailsTemplate, itemTemplate } from './model-lead'
+import { instant, portionsOf, type Sql } from './sql'
 
 /** How long an account's row stays locked, and creates for it wait, is bounded by this. */
 const PORTION = 50_000
 
+const COLUMNS = `id, reference, name, value, description, postcode, user_agent, ip, referrer, referrer_url, device_type,
+  device_name, browser, browser_version, os, os_version, status, type, test, created_at, updated_at`
+
+const CUSTOMER_COLUMNS = `id, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link,
+  address_1, address_2, city, county, postcode, avatar_url, created_at`
+
 // As a create does it: number, id and created_at are taken together under the lock of the account's row. The leads of a
-// portion are a microsecond apart, the last of them now.
+// portion are a microsecond apart, the last of them now. The columns are read out of the JSON, whose names they have.
 const INSERT = `
   WITH counted AS (
     UPDATE accounts SET lead_count = lead_count + $2::int,
       last_lead_at = greatest(clock_timestamp(), last_lead_at + $2::int * interval '1 microsecond')
     WHERE id = $1 RETURNING lead_count - $2::int AS before, last_lead_at - $2::int * interval '1 microsecond' AS since
   ), given AS MATERIALIZED (
-    SELECT before + n AS number, nextval('leads_id_seq') AS id, nextval('customers_id_seq') AS customer_id,
-      since + n * interval '1 microsecond' AS created_at
+    SELECT before + n AS number, nextval('leads_id_seq') AS id, gen_random_uuid() AS reference,
+      nextval('customers_id_seq') AS customer_id, ${instant("since + n * interval '1 microsecond'")} AS created_at
     FROM counted CROSS JOIN generate_series(1, $2::int) AS n
+  ), made AS MATERIALIZED (
+    SELECT number, customer_id,
+      format($4::text, id, reference, number, number % 10000, created_at, customer_id) AS item,
+      format($5::text, id, reference, number, number % 10000, created_at, customer_id) AS details
+    FROM given
   ), customer AS (
-    INSERT INTO customers (account_id, id, first_name, last_name, email, phone, phone_link, mobile, mobile_link,
-      postcode, created_at)
-    SELECT $1, customer_id, 'Ada', 'Byron ' || number, 'ada' || number || '@example.com', '020 7946 0000',
-      'tel:+44-20-7946-0000', '07700 900123', 'tel:+44-7700-900123', 'SW1A 1AA', created_at
-    FROM given ORDER BY number
+    INSERT INTO customers (account_id, ${CUSTOMER_COLUMNS})
+    SELECT $1, ${of('c', CUSTOMER_COLUMNS)}
+    FROM made, json_populate_record(NULL::customers, concat('{', details, '}')::json -> 'customer') AS c
+    ORDER BY number
   ), lead AS (
-    INSERT INTO leads (account_id, id, number, reference, customer_id, name, value, postcode, user_agent, ip, referrer,
-      device_type, device_name, browser, browser_version, os, os_version, status, test, created_at, updated_at)
-    SELECT $1, id, number, gen_random_uuid(), customer_id, 'New windows, front of house ' || number, number % 10000,
-      'SW1A 1AA',
-      'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36',
-      '192.0.2.7', 'Website', 'desktop', 'unknown', 'Chrome', '120.0.0.0', 'Linux', 'unknown', 'open', false,
-      created_at, created_at
-    FROM given ORDER BY number
+    INSERT INTO leads (account_id, number, customer_id, json_format, json, json_details, ${COLUMNS})
+    SELECT $1, made.number, made.customer_id, $3, item, details, ${of('l', COLUMNS)}
+    FROM made, json_populate_record(NULL::leads, item::json) AS l ORDER BY made.number
   )
   SELECT before FROM counted`
 
-/** Gives an account `count` leads more, without quotes and without events. */
-export const fillLeads = async (leads: Sql, accountId: number, count: number): Promise<void> => {
+function of(table: string, columns: string): string {
+  return columns.replace(/\w+/g, `${table}.$&`)
+}
+
+/**
+ * Gives an account `count` leads more, without quotes and without events. Their JSON is what services with this address of
+ * images (without a slash at its end) keep.
+ */
+export const fillLeads = async (
+  { leads, assetsUrl }: { leads: Sql; assetsUrl: string },
+  accountId: number,
+  count: number,
+): Promise<void> => {
+  const format = leadJsonFormat(assetsUrl)
   for (const portion of portionsOf(count, PORTION)) {
     await leads.transaction(async (rows) => {
       // The rows fit together by how they are made; a look-up for each foreign key would double the time.
       await rows('SET LOCAL session_replication_role = replica')
-      const [counted] = await rows(INSERT, [accountId, portion])
+      const [counted] = await rows(INSERT, [accountId, portion, format, itemTemplate, detailsTemplate])
       if (!counted) throw new Error(`There is no account ${accountId}.`)
     })
   }

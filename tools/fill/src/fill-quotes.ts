@@ -1,30 +1,56 @@
-import type { Sql } from './sql'
+import { randomUUID } from 'node:crypto'
+import { type Image, leadJsonFormat } from '@leadwire/contracts'
+import { quotesTemplate } from './model-lead'
+import { instant, type Sql } from './sql'
 
-const OPTIONS =
-  '{"width":1200,"height":1350,"external_frame_colour":"Anthracite Grey","internal_frame_colour":"White","glass":"Clear","frame_material":"uPVC"}'
+const INSERT_IMAGE = `
+  INSERT INTO images (account_id, key, file_name, file_size, content_type)
+  VALUES ($1, $2, 'window.png', 48213, 'image/png')
+  RETURNING id, file_name AS "fileName", file_size AS "fileSize", content_type AS "contentType", public, processed,
+    ${instant('created_at')} AS "createdAt", ${instant('updated_at')} AS "updatedAt"`
+
+// The columns of the items are read out of the JSON. What a lead's JSON was made of by another release stays behind: such a
+// lead is rendered from its columns (json_format 0) from then on.
+const INSERT = `
+  WITH lead AS MATERIALIZED (
+    SELECT id, created_at FROM leads l
+    WHERE account_id = $1 AND NOT EXISTS (SELECT FROM quotes q WHERE q.account_id = l.account_id AND q.lead_id = l.id)
+    ORDER BY number
+  ), given AS MATERIALIZED (
+    SELECT id AS lead_id, created_at, nextval(pg_get_serial_sequence('quotes', 'id')) AS id,
+      nextval(pg_get_serial_sequence('quote_items', 'id')) AS item_1,
+      nextval(pg_get_serial_sequence('quote_items', 'id')) AS item_2
+    FROM lead
+  ), made AS MATERIALIZED (
+    SELECT *, format($4::text, id, lead_id, ${instant('created_at')}, item_1, item_2) AS quotes FROM given
+  ), quote AS (
+    INSERT INTO quotes (account_id, id, lead_id, status, created_at, updated_at)
+    SELECT $1, id, lead_id, 'complete', created_at, created_at FROM given ORDER BY id
+  ), item AS (
+    INSERT INTO quote_items (account_id, id, quote_id, product_style_id, name, price, format, hidden, status,
+      product_style_sku, product_style_name, product_name, image_id, options, created_at, updated_at)
+    SELECT $1, i.id, i.quote_id, i.product_style_id, i.name, i.price, i.format, i.hidden, i.status,
+      json #>> '{product_style,sku}', json #>> '{product_style,name}', json #>> '{product_style,product,name}', $2,
+      json -> 'options', i.created_at, i.updated_at
+    FROM made, json_array_elements(concat('{', quotes, '}')::json #> '{quotes,0,items}') AS json,
+      json_populate_record(NULL::quote_items, json) AS i
+    ORDER BY i.id
+  )
+  UPDATE leads l SET version = version + 1, json_format = CASE json_format WHEN $3 THEN $3 ELSE 0 END,
+    json_details = left(json_details, -length('"quotes":[]')) || quotes
+  FROM made WHERE l.account_id = $1 AND l.id = made.lead_id`
 
 /**
  * Gives each lead of an account that has no quote one of two items, all with one image, whose file is not there. For
  * leads that nobody has read yet: an import writes quotes with their lead.
  */
-export const fillQuotes = async (leads: Sql, accountId: number): Promise<void> => {
-  await leads.rows(
-    `WITH image AS (
-       INSERT INTO images (account_id, key, file_name, file_size, content_type)
-       VALUES ($1, 'images/' || gen_random_uuid() || '.png', 'window.png', 48213, 'image/png') RETURNING id
-     ), quote AS (
-       INSERT INTO quotes (account_id, lead_id, status, created_at, updated_at)
-       SELECT account_id, id, 'complete', created_at, created_at FROM leads l
-       WHERE account_id = $1
-         AND NOT EXISTS (SELECT FROM quotes q WHERE q.account_id = l.account_id AND q.lead_id = l.id)
-       ORDER BY number
-       RETURNING id, created_at
-     )
-     INSERT INTO quote_items (account_id, quote_id, product_style_id, name, price, format, hidden, status,
-       product_style_sku, product_style_name, product_name, image_id, options, created_at, updated_at)
-     SELECT $1, quote.id, 40 + n, 'Casement window ' || n, 41250 + n, 'range', false, 'active', 'CW-' || n,
-       'Casement', 'Window', image.id, $2, quote.created_at, quote.created_at
-     FROM quote, image, generate_series(1, 2) AS n ORDER BY quote.id, n`,
-    [accountId, OPTIONS],
-  )
-}
+export const fillQuotes = async (
+  { leads, assetsUrl }: { leads: Sql; assetsUrl: string },
+  accountId: number,
+): Promise<void> =>
+  leads.transaction(async (rows) => {
+    const key = `images/${randomUUID()}.png`
+    const [image] = await rows<Image>(INSERT_IMAGE, [accountId, key])
+    const quotes = quotesTemplate({ ...image!, url: `${assetsUrl}/${key}` })
+    await rows(INSERT, [accountId, image!.id, leadJsonFormat(assetsUrl), quotes])
+  })

@@ -1,3 +1,4 @@
+import { leadJsonFormat } from '@leadwire/contracts'
 import { eventually, type Receiver, type System, startReceiver, startSystem } from '@leadwire/test-kit'
 import { openSql, runFill, type Sql } from './index'
 
@@ -22,28 +23,35 @@ interface Delivery {
 }
 
 let system: System
-let databases: { leads: Sql; webhooks: Sql }
+let stack: { leads: Sql; webhooks: Sql; assetsUrl: string }
 let receiver: Receiver
 
 beforeAll(async () => {
   system = await startSystem()
   receiver = await startReceiver()
-  databases = { leads: openSql(system.databases.leads.url), webhooks: openSql(system.databases.webhooks.url) }
+  stack = {
+    leads: openSql(system.databases.leads.url),
+    webhooks: openSql(system.databases.webhooks.url),
+    assetsUrl: system.services[0]!.env['ASSETS_URL']!,
+  }
 })
 
 afterAll(async () => {
-  await Promise.all([databases?.leads.close(), databases?.webhooks.close(), receiver?.stop()])
+  await Promise.all([stack?.leads.close(), stack?.webhooks.close(), receiver?.stop()])
   await system?.stop()
 })
 
-const fill = <T>(...args: unknown[]) => runFill(args.map(String), databases) as Promise<T>
+const fill = <T>(...args: unknown[]) => runFill(args.map(String), stack) as Promise<T>
 
-const send = async <T>(token: string, path: string, init: RequestInit = {}): Promise<T> => {
+const sendForText = async (token: string, path: string, init: RequestInit = {}): Promise<string> => {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const answer = await fetch(`${system.baseUrl}${path}`, { headers, ...init })
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status} ${await answer.text()}`)
-  return (await answer.json()) as T
+  return answer.text()
 }
+
+const send = async <T>(...asked: Parameters<typeof sendForText>): Promise<T> =>
+  JSON.parse(await sendForText(...asked))
 
 const create = (token: string) =>
   send<{ data: Page['data'][0] & { customer: object } }>(token, '/leads', {
@@ -71,7 +79,7 @@ test('leads that are filled in while others are created are listed, retrieved an
   const last = await send<Page>(token, `/leads?page=${first.last_page}`)
   expect(last.data).toHaveLength(3)
   expect(last.data.at(-1)).toMatchObject({ reference: before.reference })
-  const all = await databases.leads.rows<{ references: string[]; in_order: boolean; dense: boolean }>(
+  const all = await stack.leads.rows<{ references: string[]; in_order: boolean; dense: boolean }>(
     `SELECT array_agg(reference) FILTER (WHERE reference = $2) AS references,
        bool_and(id > earlier AND created_at >= before) AS in_order, max(number) = count(*) AS dense
      FROM (SELECT *, lag(id, 1, 0::bigint) OVER newer AS earlier, lag(created_at, 1, '-infinity') OVER newer AS before
@@ -88,6 +96,42 @@ test('leads that are filled in while others are created are listed, retrieved an
   })
   expect(lead['quotes']).toMatchObject([{ lead_id: filled.id, items: [{ image: { public: 1 } }, {}] }])
   expect(Object.keys(lead)).toEqual(Object.keys(after))
+})
+
+test('filled leads carry the JSON that is rendered from their columns, byte for byte', async () => {
+  const { id, token } = await newAccount()
+  await fill('--account', id, '--leads', 2, '--quotes')
+  await create(token)
+  await fill('--account', id, '--leads', 2)
+  const { data } = await send<Page>(token, '/leads')
+  const paths = ['/leads', ...data.map(({ reference }) => `/leads/${reference}`)]
+  const texts = () => Promise.all(paths.map((path) => sendForText(token, path)))
+
+  const kept = await texts()
+  const changed = await stack.leads.rows(
+    'UPDATE leads SET json_format = 0 WHERE account_id = $1 AND json_format = $2 RETURNING id',
+    [id, leadJsonFormat(stack.assetsUrl)],
+  )
+  expect(changed).toHaveLength(5)
+  expect(await texts()).toEqual(kept)
+})
+
+test('quotes for leads whose JSON is of another format leave it to be rendered from columns', async () => {
+  const { id, token } = await newAccount()
+  await fill('--account', id, '--leads', 1)
+  await create(token)
+  await stack.leads.rows('UPDATE leads SET json_format = 7 WHERE account_id = $1 AND number = 1', [id])
+  await fill('--account', id, '--leads', 1, '--quotes')
+  const formats = await stack.leads.rows(
+    'SELECT json_format, version FROM leads WHERE account_id = $1 ORDER BY number',
+    [id],
+  )
+  const current = { json_format: leadJsonFormat(stack.assetsUrl), version: 2 }
+  expect(formats).toEqual([{ json_format: 0, version: 2 }, current, current])
+  for (const { reference } of (await send<Page>(token, '/leads')).data)
+    expect(await send(token, `/leads/${reference}`)).toMatchObject({
+      data: { quotes: [{ items: [{}, {}] }] },
+    })
 })
 
 test('deliveries of each status are listed and told with their attempts; the pending ones arrive', async () => {

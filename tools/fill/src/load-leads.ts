@@ -1,7 +1,5 @@
 import type { Lead } from '@leadwire/contracts'
-import type { Sql } from './sql'
-
-const instant = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+import { instant, type Sql } from './sql'
 
 const SELECT = `
   SELECT json_build_object('id', l.id, 'reference', l.reference, 'name', l.name, 'value', l.value,

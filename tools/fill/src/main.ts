@@ -4,27 +4,28 @@ import { dataDirectory } from '@leadwire/embedded'
 import { runFill } from './run-fill'
 import { openSql } from './sql'
 
-const postgresUrl = (): string => {
+const readDev = (): { postgres_url: string; assets_url: string } => {
   const file = join(dataDirectory(process.env), 'dev.json')
   try {
-    return JSON.parse(readFileSync(file, 'utf8')).postgres_url
+    return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
     throw new Error(`No running stack was found: ${file} can't be read. Run npm start or set LEADWIRE_DATA.`)
   }
 }
 
-const open = (database: string) => {
-  const url = new URL(postgresUrl())
+const open = (postgresUrl: string, database: string) => {
+  const url = new URL(postgresUrl)
   url.pathname = `/${database}`
   return openSql(url.href)
 }
 
 const run = async () => {
-  const databases = { leads: open('leads'), webhooks: open('webhooks') }
+  const { postgres_url, assets_url: assetsUrl } = readDev()
+  const [leads, webhooks] = [open(postgres_url, 'leads'), open(postgres_url, 'webhooks')]
   try {
-    console.log(JSON.stringify(await runFill(process.argv.slice(2), databases)))
+    console.log(JSON.stringify(await runFill(process.argv.slice(2), { leads, webhooks, assetsUrl })))
   } finally {
-    await Promise.all([databases.leads.close(), databases.webhooks.close()])
+    await Promise.all([leads.close(), webhooks.close()])
   }
 }
 

@@ -14,15 +14,21 @@ export const usage = `npm run --silent fill -- one of
 Valid rows, without a limit, for the stack that runs in LEADWIRE_DATA (.data). Prints JSON.
 held disables the endpoint. Deliveries are of the account's newest leads; what leads are missing is made.`
 
-type Databases = { leads: Sql; webhooks: Sql }
+/** The databases of a stack, and its address of images, without a slash at its end. */
+export interface Filled {
+  leads: Sql
+  webhooks: Sql
+  assetsUrl: string
+}
 
 /** Does what the arguments ask for; answers with what is to be printed. Throws with the usage when they make no sense. */
-export const runFill = async (args: string[], { leads, webhooks }: Databases): Promise<object> => {
+export const runFill = async (args: string[], stack: Filled): Promise<object> => {
+  const { leads, webhooks } = stack
   const asked = readArguments(args)
   if (asked.accounts) return { accounts: await fillAccounts(leads, asked.accounts) }
   if (asked.account && asked.leads) {
-    await fillLeads(leads, asked.account, asked.leads)
-    if (asked.quotes) await fillQuotes(leads, asked.account)
+    await fillLeads(stack, asked.account, asked.leads)
+    if (asked.quotes) await fillQuotes(stack, asked.account)
     await settle(leads, ['accounts', 'customers', 'leads', 'quotes', 'quote_items'])
     return { account: asked.account, leads: asked.leads }
   }
@@ -36,7 +42,7 @@ export const runFill = async (args: string[], { leads, webhooks }: Databases): P
   }
   if (asked.endpoint && asked.deliveries && asked.status) {
     const { endpoint: endpointId, deliveries: count, status } = asked
-    await fillDeliveries({ leads, webhooks }, { endpointId, count, status })
+    await fillDeliveries(stack, { endpointId, count, status })
     await settle(leads, ['accounts', 'customers', 'leads'])
     await settle(webhooks, ['events', 'deliveries', 'attempts'])
     return { endpoint: endpointId, deliveries: count, status }

@@ -35,6 +35,10 @@ export const openSql = (connectionString: string): Sql => {
   }
 }
 
+/** A timestamptz as the text that the interface has. */
+export const instant = (expression: string) =>
+  `to_char((${expression}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+
 /** What autovacuum would do later, so that whoever measures next does not pay for it. */
 export const settle = async (sql: Sql, tables: string[]): Promise<void> => {
   await sql.rows(`VACUUM (ANALYZE) ${tables.join(', ')}`)

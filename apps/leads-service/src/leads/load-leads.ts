@@ -20,7 +20,7 @@ interface Row {
 // No lead has it: PostgreSQL is asked for well-formed references only.
 const NO_REFERENCE = '00000000-0000-0000-0000-000000000000'
 
-/** How the JSON of leads is made: the address of images, without a slash at its end, and the number of both (`jsonFormatOf`). */
+/** How the JSON of leads is made: the address of images, without a slash at its end, and the number of both (`leadJsonFormat`). */
 export interface JsonSettings {
   assetsUrl: string
   jsonFormat: number

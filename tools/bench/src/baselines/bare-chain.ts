@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { natsOptions } from '@leadwire/service-kit'
 import { AckPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { fastify } from 'fastify'
@@ -28,8 +29,7 @@ const start = async ({ databaseUrl, natsUrl, receiverPort }: Settings) => {
   const pool = openPool(databaseUrl, '-c synchronous_commit=off')
   await pool.query(TABLE)
   const agent = new Agent({ connections: 64 })
-  const { host, username, password } = new URL(natsUrl)
-  const nats = await connect({ servers: host, ...(username && { user: username, pass: password }) })
+  const nats = await connect(natsOptions(natsUrl))
   const manager = await jetstreamManager(nats)
   await manager.streams.add({ name: STREAM, subjects: [SUBJECT] })
   await manager.consumers.add(STREAM, { durable_name: CONSUMER, ack_policy: AckPolicy.Explicit })

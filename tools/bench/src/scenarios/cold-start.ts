@@ -60,7 +60,7 @@ const startServers = async (folder: string, binary: string): Promise<number> => 
   const startedAt = performance.now()
   const [postgres, nats] = await Promise.all([
     startPostgres({ dataDirectory: join(folder, 'postgres'), port: postgresPort, durable: true }),
-    startNatsServer({ binary, directory: join(folder, 'nats'), port: natsPort }),
+    startNatsServer({ binary, directory: join(folder, 'nats'), port: natsPort, password: 'bench' }),
   ])
   await Promise.all([postgresReady(postgresPort), natsReady(natsPort)])
   const took = performance.now() - startedAt

@@ -40,7 +40,7 @@ export const schedule = async (context: Context): Promise<void> => {
 
 /** Retries at each endpoint, spread over time; when that of each lead is due. */
 const fillRetries = async (
-  { leads, webhooks }: Context,
+  context: Context,
   endpoints: number[],
   { count, from, everyMs }: { count: number; from: number; everyMs: number },
 ): Promise<Map<string, number>> => {
@@ -54,10 +54,10 @@ const fillRetries = async (
       failed: 1,
       due,
     } as const
-    const references = await fillDeliveries({ leads, webhooks }, retries)
+    const references = await fillDeliveries(context, retries)
     for (const [n, reference] of references.entries()) dueAt.set(reference, due.from + n * everyMs)
   }
-  await settle(webhooks, ['deliveries', 'events', 'attempts'])
+  await settle(context.webhooks, ['deliveries', 'events', 'attempts'])
   return dueAt
 }
 

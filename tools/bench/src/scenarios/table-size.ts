@@ -16,7 +16,7 @@ export const tableSize = async (context: Context): Promise<void> => {
   const { options, leads, stack, report } = context
   const sizes = options.quick ? [1e3, 1e4] : [1e4, 1e5, 1e6, ...(options.huge ? [1e7] : [])]
   const accounts = await fillAccounts(leads, sizes.length)
-  for (const [index, size] of sizes.entries()) await fillLeads(leads, accounts[index]!.id, size)
+  for (const [index, size] of sizes.entries()) await fillLeads(context, accounts[index]!.id, size)
   await settle(leads, ['accounts', 'customers', 'leads'])
 
   const contenders: Record<string, (seconds: number) => ReturnType<typeof load>> = {}

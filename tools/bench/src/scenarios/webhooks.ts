@@ -51,13 +51,13 @@ interface Backlog {
 
 /** Lets a backlog become due all at once; the rate counts from its first to its last arrival. */
 const backlogOf = (context: Context, endpoints: number[], each: number): (() => Promise<Backlog>) => {
-  const { leads, webhooks, receiver } = context
+  const { webhooks, receiver } = context
   let aheadMs = 30_000
   return async () => {
     const startedAt = Date.now()
     const due = { from: startedAt + aheadMs, everyMs: 0 }
     for (const endpointId of endpoints)
-      await fillDeliveries({ leads, webhooks }, { endpointId, count: each, status: 'pending', due })
+      await fillDeliveries(context, { endpointId, count: each, status: 'pending', due })
     await settle(webhooks, ['events', 'deliveries'])
     if (Date.now() >= due.from) throw new Error('the backlog came due before it was complete')
     aheadMs = 5000 + 2 * (Date.now() - startedAt)

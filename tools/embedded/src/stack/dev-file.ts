@@ -5,6 +5,7 @@ import type { ServicePlan } from './services'
 /** What `dev.json` says; scripts rely on its shape. */
 export type DevFile = {
   base_url: string
+  /** No slash at its end, as leads-service takes it. */
   assets_url: string
   token: string
   account: { id: number; api_key: string }
@@ -26,7 +27,7 @@ export function devFile({ base, demo, plans, servers }: Running, pids: Map<strin
   const pid = (name: string) => pids.get(name) ?? 0
   return {
     base_url: base,
-    assets_url: plans[0]?.env['ASSETS_URL'] ?? `${base}/assets`,
+    assets_url: plans[0]?.env['ASSETS_URL']?.replace(/\/$/, '') ?? `${base}/assets`,
     token: demo.token,
     account: demo.account,
     webhook_secret: demo.webhooks.at(-1)?.secret ?? null,

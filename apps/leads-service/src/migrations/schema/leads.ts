@@ -1,8 +1,8 @@
 // Every key begins with the account, so that no row can refer to another account's.
 // knex reads a question mark as a binding, hence the backslashes in the postcode's pattern.
 // (account_id, number) is the list: page N is a range scan on it, whatever N is.
-// json and json_details are the lead as it is shown, made by the service when it writes the row (leads/lead-json.ts says what
-// json_format is). version counts the changes of a lead and of what belongs to it.
+// json and json_details are the lead as it is shown, made by the service when it writes the row (json_format is contracts'
+// leadJsonFormat). version counts the changes of a lead and of what belongs to it.
 export const leads = `
   CREATE TABLE customers (
     account_id bigint NOT NULL REFERENCES accounts,
