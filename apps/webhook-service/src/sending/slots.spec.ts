@@ -54,6 +54,20 @@ test('a thousand endpoints that hang leave room for one that answers, at every m
   expect(running.length).toBeLessThanOrEqual(16 * 8)
 })
 
+test.each([
+  ['have answered', true],
+  ['have never answered', false],
+])("a backlog leaves room for another endpoint's fresh delivery, when both %s", (_, answered) => {
+  const { slots, fill, finishAll } = setUp()
+  const many = Array.from({ length: 100 }, (_, id) => id + 1)
+  for (const id of answered ? [0, ...many] : []) {
+    fill(id)
+    finishAll()
+  }
+  while (fill(...many).size > 0);
+  expect(slots.take(0, 1)).toHaveLength(1)
+})
+
 test('a hanging endpoint that begins to answer is quick again', () => {
   const { fill, pass, finishAll, running } = setUp()
   fill(1)

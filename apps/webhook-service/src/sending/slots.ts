@@ -18,6 +18,12 @@ const LANES: Pace[] = ['quick', 'unknown', 'slow']
 // No lane can fill all slots, so each always moves; the known-good have the most and are served first.
 const SHARE_OF_SLOTS: Record<Pace, number> = { quick: 3 / 4, unknown: 3 / 8, slow: 3 / 8 }
 
+/**
+ * Claims leave this share of the slots to deliveries that begin as they are stored. Without it an account whose backlog
+ * fills a lane delays all others' fresh ones until the backlog's end (seen: by 2.4 s behind fan-outs of 3,000).
+ */
+const SHARE_FOR_FRESH = 1 / 8
+
 /** An attempt that waits longer for its receiver costs a socket and no work: it gives its slot to another. */
 const WAITING_AFTER_MS = 100
 /** An endpoint that takes longer to answer is slow until it answers quicker. */
@@ -39,6 +45,7 @@ const SHARE_OF_WAITING: Record<Pace, number> = { quick: Infinity, unknown: 1, sl
  */
 export const createSlots = (options: { concurrency: number; perEndpoint: number; now: () => number }) => {
   const { concurrency, perEndpoint, now } = options
+  const forFresh = Math.floor(concurrency * SHARE_FOR_FRESH)
   const endpoints = new Map<number, Endpoint>()
   // Both in the order of their start.
   const young = new Set<Running>()
@@ -72,11 +79,11 @@ export const createSlots = (options: { concurrency: number; perEndpoint: number;
     }
   }
 
-  const roomIn = (lane: Pace, given: number): number => {
+  const roomIn = (lane: Pace, { given = 0, fresh = false } = {}): number => {
     const slots = Math.min(
-      Math.ceil(concurrency * SHARE_OF_SLOTS[lane]) - atWork[lane],
+      Math.ceil(concurrency * SHARE_OF_SLOTS[lane]) - atWork[lane] + (fresh ? forFresh : 0),
       Math.ceil(concurrency * SHARE_OF_CLAIM[lane]),
-      concurrency - atWork.quick - atWork.unknown - atWork.slow - given,
+      concurrency - atWork.quick - atWork.unknown - atWork.slow - given - (fresh ? 0 : forFresh),
     )
     const waitingRoom = concurrency * WAITING_PER_SLOT * SHARE_OF_WAITING[lane]
     return Math.min(slots, waitingRoom - inFlight.unknown - inFlight.slow)
@@ -115,7 +122,7 @@ export const createSlots = (options: { concurrency: number; perEndpoint: number;
       const rooms = new Map<number, number>()
       let given = 0
       for (const lane of LANES) {
-        let free = roomIn(lane, given)
+        let free = roomIn(lane, { given })
         let left = ready[lane].length
         for (const [id, endpoint] of ready[lane]) {
           if (free < 1) break
@@ -131,11 +138,11 @@ export const createSlots = (options: { concurrency: number; perEndpoint: number;
     start,
     /** Starts `count` attempts at one endpoint. */
     hold,
-    /** Starts up to `wanted` attempts at one endpoint, as far as it may send now. */
+    /** Starts up to `wanted` attempts of fresh deliveries at one endpoint, as far as it may send now. */
     take: (endpointId: number, wanted: number): Running[] => {
       age()
       const { pace, inFlight: busy } = endpointOf(endpointId)
-      const room = Math.min(wanted, perEndpoint - busy, Math.floor(roomIn(pace, 0)))
+      const room = Math.min(wanted, perEndpoint - busy, Math.floor(roomIn(pace, { fresh: true })))
       return hold(endpointId, Math.max(0, room))
     },
     finish: (running: Running): void => {
