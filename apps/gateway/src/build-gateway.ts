@@ -70,6 +70,8 @@ export interface GatewayOptions {
   now?: () => number
   /** How long a request may take to arrive, its body included. */
   requestTimeoutMs?: number
+  /** How long a request may take to its answer. */
+  requestLimitMs?: number
 }
 
 const UPLOAD_LIMITS: UploadLimits = { maxPerAccount: 32, idleMs: 30_000, totalMs: 300_000 }
@@ -134,7 +136,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const limits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
   const app = createApp(options)
   const methods = refuseOtherMethods(app)
-  setDeadlines(app)
+  setDeadlines(app, options.requestLimitMs)
   trackResponses(app)
   handleErrors(app, logger)
   commonHeaders(app, lifecycle)

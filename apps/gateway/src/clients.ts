@@ -38,6 +38,8 @@ const READS = { ...GATHERED, ...byAccount, maxBatch: 64 }
 // A lead as large as they may be, or as many small ones as a message has.
 const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300 }
 
+const isLarge = (item: CreateLead) => leadCost(item) > CREATES.maxBatchCost
+
 export type Clients = ReturnType<typeof connectClients>
 
 const resultOf = <Value>(result: LeadResult['result'] | LeadPageResult['result']): Value => {
@@ -111,6 +113,8 @@ export const connectClients = (options: {
     return (await createAll({ leads: items }, last(deadlines))).results
   }
   const createLead = gather<CreateLead, LeadResult>({ ...CREATES, send: createLeads })
+  // On their own: a call with one takes seconds, and two of them at once would hold up everybody's small ones.
+  const createLargeLead = gather<CreateLead, LeadResult>({ ...CREATES, send: createLeads })
   const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
     ...GATHERED,
     send: async (hashes) => {
@@ -140,6 +144,6 @@ export const connectClients = (options: {
       resultOf<ListedLeads>((await listLeads(page, limits)).result),
     /** Creates a lead. Resolves with its public JSON. */
     createLead: async (item: CreateLead, limits: CallLimits) =>
-      resultOf<Uint8Array>((await createLead(item, limits)).result),
+      resultOf<Uint8Array>((await (isLarge(item) ? createLargeLead : createLead)(item, limits)).result),
   }
 }

@@ -164,3 +164,10 @@ test('the token comes before the body, the body before the look-up', async () =>
   expect((await gateway.send(request)).statusCode).toBe(400)
   expect((await gateway.send({ ...request, payload: '{"value":-1}' })).statusCode).toBe(404)
 })
+
+test('a body that took all the time of its request is 408: nothing behind the API was late', async () => {
+  const hasty = await startGateway({}, { requestLimitMs: 0 })
+  const response = await hasty.send({ method: 'PATCH', url: LEAD, payload: { value: 5 } })
+  expect([response.statusCode, response.json().type]).toEqual([408, '/problems#timeout'])
+  await hasty.stop()
+})

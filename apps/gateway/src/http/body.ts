@@ -2,6 +2,7 @@ import { type Faults, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { textFaults } from '../validation/text-faults'
 import { parseForm } from './form'
+import { createLargeBodies } from './large-bodies'
 import { ProblemError } from './problem'
 import { decodeUtf8 } from './utf8'
 
@@ -80,16 +81,30 @@ const refuseOtherCodings = (app: FastifyInstance): void => {
  */
 export const readBodies = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
+  const largeBodies = createLargeBodies()
+  const takeTurn = async ({ principal, deadline, socket }: FastifyRequest, bytes: Buffer) => {
+    // The services have had none of the time that the client took.
+    if (deadline.getTime() <= Date.now()) {
+      throw new ProblemError('timeout', 'The request did not arrive in time.')
+    }
+    await largeBodies(bytes, principal?.accountId ?? 0, { deadline, isGone: () => socket.destroyed })
+  }
   refuseOtherCodings(app)
   app.addContentTypeParser(
     JSON_TYPE,
     { parseAs: 'buffer' },
-    async (_request: FastifyRequest, bytes: Buffer) => (bytes.length === 0 ? NO_BODY : jsonBody(bytes)),
+    async (request: FastifyRequest, bytes: Buffer) => {
+      await takeTurn(request, bytes)
+      return bytes.length === 0 ? NO_BODY : jsonBody(bytes)
+    },
   )
   app.addContentTypeParser(
     FORM_TYPE,
     { parseAs: 'buffer' },
-    async (_request: FastifyRequest, bytes: Buffer) => (bytes.length === 0 ? NO_BODY : formBody(bytes)),
+    async (request: FastifyRequest, bytes: Buffer) => {
+      await takeTurn(request, bytes)
+      return bytes.length === 0 ? NO_BODY : formBody(bytes)
+    },
   )
   refuseOtherTypes(app)
 }

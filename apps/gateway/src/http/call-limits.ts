@@ -12,10 +12,10 @@ declare module 'fastify' {
 const REQUEST_LIMIT_MS = 10_000
 
 /** Gives each request its deadline. */
-export const setDeadlines = (app: FastifyInstance): void => {
+export const setDeadlines = (app: FastifyInstance, limitMs = REQUEST_LIMIT_MS): void => {
   app.decorateRequest('deadline', null as unknown as Date)
   app.addHook('onRequest', (request, _reply, done) => {
-    request.deadline = new Date(Date.now() + REQUEST_LIMIT_MS)
+    request.deadline = new Date(Date.now() + limitMs)
     done()
   })
 }

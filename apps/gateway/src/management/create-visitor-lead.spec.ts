@@ -237,3 +237,35 @@ test('a body made of faults gets a bounded answer', async () => {
   expect(response.statusCode).toBe(422)
   expect(Object.keys(response.json().errors).length).toBeLessThanOrEqual(1001)
 })
+
+test('large bodies leave room for a small one that came later', async () => {
+  const padding = 'x'.repeat(100_000)
+  const large = Array.from({ length: 10 }, () => create({ ...LEAD, name: 'Large', padding }))
+  const small = create({ ...LEAD, name: 'Small' })
+  for (const response of await Promise.all([...large, small])) expect(response.statusCode).toBe(200)
+  const order = asked.map(({ lead }) => lead!.name)
+  expect(order).toHaveLength(11)
+  expect(order.at(-1)).toBe('Large')
+})
+
+test('large leads that are under way hold up no small one', async () => {
+  let finish: () => void = () => undefined
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const busy = await startGateway({
+    leads: {
+      createLeads: async ({ leads }) => {
+        if (leads.some(({ lead }) => lead!.name === 'Large')) await finished
+        return { results: leads.map(() => ({ result: { $case: 'body', value: Buffer.from('{}') } })) }
+      },
+    },
+  })
+  const send = (payload: object) => busy.send({ method: 'POST', url: '/manage/leads', payload })
+  const quotes = [1, 2].map(() => ({ items: new Array(200).fill(ITEM) }))
+  const large = [1, 2, 3].map(() => send({ ...LEAD, name: 'Large', quotes }))
+  expect((await send({ ...LEAD, name: 'Small' })).statusCode).toBe(200)
+  finish()
+  for (const response of await Promise.all(large)) expect(response.statusCode).toBe(200)
+  await busy.stop()
+})

@@ -206,3 +206,24 @@ test('maximal leads of one account hold up another one’s for the time of a bat
   expect(leftBehind[0]).toBeGreaterThan(30)
   expect((await Promise.all(flood)).filter(({ failure }) => failure)).toEqual([])
 })
+
+test('large leads that wait hold up nobody’s small one', async () => {
+  const [heavy, bystander] = [await newAccount(service), await newAccount(service)]
+  const image = await newImage(service, heavy.accountId)
+  const options = JSON.stringify({
+    a: 'x'.repeat(250),
+    b: 'x'.repeat(250),
+    c: 'x'.repeat(250),
+    d: 'x'.repeat(250),
+  })
+  const quotes = [quoteOf(...new Array<NewQuoteItem>(250).fill(itemWith(image, { options })))]
+  const { letGo, waiters } = await holdAccount(service, heavy.accountId)
+  const large = [1, 2, 3].map(() =>
+    service.leads.createLeads({ leads: [newItem(heavy.accountId, { lead: newLead({ quotes }) })] }),
+  )
+  await eventually(async () => expect(await waiters()).toBe(2))
+  const [small] = outcomesOf(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))
+  expect(small.failure).toBeUndefined()
+  await letGo()
+  for (const response of await Promise.all(large)) expect(outcomesOf(response)[0].failure).toBeUndefined()
+})

@@ -178,6 +178,8 @@ const resultOf = (outcome: Outcome): LeadResult => ({
 
 /** The rows that one transaction writes at most, unless a single lead has more: what the next one waits for. */
 const ROWS_OF_A_BATCH = 1000
+/** A lead that costs more is created apart from the others. */
+const LARGE_ROWS = 300
 
 /**
  * Creates leads, each for its own account and with its own result (interface: Create Lead).
@@ -187,20 +189,28 @@ const ROWS_OF_A_BATCH = 1000
  * holds up another's for the time of a batch.
  */
 export const createLeads = (deps: Deps): ((request: CreateLeadsRequest) => Promise<CreateLeadsResponse>) => {
-  const create = gather<CreateLead, Outcome>({
-    send: (items, deadlines) => createBatch(deps, items, deadlines),
-    maxBatch: 500,
-    maxInFlight: 2,
-    maxQueued: 20_000,
-    costOf: leadCost,
-    maxBatchCost: ROWS_OF_A_BATCH,
-    laneOf: ({ accountId }) => accountId,
-  })
+  const gathered = () =>
+    gather<CreateLead, Outcome>({
+      send: (items, deadlines) => createBatch(deps, items, deadlines),
+      maxBatch: 500,
+      maxInFlight: 2,
+      maxQueued: 20_000,
+      costOf: leadCost,
+      maxBatchCost: ROWS_OF_A_BATCH,
+      laneOf: ({ accountId }) => accountId,
+    })
+  const create = gathered()
+  // On their own: a transaction with one takes seconds, and two of them at once would hold up everybody's small ones.
+  const createLarge = gathered()
   const createOne = async (item: CreateLead): Promise<Outcome> => {
     const faults = leadFaults(item)
     if (faults) return ServiceError.invalid(faults)
     try {
-      return await create(item, { deadline: new Date(deadlineOf(item)), isGone: () => false })
+      const isLarge = leadCost(item) > LARGE_ROWS
+      return await (isLarge ? createLarge : create)(item, {
+        deadline: new Date(deadlineOf(item)),
+        isGone: () => false,
+      })
     } catch (error) {
       if (error instanceof ServiceError) return error
       throw error
