@@ -253,10 +253,19 @@ test('large leads that are under way hold up no small one', async () => {
   const finished = new Promise<void>((resolve) => {
     finish = resolve
   })
+  let underWay = 0
+  let full: () => void = () => undefined
+  const twoUnderWay = new Promise<void>((resolve) => {
+    full = resolve
+  })
   const busy = await startGateway({
     leads: {
       createLeads: async ({ leads }) => {
-        if (leads.some(({ lead }) => lead!.name === 'Large')) await finished
+        if (leads.some(({ lead }) => lead!.name === 'Large')) {
+          underWay += 1
+          if (underWay === 2) full()
+          await finished
+        }
         return { results: leads.map(() => ({ result: { $case: 'body', value: Buffer.from('{}') } })) }
       },
     },
@@ -264,6 +273,7 @@ test('large leads that are under way hold up no small one', async () => {
   const send = (payload: object) => busy.send({ method: 'POST', url: '/manage/leads', payload })
   const quotes = [1, 2].map(() => ({ items: new Array(200).fill(ITEM) }))
   const large = [1, 2, 3].map(() => send({ ...LEAD, name: 'Large', quotes }))
+  await twoUnderWay
   expect((await send({ ...LEAD, name: 'Small' })).statusCode).toBe(200)
   finish()
   for (const response of await Promise.all(large)) expect(response.statusCode).toBe(200)
