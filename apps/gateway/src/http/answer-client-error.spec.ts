@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { eventually } from '@leadwire/test-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
@@ -54,9 +55,12 @@ test.each(['QUERY', 'SEARCH', 'LOCK'])('%s is a 405 that says what goes', async 
   expect(answer.head).toMatch(/^allow: GET, HEAD, POST$/im)
 })
 
-test('a body that does not arrive in time is a 408, and what comes after it is not done', async () => {
+test.each([
+  ['the request', { requestTimeoutMs: 300 }],
+  ['the answer', { requestLimitMs: 300 }],
+])('a body that does not arrive in the time for %s is a 408, and is not done when it comes', async (_of, limits) => {
   const updateLead = jest.fn(async () => ({ body: Buffer.from('{}') }))
-  const slow = await startGateway({ leads: { updateLead } }, { requestTimeoutMs: 300 })
+  const slow = await startGateway({ leads: { updateLead } }, limits)
   await slow.app.listen({ host: '127.0.0.1', port: 0 })
   const { port: slowPort } = slow.app.server.address() as AddressInfo
   const gone = once(slow.app.server, 'connection').then(([accepted]: Socket[]) => once(accepted!, 'close'))
@@ -67,12 +71,13 @@ test('a body that does not arrive in time is a 408, and what comes after it is n
   socket.setEncoding('utf8').on('data', (chunk) => {
     answer += chunk
   })
-  await once(socket, 'end')
-  socket.write('}')
+  await eventually(() => expect(answer).toContain('}'))
+  socket.end('}')
   await gone
   socket.destroy()
   await slow.stop()
   expect(updateLead).not.toHaveBeenCalled()
-  expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\ncontent-type: application\/problem\+json/)
+  expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/)
+  expect(answer).toMatch(/^content-type: application\/problem\+json/m)
   expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({ status: 408, title: 'Request Timeout' })
 })

@@ -75,6 +75,21 @@ const refuseOtherCodings = (app: FastifyInstance): void => {
   })
 }
 
+const tooSlow = () => new ProblemError('timeout', 'The request did not arrive in time.')
+
+/** Answers a body that stalls when its request's time is over. Files, which are multipart, have limits of their own. */
+const limitBodies = (app: FastifyInstance): void => {
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (!hasNoBody(request) && !request.headers['content-type']?.startsWith('multipart/')) {
+      const timer = setTimeout(() => reply.send(tooSlow()), request.deadline.getTime() - Date.now())
+      const arrived = () => clearTimeout(timer)
+      request.raw.once('end', arrived)
+      reply.raw.once('close', arrived)
+    }
+    done(null, payload)
+  })
+}
+
 /**
  * Reads JSON and form bodies, and nothing else. Fastify's own JSON parser refuses keys such as __proto__; here they
  * are unknown fields like any other, because nothing is ever merged from a body.
@@ -84,12 +99,11 @@ export const readBodies = (app: FastifyInstance): void => {
   const largeBodies = createLargeBodies()
   const takeTurn = async ({ principal, deadline, socket }: FastifyRequest, bytes: Buffer) => {
     // The services have had none of the time that the client took.
-    if (deadline.getTime() <= Date.now()) {
-      throw new ProblemError('timeout', 'The request did not arrive in time.')
-    }
+    if (deadline.getTime() <= Date.now()) throw tooSlow()
     await largeBodies(bytes, principal?.accountId ?? 0, { deadline, isGone: () => socket.destroyed })
   }
   refuseOtherCodings(app)
+  limitBodies(app)
   app.addContentTypeParser(
     JSON_TYPE,
     { parseAs: 'buffer' },
