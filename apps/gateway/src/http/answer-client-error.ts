@@ -31,7 +31,8 @@ export const trackResponses = (app: FastifyInstance): void => {
 export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket): void => {
   // A response that has begun can't be taken back: another one inside it would be taken for its body.
   const response = responses.get(socket)
-  const begun = response?.headersSent && !response.writableFinished
+  // Node takes a finished response off its socket.
+  const begun = response?.headersSent && response.socket !== null
   if (error.code === 'ECONNRESET' || !socket.writable || begun) {
     socket.destroy()
     return
