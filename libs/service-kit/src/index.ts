@@ -1,3 +1,51 @@
+// database/: one pool of connections for each service, its transactions, what its errors mean, and the migrations.
+
+export {
+  connectDatabase,
+  type Database,
+  type HeldConnection,
+  type OpenTransaction,
+  type Query,
+  type Transaction,
+} from './database/database'
+export { databaseFailure, isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
+export { type Migration, migrate } from './database/migrate'
+
+// grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
+
+export { answerEach } from './grpc/answer-each'
+export { connectBatches } from './grpc/batches'
+export { connectGrpc } from './grpc/client'
+export { type CallLimits, gather } from './grpc/gather'
+export { deadlineOf, unlessLate } from './grpc/late-items'
+export { perCall } from './grpc/per-call'
+export { createGrpcServer, type GrpcServer } from './grpc/server'
+export { errorOfStatus, statusOf } from './grpc/status'
+
+// http/: errors as problem documents, and how an HTTP server ends.
+
+export { drainHttp } from './http/drain-http'
+export {
+  PROBLEM_TYPE,
+  PROBLEMS,
+  PROBLEMS_PATH,
+  type Problem,
+  type ProblemKind,
+  problem,
+  problemJson,
+  problemOf,
+  serviceErrorOfProblem,
+} from './http/problem'
+
+// nats/: the connection to NATS, and its streams.
+
+export { connectNats } from './nats/connect-nats'
+export { ensureStream } from './nats/ensure-stream'
+export { natsOptions, natsUrl } from './nats/nats-url'
+
+// runtime/: what a process needs whatever it speaks: settings, start and end, logs, health, metrics, the error that
+// crosses processes. It imports no other room.
+
 export {
   ConfigError,
   count,
@@ -14,52 +62,19 @@ export {
   readConfig,
   str,
   url,
-} from './config'
-export {
-  connectDatabase,
-  type Database,
-  type HeldConnection,
-  type OpenTransaction,
-  type Query,
-  type Transaction,
-} from './database/database'
-export { databaseFailure, isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
-export { type Migration, migrate } from './database/migrate'
-export { drainHttp } from './drain-http'
-export { ensureStream } from './ensure-stream'
-export { type CallLimits, gather } from './gather'
-export { answerEach } from './grpc/answer-each'
-export { connectBatches } from './grpc/batches'
-export { connectGrpc } from './grpc/client'
-export { deadlineOf, unlessLate } from './grpc/late-items'
-export { perCall } from './grpc/per-call'
-export { createGrpcServer, type GrpcServer } from './grpc/server'
-export { errorOfStatus, statusOf } from './grpc/status'
-export { type HealthCheck, readinessOf, startHealthServer } from './health'
-export { createLifecycle, type Lifecycle, runService, type ServiceContext } from './lifecycle'
-export { createLogger, type Logger } from './logger'
-export { createMetrics, type Metrics } from './metrics'
-export { connectNats } from './nats'
-export { natsOptions, natsUrl } from './nats-url'
-export {
-  PROBLEM_TYPE,
-  PROBLEMS,
-  PROBLEMS_PATH,
-  type Problem,
-  type ProblemKind,
-  problem,
-  problemJson,
-  problemOf,
-  serviceErrorOfProblem,
-} from './problem'
-export { untilSuccess } from './retry'
-export { type ErrorCode, type Faults, ServiceError } from './service-error'
+} from './runtime/config'
+export { type HealthCheck, readinessOf, startHealthServer } from './runtime/health'
+export { createLifecycle, type Lifecycle, runService, type ServiceContext } from './runtime/lifecycle'
+export { createLogger, type Logger } from './runtime/logger'
+export { createMetrics, type Metrics } from './runtime/metrics'
+export { untilSuccess } from './runtime/retry'
+export { type ErrorCode, type Faults, ServiceError } from './runtime/service-error'
 export {
   bearerOf,
   createTokenCheck,
   type ServiceTokenConfig,
   serviceToken,
   serviceTokenSettings,
-} from './service-token'
-export { childTraceparent, newTraceparent, parseTraceparent } from './trace-context'
-export { VERSION } from './version'
+} from './runtime/service-token'
+export { childTraceparent, newTraceparent, parseTraceparent } from './runtime/trace-context'
+export { VERSION } from './runtime/version'

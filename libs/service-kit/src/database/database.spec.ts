@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { createDatabase } from '@leadwire/test-kit'
-import { createLifecycle } from '../lifecycle'
-import { createLogger } from '../logger'
+import { createLifecycle } from '../runtime/lifecycle'
+import { createLogger } from '../runtime/logger'
 import { connectDatabase, type Database } from './database'
 
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))

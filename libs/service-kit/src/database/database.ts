@@ -1,5 +1,5 @@
 import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg'
-import type { Lifecycle } from '../lifecycle'
+import type { Lifecycle } from '../runtime/lifecycle'
 import { databaseFailure, isUnusable } from './failure'
 import { isoMicroseconds } from './iso-microseconds'
 

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { ServiceError } from '../service-error'
+import { ServiceError } from '../runtime/service-error'
 
 const AWAY_CODES = new Set([
   'ECONNREFUSED',

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ServiceError } from '../service-error'
+import { ServiceError } from '../runtime/service-error'
 
 /** A method of a client that takes a stream of messages and answers each. */
 export type StreamMethod<Request, Response> = (

@@ -4,9 +4,9 @@ import {
   LeadsServiceDefinition,
   type LeadsServiceImplementation,
 } from '@leadwire/contracts'
-import { createLifecycle, type Lifecycle } from '../lifecycle'
-import { createLogger } from '../logger'
-import { ServiceError } from '../service-error'
+import { createLifecycle, type Lifecycle } from '../runtime/lifecycle'
+import { createLogger } from '../runtime/logger'
+import { ServiceError } from '../runtime/service-error'
 import { answerEach } from './answer-each'
 import { connectBatches } from './batches'
 import { createGrpcServer } from './server'

@@ -1,6 +1,6 @@
 import { Channel, credentials } from '@grpc/grpc-js'
 import type { CompatServiceDefinition } from 'nice-grpc'
-import type { Lifecycle } from '../lifecycle'
+import type { Lifecycle } from '../runtime/lifecycle'
 import { batchStream, type StreamMethod } from './batch-stream'
 import { factoryFor } from './client'
 import { STREAM_OPTIONS } from './options'

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 import { AccountsServiceDefinition, type AccountsServiceImplementation } from '@leadwire/contracts'
-import { createLifecycle, type Lifecycle } from '../lifecycle'
-import { createLogger } from '../logger'
-import { ServiceError } from '../service-error'
+import { createLifecycle, type Lifecycle } from '../runtime/lifecycle'
+import { createLogger } from '../runtime/logger'
+import { ServiceError } from '../runtime/service-error'
 import { connectGrpc } from './client'
 import { createGrpcServer } from './server'
 

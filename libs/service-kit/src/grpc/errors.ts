@@ -10,8 +10,8 @@ import {
 } from 'nice-grpc-common'
 import { RichClientError, RichServerError } from 'nice-grpc-error-details'
 import { isRefusedValue } from '../database/failure'
-import type { Logger } from '../logger'
-import { ServiceError } from '../service-error'
+import type { Logger } from '../runtime/logger'
+import { ServiceError } from '../runtime/service-error'
 import { mustBeReadable } from './readable'
 import { detailsOf, errorOfDetails, statusCodeOf } from './status'
 

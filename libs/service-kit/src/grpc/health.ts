@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServerError, type ServiceImplementation, Status } from 'nice-grpc'
 import type { HealthDefinition } from 'nice-grpc-server-health'
-import { type HealthCheck, readinessOf } from '../health'
-import type { Lifecycle } from '../lifecycle'
+import { type HealthCheck, readinessOf } from '../runtime/health'
+import type { Lifecycle } from '../runtime/lifecycle'
 
 /** grpc.health.v1.HealthCheckResponse.ServingStatus; the package that has the definition does not export it. */
 export const SERVING = 1

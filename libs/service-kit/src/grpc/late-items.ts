@@ -1,4 +1,4 @@
-import { ServiceError } from '../service-error'
+import { ServiceError } from '../runtime/service-error'
 
 /** How long the caller of an item that does not say so will wait, in milliseconds. */
 const DEFAULT_LIMIT_MS = 10_000

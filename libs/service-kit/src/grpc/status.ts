@@ -1,7 +1,7 @@
 import type { Status as RpcStatus } from '@leadwire/contracts'
 import { Status } from 'nice-grpc-common'
 import { BadRequest, ErrorInfo } from 'nice-grpc-error-details'
-import { type ErrorCode, type Faults, ServiceError } from '../service-error'
+import { type ErrorCode, type Faults, ServiceError } from '../runtime/service-error'
 
 const DOMAIN = 'leadwire'
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, type Faults, ServiceError } from './service-error'
+import { type ErrorCode, type Faults, ServiceError } from '../runtime/service-error'
 
 export interface Problem {
   status: number

@@ -1,5 +1,5 @@
+import { type ErrorCode, ServiceError } from '../runtime/service-error'
 import { PROBLEMS, problemJson, problemOf, serviceErrorOfProblem } from './problem'
-import { type ErrorCode, ServiceError } from './service-error'
 
 const CODES: ErrorCode[] = [
   'bad_request',

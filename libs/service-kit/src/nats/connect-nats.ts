@@ -1,6 +1,6 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import type { Lifecycle } from './lifecycle'
-import type { Logger } from './logger'
+import type { Lifecycle } from '../runtime/lifecycle'
+import type { Logger } from '../runtime/logger'
 import { natsOptions } from './nats-url'
 
 /** A NATS connection that outlives the server: it waits for the first connection and reconnects for ever. */

@@ -1,4 +1,4 @@
-import { ServiceError } from './service-error'
+import { ServiceError } from '../runtime/service-error'
 
 /** Until when whoever asks will wait for the answer, and whether they still do. */
 export interface CallLimits {
