@@ -1,21 +1,11 @@
-import { type Faults, ServiceError } from '@leadwire/service-kit'
+import { ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Body } from '../validation/checker'
 import { textFaults } from '../validation/text-faults'
 import { parseForm } from './form'
 import { createLargeBodies } from './large-bodies'
 import { ProblemError } from './problem'
 import { decodeUtf8 } from './utf8'
-
-/** A request body that could be read: an object, whatever its fields are. */
-export interface Body {
-  fields: Record<string, unknown>
-  /** The text of a JSON body; undefined for a form. */
-  json?: string
-  /** The fields are those of an application/x-www-form-urlencoded body. */
-  form?: true
-  /** Strings and keys that no field may hold. */
-  faults: Faults
-}
 
 const NO_BODY: Body = { fields: {}, faults: {} }
 

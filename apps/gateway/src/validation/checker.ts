@@ -1,11 +1,21 @@
 import type { Faults } from '@leadwire/service-kit'
 import type { Static, TObject } from '@sinclair/typebox'
 import { Ajv, type ErrorObject } from 'ajv'
-import type { Body } from '../http/body'
 import { addFaults } from './faults'
 import { formats } from './formats'
 import { normalise } from './normalise'
 import { sentenceOf } from './sentences'
+
+/** A request body that could be read: an object, whatever its fields are. */
+export interface Body {
+  fields: Record<string, unknown>
+  /** The text of a JSON body; undefined for a form. */
+  json?: string
+  /** The fields are those of an application/x-www-form-urlencoded body. */
+  form?: true
+  /** Strings and keys that no field may hold. */
+  faults: Faults
+}
 
 /** Either the value in the schema's types, or every fault and the fields as far as they could be read. */
 export type Checked<T> =

@@ -1,8 +1,8 @@
 import type { NewLead, NewQuoteItem } from '@leadwire/contracts'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import type { Body } from '../http/body'
-import { newLead } from '../leads/lead-fields'
+import type { Body } from '../validation/checker'
+import { newLead } from './lead-fields'
 import { createOptionsText } from './options-text'
 import type { VisitorLead } from './visitor-lead-fields'
 

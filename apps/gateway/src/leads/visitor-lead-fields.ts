@@ -1,8 +1,8 @@
 import { VISITOR_REFERRERS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { createLeadFields } from '../leads/lead-fields'
-import { MAX_VALUE } from '../leads/update-lead'
 import { id, integer, oneOf, text } from '../validation/fields'
+import { createLeadFields } from './lead-fields'
+import { MAX_VALUE } from './update-lead'
 
 const pence = (what: string) => integer({ description: `${what} in pence.`, examples: [45900] })
 

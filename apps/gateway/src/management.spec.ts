@@ -1,5 +1,5 @@
 import { ServiceError } from '@leadwire/service-kit'
-import { type RunningGateway, startGateway } from '../gateway.fixture'
+import { type RunningGateway, startGateway } from './gateway.fixture'
 
 const NOW = '2026-11-21T09:30:00.123456Z'
 const endpoint = {
