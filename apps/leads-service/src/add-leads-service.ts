@@ -5,10 +5,10 @@ import {
   leadJsonFormat,
 } from '@leadwire/contracts'
 import type { Database, GrpcServer, Logger } from '@leadwire/service-kit'
-import { accountsService } from './accounts/accounts-service'
-import { attachmentsService } from './attachments/attachments-service'
-import { leadsService } from './leads/leads-service'
+import { accountsService } from './accounts-service'
+import { attachmentsService } from './attachments-service'
 import type { Limits } from './leads/limits'
+import { leadsService } from './leads-service'
 import type { OutboxEvent } from './outbox/record-events'
 
 /** Adds everything leads-service answers to a server. */

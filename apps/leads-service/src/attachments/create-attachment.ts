@@ -3,7 +3,7 @@ import type { Database, Transaction } from '@leadwire/service-kit'
 import { demand, isId, isText, isUuid } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { leadNotFound } from '../leads/lead-not-found'
-import { fileFields } from './stored-file'
+import { fileFields } from '../stored-file'
 
 interface AttachmentRow {
   id: number

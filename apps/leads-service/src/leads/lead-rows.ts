@@ -1,6 +1,6 @@
 import type { Customer, Lead, Quote, QuoteItem } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
-import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from '../attachments/image-row'
+import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from '../images/image-row'
 
 /** The columns of a lead that its public JSON is made of. */
 export interface LeadRow {

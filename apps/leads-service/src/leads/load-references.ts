@@ -1,6 +1,6 @@
 import type { CreateLead, Image } from '@leadwire/contracts'
 import type { Faults, Transaction } from '@leadwire/service-kit'
-import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from '../attachments/image-row'
+import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from '../images/image-row'
 
 interface OwnedImageRow extends ImageRow {
   account_id: number

@@ -1,9 +1,9 @@
 import type { Logger } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
-import { isLate, type StoreResult } from '../sending/event-lanes'
 import { createMessagesInHand } from './messages-in-hand'
 import { readLeadCreated, type StoredEvent, type UnfitEvent } from './read-lead-created'
+import { isLate, type StoreResult } from './store-result'
 
 const RETRY_MS = 1000
 const RETRY_AT_MOST_MS = 60_000

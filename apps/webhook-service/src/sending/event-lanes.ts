@@ -1,6 +1,7 @@
-import { gather, type Logger, ServiceError } from '@leadwire/service-kit'
+import { gather, type Logger } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import type { StoredEvent } from '../events/read-lead-created'
+import { isLate, type StoreResult } from '../events/store-result'
 import { LARGE_BODY_BYTES } from './bodies-in-hand'
 import type { Stored } from './intake'
 import type { KnownEndpoints } from './known-endpoints'
@@ -21,12 +22,6 @@ interface Weighed {
   /** The share of a batch's rows and bytes. */
   cost: number
 }
-
-/** `fault` is why this event can't be stored: by its data, or because its transaction takes too long. */
-export type StoreResult = { durable: Promise<unknown>; fault?: never } | { fault: unknown }
-
-/** Whether a statement took longer than it may. */
-export const isLate = (error: unknown) => error instanceof ServiceError && error.code === 'late'
 
 // Class 22 data exception, 23 integrity: PostgreSQL will say the same next time.
 const isOfTheEvents = (error: unknown) =>

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { leadJson, type SendTestRequest, type SendTestResponse } from '@leadwire/contracts'
 import { type Database, newTraceparent, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
-import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from '../deliveries/delivery-row'
 import { isHeaderValue } from '../header-value'
+import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
 import { sampleLead } from './sample-lead'
 
 /**

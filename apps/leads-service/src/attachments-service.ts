@@ -1,9 +1,9 @@
 import type { AttachmentsServiceImplementation } from '@leadwire/contracts'
 import { type Database, perCall } from '@leadwire/service-kit'
-import { claimKey, releaseKey } from '../idempotency/idempotency-keys'
-import { createAttachment } from './create-attachment'
-import { createImage } from './create-image'
-import { getAttachment } from './get-attachment'
+import { createAttachment } from './attachments/create-attachment'
+import { getAttachment } from './attachments/get-attachment'
+import { claimKey, releaseKey } from './idempotency/idempotency-keys'
+import { createImage } from './images/create-image'
 
 /** The records of stored bytes, and the keys that are held while bytes are on their way. */
 export const attachmentsService = (deps: {

@@ -1,14 +1,14 @@
 import type { AccountsServiceImplementation } from '@leadwire/contracts'
 import { answerEach, type Database, perCall } from '@leadwire/service-kit'
-import { createAccount } from './create-account'
-import { createToken } from './create-token'
-import { createUser } from './create-user'
-import { getAccount } from './get-account'
-import { listAccounts } from './list-accounts'
-import { listTokens } from './list-tokens'
-import { listUsers } from './list-users'
-import { revokeToken } from './revoke-token'
-import { verifyTokens } from './verify-tokens'
+import { createAccount } from './accounts/create-account'
+import { createToken } from './accounts/create-token'
+import { createUser } from './accounts/create-user'
+import { getAccount } from './accounts/get-account'
+import { listAccounts } from './accounts/list-accounts'
+import { listTokens } from './accounts/list-tokens'
+import { listUsers } from './accounts/list-users'
+import { revokeToken } from './accounts/revoke-token'
+import { verifyTokens } from './accounts/verify-tokens'
 
 export const accountsService = (deps: {
   database: Database

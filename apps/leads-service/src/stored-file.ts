@@ -1,5 +1,5 @@
 import type { StoredFile } from '@leadwire/contracts'
-import { isSaid, isText } from '../arguments'
+import { isSaid, isText } from './arguments'
 
 /** The fields of a record of stored bytes, and whether each is as it must be. */
 export const fileFields = (file: StoredFile | undefined): Record<string, boolean> => ({

@@ -1,8 +1,8 @@
 import { type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { demand, isId, isText } from '../arguments'
+import { fileFields } from '../stored-file'
 import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from './image-row'
-import { fileFields } from './stored-file'
 
 const INSERT = `
   INSERT INTO images AS m (account_id, key, name, alt, file_name, file_size, content_type)

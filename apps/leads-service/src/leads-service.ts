@@ -1,14 +1,14 @@
 import type { LeadsServiceImplementation } from '@leadwire/contracts'
 import { answerEach, type Database, type Logger, perCall } from '@leadwire/service-kit'
-import type { OutboxEvent } from '../outbox/record-events'
-import { scheduleAppointment } from '../scheduling/schedule-appointment'
-import { scheduleCallback } from '../scheduling/schedule-callback'
-import { checkReferences } from './check-references'
-import { createLeads } from './create-leads'
-import { getLeads } from './get-leads'
-import type { Limits } from './limits'
-import { listLeads } from './list-leads'
-import { updateLead } from './update-lead'
+import { checkReferences } from './leads/check-references'
+import { createLeads } from './leads/create-leads'
+import { getLeads } from './leads/get-leads'
+import type { Limits } from './leads/limits'
+import { listLeads } from './leads/list-leads'
+import { updateLead } from './leads/update-lead'
+import type { OutboxEvent } from './outbox/record-events'
+import { scheduleAppointment } from './scheduling/schedule-appointment'
+import { scheduleCallback } from './scheduling/schedule-callback'
 
 export const leadsService = (deps: {
   database: Database
