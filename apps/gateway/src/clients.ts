@@ -2,13 +2,13 @@ import {
   AccountsServiceDefinition,
   AttachmentsServiceDefinition,
   type CreateLead,
-  type GetLead,
   type LeadPage,
   type LeadPageResult,
   type LeadResult,
   LeadsServiceDefinition,
   type ListedLeads,
   leadCost,
+  type RetrieveLead,
   type VerifiedToken,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
@@ -79,12 +79,12 @@ export const connectClients = (options: {
   const leads = leadsConnection.client(LeadsServiceDefinition, deadline)
   const accounts = leadsConnection.client(AccountsServiceDefinition, deadline)
   const batches = connectBatches(options.leadsServiceUrl, options)
-  const getLeads = batches.method(LeadsServiceDefinition, 'getLeads')
+  const retrieveLeads = batches.method(LeadsServiceDefinition, 'retrieveLeads')
   const listPages = batches.method(LeadsServiceDefinition, 'listLeads')
   const createAll = batches.method(LeadsServiceDefinition, 'createLeads')
   const verifyTokens = batches.method(AccountsServiceDefinition, 'verifyTokens')
 
-  const getLead = gather<GetLead, LeadResult>({
+  const retrieveLead = gather<RetrieveLead, LeadResult>({
     ...READS,
     send: halveWhenTooLarge(async (items, deadlines) => {
       const asked = items.map(({ accountId, reference }, index) => ({
@@ -92,7 +92,7 @@ export const connectClients = (options: {
         reference,
         timeoutMs: timeLeft(deadlines[index]!),
       }))
-      return (await getLeads({ leads: asked }, last(deadlines))).results
+      return (await retrieveLeads({ leads: asked }, last(deadlines))).results
     }),
   })
   const listLeads = gather<LeadPage, LeadPageResult>({
@@ -138,8 +138,8 @@ export const connectClients = (options: {
     webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
     verifyToken: (hash: Uint8Array) => verifyToken(hash),
     /** The public JSON of one lead. */
-    getLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>
-      resultOf<Uint8Array>((await getLead(lead, limits)).result),
+    retrieveLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>
+      resultOf<Uint8Array>((await retrieveLead(lead, limits)).result),
     listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
       resultOf<ListedLeads>((await listLeads(page, limits)).result),
     /** Creates a lead. Resolves with its public JSON. */

@@ -81,7 +81,7 @@ const unforeseen = <Implementation extends object>(given: Partial<Implementation
       }),
   }) as Implementation
 
-const STREAMS = ['getLeads', 'listLeads', 'createLeads', 'verifyTokens'] as const
+const STREAMS = ['retrieveLeads', 'listLeads', 'createLeads', 'verifyTokens'] as const
 
 const inTurns = <Implementation extends object>(
   given: Partial<Answering<Implementation>>,

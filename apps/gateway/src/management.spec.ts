@@ -49,28 +49,28 @@ beforeAll(async () => {
       })),
       listUsers: note(() => ({ users: [] })),
       createToken: note(() => ({ token, secret: 'lw_live_x' })),
-      getAccount: note(() => ({ account: { id: 3, name: 'A', apiKey: 'the-key', createdAt: NOW } })),
+      retrieveAccount: note(() => ({ account: { id: 3, name: 'A', apiKey: 'the-key', createdAt: NOW } })),
       revokeToken: note(({ tokenId }: { tokenId: number }) => {
         if (tokenId !== 2) throw new ServiceError('not_found', 'There is no such token.')
         return { token }
       }),
     },
     webhooks: {
-      createEndpoint: note(() => ({ endpoint, secret: 'whsec_x' })),
-      getEndpoint: note(({ endpointId }: { endpointId: number }) => {
+      createWebhookEndpoint: note(() => ({ endpoint, secret: 'whsec_x' })),
+      retrieveWebhookEndpoint: note(({ endpointId }: { endpointId: number }) => {
         if (endpointId !== 1) throw new ServiceError('not_found', 'There is no such endpoint.')
         return { endpoint }
       }),
-      updateEndpoint: note(() => ({ endpoint })),
-      deleteEndpoint: note(() => ({})),
-      rotateSecret: note(() => ({ endpoint, secret: 'whsec_y', oldSecretUntil: NOW })),
-      sendTest: note(() => ({ delivery })),
-      recoverEndpoint: note(() => ({ recovered: 2 })),
+      updateWebhookEndpoint: note(() => ({ endpoint })),
+      deleteWebhookEndpoint: note(() => ({})),
+      rotateWebhookSecret: note(() => ({ endpoint, secret: 'whsec_y', oldSecretUntil: NOW })),
+      testWebhookEndpoint: note(() => ({ delivery })),
+      recoverWebhookEndpoint: note(() => ({ recovered: 2 })),
       retryDelivery: note(({ deliveryId }: { deliveryId: number }) => {
         if (deliveryId !== 4) throw new ServiceError('conflict', 'An attempt is under way.')
         return { delivery }
       }),
-      listEndpointHealth: note(() => ({
+      listWebhookEndpointHealth: note(() => ({
         endpoints: [
           {
             endpointId: 1,
@@ -83,7 +83,7 @@ beforeAll(async () => {
         ],
       })),
       listDeliveries: note(() => ({ deliveries: [delivery], total: 41, perPage: 20 })),
-      getDelivery: note(() => ({
+      retrieveDelivery: note(() => ({
         delivery: { ...delivery, nextAttemptAt: undefined },
         attempts: [
           {

@@ -3,10 +3,10 @@ import { answerEach, type Database, perCall } from '@leadwire/service-kit'
 import { createAccount } from './accounts/create-account'
 import { createToken } from './accounts/create-token'
 import { createUser } from './accounts/create-user'
-import { getAccount } from './accounts/get-account'
 import { listAccounts } from './accounts/list-accounts'
 import { listTokens } from './accounts/list-tokens'
 import { listUsers } from './accounts/list-users'
+import { retrieveAccount } from './accounts/retrieve-account'
 import { revokeToken } from './accounts/revoke-token'
 import { verifyTokens } from './accounts/verify-tokens'
 
@@ -16,7 +16,7 @@ export const accountsService = (deps: {
 }): AccountsServiceImplementation => ({
   createAccount: perCall(deps, createAccount),
   listAccounts: perCall(deps, listAccounts),
-  getAccount: perCall(deps, getAccount),
+  retrieveAccount: perCall(deps, retrieveAccount),
   verifyTokens: answerEach(verifyTokens(deps), deps.draining),
   listTokens: perCall(deps, listTokens),
   createToken: perCall(deps, createToken),

@@ -111,7 +111,7 @@ test('wrong items of one read fail each on its own', async () => {
     { accountId, reference },
   ]
   expect(
-    outcomesOf(await service.leads.getLeads({ leads: reads })).map(({ failure }) => failure?.code),
+    outcomesOf(await service.leads.retrieveLeads({ leads: reads })).map(({ failure }) => failure?.code),
   ).toEqual([...WRONG_IDS.map(() => WRONG), 'not_found', 'not_found', undefined])
 
   const pages = [
@@ -161,11 +161,11 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
         `references of ${id}`,
         () => leads.checkReferences({ ...references, accountId: id, userEmail: undefined }),
       ],
-      [`attachment of ${id}`, () => attachments.createAttachment({ ...attachment, accountId: id })],
-      [`attachment ${id}`, () => attachments.getAttachment({ accountId, reference, attachmentId: id })],
+      [`attachment of ${id}`, () => attachments.attachFile({ ...attachment, accountId: id })],
+      [`attachment ${id}`, () => attachments.retrieveAttachment({ accountId, reference, attachmentId: id })],
       [`image of ${id}`, () => attachments.createImage({ accountId: id, file: file(), alt: undefined })],
       [`claim of ${id}`, () => attachments.claimIdempotencyKey({ tokenId: id, key: 'a' })],
-      [`account ${id}`, () => accounts.getAccount({ accountId: id })],
+      [`account ${id}`, () => accounts.retrieveAccount({ accountId: id })],
       [`tokens of ${id}`, () => accounts.listTokens({ accountId: id })],
       [`users of ${id}`, () => accounts.listUsers({ accountId: id })],
       [`token ${id}`, () => accounts.revokeToken({ accountId, tokenId: id })],
@@ -192,12 +192,9 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
         },
       ],
     ),
-    ['no file', () => attachments.createAttachment({ ...attachment, file: undefined })],
-    ['an empty file', () => attachments.createAttachment({ ...attachment, file: file({ fileSize: 0 }) })],
-    [
-      'NUL in a file name',
-      () => attachments.createAttachment({ ...attachment, file: file({ fileName: NUL }) }),
-    ],
+    ['no file', () => attachments.attachFile({ ...attachment, file: undefined })],
+    ['an empty file', () => attachments.attachFile({ ...attachment, file: file({ fileSize: 0 }) })],
+    ['NUL in a file name', () => attachments.attachFile({ ...attachment, file: file({ fileName: NUL }) })],
     ['no image', () => attachments.createImage({ accountId, file: undefined, alt: undefined })],
     ['NUL in an alt', () => attachments.createImage({ accountId, file: file(), alt: NUL })],
     ['NUL in a claim', () => attachments.claimIdempotencyKey({ tokenId, key: NUL })],
@@ -227,7 +224,7 @@ test('wrong arguments of every other call are told as such', async () => {
 
 test('what refers to nothing is not found, the same image key twice is refused', async () => {
   const { accounts, attachments } = service
-  await expect(accounts.getAccount({ accountId: NOBODY })).rejects.toMatchObject({ code: 'not_found' })
+  await expect(accounts.retrieveAccount({ accountId: NOBODY })).rejects.toMatchObject({ code: 'not_found' })
   await expect(
     accounts.createUser({ accountId: NOBODY, email: 'a@example.test', name: 'a' }),
   ).rejects.toMatchObject({ code: 'not_found' })

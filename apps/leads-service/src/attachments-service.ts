@@ -1,7 +1,7 @@
 import type { AttachmentsServiceImplementation } from '@leadwire/contracts'
 import { type Database, perCall } from '@leadwire/service-kit'
-import { createAttachment } from './attachments/create-attachment'
-import { getAttachment } from './attachments/get-attachment'
+import { attachFile } from './attachments/attach-file'
+import { retrieveAttachment } from './attachments/retrieve-attachment'
 import { claimKey, releaseKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/create-image'
 
@@ -20,7 +20,7 @@ export const attachmentsService = (deps: {
     await releaseKey(deps.database, request)
     return {}
   },
-  createAttachment: perCall(deps, createAttachment),
-  getAttachment: perCall(deps, getAttachment),
+  attachFile: perCall(deps, attachFile),
+  retrieveAttachment: perCall(deps, retrieveAttachment),
   createImage: perCall(deps, createImage),
 })

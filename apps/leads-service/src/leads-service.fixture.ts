@@ -49,7 +49,7 @@ const connectTo = (target: string, lifecycle: Lifecycle) => {
   return {
     leads: {
       ...connection.client(LeadsServiceDefinition, deadline),
-      getLeads: batched(batches.method(LeadsServiceDefinition, 'getLeads')),
+      retrieveLeads: batched(batches.method(LeadsServiceDefinition, 'retrieveLeads')),
       listLeads: batched(batches.method(LeadsServiceDefinition, 'listLeads')),
       createLeads: batched(batches.method(LeadsServiceDefinition, 'createLeads')),
     },

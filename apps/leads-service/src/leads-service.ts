@@ -2,9 +2,9 @@ import type { LeadsServiceImplementation } from '@leadwire/contracts'
 import { answerEach, type Database, type Logger, perCall } from '@leadwire/service-kit'
 import { checkReferences } from './leads/check-references'
 import { createLeads } from './leads/create-leads'
-import { getLeads } from './leads/get-leads'
 import type { Limits } from './leads/limits'
 import { listLeads } from './leads/list-leads'
+import { retrieveLeads } from './leads/retrieve-leads'
 import { updateLead } from './leads/update-lead'
 import type { OutboxEvent } from './outbox/record-events'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
@@ -19,7 +19,7 @@ export const leadsService = (deps: {
   draining: AbortSignal
   onCommitted: (events: OutboxEvent[]) => void
 }): LeadsServiceImplementation => ({
-  getLeads: answerEach(getLeads(deps), deps.draining),
+  retrieveLeads: answerEach(retrieveLeads(deps), deps.draining),
   listLeads: answerEach(listLeads(deps), deps.draining),
   createLeads: answerEach(createLeads(deps), deps.draining),
   updateLead: perCall(deps, updateLead),

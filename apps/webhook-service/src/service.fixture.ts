@@ -134,7 +134,12 @@ export const startService = async (
     client,
     /** Registers an endpoint of an account. */
     endpoint: async (accountId: number, url: string, rest: { enabled?: boolean; secret?: string } = {}) => {
-      const { endpoint, secret } = await client.createEndpoint({ accountId, url, enabled: true, ...rest })
+      const { endpoint, secret } = await client.createWebhookEndpoint({
+        accountId,
+        url,
+        enabled: true,
+        ...rest,
+      })
       return { id: endpoint!.id, secret }
     },
     /** The value of a metric without labels of its own. */

@@ -1,18 +1,18 @@
 import type { WebhooksServiceImplementation } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import type { Clock } from './clock'
-import { getDelivery } from './deliveries/get-delivery'
 import { listDeliveries } from './deliveries/list-deliveries'
+import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
-import { sendTest } from './deliveries/send-test'
-import { createEndpoint } from './endpoints/create-endpoint'
-import { deleteEndpoint } from './endpoints/delete-endpoint'
-import { getEndpoint } from './endpoints/get-endpoint'
-import { listEndpointHealth } from './endpoints/list-endpoint-health'
-import { listEndpoints } from './endpoints/list-endpoints'
-import { recoverEndpoint } from './endpoints/recover-endpoint'
-import { rotateSecret } from './endpoints/rotate-secret'
-import { updateEndpoint } from './endpoints/update-endpoint'
+import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
+import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
+import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
+import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
+import { listWebhookEndpoints } from './endpoints/list-webhook-endpoints'
+import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
+import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
+import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
+import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import { findHeldEvents } from './events/find-held-events'
 import { wellFormed } from './well-formed'
 
@@ -33,17 +33,17 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
       operation({ ...dependencies, database: dependencies.database.until(signal) }, request),
     )
   return {
-    listEndpoints: each(listEndpoints),
-    createEndpoint: each(createEndpoint),
-    getEndpoint: each(getEndpoint),
-    updateEndpoint: each(updateEndpoint),
-    deleteEndpoint: each(deleteEndpoint),
-    rotateSecret: each(rotateSecret),
-    sendTest: each(sendTest),
-    recoverEndpoint: each(recoverEndpoint),
-    listEndpointHealth: each(listEndpointHealth),
+    listWebhookEndpoints: each(listWebhookEndpoints),
+    createWebhookEndpoint: each(createWebhookEndpoint),
+    retrieveWebhookEndpoint: each(retrieveWebhookEndpoint),
+    updateWebhookEndpoint: each(updateWebhookEndpoint),
+    deleteWebhookEndpoint: each(deleteWebhookEndpoint),
+    rotateWebhookSecret: each(rotateWebhookSecret),
+    testWebhookEndpoint: each(testWebhookEndpoint),
+    recoverWebhookEndpoint: each(recoverWebhookEndpoint),
+    listWebhookEndpointHealth: each(listWebhookEndpointHealth),
     listDeliveries: each(listDeliveries),
-    getDelivery: each(getDelivery),
+    retrieveDelivery: each(retrieveDelivery),
     retryDelivery: each(retryDelivery),
     findHeldEvents: each(findHeldEvents),
   }

@@ -14,9 +14,9 @@ afterAll(async () => {
 
 const ENDPOINT = { accountId: 1, endpointId: 1 }
 const CALLS: [operation: string, request: object, wrong: object[]][] = [
-  ['listEndpoints', { accountId: 1 }, [{ accountId: 0 }, { accountId: -1 }]],
+  ['listWebhookEndpoints', { accountId: 1 }, [{ accountId: 0 }, { accountId: -1 }]],
   [
-    'createEndpoint',
+    'createWebhookEndpoint',
     { accountId: 1, url: 'https://example.com/', enabled: true },
     [
       { accountId: -1 },
@@ -26,27 +26,27 @@ const CALLS: [operation: string, request: object, wrong: object[]][] = [
       { secret: 'sixteen bytes...\0' },
     ],
   ],
-  ['getEndpoint', ENDPOINT, [{ endpointId: -1 }, { accountId: 0 }]],
-  ['updateEndpoint', { ...ENDPOINT, enabled: true }, [{ endpointId: 0 }, { description: '\0' }]],
-  ['deleteEndpoint', ENDPOINT, [{ endpointId: -5 }]],
-  ['rotateSecret', { ...ENDPOINT, overlapMs: 0 }, [{ accountId: -1 }]],
+  ['retrieveWebhookEndpoint', ENDPOINT, [{ endpointId: -1 }, { accountId: 0 }]],
+  ['updateWebhookEndpoint', { ...ENDPOINT, enabled: true }, [{ endpointId: 0 }, { description: '\0' }]],
+  ['deleteWebhookEndpoint', ENDPOINT, [{ endpointId: -5 }]],
+  ['rotateWebhookSecret', { ...ENDPOINT, overlapMs: 0 }, [{ accountId: -1 }]],
   [
-    'sendTest',
+    'testWebhookEndpoint',
     { ...ENDPOINT, accountKey: 'key' },
     [{ accountKey: '\0' }, { accountKey: 'a\r\nb' }, { endpointId: 0 }],
   ],
   [
-    'recoverEndpoint',
+    'recoverWebhookEndpoint',
     { ...ENDPOINT, since: '2026-01-01T00:00:00Z' },
     [{ since: '\0' }, { since: 'soon' }, { accountId: 0 }],
   ],
-  ['listEndpointHealth', { accountId: 1 }, [{ accountId: -1 }]],
+  ['listWebhookEndpointHealth', { accountId: 1 }, [{ accountId: -1 }]],
   [
     'listDeliveries',
     { accountId: 1, page: 1 },
     [{ status: '\0' }, { leadReference: '\0' }, { endpointId: -1 }],
   ],
-  ['getDelivery', { accountId: 1, deliveryId: 1 }, [{ deliveryId: -1 }]],
+  ['retrieveDelivery', { accountId: 1, deliveryId: 1 }, [{ deliveryId: -1 }]],
   ['retryDelivery', { accountId: 1, deliveryId: 1 }, [{ deliveryId: 0 }, { accountId: -1 }]],
 ]
 

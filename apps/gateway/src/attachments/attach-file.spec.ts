@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
-import type { CreateAttachmentRequest } from '@leadwire/contracts'
+import type { AttachFileRequest } from '@leadwire/contracts'
 import { problemJson, problemOf, ServiceError } from '@leadwire/service-kit'
 import { eventually } from '@leadwire/test-kit'
 import { type RunningGateway, SERVICE_TOKEN, startGateway } from '../gateway.fixture'
@@ -20,7 +20,7 @@ interface Upload {
 let gateway: RunningGateway
 let port: number
 let uploads: Upload[]
-let records: CreateAttachmentRequest[]
+let records: AttachFileRequest[]
 let deleted: string[]
 let tokens: Set<string | undefined>
 let refuseRecord: ServiceError | undefined
@@ -74,7 +74,7 @@ beforeAll(async () => {
       })
     },
     attachments: {
-      createAttachment: async (request) => {
+      attachFile: async (request) => {
         records.push(request)
         if (refuseRecord) throw refuseRecord
         const body = Buffer.from(`{"data":{"file_name":${JSON.stringify(request.file!.fileName)}}}`)

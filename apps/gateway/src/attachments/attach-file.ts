@@ -68,7 +68,7 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
     const { key, size, content_type: contentType } = received.upload
     const file: StoredFile = { name, fileName: received.fileName, fileSize: size, contentType, key }
     const { body } = await keepStoredFile(dependencies, key, () =>
-      clients.attachments.createAttachment({
+      clients.attachments.attachFile({
         accountId,
         reference,
         file,

@@ -33,7 +33,7 @@ export const downloadAttachment = (app: FastifyInstance, dependencies: Dependenc
     }),
   }
   serveFile(app, '/leads/:reference/attachments/:id', options, async (request, reply) => {
-    const { file } = await clients.attachments.getAttachment({
+    const { file } = await clients.attachments.retrieveAttachment({
       accountId: request.principal.accountId,
       reference: leadReference(request),
       attachmentId: pathId(request),

@@ -21,8 +21,8 @@ const start = async (uploadLimits: { maxPerAccount?: number; idleMs?: number; to
         checkReferences: async () => ({ leadMissing: false, userMissing: false, missingImageIds: [] }),
       },
       attachments: {
-        createAttachment: async () => ({ body: Buffer.from('{"data":{}}') }),
-        getAttachment: async () => ({
+        attachFile: async () => ({ body: Buffer.from('{"data":{}}') }),
+        retrieveAttachment: async () => ({
           file: {
             name: 'n',
             fileName: 'a.txt',

@@ -8,7 +8,7 @@ let gateway: RunningGateway
 beforeAll(async () => {
   gateway = await startGateway({
     leads: { updateLead: async () => ({ body: Buffer.from('{}') }) },
-    webhooks: { listEndpoints: async () => ({ endpoints: [] }) },
+    webhooks: { listWebhookEndpoints: async () => ({ endpoints: [] }) },
   })
 })
 afterAll(() => gateway.stop())

@@ -32,7 +32,7 @@ export const retrieveDelivery = (app: FastifyInstance, { authenticate, clients }
     },
     async (request, reply) => {
       const { accountId } = request.principal
-      const { delivery, attempts } = await clients.webhooks.getDelivery(
+      const { delivery, attempts } = await clients.webhooks.retrieveDelivery(
         {
           accountId,
           deliveryId: pathId(request),

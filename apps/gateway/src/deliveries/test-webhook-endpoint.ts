@@ -28,9 +28,9 @@ export const testWebhookEndpoint = (app: FastifyInstance, { authenticate, client
     async (request, reply) => {
       const { accountId } = request.principal
       const endpointId = pathId(request)
-      const { account } = await clients.accounts.getAccount({ accountId }, limitsOf(reply))
+      const { account } = await clients.accounts.retrieveAccount({ accountId }, limitsOf(reply))
       const accountKey = account!.apiKey
-      const { delivery } = await clients.webhooks.sendTest(
+      const { delivery } = await clients.webhooks.testWebhookEndpoint(
         { accountId, endpointId, accountKey },
         limitsOf(reply),
       )

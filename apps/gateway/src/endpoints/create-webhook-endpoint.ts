@@ -9,7 +9,7 @@ import { limitsOf } from '../http/call-limits'
 import { sendData } from '../http/send-json'
 import { EndpointRecord, endpointFields, endpointRecord, endpointSecret } from './endpoint-schema'
 
-const CreateEndpoint = Type.Object({
+const CreateWebhookEndpoint = Type.Object({
   url: endpointFields.url,
   description: Type.Optional(endpointFields.description),
   enabled: Type.Optional(endpointFields.enabled),
@@ -26,7 +26,7 @@ export const createWebhookEndpoint = (
   app: FastifyInstance,
   { authenticate, clients, validation }: Dependencies,
 ): void => {
-  const check = validation.checker(CreateEndpoint)
+  const check = validation.checker(CreateWebhookEndpoint)
   app.post(
     '/manage/webhook-endpoints',
     {
@@ -36,14 +36,14 @@ export const createWebhookEndpoint = (
         tag: 'Webhooks',
         summary: 'Create a webhook endpoint',
         scope: 'manage',
-        body: CreateEndpoint,
+        body: CreateWebhookEndpoint,
         answer: { description: 'The new endpoint with its secret.', schema: dataOf(CreatedEndpoint) },
       }),
     },
     async (request, reply) => {
       const { value, faults } = check(bodyOf(request))
       if (faults) throw ServiceError.invalid(faults)
-      const { endpoint, secret } = await clients.webhooks.createEndpoint(
+      const { endpoint, secret } = await clients.webhooks.createWebhookEndpoint(
         {
           accountId: request.principal.accountId,
           url: value.url,

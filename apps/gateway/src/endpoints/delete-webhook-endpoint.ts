@@ -29,8 +29,8 @@ export const deleteWebhookEndpoint = (
     },
     async (request, reply) => {
       const key = { accountId: request.principal.accountId, endpointId: pathId(request) }
-      const { endpoint } = await clients.webhooks.getEndpoint(key, limitsOf(reply))
-      await clients.webhooks.deleteEndpoint(key, limitsOf(reply))
+      const { endpoint } = await clients.webhooks.retrieveWebhookEndpoint(key, limitsOf(reply))
+      await clients.webhooks.deleteWebhookEndpoint(key, limitsOf(reply))
       return sendData(reply, endpointRecord(endpoint!))
     },
   )

@@ -57,7 +57,7 @@ export const listWebhookEndpointHealth = (
     },
     async (request, reply) => {
       const { accountId } = request.principal
-      const { endpoints } = await clients.webhooks.listEndpointHealth({ accountId }, limitsOf(reply))
+      const { endpoints } = await clients.webhooks.listWebhookEndpointHealth({ accountId }, limitsOf(reply))
       return sendData(reply, endpoints.map(healthRecord))
     },
   )

@@ -21,7 +21,7 @@ export const listWebhookEndpoints = (app: FastifyInstance, { authenticate, clien
       }),
     },
     async (request, reply) => {
-      const { endpoints } = await clients.webhooks.listEndpoints(
+      const { endpoints } = await clients.webhooks.listWebhookEndpoints(
         { accountId: request.principal.accountId },
         limitsOf(reply),
       )

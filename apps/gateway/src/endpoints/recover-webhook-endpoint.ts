@@ -11,7 +11,7 @@ import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { text } from '../validation/fields'
 
-const RecoverEndpoint = Type.Object({
+const RecoverWebhookEndpoint = Type.Object({
   since: text({
     format: 'instant',
     description: 'Deliveries recorded then or later, ISO 8601 with an offset.',
@@ -28,7 +28,7 @@ export const recoverWebhookEndpoint = (
   app: FastifyInstance,
   { authenticate, clients, validation }: Dependencies,
 ): void => {
-  const check = validation.checker(RecoverEndpoint)
+  const check = validation.checker(RecoverWebhookEndpoint)
   app.post(
     '/manage/webhook-endpoints/:id/recover',
     {
@@ -41,7 +41,7 @@ export const recoverWebhookEndpoint = (
           'One more attempt of every exhausted delivery of this endpoint, the oldest first, ten a second, beside what is on schedule.',
         scope: 'manage',
         params: IdParams,
-        body: RecoverEndpoint,
+        body: RecoverWebhookEndpoint,
         answer: { description: 'How many there are.', schema: dataOf(Recovered) },
         problems: ['not-found', 'conflict'],
       }),
@@ -51,11 +51,11 @@ export const recoverWebhookEndpoint = (
       const { value, faults } = check(bodyOf(request))
       if (faults) {
         // A missing endpoint is a 404 whatever else is wrong.
-        await clients.webhooks.getEndpoint(key, limitsOf(reply))
+        await clients.webhooks.retrieveWebhookEndpoint(key, limitsOf(reply))
         throw ServiceError.invalid(faults)
       }
       const since = Temporal.Instant.from(value.since).toString()
-      const { recovered } = await clients.webhooks.recoverEndpoint({ ...key, since }, limitsOf(reply))
+      const { recovered } = await clients.webhooks.recoverWebhookEndpoint({ ...key, since }, limitsOf(reply))
       return sendData(reply, { recovered })
     },
   )

@@ -31,7 +31,7 @@ export const retrieveWebhookEndpoint = (
     },
     async (request, reply) => {
       const { accountId } = request.principal
-      const { endpoint } = await clients.webhooks.getEndpoint(
+      const { endpoint } = await clients.webhooks.retrieveWebhookEndpoint(
         { accountId, endpointId: pathId(request) },
         limitsOf(reply),
       )

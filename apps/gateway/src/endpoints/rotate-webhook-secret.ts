@@ -11,7 +11,7 @@ import { sendData } from '../http/send-json'
 import { text } from '../validation/fields'
 import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
 
-const RotateSecret = Type.Object({
+const RotateWebhookSecret = Type.Object({
   overlap: Type.Optional(
     text({
       format: 'overlap',
@@ -34,7 +34,7 @@ export const rotateWebhookSecret = (
   app: FastifyInstance,
   { authenticate, clients, validation }: Dependencies,
 ): void => {
-  const check = validation.checker(RotateSecret)
+  const check = validation.checker(RotateWebhookSecret)
   app.post(
     '/manage/webhook-endpoints/:id/rotate-secret',
     {
@@ -47,7 +47,7 @@ export const rotateWebhookSecret = (
           'Until the overlap ends `X-SERVICE-Signature` is made with the old secret, and `webhook-signature` carries a signature of each; after it both are made with the new one alone. Rotated again meanwhile, the oldest secret keeps the header, and no old one lasts longer than the newest overlap: `0s` ends them all.',
         scope: 'manage',
         params: IdParams,
-        body: RotateSecret,
+        body: RotateWebhookSecret,
         answer: { description: 'The endpoint with its new secret.', schema: dataOf(RotatedEndpoint) },
         problems: ['not-found', 'conflict'],
       }),
@@ -57,10 +57,10 @@ export const rotateWebhookSecret = (
       const { value, faults } = check(bodyOf(request))
       if (faults) {
         // A missing endpoint is a 404 whatever else is wrong.
-        await clients.webhooks.getEndpoint(key, limitsOf(reply))
+        await clients.webhooks.retrieveWebhookEndpoint(key, limitsOf(reply))
         throw ServiceError.invalid(faults)
       }
-      const { endpoint, secret, oldSecretUntil } = await clients.webhooks.rotateSecret(
+      const { endpoint, secret, oldSecretUntil } = await clients.webhooks.rotateWebhookSecret(
         {
           ...key,
           overlapMs: parseDuration(value.overlap ?? '24h'),

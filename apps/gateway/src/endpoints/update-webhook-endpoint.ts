@@ -10,14 +10,14 @@ import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { endpointFields, endpointRecord } from './endpoint-schema'
 
-const UpdateEndpoint = Type.Partial(Type.Object(endpointFields))
+const UpdateWebhookEndpoint = Type.Partial(Type.Object(endpointFields))
 
 /** PATCH /manage/webhook-endpoints/:id. */
 export const updateWebhookEndpoint = (
   app: FastifyInstance,
   { authenticate, clients, validation }: Dependencies,
 ): void => {
-  const check = validation.checker(UpdateEndpoint)
+  const check = validation.checker(UpdateWebhookEndpoint)
   app.patch(
     '/manage/webhook-endpoints/:id',
     {
@@ -29,7 +29,7 @@ export const updateWebhookEndpoint = (
         description: 'Changes what is given and leaves the rest. When it is enabled, held deliveries go on.',
         scope: 'manage',
         params: IdParams,
-        body: UpdateEndpoint,
+        body: UpdateWebhookEndpoint,
         answer: { description: 'The endpoint as it is now.', schema: dataOf({ $ref: 'WebhookEndpoint#' }) },
         problems: ['not-found'],
       }),
@@ -39,11 +39,11 @@ export const updateWebhookEndpoint = (
       const { value, faults } = check(bodyOf(request))
       if (faults) {
         // A missing endpoint is a 404 whatever else is wrong.
-        await clients.webhooks.getEndpoint(key, limitsOf(reply))
+        await clients.webhooks.retrieveWebhookEndpoint(key, limitsOf(reply))
         throw ServiceError.invalid(faults)
       }
       const { url, description, enabled } = value
-      const { endpoint } = await clients.webhooks.updateEndpoint(
+      const { endpoint } = await clients.webhooks.updateWebhookEndpoint(
         {
           ...key,
           url,

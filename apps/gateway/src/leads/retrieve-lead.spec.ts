@@ -8,7 +8,7 @@ let text: string
 beforeAll(async () => {
   gateway = await startGateway({
     leads: {
-      getLeads: async ({ leads }) => ({
+      retrieveLeads: async ({ leads }) => ({
         results: leads.map(() => ({ result: { $case: 'body', value: Buffer.from(text) } })),
       }),
     },

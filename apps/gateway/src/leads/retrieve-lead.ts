@@ -25,7 +25,7 @@ export const retrieveLead = (app: FastifyInstance, { authenticate, clients }: De
     async (request, reply) =>
       sendJson(
         reply,
-        await clients.getLead(
+        await clients.retrieveLead(
           { accountId: request.principal.accountId, reference: leadReference(request) },
           limitsOf(reply),
         ),

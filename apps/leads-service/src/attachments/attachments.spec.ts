@@ -29,8 +29,8 @@ const scene = async () => {
   return { ...account, lead, request }
 }
 
-const attach = async (request: Parameters<typeof service.attachments.createAttachment>[0]) =>
-  (await service.attachments.createAttachment(request)).body.toString()
+const attach = async (request: Parameters<typeof service.attachments.attachFile>[0]) =>
+  (await service.attachments.attachFile(request)).body.toString()
 
 test('an attachment is recorded like an image, with a url of its own', async () => {
   const { request, lead, accountId } = await scene()
@@ -51,7 +51,7 @@ test('an attachment is recorded like an image, with a url of its own', async () 
       url: `https://api.example.test/leads/${lead.reference}/attachments/${data.id}`,
     }),
   )
-  const found = await service.attachments.getAttachment({
+  const found = await service.attachments.retrieveAttachment({
     accountId,
     reference: lead.reference,
     attachmentId: data.id,
@@ -69,7 +69,7 @@ test('another account, another lead or another id finds no attachment', async ()
     { accountId, reference: 'statuses', attachmentId: id },
   ]
   for (const asked of wrong) {
-    await expect(service.attachments.getAttachment(asked)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(service.attachments.retrieveAttachment(asked)).rejects.toMatchObject({ code: 'not_found' })
   }
   await expect(attach({ ...request(), accountId: other.accountId })).rejects.toMatchObject({
     code: 'not_found',

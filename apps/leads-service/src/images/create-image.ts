@@ -16,7 +16,7 @@ export const createImage =
     demand({ account_id: isId(accountId), alt: isText(alt ?? ''), ...fileFields(file) })
     const { key, name, fileName, fileSize, contentType } = file!
     const [row] = await deps.database.query<ImageRow>({
-      name: 'insert-image',
+      name: 'create-image',
       text: INSERT,
       values: [accountId, key, name === '' ? null : name, alt ?? null, fileName, fileSize, contentType],
     })

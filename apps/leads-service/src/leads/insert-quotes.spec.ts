@@ -49,7 +49,7 @@ test('quotes, items and images come back as they were given, options to the lett
     product_style: { sku: 'CAS-1', name: 'Casement', product: { name: 'Window' } },
     image: { id: image.id, alt: 'a window', url: `${ASSETS_URL}/${image.url.slice(ASSETS_URL.length + 1)}` },
   })
-  const retrieved = await service.leads.getLeads({
+  const retrieved = await service.leads.retrieveLeads({
     leads: [{ accountId, reference: lead.reference.toUpperCase() }],
   })
   const created = response.results[0]!.result!

@@ -34,7 +34,7 @@ const create = async (accountId: number, over: Parameters<typeof newLead>[0] = {
 type Leads = RunningLeadsService['leads']
 
 const retrieve = async (leads: Leads, accountId: number, reference: string) =>
-  String((await leads.getLeads({ leads: [{ accountId, reference }] })).results[0]!.result!.value)
+  String((await leads.retrieveLeads({ leads: [{ accountId, reference }] })).results[0]!.result!.value)
 
 const list = async (leads: Leads, accountId: number) =>
   String(listedOf((await leads.listLeads({ pages: [{ accountId, page: 1 }] })).results[0]!).items)

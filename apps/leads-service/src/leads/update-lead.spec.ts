@@ -90,7 +90,7 @@ test('an unknown user is a fault and leaves the lead as it was', async () => {
     faults: { user_email: [expect.any(String)] },
   })
   const [now] = outcomesOf(
-    await service.leads.getLeads({ leads: [{ accountId, reference: before.reference }] }),
+    await service.leads.retrieveLeads({ leads: [{ accountId, reference: before.reference }] }),
   )
   expect(now).toEqual(before)
 })
@@ -105,6 +105,6 @@ test('another account’s lead is no lead', async () => {
   const { reference } = await leadOf(mine.accountId)
   const asked = { accountId: other.accountId, reference }
   await expect(update({ ...asked, value: 1, notify: false })).rejects.toMatchObject({ code: 'not_found' })
-  const [retrieved] = outcomesOf(await service.leads.getLeads({ leads: [asked] }))
+  const [retrieved] = outcomesOf(await service.leads.retrieveLeads({ leads: [asked] }))
   expect(retrieved.failure.code).toBe('not_found')
 })

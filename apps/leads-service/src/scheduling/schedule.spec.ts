@@ -64,7 +64,7 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
       created_at: expect.stringMatching(/\.\d{6}Z$/),
     })
     expect(await outboxKinds(accountId)).toEqual(['lead.created', 'notification.requested'])
-    const [after] = outcomesOf(await service.leads.getLeads({ leads: [asked] }))
+    const [after] = outcomesOf(await service.leads.retrieveLeads({ leads: [asked] }))
     expect(after).toEqual(lead)
   })
 

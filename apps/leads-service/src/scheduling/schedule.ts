@@ -41,7 +41,7 @@ const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appoint
   if (!lead) throw leadNotFound()
   if (!lead.user_known) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
   const [entry] = await tx.query<EntryRow>({
-    name: `insert-${subject}`,
+    name: `schedule-${subject}`,
     text: INSERT[subject],
     values: [accountId, lead.id, userId, asked.date, notify],
   })

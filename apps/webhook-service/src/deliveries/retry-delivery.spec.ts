@@ -57,7 +57,7 @@ test('the schedule of a pending delivery stays as it was, and its attempts by ha
   await eventuallyIs(1, { attemptCount: 5, nextAttemptAt: iso(due + SCHEDULE[1]!) })
   clock.advance(SCHEDULE[1]!)
   await eventuallyIs(1, { status: 'exhausted', attemptCount: 6 })
-  const { attempts } = await service.client.getDelivery({ accountId: 1, deliveryId: (await only(1)).id })
+  const { attempts } = await service.client.retrieveDelivery({ accountId: 1, deliveryId: (await only(1)).id })
   expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6])
   expect(new Set(received(1).map(({ headers }) => headers['webhook-id'])).size).toBe(1)
 })
@@ -99,12 +99,12 @@ test('a conflict says why: under way, disabled, deleted; a stranger finds nothin
   })
   await expect(retry(4)).rejects.toMatchObject({ code: 'conflict', detail: 'An attempt is under way.' })
   await eventuallyIs(4, { attemptCount: 2 })
-  await service.client.updateEndpoint({ accountId: 4, endpointId, enabled: false })
+  await service.client.updateWebhookEndpoint({ accountId: 4, endpointId, enabled: false })
   await expect(retry(4)).rejects.toMatchObject({
     code: 'conflict',
     detail: expect.stringContaining('disabled'),
   })
-  await service.client.deleteEndpoint({ accountId: 4, endpointId })
+  await service.client.deleteWebhookEndpoint({ accountId: 4, endpointId })
   await expect(retry(4)).rejects.toMatchObject({
     code: 'conflict',
     detail: expect.stringContaining('deleted'),

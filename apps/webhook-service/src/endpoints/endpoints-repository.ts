@@ -30,7 +30,7 @@ const oneOf = (rows: EndpointRow[]): Endpoint => {
 /** The account's endpoints that are not deleted, oldest first. */
 export const selectEndpoints = async (tx: Transaction, accountId: number): Promise<Endpoint[]> => {
   const rows = await tx.query<EndpointRow>({
-    name: 'select-endpoints',
+    name: 'list-webhook-endpoints',
     text: `SELECT ${COLUMNS} FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id`,
     values: [accountId],
   })
@@ -44,7 +44,7 @@ export const selectEndpoint = async (
 ): Promise<Endpoint> =>
   oneOf(
     await tx.query<EndpointRow>({
-      name: 'select-endpoint',
+      name: 'retrieve-webhook-endpoint',
       text: `SELECT ${COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`,
       values: [accountId, endpointId],
     }),
@@ -57,7 +57,7 @@ export const insertEndpoint = async (
   endpoint: { accountId: number; url: string; description: string | null; enabled: boolean; secret: string },
 ): Promise<Endpoint | undefined> => {
   const [row] = await tx.query<EndpointRow>({
-    name: 'insert-endpoint',
+    name: 'create-webhook-endpoint',
     text: `INSERT INTO endpoints (account_id, url, description, enabled, secret)
            SELECT $1, $2, $3, $4, $5
            WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $6
@@ -87,7 +87,7 @@ export const updateEndpointRow = async (
 ): Promise<Endpoint> =>
   oneOf(
     await tx.query<EndpointRow>({
-      name: 'update-endpoint',
+      name: 'update-webhook-endpoint',
       text: `UPDATE endpoints SET
                url = coalesce($3, url),
                description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END,
@@ -111,7 +111,7 @@ export const markEndpointDeleted = async (
 ): Promise<void> =>
   void oneOf(
     await tx.query<EndpointRow>({
-      name: 'delete-endpoint',
+      name: 'delete-webhook-endpoint',
       text: `UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
              WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${COLUMNS}`,
       values: [accountId, endpointId],

@@ -31,7 +31,7 @@ const eventuallyHas = (accountId: number, expected: object) =>
 
 test('an endpoint is made, read, changed and deleted, by its own account alone', async () => {
   const { client } = service
-  const made = await client.createEndpoint({
+  const made = await client.createWebhookEndpoint({
     accountId: 1,
     url: 'https://example.com/a',
     description: 'A',
@@ -40,10 +40,12 @@ test('an endpoint is made, read, changed and deleted, by its own account alone',
   expect(made.secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/)
   const endpointId = made.endpoint!.id
   expect(made.endpoint).toMatchObject({ url: 'https://example.com/a', description: 'A', enabled: true })
-  expect(await client.getEndpoint({ accountId: 1, endpointId })).toEqual({ endpoint: made.endpoint })
-  expect(await client.listEndpoints({ accountId: 1 })).toEqual({ endpoints: [made.endpoint] })
-  expect(await client.listEndpoints({ accountId: 2 })).toEqual({ endpoints: [] })
-  const changed = await client.updateEndpoint({
+  expect(await client.retrieveWebhookEndpoint({ accountId: 1, endpointId })).toEqual({
+    endpoint: made.endpoint,
+  })
+  expect(await client.listWebhookEndpoints({ accountId: 1 })).toEqual({ endpoints: [made.endpoint] })
+  expect(await client.listWebhookEndpoints({ accountId: 2 })).toEqual({ endpoints: [] })
+  const changed = await client.updateWebhookEndpoint({
     accountId: 1,
     endpointId,
     url: 'http://example.com/b',
@@ -54,19 +56,19 @@ test('an endpoint is made, read, changed and deleted, by its own account alone',
     description: undefined,
     enabled: true,
   })
-  expect(await client.updateEndpoint({ accountId: 1, endpointId })).toEqual(changed)
+  expect(await client.updateWebhookEndpoint({ accountId: 1, endpointId })).toEqual(changed)
   const missing = { code: 'not_found' }
-  await expect(client.getEndpoint({ accountId: 2, endpointId })).rejects.toMatchObject(missing)
-  await expect(client.updateEndpoint({ accountId: 2, endpointId, enabled: false })).rejects.toMatchObject(
-    missing,
-  )
-  await expect(client.updateEndpoint({ accountId: 2, endpointId, url: 'nonsense' })).rejects.toMatchObject(
-    missing,
-  )
-  await expect(client.deleteEndpoint({ accountId: 2, endpointId })).rejects.toMatchObject(missing)
-  await client.deleteEndpoint({ accountId: 1, endpointId })
-  await expect(client.getEndpoint({ accountId: 1, endpointId })).rejects.toMatchObject(missing)
-  await expect(client.deleteEndpoint({ accountId: 1, endpointId })).rejects.toMatchObject(missing)
+  await expect(client.retrieveWebhookEndpoint({ accountId: 2, endpointId })).rejects.toMatchObject(missing)
+  await expect(
+    client.updateWebhookEndpoint({ accountId: 2, endpointId, enabled: false }),
+  ).rejects.toMatchObject(missing)
+  await expect(
+    client.updateWebhookEndpoint({ accountId: 2, endpointId, url: 'nonsense' }),
+  ).rejects.toMatchObject(missing)
+  await expect(client.deleteWebhookEndpoint({ accountId: 2, endpointId })).rejects.toMatchObject(missing)
+  await client.deleteWebhookEndpoint({ accountId: 1, endpointId })
+  await expect(client.retrieveWebhookEndpoint({ accountId: 1, endpointId })).rejects.toMatchObject(missing)
+  await expect(client.deleteWebhookEndpoint({ accountId: 1, endpointId })).rejects.toMatchObject(missing)
 })
 
 test.each([
@@ -79,7 +81,9 @@ test.each([
   'https://exam\nple.com/',
   `https://example.com/${'a'.repeat(2048)}`,
 ])('%j is refused as an address', async (url) => {
-  await expect(service.client.createEndpoint({ accountId: 1, url, enabled: true })).rejects.toMatchObject({
+  await expect(
+    service.client.createWebhookEndpoint({ accountId: 1, url, enabled: true }),
+  ).rejects.toMatchObject({
     code: 'invalid',
     faults: { url: [expect.any(String)] },
   })
@@ -91,7 +95,7 @@ test.each([
   'with\0zero',
 ])('%j is refused as a secret, beside the address', async (secret) => {
   await expect(
-    service.client.createEndpoint({ accountId: 1, url: 'nonsense', enabled: true, secret }),
+    service.client.createWebhookEndpoint({ accountId: 1, url: 'nonsense', enabled: true, secret }),
   ).rejects.toMatchObject({
     code: 'invalid',
     faults: { url: [expect.any(String)], secret: [expect.any(String)] },
@@ -104,7 +108,7 @@ test('a disabled endpoint holds its deliveries; enabled again, what is due goes 
   const endpoint = { accountId: 10, endpointId: id }
   await doors.publish(doors.event(10))
   await eventuallyHas(10, { status: 'pending', attemptCount: 1 })
-  await service.client.updateEndpoint({ ...endpoint, enabled: false })
+  await service.client.updateWebhookEndpoint({ ...endpoint, enabled: false })
   await eventuallyHas(10, { status: 'held', attemptCount: 1, nextAttemptAt: expect.any(String) })
   await doors.publish(doors.event(10))
   await eventuallyHas(10, { status: 'held', attemptCount: 0 })
@@ -112,7 +116,7 @@ test('a disabled endpoint holds its deliveries; enabled again, what is due goes 
   await doors.looks()
   expect(received(10)).toHaveLength(1)
 
-  await service.client.updateEndpoint({ ...endpoint, enabled: true })
+  await service.client.updateWebhookEndpoint({ ...endpoint, enabled: true })
   await eventually(() => expect(received(10)).toHaveLength(3))
   await eventually(async () =>
     expect((await deliveries(10)).map(({ status, attemptCount }) => [status, attemptCount])).toEqual([
@@ -134,8 +138,8 @@ test('deleting an endpoint cancels what is pending and what is held for it', asy
       ['pending', 1],
     ]),
   )
-  await service.client.deleteEndpoint({ accountId: 11, endpointId: id })
-  await service.client.deleteEndpoint({ accountId: 11, endpointId: held })
+  await service.client.deleteWebhookEndpoint({ accountId: 11, endpointId: id })
+  await service.client.deleteWebhookEndpoint({ accountId: 11, endpointId: held })
   expect((await deliveries(11)).map(({ status, nextAttemptAt }) => [status, nextAttemptAt])).toEqual([
     ['cancelled', undefined],
     ['cancelled', undefined],
@@ -154,9 +158,9 @@ test('an attempt that was under way when its endpoint was deleted or disabled is
   const { id: disabled } = await service.endpoint(12, receiver.url)
   await doors.publish(doors.event(12))
   await eventually(() => expect(received(12)).toHaveLength(3))
-  await service.client.deleteEndpoint({ accountId: 12, endpointId: ok })
-  await service.client.deleteEndpoint({ accountId: 12, endpointId: failing })
-  await service.client.updateEndpoint({ accountId: 12, endpointId: disabled, enabled: false })
+  await service.client.deleteWebhookEndpoint({ accountId: 12, endpointId: ok })
+  await service.client.deleteWebhookEndpoint({ accountId: 12, endpointId: failing })
+  await service.client.updateWebhookEndpoint({ accountId: 12, endpointId: disabled, enabled: false })
   await eventually(async () => {
     const found = await deliveries(12)
     expect(
@@ -176,7 +180,7 @@ test('address, secret and leave are those of the moment an attempt begins', asyn
   const { id } = await service.endpoint(13, receiver.url)
   await doors.publish(doors.event(13))
   await eventuallyHas(13, { attemptCount: 1 })
-  await service.client.updateEndpoint({ accountId: 13, endpointId: id, url: `${receiver.url}/moved` })
+  await service.client.updateWebhookEndpoint({ accountId: 13, endpointId: id, url: `${receiver.url}/moved` })
   clock.advance(60_000)
   await eventually(() => expect(received(13).at(-1)?.url).toBe('/hooks/leads/moved'))
 })
@@ -200,7 +204,7 @@ test('deliveries come 20 a page, newest first, by endpoint, status and lead, wit
   expect(await list({ leadReference: events[3]!.lead!.reference.toUpperCase() })).toMatchObject({ total: 2 })
   expect(await list({ leadReference: 'nonsense' })).toMatchObject({ total: 0 })
   expect(await list({ status: 'nonsense' })).toMatchObject({ total: 0 })
-  await expect(service.client.getDelivery({ accountId: 1, deliveryId: ids[0]! })).rejects.toMatchObject({
+  await expect(service.client.retrieveDelivery({ accountId: 1, deliveryId: ids[0]! })).rejects.toMatchObject({
     code: 'not_found',
   })
 })

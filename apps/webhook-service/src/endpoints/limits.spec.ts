@@ -13,7 +13,7 @@ afterAll(async () => {
 })
 
 const create = (accountId: number) =>
-  service.client.createEndpoint({ accountId, url: 'https://example.com/', enabled: true })
+  service.client.createWebhookEndpoint({ accountId, url: 'https://example.com/', enabled: true })
 
 test('an account has no more endpoints than it may, however many are made at once', async () => {
   const results = await Promise.allSettled(Array.from({ length: 20 }, () => create(1)))
@@ -25,8 +25,8 @@ test('an account has no more endpoints than it may, however many are made at onc
         faults: { webhook_endpoints: [expect.stringContaining('5')] },
       })
   await create(2)
-  const { endpoints } = await service.client.listEndpoints({ accountId: 1 })
-  await service.client.deleteEndpoint({ accountId: 1, endpointId: endpoints[0]!.id })
+  const { endpoints } = await service.client.listWebhookEndpoints({ accountId: 1 })
+  await service.client.deleteWebhookEndpoint({ accountId: 1, endpointId: endpoints[0]!.id })
   await create(1)
   await expect(create(1)).rejects.toMatchObject({ code: 'invalid' })
 })
@@ -34,11 +34,11 @@ test('an account has no more endpoints than it may, however many are made at onc
 test('a secret has 16 bytes or more, whatever its characters', async () => {
   const endpoint = { accountId: 3, url: 'https://example.com/', enabled: true }
   for (const secret of ['fifteen bytes..', 'ååååååå'])
-    await expect(service.client.createEndpoint({ ...endpoint, secret })).rejects.toMatchObject({
+    await expect(service.client.createWebhookEndpoint({ ...endpoint, secret })).rejects.toMatchObject({
       code: 'invalid',
       faults: { secret: [expect.stringContaining('16')] },
     })
-  expect(await service.client.createEndpoint({ ...endpoint, secret: 'åååååååå' })).toMatchObject({
+  expect(await service.client.createWebhookEndpoint({ ...endpoint, secret: 'åååååååå' })).toMatchObject({
     secret: 'åååååååå',
   })
 })

@@ -20,8 +20,8 @@ import { MIGRATIONS } from '../database/migrations'
 import { retryDelivery } from '../deliveries/retry-delivery'
 import { createEgressGuard } from '../egress/egress-guard'
 import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
-import { createEndpoint } from '../endpoints/create-endpoint'
-import { updateEndpoint } from '../endpoints/update-endpoint'
+import { createWebhookEndpoint } from '../endpoints/create-webhook-endpoint'
+import { updateWebhookEndpoint } from '../endpoints/update-webhook-endpoint'
 import type { ClaimedDelivery } from './claim-deliveries'
 import { DEATHS, type MortalWorker, startMortalWorker } from './mortal-worker.fixture'
 
@@ -182,7 +182,7 @@ const retry = async () => {
 
 const toggle = async () => {
   const change = { accountId: ACCOUNT, endpointId: pick(endpointIds), enabled: random() < 0.6 }
-  await updateEndpoint({ database, wake }, change)
+  await updateWebhookEndpoint({ database, wake }, change)
 }
 
 const STEPS: (() => unknown)[] = [
@@ -275,7 +275,9 @@ test(`whatever happens, attempts are those of the document's table (LEADWIRE_MOD
   )
   for (const path of ['/a', '/b', '/c']) {
     const request = { accountId: ACCOUNT, url: `${receiver.url}${path}`, enabled: true }
-    endpointIds.push((await createEndpoint({ database, endpointsPerAccount: 10 }, request)).endpoint!.id)
+    endpointIds.push(
+      (await createWebhookEndpoint({ database, endpointsPerAccount: 10 }, request)).endpoint!.id,
+    )
   }
   const until = performance.now() + RUN_MS
   await publish()
@@ -289,7 +291,7 @@ test(`whatever happens, attempts are those of the document's table (LEADWIRE_MOD
   }
   const deaths = workers.length - alive().length
   for (const endpointId of endpointIds)
-    await updateEndpoint({ database, wake }, { accountId: ACCOUNT, endpointId, enabled: true })
+    await updateWebhookEndpoint({ database, wake }, { accountId: ACCOUNT, endpointId, enabled: true })
   // The rest of the schedule, with every receiver failing: it ends after the sixth.
   receiver.answerWith({ status: 500 })
   for (let round = 0; round <= SCHEDULE.length; round += 1) {

@@ -23,7 +23,7 @@ beforeEach(() => receiver.clear())
 const onlyDelivery = async (accountId: number) => {
   const { deliveries } = await service.client.listDeliveries({ accountId, page: 1 })
   expect(deliveries).toHaveLength(1)
-  return service.client.getDelivery({ accountId, deliveryId: deliveries[0]!.id })
+  return service.client.retrieveDelivery({ accountId, deliveryId: deliveries[0]!.id })
 }
 
 test('a failing delivery is tried six times, each pause counted from the failure before, and then exhausted', async () => {

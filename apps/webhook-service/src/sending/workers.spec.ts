@@ -86,7 +86,7 @@ test('an attempt by hand that died with its worker is not made when its endpoint
     await doors.rows(
       `UPDATE deliveries SET status = 'exhausted', next_attempt_at = NULL, by_hand_at = now(), claimed_by = 4242`,
     )
-    await service.client.deleteEndpoint({ accountId: 1, endpointId })
+    await service.client.deleteWebhookEndpoint({ accountId: 1, endpointId })
     const statuses = async () =>
       (await service.client.listDeliveries({ accountId: 1, page: 1 })).deliveries.map(({ status }) => status)
     expect(await statuses()).toEqual(['pending'])

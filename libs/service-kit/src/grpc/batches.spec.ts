@@ -1,8 +1,8 @@
 import {
-  type GetLeadsRequest,
-  type GetLeadsResponse,
   LeadsServiceDefinition,
   type LeadsServiceImplementation,
+  type RetrieveLeadsRequest,
+  type RetrieveLeadsResponse,
 } from '@leadwire/contracts'
 import { createLifecycle, type Lifecycle } from '../runtime/lifecycle'
 import { createLogger } from '../runtime/logger'
@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => lifecycle.stop())
 
-type Answer = (request: GetLeadsRequest) => Promise<GetLeadsResponse>
+type Answer = (request: RetrieveLeadsRequest) => Promise<RetrieveLeadsResponse>
 
 const serve = async (answer: Answer, { port = 0, life = lifecycle } = {}) => {
   let streams = 0
@@ -29,7 +29,7 @@ const serve = async (answer: Answer, { port = 0, life = lifecycle } = {}) => {
   const answers = answerEach(answer, life.signal)
   server.add(LeadsServiceDefinition, {
     ...others,
-    getLeads: (requests: AsyncIterable<GetLeadsRequest>) => {
+    retrieveLeads: (requests: AsyncIterable<RetrieveLeadsRequest>) => {
       streams += 1
       return answers(requests)
     },
@@ -38,13 +38,13 @@ const serve = async (answer: Answer, { port = 0, life = lifecycle } = {}) => {
   return { port: bound, streams: () => streams }
 }
 
-const getLeadsAt = (ports: number[], deadlineMs = 10_000) => {
+const retrieveLeadsAt = (ports: number[], deadlineMs = 10_000) => {
   const target = `ipv4:${ports.map((port) => `127.0.0.1:${port}`).join()}`
-  const getLeads = connectBatches(target, { lifecycle, tokens: [] }).method(
+  const retrieveLeads = connectBatches(target, { lifecycle, tokens: [] }).method(
     LeadsServiceDefinition,
-    'getLeads',
+    'retrieveLeads',
   )
-  return (request: GetLeadsRequest) => getLeads(request, Date.now() + deadlineMs)
+  return (request: RetrieveLeadsRequest) => retrieveLeads(request, Date.now() + deadlineMs)
 }
 
 const batch = (accountId = 7, reference = 'r') => ({ leads: [{ accountId, reference, timeoutMs: 0 }] })
@@ -53,14 +53,14 @@ const echo: Answer = async (request) => ({
   results: [{ result: { $case: 'body', value: Buffer.from(JSON.stringify(request)) } }],
 })
 
-const bodyOf = ({ results }: GetLeadsResponse) => JSON.parse(String(results[0]!.result!.value))
+const bodyOf = ({ results }: RetrieveLeadsResponse) => JSON.parse(String(results[0]!.result!.value))
 
 test('batches come and go whole, one after the other on one stream', async () => {
   const { port, streams } = await serve(echo)
-  const getLeads = getLeadsAt([port])
+  const retrieveLeads = retrieveLeadsAt([port])
   for (const size of [1, 100, 100_000, 3]) {
     const request = batch(size, 'r'.repeat(size))
-    expect(bodyOf(await getLeads(request))).toEqual(request)
+    expect(bodyOf(await retrieveLeads(request))).toEqual(request)
   }
   expect(streams()).toBe(1)
 })
@@ -77,17 +77,17 @@ test('batches that are sent at once do not wait for each other', async () => {
     await all
     return echo(request)
   })
-  const getLeads = getLeadsAt([port])
+  const retrieveLeads = retrieveLeadsAt([port])
   const requests = Array.from({ length: 10 }, (_, id) => batch(id + 1))
-  expect((await Promise.all(requests.map(getLeads))).map(bodyOf)).toEqual(requests)
+  expect((await Promise.all(requests.map(retrieveLeads))).map(bodyOf)).toEqual(requests)
 })
 
 test('the servers behind a name take turns', async () => {
   const servers = [await serve(echo), await serve(echo)]
-  const getLeads = getLeadsAt(servers.map(({ port }) => port))
+  const retrieveLeads = retrieveLeadsAt(servers.map(({ port }) => port))
   // A stream goes to the servers that are connected: one may be a moment before the other.
   while (servers.some(({ streams }) => streams() === 0))
-    await Promise.all(Array.from({ length: 6 }, () => getLeads(batch())))
+    await Promise.all(Array.from({ length: 6 }, () => retrieveLeads(batch())))
 })
 
 test('an error is the one that was thrown, and the next batch goes on', async () => {
@@ -96,13 +96,13 @@ test('an error is the one that was thrown, and the next batch goes on', async ()
     if (errors.length > 0) throw errors.shift()
     return echo(request)
   })
-  const getLeads = getLeadsAt([port])
-  await expect(getLeads(batch())).rejects.toMatchObject({
+  const retrieveLeads = retrieveLeadsAt([port])
+  await expect(retrieveLeads(batch())).rejects.toMatchObject({
     code: 'invalid',
     faults: { name: ['It is wrong.'] },
   })
-  await expect(getLeads(batch())).rejects.toMatchObject({ code: 'internal' })
-  expect(bodyOf(await getLeads(batch()))).toEqual(batch())
+  await expect(retrieveLeads(batch())).rejects.toMatchObject({ code: 'internal' })
+  expect(bodyOf(await retrieveLeads(batch()))).toEqual(batch())
 })
 
 test('a batch that is not answered in time is late, and the next one is not', async () => {
@@ -114,8 +114,8 @@ test('a batch that is not answered in time is late, and the next one is not', as
     if (request.leads.length === 0) await waits
     return echo(request)
   })
-  await expect(getLeadsAt([port], 50)({ leads: [] })).rejects.toMatchObject({ code: 'late' })
-  expect(bodyOf(await getLeadsAt([port])(batch()))).toEqual(batch())
+  await expect(retrieveLeadsAt([port], 50)({ leads: [] })).rejects.toMatchObject({ code: 'late' })
+  expect(bodyOf(await retrieveLeadsAt([port])(batch()))).toEqual(batch())
   release()
 })
 
@@ -123,7 +123,7 @@ test('a batch is unavailable where nobody is', async () => {
   const life = createLifecycle(logger)
   const { port } = await serve(echo, { life })
   await life.stop()
-  await expect(getLeadsAt([port])(batch())).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(retrieveLeadsAt([port])(batch())).rejects.toMatchObject({ code: 'unavailable' })
 })
 
 test('no batch is lost, and none done twice, when a server makes way for the next', async () => {
@@ -134,14 +134,14 @@ test('no batch is lost, and none done twice, when a server makes way for the nex
     return echo(request)
   }
   const { port } = await serve(take, { life })
-  const getLeads = getLeadsAt([port])
+  const retrieveLeads = retrieveLeadsAt([port])
   let restarting = true
   let sent = 0
   let answered = 0
   const callers = Array.from({ length: 8 }, async () => {
     while (restarting) {
       sent += 1
-      await getLeads(batch(sent))
+      await retrieveLeads(batch(sent))
       answered += 1
     }
   })

@@ -40,18 +40,18 @@ const accountsAt = (port: number, tokens = [TOKEN]) =>
   })
 
 const account = { id: 3, name: 'Clear Windows', apiKey: 'key', createdAt: '2026-01-01T00:00:00.000000Z' }
-const getAccount = async () => ({ account })
+const retrieveAccount = async () => ({ account })
 
 test('a call waits for a server that comes a moment later', async () => {
   const port = await freePort()
-  const call = accountsAt(port).getAccount({ accountId: 3 })
+  const call = accountsAt(port).retrieveAccount({ accountId: 3 })
   // The first attempt to connect has been refused by then.
-  setTimeout(() => void serve({ getAccount }, port), 150)
+  setTimeout(() => void serve({ retrieveAccount }, port), 150)
   await expect(call).resolves.toEqual({ account })
 })
 
 test('a call fails as unavailable where nobody comes', async () => {
-  const call = accountsAt(await freePort()).getAccount({ accountId: 3 })
+  const call = accountsAt(await freePort()).retrieveAccount({ accountId: 3 })
   await expect(call).rejects.toMatchObject({ code: 'unavailable' })
 })
 
@@ -62,8 +62,8 @@ test('a service error arrives as it was thrown, and what nobody foresaw as inter
     new ServiceError('conflict', 'It is under way.'),
     new Error('a bug'),
   ]
-  const accounts = accountsAt(await serve({ getAccount: () => Promise.reject(errors.shift()) }))
-  const call = () => accounts.getAccount({ accountId: 3 })
+  const accounts = accountsAt(await serve({ retrieveAccount: () => Promise.reject(errors.shift()) }))
+  const call = () => accounts.retrieveAccount({ accountId: 3 })
   await expect(call()).rejects.toMatchObject({
     ...{ code: 'invalid', detail: 'The given data was invalid.', faults },
   })
@@ -77,12 +77,12 @@ test('what is left of the time travels with a call: the server hears when it is 
     aborted = resolve
   })
   const port = await serve({
-    getAccount: (_request, { signal }) => {
+    retrieveAccount: (_request, { signal }) => {
       signal.addEventListener('abort', aborted)
       return new Promise(() => {})
     },
   })
-  const call = accountsAt(port).getAccount({ accountId: 3 }, { deadline: new Date(Date.now() + 50) })
+  const call = accountsAt(port).retrieveAccount({ accountId: 3 }, { deadline: new Date(Date.now() + 50) })
   await expect(call).rejects.toMatchObject({ code: 'late' })
   await heard
 })
@@ -94,7 +94,7 @@ describe('the token between services', () => {
     ['another', ['another-token-than-it'], false],
     ['none', [], false],
   ])('%s', async (_name, tokens, admitted) => {
-    const call = accountsAt(await serve({ getAccount }), tokens).getAccount({ accountId: 3 })
+    const call = accountsAt(await serve({ retrieveAccount }), tokens).retrieveAccount({ accountId: 3 })
     if (admitted) await expect(call).resolves.toEqual({ account })
     else await expect(call).rejects.toMatchObject({ code: 'internal' })
   })

@@ -57,7 +57,7 @@ export const addDeliveries = (program: Command): void => {
   does<{ account: number; id: number }>(
     named(deliveries.command('show').description('one with every attempt')),
     async ({ webhooks }, { account, id: deliveryId }) => {
-      const { delivery, attempts } = await webhooks.getDelivery({ accountId: account, deliveryId })
+      const { delivery, attempts } = await webhooks.retrieveDelivery({ accountId: account, deliveryId })
       return { ...deliveryOutput(delivery!), attempts: attempts.map(attemptOutput) }
     },
   )

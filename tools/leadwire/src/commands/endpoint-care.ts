@@ -32,7 +32,7 @@ export const addEndpointCare = (endpoints: Command): void => {
       .option('--secret <secret>', 'the new secret, if the receiver chose one'),
     async ({ webhooks }, { account, id, overlap, secret }) => {
       const request = { accountId: account, endpointId: id, overlapMs: overlap, secret }
-      const rotated = await webhooks.rotateSecret(request)
+      const rotated = await webhooks.rotateWebhookSecret(request)
       const { secret: shown, oldSecretUntil } = rotated
       return { ...endpointOutput(rotated.endpoint!), secret: shown, old_secret_until: oldSecretUntil }
     },
@@ -41,9 +41,9 @@ export const addEndpointCare = (endpoints: Command): void => {
   does<{ account: number; id: number }>(
     named(endpoints.command('test').description('send it a sample lead')),
     async ({ accounts, webhooks }, { account: accountId, id: endpointId }) => {
-      const { account } = await accounts.getAccount({ accountId })
+      const { account } = await accounts.retrieveAccount({ accountId })
       const request = { accountId, endpointId, accountKey: account!.apiKey }
-      return deliveryOutput((await webhooks.sendTest(request)).delivery!)
+      return deliveryOutput((await webhooks.testWebhookEndpoint(request)).delivery!)
     },
   )
 
@@ -52,7 +52,11 @@ export const addEndpointCare = (endpoints: Command): void => {
       endpoints.command('recover').description('attempt its exhausted deliveries once more, paced'),
     ).requiredOption('--since <instant>', 'those made then or later, such as 2026-01-31T09:30:00Z', instant),
     async ({ webhooks }, { account, id, since }) => {
-      const { recovered } = await webhooks.recoverEndpoint({ accountId: account, endpointId: id, since })
+      const { recovered } = await webhooks.recoverWebhookEndpoint({
+        accountId: account,
+        endpointId: id,
+        since,
+      })
       return { recovered }
     },
   )

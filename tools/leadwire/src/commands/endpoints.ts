@@ -19,7 +19,7 @@ const addSwitch = (endpoints: Command, name: 'enable' | 'disable', description: 
     named(endpoints.command(name).description(description)),
     async ({ webhooks }, options) => {
       const request = { accountId: options.account, endpointId: options.id, enabled: name === 'enable' }
-      return endpointOutput((await webhooks.updateEndpoint(request)).endpoint!)
+      return endpointOutput((await webhooks.updateWebhookEndpoint(request)).endpoint!)
     },
   )
 
@@ -37,7 +37,7 @@ export const addEndpoints = (program: Command): Command => {
       .option('--secret <secret>', 'the secret, if the receiver chose one'),
     async ({ webhooks }, { account, url, description, secret }) => {
       const request = { accountId: account, url, description, secret, enabled: true }
-      const created = await webhooks.createEndpoint(request)
+      const created = await webhooks.createWebhookEndpoint(request)
       return { ...endpointOutput(created.endpoint!), secret: created.secret }
     },
   )
@@ -48,7 +48,7 @@ export const addEndpoints = (program: Command): Command => {
       .description('every endpoint')
       .requiredOption('--account <id>', 'the account', id),
     async ({ webhooks }, { account }) =>
-      (await webhooks.listEndpoints({ accountId: account })).endpoints.map(endpointOutput),
+      (await webhooks.listWebhookEndpoints({ accountId: account })).endpoints.map(endpointOutput),
   )
 
   addSwitch(endpoints, 'enable', 'send to it again; what was held and is due goes at once')
@@ -57,7 +57,7 @@ export const addEndpoints = (program: Command): Command => {
   does<{ account: number; id: number }>(
     named(endpoints.command('delete').description('remove it and cancel what is pending for it')),
     async ({ webhooks }, options) => {
-      await webhooks.deleteEndpoint({ accountId: options.account, endpointId: options.id })
+      await webhooks.deleteWebhookEndpoint({ accountId: options.account, endpointId: options.id })
       return { id: options.id, deleted: true }
     },
   )

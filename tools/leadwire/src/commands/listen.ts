@@ -57,10 +57,10 @@ const listen = async ({ account, forward, port }: Options): Promise<void> => {
   const { webhooks, close } = connect(targets)
   try {
     const request = { accountId, url: listener.url, description: 'leadwire listen', enabled: true, secret }
-    const endpointId = (await webhooks.createEndpoint(request)).endpoint!.id
+    const endpointId = (await webhooks.createWebhookEndpoint(request)).endpoint!.id
     print(`listening on ${listener.url} as endpoint ${endpointId} of account ${accountId}; Ctrl-C removes it`)
     await stopped
-    await webhooks.deleteEndpoint({ accountId, endpointId }).catch((error: unknown) => {
+    await webhooks.deleteWebhookEndpoint({ accountId, endpointId }).catch((error: unknown) => {
       const command = `leadwire endpoints delete --account ${accountId} --id ${endpointId}`
       throw new Error(`endpoint ${endpointId} is still there (${explain(error)}); remove it: ${command}`)
     })

@@ -28,7 +28,7 @@ const exhaust = async (accountId: number, count: number) => {
   receiver.clear()
 }
 const recover = async (accountId: number, endpointId: number, since: string) =>
-  (await service.client.recoverEndpoint({ accountId, endpointId, since })).recovered
+  (await service.client.recoverWebhookEndpoint({ accountId, endpointId, since })).recovered
 
 const received = (accountId: number) =>
   receiver.requests.filter(({ headers }) => headers['x-service-account-key'] === `key-of-${accountId}`)
@@ -86,11 +86,11 @@ test('what can not be is refused; a deleted endpoint gets nothing more', async (
     code: 'invalid',
     faults: { since: [expect.any(String)] },
   })
-  await service.client.updateEndpoint({ accountId: 3, endpointId, enabled: false })
+  await service.client.updateWebhookEndpoint({ accountId: 3, endpointId, enabled: false })
   await expect(recover(3, endpointId, LONG_AGO)).rejects.toMatchObject({ code: 'conflict' })
-  await service.client.updateEndpoint({ accountId: 3, endpointId, enabled: true })
+  await service.client.updateWebhookEndpoint({ accountId: 3, endpointId, enabled: true })
   expect(await recover(3, endpointId, LONG_AGO)).toBe(12)
-  await service.client.deleteEndpoint({ accountId: 3, endpointId })
+  await service.client.deleteWebhookEndpoint({ accountId: 3, endpointId })
   const sent = received(3).length
   await doors.looks()
   expect(received(3).length - sent).toBeLessThanOrEqual(1)

@@ -1,4 +1,4 @@
-import type { CreateEndpointRequest, CreateEndpointResponse } from '@leadwire/contracts'
+import type { CreateWebhookEndpointRequest, CreateWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, type Faults, ServiceError } from '@leadwire/service-kit'
 import { lockAccount } from './account-lock'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
@@ -9,10 +9,10 @@ import { insertEndpoint } from './endpoints-repository'
  * Registers an address for the account's webhooks; makes the secret unless one is given. Throws invalid, also when the
  * account has as many endpoints as it may.
  */
-export const createEndpoint = async (
+export const createWebhookEndpoint = async (
   { database, endpointsPerAccount }: { database: Database; endpointsPerAccount: number },
-  request: CreateEndpointRequest,
-): Promise<CreateEndpointResponse> => {
+  request: CreateWebhookEndpointRequest,
+): Promise<CreateWebhookEndpointResponse> => {
   const secret = request.secret ?? newEndpointSecret()
   const faults: Faults = {}
   const urlFaults = endpointUrlFaults(request.url)

@@ -1,4 +1,4 @@
-import type { Attempt, GetDeliveryRequest, GetDeliveryResponse } from '@leadwire/contracts'
+import type { Attempt, RetrieveDeliveryRequest, RetrieveDeliveryResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
 
@@ -21,12 +21,12 @@ const attemptOf = (row: AttemptRow): Attempt => ({
 })
 
 /** One delivery of the account with every attempt made, first to last. Throws not_found. */
-export const getDelivery = async (
+export const retrieveDelivery = async (
   { database }: { database: Database },
-  { accountId, deliveryId }: GetDeliveryRequest,
-): Promise<GetDeliveryResponse> => {
+  { accountId, deliveryId }: RetrieveDeliveryRequest,
+): Promise<RetrieveDeliveryResponse> => {
   const [row] = await database.query<DeliveryRow>({
-    name: 'get-delivery',
+    name: 'retrieve-delivery',
     text: `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`,
     values: [accountId, deliveryId],
   })

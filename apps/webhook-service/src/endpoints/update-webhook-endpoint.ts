@@ -1,4 +1,4 @@
-import type { UpdateEndpointRequest, UpdateEndpointResponse } from '@leadwire/contracts'
+import type { UpdateWebhookEndpointRequest, UpdateWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { endpointUrlFaults } from './endpoint-url'
 import { moveDeliveries, selectEndpoint, updateEndpointRow } from './endpoints-repository'
@@ -7,10 +7,10 @@ import { moveDeliveries, selectEndpoint, updateEndpointRow } from './endpoints-r
  * Changes what is given. Disabling holds what is pending; enabling lets what is held go on with its schedule, and
  * calls `wake` so that what is due goes at once. Throws invalid and not_found.
  */
-export const updateEndpoint = async (
+export const updateWebhookEndpoint = async (
   { database, wake }: { database: Database; wake: () => void },
-  request: UpdateEndpointRequest,
-): Promise<UpdateEndpointResponse> => {
+  request: UpdateWebhookEndpointRequest,
+): Promise<UpdateWebhookEndpointResponse> => {
   const { accountId, endpointId, url, description, enabled } = request
   if (url === undefined && description === undefined && enabled === undefined)
     return { endpoint: await selectEndpoint(database, request) }

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { leadJson, type SendTestRequest, type SendTestResponse } from '@leadwire/contracts'
+import {
+  leadJson,
+  type TestWebhookEndpointRequest,
+  type TestWebhookEndpointResponse,
+} from '@leadwire/contracts'
 import { type Database, newTraceparent, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { isHeaderValue } from '../header-value'
@@ -10,16 +14,16 @@ import { sampleLead } from './sample-lead'
  * Sends a sample Lead Created to one endpoint, the ordinary way: signed, recorded, retried, and held while the
  * endpoint is disabled. The event is marked as a sample, and no outbox knows it. Throws invalid and not_found.
  */
-export const sendTest = async (
+export const testWebhookEndpoint = async (
   { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
-  { accountId, endpointId, accountKey }: SendTestRequest,
-): Promise<SendTestResponse> => {
+  { accountId, endpointId, accountKey }: TestWebhookEndpointRequest,
+): Promise<TestWebhookEndpointResponse> => {
   if (!isHeaderValue(accountKey)) throw ServiceError.invalid({ account_key: ['must be a header value'] })
   const now = clock.now().toISOString()
   const lead = sampleLead(now.replace('Z', '000Z'))
   const body = Buffer.from(`{"data":${leadJson(lead, { productStyle: false })}}`)
   const [row] = await database.query<DeliveryRow>({
-    name: 'send-test',
+    name: 'test-webhook-endpoint',
     text: `
       WITH receiving AS (
         SELECT id, account_id, enabled FROM endpoints

@@ -1,4 +1,4 @@
-import { type CreateAttachmentRequest, type CreateAttachmentResponse, imageJson } from '@leadwire/contracts'
+import { type AttachFileRequest, type AttachFileResponse, imageJson } from '@leadwire/contracts'
 import type { Database, Transaction } from '@leadwire/service-kit'
 import { demand, isId, isText, isUuid } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
@@ -16,13 +16,13 @@ const INSERT = `
   SELECT account_id, id, $3, $4, $5, $6, $7 FROM leads WHERE reference = $2 AND account_id = $1
   RETURNING id, created_at, $2::uuid AS reference`
 
-const insertAttachment = async (tx: Transaction, request: CreateAttachmentRequest): Promise<Buffer> => {
+const insertAttachment = async (tx: Transaction, request: AttachFileRequest): Promise<Buffer> => {
   const { accountId, reference, baseUrl } = request
   demand({ account_id: isId(accountId), base_url: isText(baseUrl, 16_384), ...fileFields(request.file) })
   const { key, name, fileName, fileSize, contentType } = request.file!
   if (!isUuid(reference)) throw leadNotFound()
   const [row] = await tx.query<AttachmentRow>({
-    name: 'insert-attachment',
+    name: 'attach-file',
     text: INSERT,
     values: [accountId, reference, key, name, fileName, fileSize, contentType],
   })
@@ -43,9 +43,9 @@ const insertAttachment = async (tx: Transaction, request: CreateAttachmentReques
 }
 
 /** Records a file that is stored as a lead's attachment (interface: Attach a file). Its url needs the bearer token. */
-export const createAttachment =
+export const attachFile =
   (deps: { database: Database }) =>
-  async (request: CreateAttachmentRequest): Promise<CreateAttachmentResponse> => ({
+  async (request: AttachFileRequest): Promise<AttachFileResponse> => ({
     body: await deps.database.transaction((tx) =>
       underKey(tx, request.idempotency, () => insertAttachment(tx, request), request.claimId),
     ),

@@ -1,8 +1,8 @@
 import type {
   AttemptsInHour,
   EndpointHealth,
-  ListEndpointHealthRequest,
-  ListEndpointHealthResponse,
+  ListWebhookEndpointHealthRequest,
+  ListWebhookEndpointHealthResponse,
 } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
@@ -64,11 +64,15 @@ const healthOf = (row: Row, now: number): EndpointHealth => ({
  * How the account's endpoints are doing: what waits for each or was given up, when it last took something, and the
  * attempts of each of the last 24 hours (by their start, in UTC, the current one last).
  */
-export const listEndpointHealth = async (
+export const listWebhookEndpointHealth = async (
   { database, clock }: { database: Database; clock: Clock },
-  { accountId }: ListEndpointHealthRequest,
-): Promise<ListEndpointHealthResponse> => {
-  const rows = await database.query<Row>({ name: 'list-endpoint-health', text: HEALTH, values: [accountId] })
+  { accountId }: ListWebhookEndpointHealthRequest,
+): Promise<ListWebhookEndpointHealthResponse> => {
+  const rows = await database.query<Row>({
+    name: 'list-webhook-endpoint-health',
+    text: HEALTH,
+    values: [accountId],
+  })
   const now = clock.now().getTime()
   return { endpoints: rows.map((row) => healthOf(row, now)) }
 }

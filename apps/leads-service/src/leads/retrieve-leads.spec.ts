@@ -19,7 +19,7 @@ const newLeadOf = async (accountId: number) =>
 test('each lead of a batch is its account’s, and harms no neighbour when it is not there', async () => {
   const [{ accountId }, stranger] = [await newAccount(service), await newAccount(service)]
   const [lead, other] = [await newLeadOf(accountId), await newLeadOf(accountId)]
-  const read = await service.leads.getLeads({
+  const read = await service.leads.retrieveLeads({
     leads: [
       { accountId, reference: lead.reference },
       { accountId: stranger.accountId, reference: lead.reference },
@@ -35,7 +35,7 @@ test('each lead of a batch is its account’s, and harms no neighbour when it is
 test('an item that is late when it is looked at is told so, and its neighbours are read', async () => {
   const { accountId } = await newAccount(service)
   const { reference } = await newLeadOf(accountId)
-  const read = await service.leads.getLeads({
+  const read = await service.leads.retrieveLeads({
     leads: [
       { accountId, reference, timeoutMs: -1 },
       { accountId, reference },

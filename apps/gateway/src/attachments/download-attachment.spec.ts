@@ -25,7 +25,7 @@ const chunks = function* () {
 beforeAll(async () => {
   gateway = await startGateway({
     attachments: {
-      getAttachment: async ({ attachmentId }) => {
+      retrieveAttachment: async ({ attachmentId }) => {
         if (attachmentId !== 5) throw new ServiceError('not_found', 'There is no such attachment.')
         return { file: { name: 'n', fileName, fileSize: 5, contentType, key: fileName } }
       },

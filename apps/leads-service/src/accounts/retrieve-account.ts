@@ -1,11 +1,11 @@
-import type { GetAccountRequest, GetAccountResponse } from '@leadwire/contracts'
+import type { RetrieveAccountRequest, RetrieveAccountResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
 
 /** One account. Throws not_found. */
-export const getAccount =
+export const retrieveAccount =
   (deps: { database: Database }) =>
-  async ({ accountId }: GetAccountRequest): Promise<GetAccountResponse> => {
+  async ({ accountId }: RetrieveAccountRequest): Promise<RetrieveAccountResponse> => {
     demand({ account_id: isId(accountId) })
     const [row] = await deps.database.query<{
       id: number
@@ -13,7 +13,7 @@ export const getAccount =
       api_key: string
       created_at: string
     }>({
-      name: 'get-account',
+      name: 'retrieve-account',
       text: 'SELECT id, name, api_key, created_at FROM accounts WHERE id = $1',
       values: [accountId],
     })

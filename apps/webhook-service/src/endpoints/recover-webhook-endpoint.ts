@@ -1,4 +1,4 @@
-import type { RecoverEndpointRequest, RecoverEndpointResponse } from '@leadwire/contracts'
+import type { RecoverWebhookEndpointRequest, RecoverWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, isUnfitTime, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { lockEndpoint } from './lock-endpoint'
@@ -10,7 +10,10 @@ const AT_ONCE = 5000
 
 const INVALID_SINCE = ServiceError.invalid({ since: ['must be an instant, such as 2026-01-31T09:30:00Z'] })
 
-const checkEndpoint = async (tx: Parameters<typeof lockEndpoint>[0], request: RecoverEndpointRequest) => {
+const checkEndpoint = async (
+  tx: Parameters<typeof lockEndpoint>[0],
+  request: RecoverWebhookEndpointRequest,
+) => {
   const endpoint = await lockEndpoint(tx, request.endpointId)
   if (endpoint.deleted || endpoint.accountId !== request.accountId)
     throw new ServiceError('not_found', 'There is no such webhook endpoint.')
@@ -18,12 +21,12 @@ const checkEndpoint = async (tx: Parameters<typeof lockEndpoint>[0], request: Re
 }
 
 // Behind what an earlier call asked for, so that the pace is the same however often somebody calls.
-const markBatch = (options: { database: Database; request: RecoverEndpointRequest; now: Date }) =>
+const markBatch = (options: { database: Database; request: RecoverWebhookEndpointRequest; now: Date }) =>
   options.database.transaction(async (tx) => {
     const { request, now } = options
     await checkEndpoint(tx, request)
     const rows = await tx.query<object>({
-      name: 'recover-endpoint',
+      name: 'recover-webhook-endpoint',
       text: `
         WITH found AS MATERIALIZED (
           SELECT id FROM deliveries
@@ -53,10 +56,10 @@ const markBatch = (options: { database: Database; request: RecoverEndpointReques
  *
  * Throws invalid, not_found, and conflict for a disabled endpoint.
  */
-export const recoverEndpoint = async (
+export const recoverWebhookEndpoint = async (
   { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
-  request: RecoverEndpointRequest,
-): Promise<RecoverEndpointResponse> => {
+  request: RecoverWebhookEndpointRequest,
+): Promise<RecoverWebhookEndpointResponse> => {
   if (Number.isNaN(Date.parse(request.since))) throw INVALID_SINCE
   let recovered = 0
   try {

@@ -1,4 +1,4 @@
-import type { GetAttachmentRequest, GetAttachmentResponse } from '@leadwire/contracts'
+import type { RetrieveAttachmentRequest, RetrieveAttachmentResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { demand, isId, isUuid } from '../arguments'
 
@@ -16,13 +16,17 @@ const SELECT = `
   WHERE l.reference = $2 AND l.account_id = $1 AND t.id = $3`
 
 /** Where an attachment's bytes are and what they are. */
-export const getAttachment =
+export const retrieveAttachment =
   (deps: { database: Database }) =>
-  async ({ accountId, reference, attachmentId }: GetAttachmentRequest): Promise<GetAttachmentResponse> => {
+  async ({
+    accountId,
+    reference,
+    attachmentId,
+  }: RetrieveAttachmentRequest): Promise<RetrieveAttachmentResponse> => {
     demand({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
     const rows = isUuid(reference)
       ? await deps.database.query<StoredRow>({
-          name: 'get-attachment',
+          name: 'retrieve-attachment',
           text: SELECT,
           values: [accountId, reference, attachmentId],
         })

@@ -1,4 +1,4 @@
-import type { RotateSecretRequest, RotateSecretResponse } from '@leadwire/contracts'
+import type { RotateWebhookSecretRequest, RotateWebhookSecretResponse } from '@leadwire/contracts'
 import { type Database, type Faults, ServiceError } from '@leadwire/service-kit'
 import type { OldSecret } from '../attempt/signing-secrets'
 import type { Clock } from '../clock'
@@ -11,7 +11,7 @@ const MAX_OVERLAP_MS = 30 * DAY_MS
 // Each is one more signature in the header of every attempt.
 const MAX_OLD_SECRETS = 8
 
-const faultsOf = ({ overlapMs }: RotateSecretRequest, secret: string): Faults => {
+const faultsOf = ({ overlapMs }: RotateWebhookSecretRequest, secret: string): Faults => {
   const secretFaults = endpointSecretFaults(secret)
   const overlapFits = Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS
   return {
@@ -28,10 +28,10 @@ const faultsOf = ({ overlapMs }: RotateSecretRequest, secret: string): Faults =>
  * overlap: a receiver that knows all of them until the last answer's `old_secret_until` fails at no moment, and `0s`
  * ends them all at once, as a leak asks for. Throws invalid, not_found, and conflict when too many still sign.
  */
-export const rotateSecret = async (
+export const rotateWebhookSecret = async (
   { database, clock }: { database: Database; clock: Clock },
-  request: RotateSecretRequest,
-): Promise<RotateSecretResponse> => {
+  request: RotateWebhookSecretRequest,
+): Promise<RotateWebhookSecretResponse> => {
   const { accountId, endpointId, overlapMs } = request
   const secret = request.secret ?? newEndpointSecret()
   const faults = faultsOf(request, secret)

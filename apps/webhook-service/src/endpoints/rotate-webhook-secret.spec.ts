@@ -49,7 +49,7 @@ describe('by the clock', () => {
 
   test('the old secret keeps the document header until the overlap ends, to the millisecond', async () => {
     const { id: endpointId, secret: old } = await service.endpoint(1, receiver.url)
-    const rotated = await service.client.rotateSecret({ accountId: 1, endpointId, overlapMs: 900_000 })
+    const rotated = await service.client.rotateWebhookSecret({ accountId: 1, endpointId, overlapMs: 900_000 })
     expect(rotated).toMatchObject({
       endpoint: { id: endpointId, enabled: true },
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{32}$/),
@@ -68,7 +68,7 @@ describe('by the clock', () => {
   test('rotated again meanwhile, the oldest secret keeps the header and all of them sign', async () => {
     const { id: endpointId, secret: first } = await service.endpoint(2, receiver.url)
     const rotate = async (overlapMs: number, secret?: string) =>
-      (await service.client.rotateSecret({ accountId: 2, endpointId, overlapMs, secret })).secret
+      (await service.client.rotateWebhookSecret({ accountId: 2, endpointId, overlapMs, secret })).secret
     const second = await rotate(60_000)
     clock.advance(30_000)
     const third = await rotate(60_000, 'a secret of our own')
@@ -95,7 +95,7 @@ describe('by the clock', () => {
   test('what can not be is refused', async () => {
     const { id: endpointId } = await service.endpoint(3, receiver.url)
     const rotate = (change: object) =>
-      service.client.rotateSecret({ accountId: 3, endpointId, overlapMs: 1000, ...change })
+      service.client.rotateWebhookSecret({ accountId: 3, endpointId, overlapMs: 1000, ...change })
     for (const overlapMs of [-1, 30 * 86_400_000 + 1])
       await expect(rotate({ overlapMs, secret: 'short' })).rejects.toMatchObject({
         code: 'invalid',
@@ -142,7 +142,11 @@ test('under load no receiver that follows the rule fails at any moment, whicheve
     for (let rotation = 0; rotation < 2; rotation += 1) {
       await moreArrive()
       // The receiver learns of its secret before anything is signed with it alone.
-      const rotated = await service.client.rotateSecret({ accountId: 10, endpointId, overlapMs: 60_000 })
+      const rotated = await service.client.rotateWebhookSecret({
+        accountId: 10,
+        endpointId,
+        overlapMs: 60_000,
+      })
       for (const each of known) each.until = Math.min(each.until, Date.parse(rotated.oldSecretUntil))
       known.push({ secret: rotated.secret, until: Infinity })
       await moreArrive()

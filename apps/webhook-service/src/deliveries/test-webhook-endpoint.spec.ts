@@ -22,16 +22,16 @@ beforeEach(() => {
   receiver.answerWith({ status: 200 })
 })
 
-const sendTest = (accountId: number, endpointId: number) =>
-  service.client.sendTest({ accountId, endpointId, accountKey: 'the-key' })
+const testWebhookEndpoint = (accountId: number, endpointId: number) =>
+  service.client.testWebhookEndpoint({ accountId, endpointId, accountKey: 'the-key' })
 
 test('a sample goes to this endpoint alone, signed and recorded as any other', async () => {
   const { id, secret } = await service.endpoint(1, `${receiver.url}/this`)
   await service.endpoint(1, `${receiver.url}/other`)
-  const { delivery } = await sendTest(1, id)
+  const { delivery } = await testWebhookEndpoint(1, id)
   expect(delivery).toMatchObject({ endpointId: id, status: 'pending', attemptCount: 0 })
   await eventually(async () =>
-    expect(await service.client.getDelivery({ accountId: 1, deliveryId: delivery!.id })).toMatchObject({
+    expect(await service.client.retrieveDelivery({ accountId: 1, deliveryId: delivery!.id })).toMatchObject({
       delivery: { status: 'delivered', attemptCount: 1 },
       attempts: [{ number: 1, status: 200 }],
     }),
@@ -63,11 +63,11 @@ test('a sample goes to this endpoint alone, signed and recorded as any other', a
 
 test('each is an event of its own; one to a disabled endpoint is held; a stranger finds nothing', async () => {
   const { id } = await service.endpoint(2, receiver.url, { enabled: false })
-  const [first, second] = [await sendTest(2, id), await sendTest(2, id)]
+  const [first, second] = [await testWebhookEndpoint(2, id), await testWebhookEndpoint(2, id)]
   expect([first.delivery!.status, second.delivery!.status]).toEqual(['held', 'held'])
   expect(first.delivery!.eventId).not.toBe(second.delivery!.eventId)
-  await expect(sendTest(3, id)).rejects.toMatchObject({ code: 'not_found' })
-  await service.client.updateEndpoint({ accountId: 2, endpointId: id, enabled: true })
+  await expect(testWebhookEndpoint(3, id)).rejects.toMatchObject({ code: 'not_found' })
+  await service.client.updateWebhookEndpoint({ accountId: 2, endpointId: id, enabled: true })
   await eventually(() => expect(receiver.requests).toHaveLength(2))
 })
 
@@ -75,7 +75,7 @@ test('health: what waits and was given up, the last success, and the attempts of
   const { id } = await service.endpoint(5, receiver.url)
   const { id: idle } = await service.endpoint(5, receiver.url, { enabled: false })
   await service.endpoint(6, receiver.url)
-  const health = async () => (await service.client.listEndpointHealth({ accountId: 5 })).endpoints
+  const health = async () => (await service.client.listWebhookEndpointHealth({ accountId: 5 })).endpoints
   // The next attempt is counted from when the result is written down, so the clock must not go on before.
   const arrived = async (total: number) => {
     await eventually(() => expect(receiver.requests).toHaveLength(total))
@@ -88,7 +88,7 @@ test('health: what waits and was given up, the last success, and the attempts of
   const attempt = async (status: number, count: number) => {
     receiver.answerWith({ status })
     const before = receiver.requests.length
-    for (let sent = 0; sent < count; sent += 1) await sendTest(5, id)
+    for (let sent = 0; sent < count; sent += 1) await testWebhookEndpoint(5, id)
     await arrived(before + count)
   }
   await attempt(200, 3)
@@ -96,7 +96,7 @@ test('health: what waits and was given up, the last success, and the attempts of
   clock.advance(3_600_000)
   await arrived(7)
   await attempt(200, 1)
-  await sendTest(5, idle)
+  await testWebhookEndpoint(5, idle)
   await doors.rows(`UPDATE deliveries SET status = 'exhausted', next_attempt_at = NULL WHERE id = (
     SELECT min(id) FROM deliveries WHERE account_id = 5 AND status = 'pending' AND attempt_count = 2)`)
   await eventually(async () => {

@@ -1,10 +1,15 @@
-import type { GetLead, GetLeadsRequest, GetLeadsResponse, LeadResult } from '@leadwire/contracts'
+import type {
+  LeadResult,
+  RetrieveLead,
+  RetrieveLeadsRequest,
+  RetrieveLeadsResponse,
+} from '@leadwire/contracts'
 import { type Database, deadlineOf, ServiceError, statusOf, unlessLate } from '@leadwire/service-kit'
 import { faultsOf, isId } from '../arguments'
 import { leadNotFound } from './lead-not-found'
 import { type JsonSettings, loadLeads } from './load-leads'
 
-const resultOf = ({ accountId }: GetLead, loaded: Buffer | ServiceError | undefined): LeadResult => {
+const resultOf = ({ accountId }: RetrieveLead, loaded: Buffer | ServiceError | undefined): LeadResult => {
   const body = isId(accountId)
     ? (loaded ?? leadNotFound())
     : ServiceError.invalid(faultsOf({ account_id: false }))
@@ -17,9 +22,9 @@ const resultOf = ({ accountId }: GetLead, loaded: Buffer | ServiceError | undefi
 }
 
 /** Retrieves many leads at once, each for its own account. */
-export const getLeads =
+export const retrieveLeads =
   ({ database, ...json }: { database: Database } & JsonSettings) =>
-  async ({ leads }: GetLeadsRequest): Promise<GetLeadsResponse> => {
+  async ({ leads }: RetrieveLeadsRequest): Promise<RetrieveLeadsResponse> => {
     const deadlines = leads.map(deadlineOf)
     const bodies = await database.connection((db) =>
       unlessLate(leads, deadlines, (items) => loadLeads(db, items, json)),
