@@ -23,10 +23,7 @@ afterAll(async () => {
 /** The commands of the README's walk, in order, as a reader would type them. */
 const walk = async () => {
   const readme = await readFile(join(root, 'README.md'), 'utf8')
-  const section = readme.slice(
-    readme.indexOf('## A walk of five minutes'),
-    readme.indexOf('## The interface'),
-  )
+  const section = readme.slice(readme.indexOf('## Try it'), readme.indexOf('## Test it'))
   return [...section.matchAll(/```bash\n([\s\S]*?)```/g)].map(([, commands]) => commands).join('\n')
 }
 
