@@ -1,5 +1,4 @@
 import { Temporal } from '@js-temporal/polyfill'
-import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
@@ -10,6 +9,7 @@ import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { text } from '../validation/fields'
+import { endpointRefusal } from './endpoint-refusal'
 
 const RecoverWebhookEndpoint = Type.Object({
   since: text({
@@ -49,11 +49,7 @@ export const recoverWebhookEndpoint = (
     async (request, reply) => {
       const key = { accountId: request.principal.accountId, endpointId: pathId(request) }
       const { value, faults } = check(bodyOf(request))
-      if (faults) {
-        // A missing endpoint is a 404 whatever else is wrong.
-        await clients.webhooks.retrieveWebhookEndpoint(key, limitsOf(reply))
-        throw ServiceError.invalid(faults)
-      }
+      if (faults) throw await endpointRefusal({ clients, limits: limitsOf(reply), key, faults })
       const since = Temporal.Instant.from(value.since).toString()
       const { recovered } = await clients.webhooks.recoverWebhookEndpoint({ ...key, since }, limitsOf(reply))
       return sendData(reply, { recovered })

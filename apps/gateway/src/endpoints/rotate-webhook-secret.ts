@@ -1,4 +1,4 @@
-import { parseDuration, ServiceError } from '@leadwire/service-kit'
+import { parseDuration } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
@@ -9,6 +9,7 @@ import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
 import { text } from '../validation/fields'
+import { endpointRefusal } from './endpoint-refusal'
 import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
 
 const RotateWebhookSecret = Type.Object({
@@ -55,11 +56,7 @@ export const rotateWebhookSecret = (
     async (request, reply) => {
       const key = { accountId: request.principal.accountId, endpointId: pathId(request) }
       const { value, faults } = check(bodyOf(request))
-      if (faults) {
-        // A missing endpoint is a 404 whatever else is wrong.
-        await clients.webhooks.retrieveWebhookEndpoint(key, limitsOf(reply))
-        throw ServiceError.invalid(faults)
-      }
+      if (faults) throw await endpointRefusal({ clients, limits: limitsOf(reply), key, faults })
       const { endpoint, secret, oldSecretUntil } = await clients.webhooks.rotateWebhookSecret(
         {
           ...key,

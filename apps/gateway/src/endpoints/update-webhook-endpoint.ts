@@ -1,4 +1,3 @@
-import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
@@ -8,6 +7,7 @@ import { bodyOf } from '../http/body'
 import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
 import { sendData } from '../http/send-json'
+import { endpointRefusal } from './endpoint-refusal'
 import { endpointFields, endpointRecord } from './endpoint-schema'
 
 const UpdateWebhookEndpoint = Type.Partial(Type.Object(endpointFields))
@@ -37,11 +37,7 @@ export const updateWebhookEndpoint = (
     async (request, reply) => {
       const key = { accountId: request.principal.accountId, endpointId: pathId(request) }
       const { value, faults } = check(bodyOf(request))
-      if (faults) {
-        // A missing endpoint is a 404 whatever else is wrong.
-        await clients.webhooks.retrieveWebhookEndpoint(key, limitsOf(reply))
-        throw ServiceError.invalid(faults)
-      }
+      if (faults) throw await endpointRefusal({ clients, limits: limitsOf(reply), key, faults })
       const { url, description, enabled } = value
       const { endpoint } = await clients.webhooks.updateWebhookEndpoint(
         {
