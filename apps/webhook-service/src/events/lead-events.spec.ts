@@ -106,9 +106,11 @@ test('connections that are cut lose nothing', async () => {
     await doors.publish(...events.slice(cut * 50, cut * 50 + 50))
     await cutConnections(doors.database)
   }
-  await eventually(() =>
-    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(200),
-  )
+  // The event that was put back in the test before may arrive here too: only this test's events are counted.
+  await eventually(() => {
+    const arrived = new Set(receiver.requests.map(({ headers }) => headers['webhook-id']))
+    expect(events.filter(({ eventId }) => !arrived.has(eventId))).toEqual([])
+  })
 })
 
 test('events come again after NATS was killed, lost everything, or lost the stream', async () => {
