@@ -34,6 +34,8 @@ const byAccount = { laneOf: ({ accountId }: { accountId: number }) => accountId 
 
 // The response to a read may have a megabyte; how large it is nobody knows before.
 const READS = { ...GATHERED, ...byAccount, maxBatch: 64 }
+// One batch at a time holds more: 78 instead of 90 us of the gateway for each lead, with 64 clients.
+const RETRIEVES = { ...READS, maxInFlight: 1 }
 
 // A lead as large as they may be, or as many small ones as a message has.
 const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300 }
@@ -85,7 +87,7 @@ export const connectClients = (options: {
   const verifyTokens = batches.method(AccountsServiceDefinition, 'verifyTokens')
 
   const retrieveLead = gather<RetrieveLead, LeadResult>({
-    ...READS,
+    ...RETRIEVES,
     send: halveWhenTooLarge(async (items, deadlines) => {
       const asked = items.map(({ accountId, reference }, index) => ({
         accountId,
