@@ -1,5 +1,6 @@
 export { eventually, freePort } from '@leadwire/embedded'
 export { createDatabase, createTemplateDatabase, cutConnections, type TestDatabase } from './database'
+export { type Dice, diceOf } from './dice'
 export { type Gate, gate } from './gate'
 export { type ManualClock, manualClock } from './manual-clock'
 export { startMinio, type TestMinio } from './minio'

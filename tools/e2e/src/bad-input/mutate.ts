@@ -1,25 +1,4 @@
-/** A stream of numbers from 0 to 1, the same for the same seed (mulberry32). */
-export const randomNumbers = (seed: number): (() => number) => {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-export type Dice = {
-  /** A whole number below `limit`. */
-  below: (limit: number) => number
-  pick: <T>(choices: readonly T[]) => T
-}
-
-export const diceOf = (seed: number): Dice => {
-  const next = randomNumbers(seed)
-  const below = (limit: number) => Math.floor(next() * limit)
-  return { below, pick: (choices) => choices[below(choices.length)]! }
-}
+import type { Dice } from '@leadwire/test-kit'
 
 const NASTY: unknown[] = [
   ...[null, true, false, 0, -0, 1, -1, 2 ** 31, 2 ** 32, 2 ** 53, -(2 ** 63), 1e308, 5e-324, 0.1],
