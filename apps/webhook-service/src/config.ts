@@ -9,30 +9,15 @@ import {
   poolSize,
   port,
   readConfig,
-  type ServiceTokenConfig,
   serviceTokenSettings,
   str,
 } from '@leadwire/service-kit'
 
-export interface Config extends ServiceTokenConfig {
-  LOG_LEVEL: string
-  HOST: string
-  HEALTH_PORT: number
-  GRPC_PORT: number
-  DATABASE_URL: string
-  DATABASE_POOL_SIZE: number
-  NATS_URL: string
-  WEBHOOK_RETRY_SCHEDULE: number[]
-  WEBHOOK_TIMEOUT: number
-  WEBHOOK_ALLOW_HOSTS: string[]
-  WEBHOOK_CONCURRENCY: number
-  WEBHOOK_ENDPOINT_CONCURRENCY: number
-  WEBHOOK_ENDPOINTS_PER_ACCOUNT: number
-}
+export type Config = ReturnType<typeof readWebhookConfig>
 
 /** The settings of this service. Throws a ConfigError that lists every fault. */
-export const readWebhookConfig = (env: NodeJS.ProcessEnv): Config =>
-  readConfig<Config>(env, {
+export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
+  readConfig(env, {
     LOG_LEVEL: logLevel(),
     HOST: host({ default: '127.0.0.1' }),
     HEALTH_PORT: port(),
