@@ -2,19 +2,14 @@ import type { Attempt, RetrieveDeliveryRequest, RetrieveDeliveryResponse } from 
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
 
-interface AttemptRow {
-  number: number
-  started_at: string
-  duration_ms: number
+interface AttemptRow extends Omit<Attempt, 'status' | 'error' | 'response'> {
   status: number | null
   error: string | null
   response: string | null
 }
 
 const attemptOf = (row: AttemptRow): Attempt => ({
-  number: row.number,
-  startedAt: row.started_at,
-  durationMs: row.duration_ms,
+  ...row,
   status: row.status ?? undefined,
   error: row.error ?? undefined,
   response: row.response ?? undefined,
@@ -34,9 +29,9 @@ export const retrieveDelivery = async (
   const attempts = await database.query<AttemptRow>({
     name: 'attempts-of-delivery',
     // An attempt that ended between the two statements is left for the next look, so that both agree.
-    text: `SELECT number, started_at, duration_ms, status, error, response
+    text: `SELECT number, started_at AS "startedAt", duration_ms AS "durationMs", status, error, response
            FROM attempts WHERE delivery_id = $1 AND number <= $2 ORDER BY number`,
-    values: [deliveryId, row.attempt_count],
+    values: [deliveryId, row.attemptCount],
   })
   return { delivery: deliveryOf(row), attempts: attempts.map(attemptOf) }
 }

@@ -64,6 +64,6 @@ export const retryDelivery = async (
     })
     return updated!
   })
-  wake([row.endpoint_id])
+  wake([row.endpointId])
   return { delivery: deliveryOf(row) }
 }

@@ -8,10 +8,11 @@ export interface LockedEndpoint {
 
 /** How an endpoint is, and stays until the transaction ends. One that was never there counts as deleted. */
 export const lockEndpoint = async (tx: Transaction, endpointId: number): Promise<LockedEndpoint> => {
-  const [row] = await tx.query<{ account_id: number; enabled: boolean; deleted: boolean }>({
+  const [endpoint] = await tx.query<LockedEndpoint>({
     name: 'lock-endpoint',
-    text: `SELECT account_id, enabled, deleted_at IS NOT NULL AS deleted FROM endpoints WHERE id = $1 FOR SHARE`,
+    text: `SELECT account_id AS "accountId", enabled, deleted_at IS NOT NULL AS deleted
+           FROM endpoints WHERE id = $1 FOR SHARE`,
     values: [endpointId],
   })
-  return { accountId: row?.account_id ?? 0, enabled: row?.enabled ?? false, deleted: row?.deleted ?? true }
+  return endpoint ?? { accountId: 0, enabled: false, deleted: true }
 }
