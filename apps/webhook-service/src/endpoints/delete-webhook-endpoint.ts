@@ -1,15 +1,35 @@
 import type { DeleteWebhookEndpointRequest, DeleteWebhookEndpointResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { dropAttemptsByHand, markEndpointDeleted, moveDeliveries } from './endpoints-repository'
+import { ENDPOINT_COLUMNS, type EndpointRow, moveDeliveries, theEndpoint } from './endpoints-repository'
 
-/** Deletes an endpoint and cancels what is pending or held for it; its deliveries stay readable. Throws not_found. */
+/**
+ * Deletes an endpoint and cancels what is pending or held for it. Its row stays, for its deliveries, which stay readable.
+ * Attempts that were asked for by hand and have not begun are forgotten; what they were asked for stays as it was.
+ * Throws not_found.
+ */
 export const deleteWebhookEndpoint = async (
   { database }: { database: Database },
   { accountId, endpointId }: DeleteWebhookEndpointRequest,
 ): Promise<DeleteWebhookEndpointResponse> =>
   database.transaction(async (tx) => {
-    await markEndpointDeleted(tx, { accountId, endpointId })
+    theEndpoint(
+      await tx.query<EndpointRow>({
+        name: 'delete-webhook-endpoint',
+        text: `UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
+               WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`,
+        values: [accountId, endpointId],
+      }),
+    )
     await moveDeliveries(tx, { endpointId, from: ['pending', 'held'], to: 'cancelled' })
-    await dropAttemptsByHand(tx, endpointId)
+    await tx.query({
+      name: 'drop-attempts-by-hand',
+      text: `WITH waiting AS (
+               SELECT id FROM deliveries
+               WHERE endpoint_id = $1 AND by_hand_at IS NOT NULL AND claimed_by IS NULL ORDER BY id FOR UPDATE
+             )
+             UPDATE deliveries d SET by_hand_at = NULL, updated_at = clock_timestamp()
+             FROM waiting WHERE d.id = waiting.id`,
+      values: [endpointId],
+    })
     return {}
   })

@@ -9,12 +9,8 @@ import type { Clock } from '../clock'
 
 const HOUR_MS = 3_600_000
 
-interface Row {
-  endpoint_id: number
-  last_success_at: string | null
-  pending: number
-  held: number
-  exhausted: number
+interface Row extends Omit<EndpointHealth, 'lastSuccessAt' | 'hours'> {
+  lastSuccessAt: string | null
   hours: { hour: number; succeeded: number; failed: number }[]
 }
 
@@ -31,7 +27,7 @@ const HEALTH = `
       sum(deliveries) FILTER (WHERE status = 'exhausted')::bigint AS exhausted
     FROM counted GROUP BY 1
   )
-  SELECT p.id AS endpoint_id, h.last_success_at, coalesce(h.hours, '[]') AS hours,
+  SELECT p.id AS "endpointId", h.last_success_at AS "lastSuccessAt", coalesce(h.hours, '[]') AS hours,
     coalesce(c.pending, 0) AS pending, coalesce(c.held, 0) AS held, coalesce(c.exhausted, 0) AS exhausted
   FROM endpoints p LEFT JOIN counts c ON c.endpoint_id = p.id CROSS JOIN LATERAL (
     SELECT max(last_success_at) AS last_success_at, jsonb_agg(jsonb_build_object(
@@ -51,15 +47,6 @@ const lastDay = (known: Row['hours'], now: number): AttemptsInHour[] => {
   })
 }
 
-const healthOf = (row: Row, now: number): EndpointHealth => ({
-  endpointId: row.endpoint_id,
-  lastSuccessAt: row.last_success_at ?? undefined,
-  pending: row.pending,
-  held: row.held,
-  exhausted: row.exhausted,
-  hours: lastDay(row.hours, now),
-})
-
 /**
  * How the account's endpoints are doing: what waits for each or was given up, when it last took something, and the
  * attempts of each of the last 24 hours (by their start, in UTC, the current one last).
@@ -74,5 +61,10 @@ export const listWebhookEndpointHealth = async (
     values: [accountId],
   })
   const now = clock.now().getTime()
-  return { endpoints: rows.map((row) => healthOf(row, now)) }
+  const endpoints = rows.map((row) => ({
+    ...row,
+    lastSuccessAt: row.lastSuccessAt ?? undefined,
+    hours: lastDay(row.hours, now),
+  }))
+  return { endpoints }
 }

@@ -1,5 +1,5 @@
 import type { RecoverWebhookEndpointRequest, RecoverWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, isUnfitTime, ServiceError } from '@leadwire/service-kit'
+import { type Database, isUnfitTime, ServiceError, type Transaction } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { lockEndpoint } from './lock-endpoint'
 
@@ -10,10 +10,7 @@ const AT_ONCE = 5000
 
 const INVALID_SINCE = ServiceError.invalid({ since: ['must be an instant, such as 2026-01-31T09:30:00Z'] })
 
-const checkEndpoint = async (
-  tx: Parameters<typeof lockEndpoint>[0],
-  request: RecoverWebhookEndpointRequest,
-) => {
+const checkEndpoint = async (tx: Transaction, request: RecoverWebhookEndpointRequest) => {
   const endpoint = await lockEndpoint(tx, request.endpointId)
   if (endpoint.deleted || endpoint.accountId !== request.accountId)
     throw new ServiceError('not_found', 'There is no such webhook endpoint.')
@@ -21,9 +18,8 @@ const checkEndpoint = async (
 }
 
 // Behind what an earlier call asked for, so that the pace is the same however often somebody calls.
-const markBatch = (options: { database: Database; request: RecoverWebhookEndpointRequest; now: Date }) =>
-  options.database.transaction(async (tx) => {
-    const { request, now } = options
+const markBatch = (database: Database, request: RecoverWebhookEndpointRequest, now: Date) =>
+  database.transaction(async (tx) => {
     await checkEndpoint(tx, request)
     const rows = await tx.query<object>({
       name: 'recover-webhook-endpoint',
@@ -64,7 +60,7 @@ export const recoverWebhookEndpoint = async (
   let recovered = 0
   try {
     for (let marked = AT_ONCE; marked === AT_ONCE; recovered += marked)
-      marked = await markBatch({ database, request, now: clock.now() })
+      marked = await markBatch(database, request, clock.now())
   } catch (error) {
     throw isUnfitTime(error) ? INVALID_SINCE : error
   }

@@ -1,10 +1,9 @@
 import type { RotateWebhookSecretRequest, RotateWebhookSecretResponse } from '@leadwire/contracts'
-import { type Database, type Faults, ServiceError } from '@leadwire/service-kit'
+import { type Database, type Faults, ServiceError, type Transaction } from '@leadwire/service-kit'
 import type { OldSecret } from '../attempt/signing-secrets'
 import type { Clock } from '../clock'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
-import { replaceSecret, selectSecrets } from './endpoint-secrets-repository'
-import { selectEndpoint } from './endpoints-repository'
+import { ENDPOINT_COLUMNS, type EndpointRow, selectEndpoint, theEndpoint } from './endpoints-repository'
 
 const DAY_MS = 24 * 3_600_000
 const MAX_OVERLAP_MS = 30 * DAY_MS
@@ -20,6 +19,18 @@ const faultsOf = ({ overlapMs }: RotateWebhookSecretRequest, secret: string): Fa
   }
 }
 
+/** An endpoint's secrets, locked until the transaction ends. Throws not_found. */
+const selectSecrets = async (tx: Transaction, { accountId, endpointId }: RotateWebhookSecretRequest) => {
+  const [row] = await tx.query<{ current: string; old: OldSecret[] }>({
+    name: 'select-endpoint-secrets',
+    text: `SELECT secret AS current, old_secrets AS old FROM endpoints
+           WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE`,
+    values: [accountId, endpointId],
+  })
+  if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
+  return row
+}
+
 /**
  * Gives an endpoint a new secret. Until the overlap ends the one it replaces signs too (see `signingSecrets`), and
  * from `old_secret_until` on the new one signs alone.
@@ -32,7 +43,6 @@ export const rotateWebhookSecret = async (
   { database, clock }: { database: Database; clock: Clock },
   request: RotateWebhookSecretRequest,
 ): Promise<RotateWebhookSecretResponse> => {
-  const { accountId, endpointId, overlapMs } = request
   const secret = request.secret ?? newEndpointSecret()
   const faults = faultsOf(request, secret)
   if (Object.keys(faults).length > 0) {
@@ -40,9 +50,9 @@ export const rotateWebhookSecret = async (
     throw ServiceError.invalid(faults)
   }
   return database.transaction(async (tx) => {
-    const { current, old } = await selectSecrets(tx, { accountId, endpointId })
+    const { current, old } = await selectSecrets(tx, request)
     const now = clock.now()
-    const until = new Date(now.getTime() + overlapMs).toISOString()
+    const until = new Date(now.getTime() + request.overlapMs).toISOString()
     const earlier: OldSecret[] = [...old, { secret: current, until }].map((each) => ({
       secret: each.secret,
       until: each.until < until ? each.until : until,
@@ -53,7 +63,12 @@ export const rotateWebhookSecret = async (
         'conflict',
         'Too many earlier secrets still sign. Wait for one to end, or end all with 0s.',
       )
-    const endpoint = await replaceSecret(tx, { accountId, endpointId, secret, old: signing })
-    return { endpoint, secret, oldSecretUntil: until.replace('Z', '000Z') }
+    const rows = await tx.query<EndpointRow>({
+      name: 'replace-endpoint-secret',
+      text: `UPDATE endpoints SET secret = $2, old_secrets = $3, updated_at = clock_timestamp()
+             WHERE id = $1 RETURNING ${ENDPOINT_COLUMNS}`,
+      values: [request.endpointId, secret, JSON.stringify(signing)],
+    })
+    return { endpoint: theEndpoint(rows), secret, oldSecretUntil: until.replace('Z', '000Z') }
   })
 }

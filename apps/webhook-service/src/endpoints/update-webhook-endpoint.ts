@@ -1,10 +1,16 @@
 import type { UpdateWebhookEndpointRequest, UpdateWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { endpointUrlFaults } from './endpoint-url'
-import { moveDeliveries, selectEndpoint, updateEndpointRow } from './endpoints-repository'
+import {
+  ENDPOINT_COLUMNS,
+  type EndpointRow,
+  moveDeliveries,
+  selectEndpoint,
+  theEndpoint,
+} from './endpoints-repository'
 
 /**
- * Changes what is given. Disabling holds what is pending; enabling lets what is held go on with its schedule, and
+ * Changes what is given (the empty description clears it). Disabling holds what is pending; enabling lets what is held go on with its schedule, and
  * calls `wake` so that what is due goes at once. Throws invalid and not_found.
  */
 export const updateWebhookEndpoint = async (
@@ -20,7 +26,17 @@ export const updateWebhookEndpoint = async (
     throw ServiceError.invalid({ url: faults })
   }
   const endpoint = await database.transaction(async (tx) => {
-    const updated = await updateEndpointRow(tx, { accountId, endpointId, url, description, enabled })
+    const rows = await tx.query<EndpointRow>({
+      name: 'update-webhook-endpoint',
+      text: `UPDATE endpoints SET
+               url = coalesce($3, url),
+               description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END,
+               enabled = coalesce($5, enabled),
+               updated_at = clock_timestamp()
+             WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`,
+      values: [accountId, endpointId, url ?? null, description ?? null, enabled ?? null],
+    })
+    const updated = theEndpoint(rows)
     if (enabled === false) await moveDeliveries(tx, { endpointId, from: ['pending'], to: 'held' })
     if (enabled === true) await moveDeliveries(tx, { endpointId, from: ['held'], to: 'pending' })
     return updated
