@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 
 /**
  * X-SERVICE-Signature (interface: Authentication): HMAC-SHA1 over the raw body in lower-case hex. Its key is the
@@ -12,7 +13,7 @@ export const standardSignature = (
   secret: string,
   { id, timestamp, body }: { id: string; timestamp: number; body: Buffer },
 ): string =>
-  `v1,${createHmac('sha256', standardKey(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
+  `v1,${createHmac('sha256', keys.memo(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
 
 // `whsec_` and base64 is how the specification writes a key of bytes, and its libraries decode it. A secret of any
 // other form that a receiver brought along is no such writing: its own UTF-8 bytes are the key (those libraries'
@@ -23,15 +24,4 @@ const decodeKey = (secret: string): Buffer => {
   return encoded !== undefined && key.toString('base64') === encoded ? key : Buffer.from(secret)
 }
 
-const KEYS_AT_MOST = 10_000
-const keys = new Map<string, Buffer>()
-
-const standardKey = (secret: string): Buffer => {
-  let key = keys.get(secret)
-  if (!key) {
-    if (keys.size >= KEYS_AT_MOST) keys.clear()
-    key = decodeKey(secret)
-    keys.set(secret, key)
-  }
-  return key
-}
+const keys = new LRUCache<string, Buffer>({ max: 10_000, memoMethod: decodeKey })
