@@ -13,16 +13,6 @@ export interface FreshDelivery {
   oldSecrets: OldSecret[]
 }
 
-interface Row {
-  id: number
-  event_id: string
-  endpoint_id: number
-  claimed: boolean
-  url: string
-  secret: string
-  old_secrets: OldSecret[]
-}
-
 /** Where the body of each event begins and how long it is, counted in bytes from 1. */
 const placesOf = (events: StoredEvent[]): [first: number[], length: number[]] => {
   const first: number[] = []
@@ -57,7 +47,7 @@ export const storeEvents = async (
 ): Promise<FreshDelivery[]> => {
   const { events, dueAt, claimedBy } = options
   const rooms = claimedBy?.rooms ?? new Map<number, { length: number }>()
-  const rows = await database.query<Row>({
+  return database.query<FreshDelivery>({
     name: 'store-events',
     text: `
       WITH stored AS (
@@ -86,7 +76,8 @@ export const storeEvents = async (
         FROM fan_out
         RETURNING id, event_id, endpoint_id, status, claimed_by
       )
-      SELECT f.id, f.event_id, f.endpoint_id, f.claimed_by IS NOT NULL AS claimed, r.url, r.secret, r.old_secrets
+      SELECT f.id, f.event_id AS "eventId", f.endpoint_id AS "endpointId", f.claimed_by IS NOT NULL AS claimed,
+        r.url, r.secret, r.old_secrets AS "oldSecrets"
       FROM fanned_out f JOIN receiving r ON r.id = f.endpoint_id WHERE f.status = 'pending'`,
     values: [
       events.map(({ id }) => id),
@@ -103,13 +94,4 @@ export const storeEvents = async (
       ...placesOf(events),
     ],
   })
-  return rows.map((row) => ({
-    id: row.id,
-    eventId: row.event_id,
-    endpointId: row.endpoint_id,
-    claimed: row.claimed,
-    url: row.url,
-    secret: row.secret,
-    oldSecrets: row.old_secrets,
-  }))
 }

@@ -41,12 +41,14 @@ export const createAttemptRecorder = (options: {
   const observe = (delivery: ClaimedDelivery, outcome: Outcome, written: boolean) => {
     const { startedAt, durationMs, status, error, cause } = outcome
     const name = error ?? 'delivered'
-    const latenessMs = startedAt.getTime() - delivery.dueAt
+    const latenessMs = startedAt.getTime() - Date.parse(delivery.dueAt)
     metrics.attempts.inc({ outcome: name })
     metrics.attemptSeconds.observe({ outcome: name }, durationMs / 1000)
     metrics.latenessSeconds.observe(Math.max(0, latenessMs) / 1000)
-    if (delivery.attemptCount === 0)
-      metrics.firstAttemptSeconds.observe(Math.max(0, startedAt.getTime() - delivery.storedAt) / 1000)
+    if (delivery.attemptCount === 0) {
+      const delayMs = startedAt.getTime() - Date.parse(delivery.storedAt)
+      metrics.firstAttemptSeconds.observe(Math.max(0, delayMs) / 1000)
+    }
     lines.info(
       {
         delivery_id: delivery.id,
@@ -68,20 +70,8 @@ export const createAttemptRecorder = (options: {
 
   /** Writes an attempt down, however long the database is away. Rejects only when `signal` aborts. */
   return async (delivery: ClaimedDelivery, outcome: Outcome): Promise<void> => {
-    const { startedAt, durationMs, status, error, response } = outcome
-    const entry: AttemptRecord = {
-      deliveryId: delivery.id,
-      claimedBy: delivery.claimedBy,
-      claim: delivery.claim,
-      byHand: delivery.byHand,
-      startedAt,
-      durationMs,
-      status,
-      error,
-      response,
-      retryAt: retryAt(delivery, outcome),
-    }
-    const written = await untilSuccess(() => record(entry), {
+    const attempt = { delivery, outcome, retryAt: retryAt(delivery, outcome) }
+    const written = await untilSuccess(() => record(attempt), {
       signal,
       pauseMs: 250,
       onFailure: (failure) =>

@@ -14,7 +14,9 @@ export interface ClaimedDelivery {
   scheduledAttempts: number
   /** Whether somebody asked for this attempt; it is none of the schedule's then. */
   byHand: boolean
-  dueAt: number
+  /** ISO timestamps. */
+  dueAt: string
+  storedAt: string
   endpointId: number
   url: string
   secret: string
@@ -24,30 +26,11 @@ export interface ClaimedDelivery {
   /** Shared by the deliveries of its event. */
   body: Buffer
   traceparent: string | null
-  storedAt: number
 }
 
 /** Large bodies in hand, of all accounts and of one: whoever waits for a receiver leaves room for the others. */
 const BYTES_IN_HAND = 64 * 1024 * 1024
 const BYTES_OF_ACCOUNT = 16 * 1024 * 1024
-
-interface Row {
-  id: number
-  claim: number
-  attempt_count: number
-  by_hand_attempts: number
-  by_hand: boolean
-  due_at: string
-  endpoint_id: number
-  url: string
-  secret: string
-  old_secrets: OldSecret[]
-  event_id: string
-  account_key: string
-  body: Buffer | null
-  traceparent: string | null
-  stored_at: string
-}
 
 /**
  * Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first, and beside them one
@@ -60,7 +43,7 @@ export const claimDeliveries = async (
   session: WorkerSession,
   { rooms, now, inHand }: { rooms: Map<number, number>; now: Date; inHand: Map<string, Buffer> },
 ): Promise<ClaimedDelivery[]> => {
-  const rows = await session.query<Row>({
+  const rows = await session.query<Omit<ClaimedDelivery, 'body'> & { body: Buffer | null }>({
     name: 'claim-deliveries',
     // The ids as an array: the planner then takes the primary key, whatever it believes of the LIMITs.
     text: `
@@ -100,31 +83,16 @@ export const claimDeliveries = async (
       UPDATE deliveries d SET claimed_by = $4, claim = d.claim + 1
       FROM events e, endpoints p
       WHERE d.id = ANY (ARRAY (SELECT id FROM fitting)) AND e.id = d.event_id AND p.id = d.endpoint_id
-      RETURNING d.id, d.claim, d.attempt_count, d.by_hand_attempts, d.endpoint_id, p.url, p.secret, p.old_secrets,
-        d.id = ANY (ARRAY (SELECT id FROM by_hand)) AS by_hand,
-        CASE WHEN d.id = ANY (ARRAY (SELECT id FROM by_hand)) THEN d.by_hand_at ELSE d.next_attempt_at END AS due_at,
-        e.id AS event_id, e.account_key, e.traceparent, e.created_at AS stored_at,
+      RETURNING d.id, d.claimed_by AS "claimedBy", d.claim, d.attempt_count AS "attemptCount",
+        d.attempt_count - d.by_hand_attempts AS "scheduledAttempts",
+        d.id = ANY (ARRAY (SELECT id FROM by_hand)) AS "byHand",
+        CASE WHEN d.id = ANY (ARRAY (SELECT id FROM by_hand)) THEN d.by_hand_at ELSE d.next_attempt_at END AS "dueAt",
+        d.endpoint_id AS "endpointId", p.url, p.secret, p.old_secrets AS "oldSecrets",
+        e.id AS "eventId", e.account_key AS "accountKey", e.traceparent, e.created_at AS "storedAt",
         CASE WHEN d.id = ANY (ARRAY (SELECT id FROM fitting WHERE with_body)) THEN e.body END AS body`,
     values: [[...rooms.keys()], [...rooms.values()], now.toISOString(), session.workerId, [...inHand.keys()]],
   })
   const bodies = new Map(inHand)
-  for (const { event_id, body } of rows) if (body) bodies.set(event_id, body)
-  return rows.map((row) => ({
-    id: row.id,
-    claimedBy: session.workerId,
-    claim: row.claim,
-    attemptCount: row.attempt_count,
-    scheduledAttempts: row.attempt_count - row.by_hand_attempts,
-    byHand: row.by_hand,
-    dueAt: Date.parse(row.due_at),
-    endpointId: row.endpoint_id,
-    url: row.url,
-    secret: row.secret,
-    oldSecrets: row.old_secrets,
-    eventId: row.event_id,
-    accountKey: row.account_key,
-    body: bodies.get(row.event_id)!,
-    traceparent: row.traceparent,
-    storedAt: Date.parse(row.stored_at),
-  }))
+  for (const { eventId, body } of rows) if (body) bodies.set(eventId, body)
+  return rows.map((row) => Object.assign(row, { body: bodies.get(row.eventId)! }))
 }

@@ -1,9 +1,8 @@
-import { gather, type Logger } from '@leadwire/service-kit'
+import { gather, isRefusedValue, type Logger } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import type { StoredEvent } from '../events/read-lead-created'
-import { isLate, type StoreResult } from '../events/store-result'
+import { isLate, type Stored, type StoreResult } from '../events/store-result'
 import { LARGE_BODY_BYTES } from './bodies-in-hand'
-import type { Stored } from './intake'
 import type { KnownEndpoints } from './known-endpoints'
 
 /** What one statement writes: some 100 ms of PostgreSQL's time on one processor. */
@@ -23,9 +22,8 @@ interface Weighed {
   cost: number
 }
 
-// Class 22 data exception, 23 integrity: PostgreSQL will say the same next time.
-const isOfTheEvents = (error: unknown) =>
-  isLate(error) || /^2[23]/.test((error as { code?: string }).code ?? '')
+// PostgreSQL will say the same next time.
+const isOfTheEvents = (error: unknown) => isLate(error) || isRefusedValue(error)
 
 /**
  * Stores events in batches that are bounded by what they write, so that no account waits for another's.
@@ -54,8 +52,8 @@ export const createEventLanes = (options: {
   const shared = gather({
     ...bounds,
     send: async (batch: Weighed[]): Promise<StoreResult[]> => {
-      const { durable } = await storeTogether(batch.map(({ event }) => event))
-      return batch.map(() => ({ durable }))
+      const stored = await storeTogether(batch.map(({ event }) => event))
+      return batch.map(() => stored)
     },
     laneOf: ({ event }) => event.accountId,
     maxInFlight: 2,
@@ -72,8 +70,8 @@ export const createEventLanes = (options: {
 
   const storeOrSplit = async (events: StoredEvent[]): Promise<StoreResult[]> => {
     try {
-      const { durable } = await inTurn(events)
-      return events.map(() => ({ durable }))
+      const stored = await inTurn(events)
+      return events.map(() => stored)
     } catch (error) {
       if (!isOfTheEvents(error)) throw error
       if (isLate(error)) keptApart.set(events[0]!.accountId, true)

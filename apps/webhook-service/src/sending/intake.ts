@@ -4,6 +4,7 @@ import { type Database, gather, type Logger, ServiceError, untilSuccess } from '
 import type { Clock } from '../clock'
 import type { StoredEvent } from '../events/read-lead-created'
 import { storeEvents } from '../events/store-events'
+import type { Stored } from '../events/store-result'
 import type { AttemptsUnderWay } from './attempts-under-way'
 import type { KnownEndpoints } from './known-endpoints'
 import type { Running, Slots } from './slots'
@@ -20,11 +21,6 @@ const APART = { name: 'lock-timeout-apart', text: `SELECT set_config('lock_timeo
 
 /** Nobody but JetStream waits for the disk; how long it does costs nothing, each flush does. */
 const FLUSH_APART_MS = 50
-
-export interface Stored {
-  /** Resolves when no crash of the database undoes it. */
-  durable: Promise<unknown>
-}
 
 const ENDED = new Error('the intake ends')
 
@@ -81,14 +77,13 @@ export const createIntake = (options: {
     const granted = await grant(events)
     const claim = ++claims
     try {
-      const dueAt = clock.now()
+      const dueAt = clock.now().toISOString()
       const claimedBy = { workerId, claim, rooms: granted }
-      const deliveries = await storeEvents(through, { events, dueAt: dueAt.toISOString(), claimedBy })
+      const deliveries = await storeEvents(through, { events, dueAt, claimedBy })
       const byId = new Map(events.map((event) => [event.id, event]))
       for (const { id, eventId, endpointId, claimed, url, secret, oldSecrets } of deliveries) {
         if (!claimed) continue
         const { accountKey, body, traceparent } = byId.get(eventId)!
-        const dueNow = dueAt.getTime()
         // Each property by its name: of parts that are spread V8 makes a hash table, of 7 KB.
         const delivery = {
           id,
@@ -97,7 +92,8 @@ export const createIntake = (options: {
           attemptCount: 0,
           scheduledAttempts: 0,
           byHand: false,
-          dueAt: dueNow,
+          dueAt,
+          storedAt: dueAt,
           endpointId,
           url,
           secret,
@@ -106,7 +102,6 @@ export const createIntake = (options: {
           accountKey,
           body,
           traceparent,
-          storedAt: dueNow,
         }
         attempts.begin(delivery, granted.get(endpointId)!.pop()!)
       }
@@ -135,7 +130,7 @@ export const createIntake = (options: {
   const keepSession = async () => {
     const opened = await openWorkerSession(database, workerId)
     try {
-      await takeBackUnknown(opened, attempts.claimedBy(workerId))
+      await takeBackUnknown(opened, [workerId], attempts.claimedBy(workerId))
       await opened.query({ text: TOGETHER })
       session = opened
       await new Promise((_, reject) => {

@@ -1,19 +1,11 @@
 import type { Transaction } from '@leadwire/service-kit'
+import type { Outcome } from '../attempt/make-attempt'
+import type { ClaimedDelivery } from './claim-deliveries'
 
-/** What came of an attempt, to be written down. */
+/** What came of an attempt, to be written down. One that was asked for by hand leaves the schedule as it is. */
 export interface AttemptRecord {
-  deliveryId: number
-  claimedBy: number
-  claim: number
-  /** Whether somebody asked for it: then it leaves the schedule as it is. */
-  byHand: boolean
-  startedAt: Date
-  durationMs: number
-  /** The HTTP status of the answer. */
-  status: number | null
-  /** Null: delivered. */
-  error: string | null
-  response: string | null
+  delivery: ClaimedDelivery
+  outcome: Outcome
   /** When to try again; null after the last of the schedule. */
   retryAt: Date | null
 }
@@ -71,18 +63,18 @@ export const recordAttempts = async (database: Transaction, records: AttemptReco
       )
       SELECT id FROM moved`,
     values: [
-      records.map(({ deliveryId }) => deliveryId),
-      records.map(({ claimedBy }) => claimedBy),
-      records.map(({ claim }) => claim),
-      records.map(({ startedAt }) => startedAt.toISOString()),
-      records.map(({ durationMs }) => durationMs),
-      records.map(({ status }) => status),
-      records.map(({ error }) => error),
-      records.map(({ response }) => response),
+      records.map(({ delivery }) => delivery.id),
+      records.map(({ delivery }) => delivery.claimedBy),
+      records.map(({ delivery }) => delivery.claim),
+      records.map(({ outcome }) => outcome.startedAt.toISOString()),
+      records.map(({ outcome }) => outcome.durationMs),
+      records.map(({ outcome }) => outcome.status),
+      records.map(({ outcome }) => outcome.error),
+      records.map(({ outcome }) => outcome.response),
       records.map(({ retryAt }) => retryAt?.toISOString() ?? null),
-      records.map(({ byHand }) => byHand),
+      records.map(({ delivery }) => delivery.byHand),
     ],
   })
   const written = new Set(rows.map(({ id }) => id))
-  return records.map(({ deliveryId }) => written.has(deliveryId))
+  return records.map(({ delivery }) => written.has(delivery.id))
 }

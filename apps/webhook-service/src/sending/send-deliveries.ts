@@ -5,7 +5,7 @@ import { type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { Clock } from '../clock'
 import type { StoredEvent } from '../events/read-lead-created'
-import type { StoreResult } from '../events/store-result'
+import type { Stored, StoreResult } from '../events/store-result'
 import type { WebhookMetrics } from '../webhook-metrics'
 import { createAttemptRecorder } from './attempt-recorder'
 import { createAttemptsUnderWay } from './attempts-under-way'
@@ -14,7 +14,7 @@ import { type ClaimedDelivery, claimDeliveries } from './claim-deliveries'
 import { createDueEndpoints } from './due-endpoints'
 import { createEventLanes } from './event-lanes'
 import { findDueEndpoints } from './find-due-endpoints'
-import { createIntake, type Stored } from './intake'
+import { createIntake } from './intake'
 import { createKnownEndpoints } from './known-endpoints'
 import { createSlots } from './slots'
 import { takeBackFromTheGone, takeBackUnknown, takeBackUnmade } from './take-back-claims'
@@ -158,11 +158,11 @@ export const sendDeliveries = (options: {
     sessions += 1
     try {
       // What it claimed, and never heard of, before it lost its last session.
-      if (sessions > 1) await takeBackUnknown(session, attempts.claimedBy(workerId))
+      if (sessions > 1) await takeBackUnknown(session, [workerId], attempts.claimedBy(workerId))
       await work(session, sessions === 1 ? 0 : performance.now() + GRACE_MS)
       await Promise.race([attempts.settled(), pause(DRAIN_MS, undefined, { ref: false })])
       outOfTime.abort()
-      await takeBackUnknown(session, [], [workerId, intakeId])
+      await takeBackUnknown(session, [workerId, intakeId])
     } finally {
       await session.close()
     }

@@ -1,8 +1,17 @@
 import { WORKER_LOCKS, type WorkerSession } from './worker-session'
 
-// Only what is open or asked for by hand is attempted again. One that was cancelled meanwhile keeps its claim: nothing
-// will ever ask for it.
-const takeBack = async (session: WorkerSession, claimedBy: number[], known: number[]): Promise<number> => {
+/**
+ * Takes back the claims of these workers that nobody here knows of: they are gone, or the answer to the claim was lost.
+ * Their attempts count as not made. Answers with how many it took.
+ *
+ * Only what is open or asked for by hand is attempted again. One that was cancelled meanwhile keeps its claim: nothing
+ * will ever ask for it.
+ */
+export const takeBackUnknown = async (
+  session: WorkerSession,
+  workerIds: number[],
+  known: number[] = [],
+): Promise<number> => {
   const rows = await session.query({
     name: 'take-back-claims',
     text: `
@@ -21,20 +30,10 @@ const takeBack = async (session: WorkerSession, claimedBy: number[], known: numb
       FROM endpoints p
       WHERE d.id = ANY (ARRAY (SELECT id FROM locked)) AND d.claimed_by = ANY ($1) AND p.id = d.endpoint_id
       RETURNING d.id`,
-    values: [claimedBy, known],
+    values: [workerIds, known],
   })
   return rows.length
 }
-
-/**
- * Takes back the claims of this session's worker, or of these of the process, that nobody here knows of: the answer to the claim was lost. Their
- * attempts count as not made. Answers with how many it took.
- */
-export const takeBackUnknown = (
-  session: WorkerSession,
-  known: number[],
-  workerIds = [session.workerId],
-): Promise<number> => takeBack(session, workerIds, known)
 
 /** Takes back claims whose attempts could not be made, for no fault of their receivers. */
 export const takeBackUnmade = async (
@@ -66,7 +65,7 @@ export const takeBackFromTheGone = async (session: WorkerSession, ours: number[]
   })
   if (gone.length === 0) return 0
   const ids = gone.map(({ id }) => id)
-  const taken = await takeBack(session, ids, [])
+  const taken = await takeBackUnknown(session, ids)
   await session.query({
     text: `WITH forgotten AS (DELETE FROM workers WHERE id = ANY ($1))
            SELECT pg_advisory_unlock($2, id) FROM unnest($1::int[]) AS gone (id)`,
