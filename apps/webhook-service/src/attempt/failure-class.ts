@@ -1,37 +1,18 @@
-/** Why an attempt failed, as deliveries show it; `ours` is no failure of the receiver's and never spends an attempt. */
-export type FailureClass =
-  | 'timeout'
-  | 'refused'
-  | 'unreachable'
-  | 'dns'
-  | 'tls'
-  | 'reset'
-  | 'protocol'
-  | 'blocked'
-  | 'network'
-  | 'ours'
-
-const CLASS_OF_CODE: Record<string, FailureClass> = {
-  ETIMEDOUT: 'timeout',
-  UND_ERR_CONNECT_TIMEOUT: 'timeout',
-  ECONNREFUSED: 'refused',
-  EHOSTUNREACH: 'unreachable',
-  ENETUNREACH: 'unreachable',
-  EHOSTDOWN: 'unreachable',
-  ENETDOWN: 'unreachable',
-  ECONNRESET: 'reset',
-  ECONNABORTED: 'reset',
-  EPIPE: 'reset',
-  UND_ERR_SOCKET: 'reset',
-  LEADWIRE_BLOCKED: 'blocked',
-  LEADWIRE_DNS: 'dns',
-  EPROTO: 'tls',
-  EMFILE: 'ours',
-  ENFILE: 'ours',
-  ENOBUFS: 'ours',
-  ENOMEM: 'ours',
-  EADDRNOTAVAIL: 'ours',
+const CODES = {
+  timeout: ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT'],
+  refused: ['ECONNREFUSED'],
+  unreachable: ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'],
+  reset: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET'],
+  blocked: ['LEADWIRE_BLOCKED'],
+  dns: ['LEADWIRE_DNS'],
+  tls: ['EPROTO'],
+  ours: ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'],
 }
+
+/** Why an attempt failed, as deliveries show it; `ours` is no failure of the receiver's and never spends an attempt. */
+export type FailureClass = keyof typeof CODES | 'protocol' | 'network'
+
+const CLASSES = Object.keys(CODES) as (keyof typeof CODES)[]
 
 // OpenSSL's verdicts on certificates come without a common prefix.
 const TLS_CODE =
@@ -44,7 +25,7 @@ export const failureClass = (error: unknown): FailureClass => {
   // Its code is missing when it is not even the version of HTTP that is wrong.
   if (name === 'HTTPParserError') return 'protocol'
   if (typeof code !== 'string') return 'network'
-  const known = CLASS_OF_CODE[code]
+  const known = CLASSES.find((each) => CODES[each].includes(code))
   if (known) return known
   if (TLS_CODE.test(code)) return 'tls'
   return PROTOCOL_CODE.test(code) ? 'protocol' : 'network'
