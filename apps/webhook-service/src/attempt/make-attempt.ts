@@ -2,9 +2,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
 import { type FailureClass, failureClass } from './failure-class'
 import { type Answer, AttemptTimeout, post } from './post'
-import { postTarget } from './post-target'
-import type { OldSecret } from './signing-secrets'
-import { webhookHeaders } from './webhook-headers'
+import { type Webhook, webhookHeaders } from './webhook-headers'
 
 /** What came of an attempt. `error` is null on success; `ours` when nothing was learnt about the receiver. */
 export interface Outcome {
@@ -19,15 +17,7 @@ export interface Outcome {
 
 /** Makes one attempt (interface: Delivery): a 2xx answer within the time is success, everything else is not. Never rejects. */
 export const makeAttempt = async (
-  delivery: {
-    url: string
-    secret: string
-    oldSecrets: OldSecret[]
-    eventId: string
-    accountKey: string
-    body: Buffer
-    traceparent: string | null
-  },
+  webhook: Webhook,
   { dispatcher, timeoutMs, clock }: { dispatcher: Dispatcher; timeoutMs: number; clock: Clock },
 ): Promise<Outcome> => {
   const startedAt = clock.now()
@@ -37,9 +27,9 @@ export const makeAttempt = async (
     ...rest,
   })
   try {
-    const headers = webhookHeaders(delivery, startedAt)
-    const target = postTarget(delivery.url)
-    const { status, response } = await post({ dispatcher, target, headers, body: delivery.body, timeoutMs })
+    const { url, body } = webhook
+    const headers = webhookHeaders(webhook, startedAt)
+    const { status, response } = await post({ dispatcher, url, headers, body, timeoutMs })
     return ended({ status, response, error: status >= 200 && status < 300 ? null : 'http_status' })
   } catch (cause) {
     const answer: Answer | undefined = cause instanceof AttemptTimeout ? cause.answer : undefined

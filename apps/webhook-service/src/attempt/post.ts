@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
-import type { PostTarget } from './post-target'
 
 /** What is kept of an answer. */
 export interface Answer {
@@ -16,6 +16,15 @@ export class AttemptTimeout extends Error {
   }
 }
 
+// Each URL is parsed once, not for every attempt.
+const targets = new LRUCache<string, { origin: string; path: string }>({
+  max: 10_000,
+  memoMethod: (url) => {
+    const { origin, pathname, search } = new URL(url)
+    return { origin, path: pathname + search }
+  },
+})
+
 const KEPT_BYTES = 4096
 // What is read and thrown away so that a connection can be used again; a longer answer costs its connection.
 const READ_BYTES = 1024 * 1024
@@ -28,13 +37,14 @@ const READ_BYTES = 1024 * 1024
  */
 export const post = (options: {
   dispatcher: Dispatcher
-  target: PostTarget
+  url: string
   headers: Record<string, string>
   body: Buffer
   timeoutMs: number
 }): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const { dispatcher, target, headers, body, timeoutMs } = options
+    const { dispatcher, url, headers, body, timeoutMs } = options
+    const { origin, path } = targets.memo(url)
     let controller: Dispatcher.DispatchController | undefined
     let status: number | undefined
     let kept: Buffer[] = []
@@ -76,15 +86,7 @@ export const post = (options: {
       onResponseError: (_, error) => end(() => reject(error)),
     }
     dispatcher.dispatch(
-      {
-        origin: target.origin,
-        path: target.path,
-        method: 'POST',
-        headers,
-        body,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      },
+      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
       handler,
     )
   })

@@ -2,25 +2,27 @@ import { childTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit
 import { serviceSignature, standardSignature } from './signatures'
 import { type OldSecret, signingSecrets } from './signing-secrets'
 
+/** What an attempt sends, where to, and with which secrets. */
+export interface Webhook {
+  url: string
+  secret: string
+  oldSecrets: OldSecret[]
+  eventId: string
+  accountKey: string
+  /** Shared by the deliveries of its event. */
+  body: Buffer
+  traceparent: string | null
+}
+
 /**
  * The headers of an attempt: the four of the interface (Delivery), those of Standard Webhooks 1.0.0, whose id is the
  * event's and so the same each time, and the event's trace, one span further. Which secrets sign is decided by when
  * the attempt starts.
  */
-export const webhookHeaders = (
-  event: {
-    eventId: string
-    accountKey: string
-    secret: string
-    oldSecrets: OldSecret[]
-    body: Buffer
-    traceparent: string | null
-  },
-  startedAt: Date,
-): Record<string, string> => {
-  const { eventId, accountKey, body, traceparent } = event
+export const webhookHeaders = (webhook: Webhook, startedAt: Date): Record<string, string> => {
+  const { eventId, accountKey, body, traceparent } = webhook
   const timestamp = Math.floor(startedAt.getTime() / 1000)
-  const secrets = signingSecrets(event, startedAt)
+  const secrets = signingSecrets(webhook, startedAt)
   return {
     'Content-Type': 'application/json',
     'User-Agent': `Leadwire/${VERSION}`,

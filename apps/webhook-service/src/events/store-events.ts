@@ -1,16 +1,12 @@
 import type { Transaction } from '@leadwire/service-kit'
-import type { OldSecret } from '../attempt/signing-secrets'
+import type { Webhook } from '../attempt/webhook-headers'
 import type { StoredEvent } from './read-lead-created'
 
 /** A delivery that was made and is not held, with its endpoint as it was then. */
-export interface FreshDelivery {
+export interface FreshDelivery extends Pick<Webhook, 'url' | 'secret' | 'oldSecrets' | 'eventId'> {
   id: number
-  eventId: string
   endpointId: number
   claimed: boolean
-  url: string
-  secret: string
-  oldSecrets: OldSecret[]
 }
 
 /** Where the body of each event begins and how long it is, counted in bytes from 1. */

@@ -1,9 +1,9 @@
-import type { OldSecret } from '../attempt/signing-secrets'
+import type { Webhook } from '../attempt/webhook-headers'
 import { LARGE_BODY_BYTES } from './bodies-in-hand'
 import type { WorkerSession } from './worker-session'
 
 /** A delivery that this worker may attempt, with all that the attempt needs, as it was when it was claimed. */
-export interface ClaimedDelivery {
+export interface ClaimedDelivery extends Webhook {
   id: number
   /** The worker that claimed it and the fencing number: a result under others comes too late and changes nothing. */
   claimedBy: number
@@ -18,14 +18,6 @@ export interface ClaimedDelivery {
   dueAt: string
   storedAt: string
   endpointId: number
-  url: string
-  secret: string
-  oldSecrets: OldSecret[]
-  eventId: string
-  accountKey: string
-  /** Shared by the deliveries of its event. */
-  body: Buffer
-  traceparent: string | null
 }
 
 /** Large bodies in hand, of all accounts and of one: whoever waits for a receiver leaves room for the others. */
