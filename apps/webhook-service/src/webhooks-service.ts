@@ -14,7 +14,7 @@ import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import { findHeldEvents } from './events/find-held-events'
-import { wellFormed } from './well-formed'
+import { checkWellFormed } from './well-formed'
 
 interface Dependencies {
   database: Database
@@ -26,12 +26,14 @@ interface Dependencies {
 
 /** The gRPC service: one line an operation. */
 export const webhooksService = (dependencies: Dependencies): WebhooksServiceImplementation => {
-  const each = <Request extends object, Response>(
-    operation: (dependencies: Dependencies, request: Request) => Promise<Response>,
-  ) =>
-    wellFormed((request: Request, { signal }) =>
-      operation({ ...dependencies, database: dependencies.database.until(signal) }, request),
-    )
+  const each =
+    <Request extends object, Response>(
+      operation: (dependencies: Dependencies, request: Request) => Promise<Response>,
+    ) =>
+    async (request: Request, { signal }: { signal: AbortSignal }): Promise<Response> => {
+      checkWellFormed(request)
+      return operation({ ...dependencies, database: dependencies.database.until(signal) }, request)
+    }
   return {
     listWebhookEndpoints: each(listWebhookEndpoints),
     createWebhookEndpoint: each(createWebhookEndpoint),

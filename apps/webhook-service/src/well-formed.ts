@@ -16,17 +16,12 @@ const faultOf = (name: string, value: unknown): string | undefined => {
 
 const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Has `operation` called only with what PostgreSQL can look up: ids are 1 or more, texts have no NUL. Else throws invalid. */
-export const wellFormed =
-  <Request extends object, Response>(
-    operation: (request: Request, call: { signal: AbortSignal }) => Promise<Response>,
-  ) =>
-  async (request: Request, call: { signal: AbortSignal }): Promise<Response> => {
-    const faults: Faults = {}
-    for (const [name, value] of Object.entries(request)) {
-      const fault = faultOf(name, value)
-      if (fault) faults[inSnakeCase(name)] = [fault]
-    }
-    if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
-    return operation(request, call)
+/** Throws invalid for what PostgreSQL can't look up: ids are 1 or more, texts have no NUL. */
+export const checkWellFormed = (request: object): void => {
+  const faults: Faults = {}
+  for (const [name, value] of Object.entries(request)) {
+    const fault = faultOf(name, value)
+    if (fault) faults[inSnakeCase(name)] = [fault]
   }
+  if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
+}
