@@ -1,7 +1,7 @@
 import type { Database, Logger, Metrics } from '@leadwire/service-kit'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Clock } from './clock'
-import { findOldestDue } from './sending/find-oldest-due'
+import { findDueEndpoints } from './sending/find-due-endpoints'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
@@ -52,8 +52,16 @@ export const createWebhookMetrics = ({
     async collect() {
       try {
         const now = clock.now()
-        const oldest = await findOldestDue(database, now)
-        this.set(oldest === undefined ? 0 : (now.getTime() - oldest) / 1000)
+        const due = await database.transaction(async (tx) => {
+          // As in a worker's session: the index gives the order, whatever the planner believes.
+          tx.send({
+            name: 'order-by-index',
+            text: `SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
+          })
+          return findDueEndpoints(tx, now)
+        })
+        const oldest = due.reduce((earliest, { dueAt }) => Math.min(earliest, dueAt), now.getTime())
+        this.set((now.getTime() - oldest) / 1000)
       } catch (error) {
         notFound('leadwire_webhook_oldest_due_seconds', error)
       }
