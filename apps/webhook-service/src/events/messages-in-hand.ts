@@ -1,4 +1,5 @@
 import type { JsMsg } from '@nats-io/jetstream'
+import type { StoredEvent } from './read-lead-created'
 
 /** What is pulled and not yet answered. An account may have more than its share only while there is room for all. */
 const IN_HAND = { messages: 4000, bytes: 32 * 1024 * 1024 }
@@ -23,11 +24,12 @@ export const createMessagesInHand = () => {
   const all: Load = { messages: 0, bytes: 0 }
   const ofAccount = new Map<number, Load>()
 
-  const count = (accountId: number, by: 1 | -1, bytes: number) => {
-    const load = ofAccount.get(accountId) ?? { messages: 0, bytes: 0 }
+  const loadOf = (accountId: number): Load => ofAccount.get(accountId) ?? { messages: 0, bytes: 0 }
+  const count = ({ accountId, body }: StoredEvent, by: 1 | -1) => {
+    const load = loadOf(accountId)
     for (const each of [all, load]) {
       each.messages += by
-      each.bytes += by * bytes
+      each.bytes += by * body.length
     }
     if (load.messages === 0) ofAccount.delete(accountId)
     else ofAccount.set(accountId, load)
@@ -42,17 +44,18 @@ export const createMessagesInHand = () => {
     /** Whether one more of this account may be kept; of an account that has none always, short of the utmost. */
     hasRoomFor: (accountId: number): boolean => {
       const part = partOf(all)
-      return (
-        part < 1 || (part < AT_MOST && partOf(ofAccount.get(accountId) ?? { messages: 0, bytes: 0 }) < SHARE)
-      )
+      return part < 1 || (part < AT_MOST && partOf(loadOf(accountId)) < SHARE)
     },
-    add: (message: JsMsg, accountId: number, bytes: number): void => {
+    /** Keeps a message until `work` has settled. */
+    during: async (message: JsMsg, event: StoredEvent, work: () => Promise<void>): Promise<void> => {
       addedAt.set(message, performance.now())
-      count(accountId, 1, bytes)
-    },
-    remove: (message: JsMsg, accountId: number, bytes: number): void => {
-      addedAt.delete(message)
-      count(accountId, -1, bytes)
+      count(event, 1)
+      try {
+        await work()
+      } finally {
+        addedAt.delete(message)
+        count(event, -1)
+      }
     },
     stop: (): void => clearInterval(timer),
   }

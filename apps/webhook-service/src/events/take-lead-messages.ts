@@ -73,14 +73,8 @@ export const takeLeadMessages = (options: {
       const { eventId = `sequence ${message.seq}` } = error as UnfitEvent
       return refuse(message, error, eventId)
     }
-    const { accountId, body } = event
-    if (!inHand.hasRoomFor(accountId)) return handBack(message)
-    inHand.add(message, accountId, body.length)
-    try {
-      await storeAndAnswer(message, event)
-    } finally {
-      inHand.remove(message, accountId, body.length)
-    }
+    if (!inHand.hasRoomFor(event.accountId)) return handBack(message)
+    await inHand.during(message, event, () => storeAndAnswer(message, event))
   }
 
   return {

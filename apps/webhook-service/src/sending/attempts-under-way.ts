@@ -26,28 +26,21 @@ export const createAttemptsUnderWay = (options: {
   const unmade: ClaimedDelivery[] = []
   let pausedUntil = 0
 
-  const make = async (delivery: ClaimedDelivery, slot: Running) => {
-    metrics.inFlight.inc()
-    const outcome = await attempt(delivery)
-    slots.finish(slot)
-    metrics.inFlight.dec()
-    options.onFree()
-    if (signal.aborted) return
-    if (outcome.error === 'ours') {
+  const run = async (delivery: ClaimedDelivery, slot: Running) => {
+    try {
+      metrics.inFlight.inc()
+      const outcome = await attempt(delivery)
+      slots.finish(slot)
+      metrics.inFlight.dec()
+      options.onFree()
+      if (signal.aborted) return
+      if (outcome.error !== 'ours') return await record(delivery, outcome)
       pausedUntil = performance.now() + FAULT_PAUSE_MS
       logger.error(
         { err: outcome.cause, delivery_id: delivery.id },
         'an attempt could not be made, for a fault of ours',
       )
       unmade.push(delivery)
-    } else {
-      await record(delivery, outcome)
-    }
-  }
-
-  const run = async (delivery: ClaimedDelivery, slot: Running) => {
-    try {
-      await make(delivery, slot)
     } catch (error) {
       if (signal.aborted) return
       logger.error({ err: error, delivery_id: delivery.id }, 'an attempt got lost')
