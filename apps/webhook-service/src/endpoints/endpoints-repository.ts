@@ -19,19 +19,6 @@ export const theEndpoint = ([row]: EndpointRow[]): Endpoint => {
   return endpointOf(row)
 }
 
-/** One endpoint of the account. Throws not_found. */
-export const selectEndpoint = async (
-  tx: Transaction,
-  { accountId, endpointId }: { accountId: number; endpointId: number },
-): Promise<Endpoint> =>
-  theEndpoint(
-    await tx.query<EndpointRow>({
-      name: 'retrieve-webhook-endpoint',
-      text: `SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`,
-      values: [accountId, endpointId],
-    }),
-  )
-
 /**
  * Moves an endpoint's open deliveries along with it: held while it is disabled, pending while it is enabled, cancelled
  * when it is deleted. The endpoint's row must have been updated before in the same transaction: its lock keeps a

@@ -1,9 +1,16 @@
 import type { RetrieveWebhookEndpointRequest, RetrieveWebhookEndpointResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { selectEndpoint } from './endpoints-repository'
+import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoints-repository'
 
 /** Throws not_found. */
 export const retrieveWebhookEndpoint = async (
   { database }: { database: Database },
-  request: RetrieveWebhookEndpointRequest,
-): Promise<RetrieveWebhookEndpointResponse> => ({ endpoint: await selectEndpoint(database, request) })
+  { accountId, endpointId }: RetrieveWebhookEndpointRequest,
+): Promise<RetrieveWebhookEndpointResponse> => {
+  const rows = await database.query<EndpointRow>({
+    name: 'retrieve-webhook-endpoint',
+    text: `SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`,
+    values: [accountId, endpointId],
+  })
+  return { endpoint: theEndpoint(rows) }
+}

@@ -3,7 +3,8 @@ import { type Database, type Faults, ServiceError, type Transaction } from '@lea
 import type { OldSecret } from '../attempt/signing-secrets'
 import type { Clock } from '../clock'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
-import { ENDPOINT_COLUMNS, type EndpointRow, selectEndpoint, theEndpoint } from './endpoints-repository'
+import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoints-repository'
+import { retrieveWebhookEndpoint } from './retrieve-webhook-endpoint'
 
 const DAY_MS = 24 * 3_600_000
 const MAX_OVERLAP_MS = 30 * DAY_MS
@@ -46,7 +47,7 @@ export const rotateWebhookSecret = async (
   const secret = request.secret ?? newEndpointSecret()
   const faults = faultsOf(request, secret)
   if (Object.keys(faults).length > 0) {
-    await selectEndpoint(database, request)
+    await retrieveWebhookEndpoint({ database }, request)
     throw ServiceError.invalid(faults)
   }
   return database.transaction(async (tx) => {

@@ -1,13 +1,8 @@
 import type { UpdateWebhookEndpointRequest, UpdateWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { endpointUrlFaults } from './endpoint-url'
-import {
-  ENDPOINT_COLUMNS,
-  type EndpointRow,
-  moveDeliveries,
-  selectEndpoint,
-  theEndpoint,
-} from './endpoints-repository'
+import { ENDPOINT_COLUMNS, type EndpointRow, moveDeliveries, theEndpoint } from './endpoints-repository'
+import { retrieveWebhookEndpoint } from './retrieve-webhook-endpoint'
 
 /**
  * Changes what is given (the empty description clears it). Disabling holds what is pending; enabling lets what is held go on with its schedule, and
@@ -19,10 +14,10 @@ export const updateWebhookEndpoint = async (
 ): Promise<UpdateWebhookEndpointResponse> => {
   const { accountId, endpointId, url, description, enabled } = request
   if (url === undefined && description === undefined && enabled === undefined)
-    return { endpoint: await selectEndpoint(database, request) }
+    return retrieveWebhookEndpoint({ database }, request)
   const faults = url === undefined ? [] : endpointUrlFaults(url)
   if (faults.length > 0) {
-    await selectEndpoint(database, request)
+    await retrieveWebhookEndpoint({ database }, request)
     throw ServiceError.invalid({ url: faults })
   }
   const endpoint = await database.transaction(async (tx) => {
