@@ -1,28 +1,21 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Database, gather, type Logger, ServiceError, untilSuccess } from '@leadwire/service-kit'
+import { type Database, gather, type Logger, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import type { StoredEvent } from '../events/read-lead-created'
 import { storeEvents } from '../events/store-events'
 import type { Stored } from '../events/store-result'
 import type { AttemptsUnderWay } from './attempts-under-way'
+import { keepIntakeSession } from './intake-session'
 import type { KnownEndpoints } from './known-endpoints'
 import type { Running, Slots } from './slots'
-import { takeBackUnknown } from './take-back-claims'
-import { openWorkerSession, type WorkerSession } from './worker-session'
+import type { WorkerSession } from './worker-session'
 
-/**
- * Many accounts' events wait for what is stored together, so it may wait for nobody: not for a lock that a change of an
- * endpoint holds, and not for a fan-out that is larger than was known. Whoever is late is stored apart.
- */
-const TOGETHER = `SELECT set_config('lock_timeout', '100ms', false), set_config('statement_timeout', '1s', false)`
 /** Few lanes are stored at once: none of them may wait for a lock as long as a statement has. */
 const APART = { name: 'lock-timeout-apart', text: `SELECT set_config('lock_timeout', '1s', true)` }
 
 /** Nobody but JetStream waits for the disk; how long it does costs nothing, each flush does. */
 const FLUSH_APART_MS = 50
-
-const ENDED = new Error('the intake ends')
 
 /**
  * Stores events and begins at once what there is room for: such a delivery is stored already claimed, in the same
@@ -45,9 +38,7 @@ export const createIntake = (options: {
   logger: Logger
 }) => {
   const { database, workerId, slots, attempts, endpoints, clock, signal, logger } = options
-  let session: WorkerSession | undefined
-  let ended = false
-  let lose: (error: unknown) => void = () => undefined
+  const kept = keepIntakeSession({ database, workerId, attempts, signal, logger })
   // A database that crashes may have forgotten a delivery that was not yet on its disk, and give its id to another.
   let claims = randomInt(2 ** 30)
 
@@ -127,50 +118,22 @@ export const createIntake = (options: {
     return { durable: Promise.resolve() }
   }
 
-  const keepSession = async () => {
-    const opened = await openWorkerSession(database, workerId)
-    try {
-      await takeBackUnknown(opened, [workerId], attempts.claimedBy(workerId))
-      await opened.query({ text: TOGETHER })
-      session = opened
-      await new Promise((_, reject) => {
-        lose = reject
-        opened.lost.then(reject)
-        if (ended) reject(ENDED)
-      })
-    } finally {
-      session = undefined
-      await opened.close()
-    }
-  }
-  const running = untilSuccess(keepSession, {
-    signal,
-    pauseMs: 250,
-    onFailure: (error) => {
-      if (!signal.aborted) logger.warn({ err: error }, 'fresh deliveries wait to be claimed')
-    },
-  }).catch(() => undefined)
-
   return {
     /** Those that are there already change nothing. */
     store: async (events: StoredEvent[]): Promise<Stored> => {
-      const through = session
+      const through = kept.session()
       if (!through) return storeUnclaimed(events)
       try {
         return await storeThrough(through, events)
       } catch (error) {
         // What became of the claims is not known; of a statement that PostgreSQL cut off, that there are none.
-        if (error instanceof ServiceError && error.code !== 'late') lose(error)
+        if (error instanceof ServiceError && error.code !== 'late') kept.lose(error)
         throw error
       }
     },
     /** The same without claims, over any connection: others' events do not wait for these. */
     storeApart: storeUnclaimed,
     /** Lets others have what is still claimed. */
-    stop: async (): Promise<void> => {
-      ended = true
-      lose(ENDED)
-      await running
-    },
+    stop: kept.stop,
   }
 }

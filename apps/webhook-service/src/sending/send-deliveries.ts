@@ -51,7 +51,7 @@ export const sendDeliveries = (options: {
   metrics: WebhookMetrics
   logger: Logger
 }): Sender => {
-  const { database, attempt, clock, metrics, logger } = options
+  const { database, attempt, schedule, concurrency, endpointConcurrency, clock, metrics, logger } = options
   const workerId = randomInt(1, 2 ** 31)
   const stopping = new AbortController()
   const outOfTime = new AbortController()
@@ -59,18 +59,8 @@ export const sendDeliveries = (options: {
   setMaxListeners(0, outOfTime.signal)
   const alarm = createWakeUp()
   const dueEndpoints = createDueEndpoints()
-  const slots = createSlots({
-    concurrency: options.concurrency,
-    perEndpoint: options.endpointConcurrency,
-    now: () => performance.now(),
-  })
-  const record = createAttemptRecorder({
-    database,
-    schedule: options.schedule,
-    signal: outOfTime.signal,
-    metrics,
-    logger,
-  })
+  const slots = createSlots({ concurrency, perEndpoint: endpointConcurrency, now: () => performance.now() })
+  const record = createAttemptRecorder({ database, schedule, signal: outOfTime.signal, metrics, logger })
   const wake = (endpointIds: number[]) => {
     if (endpointIds.length === 0) return
     for (const endpointId of endpointIds) dueEndpoints.add(endpointId, clock.now().getTime())
@@ -92,11 +82,8 @@ export const sendDeliveries = (options: {
     onWaiting: wake,
     signal: stopping.signal,
   })
-  const take = createEventLanes({
-    storeTogether: intake.store,
-    storeApart: intake.storeApart,
-    ...{ endpoints, logger },
-  })
+  const { store, storeApart } = intake
+  const take = createEventLanes({ storeTogether: store, storeApart, endpoints, logger })
   let lookAgainAt = 0
 
   const look = async (session: WorkerSession, alsoOfOthers: boolean) => {
@@ -175,7 +162,7 @@ export const sendDeliveries = (options: {
   }).catch(() => outOfTime.abort())
 
   return {
-    store: intake.store,
+    store,
     take,
     wake: (endpointIds) => {
       if (endpointIds) return wake(endpointIds)
