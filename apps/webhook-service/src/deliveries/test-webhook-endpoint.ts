@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import {
-  leadJson,
-  type TestWebhookEndpointRequest,
-  type TestWebhookEndpointResponse,
-} from '@leadwire/contracts'
+import type { TestWebhookEndpointRequest, TestWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, newTraceparent, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
+import { leadCreatedBody } from '../events/read-lead-created'
 import { isHeaderValue } from '../header-value'
 import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
 import { sampleLead } from './sample-lead'
@@ -21,7 +18,7 @@ export const testWebhookEndpoint = async (
   if (!isHeaderValue(accountKey)) throw ServiceError.invalid({ account_key: ['must be a header value'] })
   const now = clock.now().toISOString()
   const lead = sampleLead(now.replace('Z', '000Z'))
-  const body = Buffer.from(`{"data":${leadJson(lead, { productStyle: false })}}`)
+  const body = leadCreatedBody(lead)
   const [row] = await database.query<DeliveryRow>({
     name: 'test-webhook-endpoint',
     text: `

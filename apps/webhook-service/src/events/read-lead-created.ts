@@ -1,4 +1,4 @@
-import { LeadCreated, leadJson } from '@leadwire/contracts'
+import { type Lead, LeadCreated, leadJson } from '@leadwire/contracts'
 import { parseTraceparent } from '@leadwire/service-kit'
 import { isHeaderValue } from '../header-value'
 import { isUuid } from '../uuid'
@@ -42,8 +42,12 @@ const decode = (message: Uint8Array): LeadCreated => {
   }
 }
 
+/** The body of a lead's webhook (interface: Lead Created; no product_style there). */
+export const leadCreatedBody = (lead: Lead): Buffer =>
+  Buffer.from(`{"data":${leadJson(lead, { productStyle: false })}}`)
+
 /**
- * Reads a LeadCreated message and renders the webhook's body (interface: Lead Created; no product_style there).
+ * Reads a LeadCreated message and renders the webhook's body.
  * Throws UnfitEvent when it can't be one: then it never will be.
  */
 export const readLeadCreated = (message: Uint8Array): StoredEvent => {
@@ -58,7 +62,7 @@ export const readLeadCreated = (message: Uint8Array): StoredEvent => {
     accountId,
     accountKey,
     leadReference: lead!.reference,
-    body: Buffer.from(`{"data":${leadJson(lead!, { productStyle: false })}}`),
+    body: leadCreatedBody(lead!),
     traceparent: parseTraceparent(traceparent) ?? null,
   }
 }
