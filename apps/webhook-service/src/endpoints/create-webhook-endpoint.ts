@@ -1,8 +1,8 @@
 import type { CreateWebhookEndpointRequest, CreateWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, type Faults, ServiceError } from '@leadwire/service-kit'
+import { ENDPOINT_COLUMNS, type EndpointRow, endpointOf } from './endpoint-row'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
 import { endpointUrlFaults } from './endpoint-url'
-import { ENDPOINT_COLUMNS, type EndpointRow, endpointOf } from './endpoints-repository'
 
 /** Any constant: it tells these locks from others in the same database. */
 const ACCOUNT_LOCKS = 1_280_791_892

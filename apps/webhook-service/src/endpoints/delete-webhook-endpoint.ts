@@ -1,6 +1,7 @@
 import type { DeleteWebhookEndpointRequest, DeleteWebhookEndpointResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { ENDPOINT_COLUMNS, type EndpointRow, moveDeliveries, theEndpoint } from './endpoints-repository'
+import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoint-row'
+import { moveDeliveries } from './move-deliveries'
 
 /**
  * Deletes an endpoint and cancels what is pending or held for it. Its row stays, for its deliveries, which stay readable.

@@ -1,6 +1,6 @@
 import type { ListWebhookEndpointsRequest, ListWebhookEndpointsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { ENDPOINT_COLUMNS, type EndpointRow, endpointOf } from './endpoints-repository'
+import { ENDPOINT_COLUMNS, type EndpointRow, endpointOf } from './endpoint-row'
 
 /** The account's endpoints that are not deleted, oldest first. */
 export const listWebhookEndpoints = async (

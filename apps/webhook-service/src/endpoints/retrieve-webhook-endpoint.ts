@@ -1,6 +1,6 @@
 import type { RetrieveWebhookEndpointRequest, RetrieveWebhookEndpointResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoints-repository'
+import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoint-row'
 
 /** Throws not_found. */
 export const retrieveWebhookEndpoint = async (

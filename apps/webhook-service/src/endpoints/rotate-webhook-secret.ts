@@ -2,8 +2,8 @@ import type { RotateWebhookSecretRequest, RotateWebhookSecretResponse } from '@l
 import { type Database, type Faults, ServiceError, type Transaction } from '@leadwire/service-kit'
 import type { OldSecret } from '../attempt/signing-secrets'
 import type { Clock } from '../clock'
+import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoint-row'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
-import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoints-repository'
 import { retrieveWebhookEndpoint } from './retrieve-webhook-endpoint'
 
 const DAY_MS = 24 * 3_600_000

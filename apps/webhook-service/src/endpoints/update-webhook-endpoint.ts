@@ -1,7 +1,8 @@
 import type { UpdateWebhookEndpointRequest, UpdateWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
+import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoint-row'
 import { endpointUrlFaults } from './endpoint-url'
-import { ENDPOINT_COLUMNS, type EndpointRow, moveDeliveries, theEndpoint } from './endpoints-repository'
+import { moveDeliveries } from './move-deliveries'
 import { retrieveWebhookEndpoint } from './retrieve-webhook-endpoint'
 
 /**
