@@ -14,7 +14,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -28,15 +27,14 @@ const [command, ...args] = process.argv.slice(2)
 
 const programs = {
   start: 'tools/embedded/dist/main.js',
+  test: 'tools/test.cjs',
   leadwire: 'tools/leadwire/dist/main.js',
   bench: 'tools/bench/dist/main.js',
   fill: 'tools/fill/dist/main.js',
-  'crash-test': 'tools/crash-test/dist/main.js',
 }
 
 requireNode()
-if (command !== 'test' && !(command in programs))
-  fail(`usage: npm start | test | run ${Object.keys(programs).join('|')}`)
+if (!(command in programs)) fail(`usage: npm run ${Object.keys(programs).join('|')}`)
 // A typing error or a question must not wait for an installation.
 if (command === 'start')
   createRequire(import.meta.url)('./embedded/src/stack/options.cjs').optionsOrExit(args)
@@ -44,8 +42,7 @@ await inTurn(async () => {
   await install()
   await build()
 })
-if (command === 'test') await test()
-else run(at(programs[command]))
+run(at(programs[command]))
 
 function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number)
@@ -108,11 +105,9 @@ async function install() {
 /** Why node_modules is not what package-lock.json asks for; undefined when it is, though somebody else put it there. */
 function whyInstall(installed) {
   if (!existsSync(at('node_modules'))) return 'there is no node_modules'
-  const present = tryTo(
-    () => JSON.parse(readFileSync(at('node_modules/.package-lock.json'), 'utf8')).packages,
-  )
+  const present = tryTo(() => readJson(at('node_modules/.package-lock.json')).packages)
   if (!present) return 'an earlier installation did not finish'
-  const locked = JSON.parse(readFileSync(at('package-lock.json'), 'utf8')).packages
+  const locked = readJson(at('package-lock.json')).packages
   for (const [path, { version, link, optional, peer, inBundle }] of Object.entries(locked)) {
     if (!path.includes('node_modules/')) continue
     const found = present[path]
@@ -132,7 +127,7 @@ function whyInstall(installed) {
 /** Where the packages of the lock file go, those for other systems left out. */
 function packagesToInstall() {
   const fits = (allowed, own) => !allowed || allowed.includes(own)
-  const { packages } = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'))
+  const { packages } = readJson(at('package-lock.json'))
   return Object.entries(packages)
     .filter(([, { os, cpu }]) => fits(os, process.platform) && fits(cpu, process.arch))
     .map(([path]) => path)
@@ -153,7 +148,7 @@ async function build() {
     const task = /> nx run (\S+)/.exec(line)?.[1]
     if (task) say(`building: ${++done}${all ? ` of ${all}` : ''} (${task})`)
   }
-  await nx(['run-many', '-t', 'build', '--output-style=static'], { onLine })
+  await nx(['run-many', '-t', 'build', '--output-style=static'], onLine)
   writeFileSync(stamp, sources)
 }
 
@@ -180,85 +175,42 @@ function fingerprint() {
   return hash.digest('hex')
 }
 
+/** Whether the folder of what each package runs is there. */
 function isBuilt() {
-  return ['apps', 'libs', 'tools'].every((folder) =>
-    projects(folder).every(({ directory, main }) => !main || existsSync(join(directory, dirname(main)))),
-  )
-}
-
-function projects(folder) {
-  if (!existsSync(at(folder))) return []
-  return readdirSync(at(folder))
-    .map((name) => at(folder, name))
+  const packages = ['apps', 'libs', 'tools']
+    .filter((folder) => existsSync(at(folder)))
+    .flatMap((folder) => readdirSync(at(folder)).map((name) => at(folder, name)))
     .filter((directory) => existsSync(join(directory, 'package.json')))
-    .map((directory) => ({
-      directory,
-      main: JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')).main,
-    }))
+  return packages.every((directory) => {
+    const { main } = readJson(join(directory, 'package.json'))
+    return !main || existsSync(join(directory, dirname(main)))
+  })
 }
 
 function run(program) {
-  if (!existsSync(program)) fail(`${program} is not there`)
   process.chdir(root)
   process.argv = [process.execPath, program, ...args]
   // import() would first read through the whole file for the names of its exports: 150 ms of every start.
   createRequire(program)(program)
 }
 
-/** Type check, lint and specs; each check counts as one. Ends with the count, alone on a line. */
-async function test() {
-  const outcomes = [
-    await nx(['run-many', '-t', 'typecheck', '--output-style=static'], { mayFail: true }),
-    await npm(['run', '--silent', 'lint'], { mayFail: true }),
-  ]
-  const specs = await runSpecs()
-  const passed = specs.passed + outcomes.filter(Boolean).length
-  const failed = specs.failed + outcomes.filter((ok) => !ok).length
-  console.log(`\n${passed} passed, ${failed} failed${specs.skipped ? `, ${specs.skipped} skipped` : ''}`)
-  process.exit(failed === 0 ? 0 : 1)
-}
-
-async function runSpecs() {
-  const report = join(tmpdir(), `leadwire-specs-${process.pid}.json`)
-  const jest = at('node_modules/.bin/jest')
-  const { status } = await execute(process.execPath, [jest, '--json', `--outputFile=${report}`, ...args], {
-    stdout: 'ignore',
-    env: { ...process.env, LEADWIRE_TEST_BUILD_MINIO: '1' },
-  })
-  const result = tryTo(() => JSON.parse(readFileSync(report, 'utf8')))
-  rmSync(report, { force: true })
-  if (!result) return { passed: 0, failed: 1, skipped: 0 }
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, numRuntimeErrorTestSuites } = result
-  const failed = numFailedTests + numRuntimeErrorTestSuites
-  // A file that leaks fails the run without failing a test.
-  const unexplained = status !== 0 && failed === 0 ? 1 : 0
-  return { passed: numPassedTests, failed: failed + unexplained, skipped: numPendingTests + numTodoTests }
-}
-
-/** With `onLine` the output goes there, and is shown only when the command fails. */
-async function nx(nxArgs, { mayFail = false, onLine } = {}) {
-  // The daemon would outlive the command, and the terminal interface hides what failed.
-  const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false' }
-  const ended = await execute(process.execPath, [at('node_modules/.bin/nx'), ...nxArgs], { env, onLine })
-  return succeeded(ended, mayFail)
-}
-
-async function npm(npmArgs, { mayFail = false } = {}) {
+async function npm(npmArgs) {
   const cli = process.env.npm_execpath
   const [program, first] = cli?.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]
-  return succeeded(await execute(program, [...first, ...npmArgs]), mayFail)
+  await execute(program, [...first, ...npmArgs])
 }
 
-function succeeded({ status, output }, mayFail) {
-  if (status !== 0) process.stderr.write(output)
-  if (status !== 0 && !mayFail) process.exit(1)
-  return status === 0
+/** The output goes to `onLine`, and is shown only when the command fails. */
+async function nx(nxArgs, onLine) {
+  // The daemon would outlive the command, and the terminal interface hides what failed.
+  const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false' }
+  await execute(process.execPath, [at('node_modules/.bin/nx'), ...nxArgs], { env, onLine })
 }
 
-/** Everything goes to stderr: stdout belongs to the command alone. */
-async function execute(program, programArgs, { env = process.env, stdout = 2, onLine } = {}) {
-  const stdio = onLine ? ['ignore', 'pipe', 'pipe'] : ['ignore', stdout, 2]
-  const child = spawn(program, programArgs, { cwd: root, env, stdio })
+/** Ends this process unless the command succeeds. Everything goes to stderr: stdout belongs to the program alone. */
+async function execute(command, commandArgs, { env = process.env, onLine } = {}) {
+  const stdio = onLine ? ['ignore', 'pipe', 'pipe'] : ['ignore', 2, 2]
+  const child = spawn(command, commandArgs, { cwd: root, env, stdio })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue
@@ -268,10 +220,12 @@ async function execute(program, programArgs, { env = process.env, stdout = 2, on
     })
   }
   const status = await new Promise((resolve) => {
-    child.once('error', (error) => fail(`${program} could not be run: ${error.message}`))
+    child.once('error', (error) => fail(`${command} could not be run: ${error.message}`))
     child.once('close', resolve)
   })
-  return { status, output }
+  if (status === 0) return
+  process.stderr.write(output)
+  process.exit(1)
 }
 
 function isAlive(pid) {
@@ -289,6 +243,10 @@ function tryTo(work) {
   } catch {
     return undefined
   }
+}
+
+function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'))
 }
 
 function sha256(content) {

@@ -1,0 +1,66 @@
+// Behind `npm test`, once tools/bootstrap.mjs has made the clone ready: type check, lint and specs; each check counts as
+// one. It ends with the count, alone on a line. Arguments are for jest.
+const { spawnSync } = require('node:child_process')
+const { readFileSync, rmSync } = require('node:fs')
+const { tmpdir } = require('node:os')
+const { join } = require('node:path')
+
+const binary = (name) => join(__dirname, '../node_modules/.bin', name)
+
+/** Runs a command, whose output goes to stderr: stdout has the count alone. Answers with whether it succeeded. */
+function succeeds(command, args, { env, stdout = 2 } = {}) {
+  const { status, error } = spawnSync(command, args, {
+    cwd: join(__dirname, '..'),
+    env: { ...process.env, ...env },
+    stdio: ['ignore', stdout, 2],
+  })
+  if (error) console.error(`${command} could not be run: ${error.message}`)
+  return status === 0
+}
+
+function checkTypes() {
+  // The daemon would outlive the command, and the terminal interface hides what failed.
+  const env = { NX_DAEMON: 'false', NX_TUI: 'false' }
+  return succeeds(process.execPath, [binary('nx'), 'run-many', '-t', 'typecheck', '--output-style=static'], {
+    env,
+  })
+}
+
+function lint() {
+  const cli = process.env.npm_execpath
+  const [command, first] = cli?.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]
+  return succeeds(command, [...first, 'run', '--silent', 'lint'])
+}
+
+function runSpecs() {
+  const report = join(tmpdir(), `leadwire-specs-${process.pid}.json`)
+  const args = [binary('jest'), '--json', `--outputFile=${report}`, ...process.argv.slice(2)]
+  const succeeded = succeeds(process.execPath, args, {
+    stdout: 'ignore',
+    env: { LEADWIRE_TEST_BUILD_MINIO: '1' },
+  })
+  const result = readReport(report)
+  if (!result) return { passed: 0, failed: 1, skipped: 0 }
+  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, numRuntimeErrorTestSuites } = result
+  const failed = numFailedTests + numRuntimeErrorTestSuites
+  // A file that leaks fails the run without failing a test.
+  const unexplained = !succeeded && failed === 0 ? 1 : 0
+  return { passed: numPassedTests, failed: failed + unexplained, skipped: numPendingTests + numTodoTests }
+}
+
+function readReport(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+const checks = [checkTypes(), lint()]
+const specs = runSpecs()
+const passed = specs.passed + checks.filter(Boolean).length
+const failed = specs.failed + checks.filter((ok) => !ok).length
+console.log(`\n${passed} passed, ${failed} failed${specs.skipped ? `, ${specs.skipped} skipped` : ''}`)
+process.exit(failed === 0 ? 0 : 1)
