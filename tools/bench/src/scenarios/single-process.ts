@@ -3,10 +3,10 @@ import type { Request } from 'autocannon'
 import { copySchema } from '../baselines/copy-schema'
 import type { Context } from '../context'
 import { load } from '../load/load'
-import { interleave } from '../measure/rounds'
 import { ratioFigure } from '../report/figure'
 import { requireSameAnswer, startBaseline } from './baselines'
 import { createRequest, getRequest, retrieveRequests } from './requests'
+import { interleave } from './rounds'
 
 interface Goal {
   floor: number

@@ -1,9 +1,9 @@
 import { fillAccounts } from '@leadwire/fill'
 import type { Context } from '../context'
 import { openLoop } from '../load/open-loop'
-import { measured } from '../measure/rounds'
 import { seriesFigure } from '../report/figure'
 import { createRequest, withEndpoints } from './requests'
+import { measured } from './rounds'
 
 const RATE = 50
 const LEADS = 1000

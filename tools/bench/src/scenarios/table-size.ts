@@ -2,11 +2,11 @@ import { fillAccounts, fillLeads, settle } from '@leadwire/fill'
 import type { Request } from 'autocannon'
 import type { Context } from '../context'
 import { load } from '../load/load'
-import { interleave } from '../measure/rounds'
 import { median } from '../measure/statistics'
 import { chart } from '../report/chart'
 import { ratioFigure } from '../report/figure'
 import { getRequest, retrieveRequests } from './requests'
+import { interleave } from './rounds'
 
 const KINDS = ['page 1', 'last page', 'one lead'] as const
 const TITLE = 'Requests a second by leads in the account, 64 connections'

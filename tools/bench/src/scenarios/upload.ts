@@ -5,10 +5,10 @@ import type { FilledAccount } from '@leadwire/fill'
 import type { Request } from 'autocannon'
 import type { Context } from '../context'
 import { type Load, load } from '../load/load'
-import { interleave } from '../measure/rounds'
 import { ratioFigure } from '../report/figure'
 import { startBaseline } from './baselines'
 import { retrieveRequests } from './requests'
+import { interleave } from './rounds'
 
 const SIZE = 5 * 1024 * 1024
 const CONNECTIONS = 32

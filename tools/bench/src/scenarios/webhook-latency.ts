@@ -1,11 +1,11 @@
 import { fillAccounts } from '@leadwire/fill'
 import type { Context } from '../context'
 import { openLoop } from '../load/open-loop'
-import { warmUpSeconds } from '../measure/rounds'
 import { percentile, sorted } from '../measure/statistics'
 import { ratioFigure } from '../report/figure'
 import { startBaseline } from './baselines'
 import { createRequest, withEndpoints } from './requests'
+import { warmUpSeconds } from './rounds'
 
 const RATE = 200
 

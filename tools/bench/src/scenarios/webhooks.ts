@@ -4,9 +4,9 @@ import { fillDeliveries, settle } from '@leadwire/fill'
 import { postLoop } from '../baselines/post-loop'
 import type { Context } from '../context'
 import type { CpuTimes } from '../measure/cpu'
-import { measured } from '../measure/rounds'
 import { ratioFigure } from '../report/figure'
 import { ask, createRequest, withEndpoints } from './requests'
+import { measured } from './rounds'
 
 const ENDPOINTS = 32
 const CONCURRENCY = 256

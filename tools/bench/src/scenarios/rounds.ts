@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Context } from '../context'
 import type { LoadResult } from '../load/load'
-import { type CpuTimes, cpuBetween, readCpu } from './cpu'
+import { type CpuTimes, cpuBetween, readCpu } from '../measure/cpu'
 
 /** With the stack's microseconds for each request. */
 export type Round = LoadResult & { cpu: CpuTimes }
