@@ -8,7 +8,7 @@ export {
   type Query,
   type Transaction,
 } from './database/database'
-export { databaseFailure, isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
+export { isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
 export { type Migration, migrate } from './database/migrate'
 
 // grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
@@ -55,7 +55,6 @@ export {
   list,
   logLevel,
   makeValidator,
-  num,
   parseDuration,
   poolSize,
   port,
@@ -73,7 +72,6 @@ export {
   bearerOf,
   createTokenCheck,
   type ServiceTokenConfig,
-  serviceToken,
   serviceTokenSettings,
 } from './runtime/service-token'
 export { childTraceparent, newTraceparent, parseTraceparent } from './runtime/trace-context'

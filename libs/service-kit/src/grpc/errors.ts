@@ -43,11 +43,11 @@ const errorOfCode = (cause: ClientError): ServiceError => {
     case Status.RESOURCE_EXHAUSTED:
       return new ServiceError('unavailable', 'The service is unavailable. Try again shortly.', { cause })
     case Status.DEADLINE_EXCEEDED:
-      return new ServiceError('late', 'The service did not answer in time.', { cause })
+      return ServiceError.late(cause)
     case Status.UNAUTHENTICATED:
       return new ServiceError('internal', 'The other service does not know this SERVICE_TOKEN.', { cause })
     default:
-      return new ServiceError('internal', 'Something went wrong on our side.', { cause })
+      return ServiceError.internal(cause)
   }
 }
 

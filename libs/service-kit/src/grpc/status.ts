@@ -72,5 +72,5 @@ export const errorOfStatus = ({ message, details }: RpcStatus): ServiceError => 
     const type = types.find((known) => typeUrl(known) === url)
     return type ? [type.decode(value)] : []
   })
-  return errorOfDetails(message, decoded) ?? new ServiceError('internal', 'Something went wrong on our side.')
+  return errorOfDetails(message, decoded) ?? ServiceError.internal()
 }

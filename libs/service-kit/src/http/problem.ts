@@ -93,23 +93,19 @@ const KIND_OF: Record<ErrorCode, ProblemKind> = {
 
 const CODE_OF = new Map(Object.entries(KIND_OF).map(([code, kind]) => [kind as string, code as ErrorCode]))
 
-const HEADERS_OF: Partial<Record<ProblemKind, Record<string, string>>> = {
-  unavailable: { 'retry-after': '1' },
-}
-
 export const problem = (kind: ProblemKind, detail: string, faults?: Faults): Problem => ({
   status: PROBLEMS[kind].status,
   kind,
   // What went wrong inside is for the log: a 5xx says the same to everyone.
   detail: PROBLEMS[kind].status >= 500 ? PROBLEMS[kind].meaning : detail,
   ...(faults && { faults }),
-  ...(HEADERS_OF[kind] && { headers: HEADERS_OF[kind] }),
+  ...(kind === 'unavailable' && { headers: { 'retry-after': '1' } }),
 })
 
 /** The problem that a ServiceError is over HTTP; anything else that was thrown is a bug of ours. */
 export const problemOf = (error: unknown): Problem => {
   if (!(error instanceof ServiceError)) return problem('internal', '')
-  const kind = KIND_OF[error.code] ?? 'internal'
+  const kind = KIND_OF[error.code]
   return problem(kind, error.detail, kind === 'invalid' ? error.faults : undefined)
 }
 
@@ -128,11 +124,8 @@ export const problemJson = ({ status, kind, detail, faults }: Problem, requestId
 export const serviceErrorOfProblem = (json: string): ServiceError => {
   const { type, detail, errors } = parse(json)
   const code = CODE_OF.get(String(type).split('#')[1] ?? '')
-  if (code === undefined) {
-    return new ServiceError('internal', PROBLEMS.internal.meaning, {
-      cause: new Error(`no problem document: ${json.slice(0, 1000)}`),
-    })
-  }
+  if (code === undefined)
+    return ServiceError.internal(new Error(`no problem document: ${json.slice(0, 1000)}`))
   return new ServiceError(code, String(detail), { ...(errors && { faults: errors }) })
 }
 

@@ -1,6 +1,6 @@
-import { cleanEnv, EnvMissingError, host, makeValidator, num, port, type Spec, str, url } from 'envalid'
+import { cleanEnv, EnvMissingError, host, makeValidator, port, type Spec, str, url } from 'envalid'
 
-export { host, makeValidator, num, port, str, url }
+export { host, makeValidator, port, str, url }
 
 /** Every fault of the environment at once, one line each. */
 export class ConfigError extends Error {
@@ -83,9 +83,9 @@ export const readConfig = <T extends object>(
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const config = cleanEnv<T>(given, specs as never, {
     reporter: ({ errors }) => {
-      const faults = Object.entries<Error | undefined>(errors as Record<string, Error | undefined>)
-        .filter((entry): entry is [string, Error] => entry[1] !== undefined)
-        .map(([name, error]) => [name, faultOf(error)] as const)
+      const faults = Object.entries<Error>(errors as Record<string, Error>).map(
+        ([name, error]) => [name, faultOf(error)] as const,
+      )
       if (faults.length > 0) throw new ConfigError(Object.fromEntries(faults))
     },
   })

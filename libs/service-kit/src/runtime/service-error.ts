@@ -33,8 +33,13 @@ export class ServiceError extends Error {
   }
 
   /** Whoever asked waited as long as they would. */
-  static late(): ServiceError {
-    return new ServiceError('late', 'The service did not answer in time.')
+  static late(cause?: unknown): ServiceError {
+    return new ServiceError('late', 'The service did not answer in time.', { cause })
+  }
+
+  /** What the caller need not know of. */
+  static internal(cause?: unknown): ServiceError {
+    return new ServiceError('internal', 'Something went wrong on our side.', { cause })
   }
 
   /** 422: every faulty field at once. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+// Neither the trace nor the span is all zeros.
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 // Node makes UUIDs in advance, many at once; asking for random bytes costs ten times as much.
 const random = (bytes: number) =>
@@ -9,12 +10,8 @@ const random = (bytes: number) =>
     .slice(0, 2 * bytes)
 
 /** A traceparent header as it came, or undefined when it is not one (W3C Trace Context, version 00). */
-export const parseTraceparent = (header: string | string[] | undefined): string | undefined => {
-  if (typeof header !== 'string') return undefined
-  const match = TRACEPARENT.exec(header)
-  const invalid = !match || /^0+$/.test(match[1]!) || /^0+$/.test(match[2]!)
-  return invalid ? undefined : header
-}
+export const parseTraceparent = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' && TRACEPARENT.test(header) ? header : undefined
 
 /** A traceparent that begins a trace of its own. */
 export const newTraceparent = (): string => `00-${random(16)}-${random(8)}-01`
