@@ -54,7 +54,7 @@ export const runBench = async ({
     await scenarios[name](context).catch(async (error: Error) => {
       if (ground.isLeft()) throw error
       report.failure(name, error)
-      say(`The stack's last warnings:\n${await context.stack.lastWarnings()}`)
+      say(`The stack's last warnings:\n${context.stack.lastWarnings.join('\n')}`)
     })
   }
   return [...(await describeMachine(context.leads)), load]

@@ -2,7 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { SELECT_LEAD, SELECT_PAGE } from './lead-queries'
 
-type Row = Record<string, unknown> & { quotes: string }
+type Row = Record<string, unknown>
+type LeadRow = Row & { quotes: string }
+type PageRow = Row & { lead_count: number }
 
 /** GET /leads/:reference and GET /leads, one query each. */
 export function addReadRoutes(
@@ -11,24 +13,20 @@ export function addReadRoutes(
 ): void {
   app.get<{ Params: { reference: string } }>('/leads/:reference', async (request, reply) => {
     const values = [request.accountId, request.params.reference, `${assetsUrl}/`]
-    const { rows } = await pool.query<Row>({ name: 'lead', text: SELECT_LEAD, values })
+    const { rows } = await pool.query<LeadRow>({ name: 'lead', text: SELECT_LEAD, values })
     if (!rows[0]) return reply.code(404).send()
     return reply.type('application/json; charset=utf-8').send(leadJson(rows[0]))
   })
   app.get<{ Querystring: { page?: string } }>('/leads', async (request) => {
     const page = Number(request.query.page ?? 1)
     const values = [request.accountId, (page - 1) * 20]
-    const { rows } = await pool.query<Row & { lead_count?: number }>({
-      name: 'page',
-      text: SELECT_PAGE,
-      values,
-    })
-    return pageOf({ page, rows, path })
+    const { rows } = await pool.query<PageRow>({ name: 'page', text: SELECT_PAGE, values })
+    return pageOf(page, rows, path)
   })
 }
 
 /** The answer with one lead, from a row as it is selected. */
-export function leadJson({ quotes, ...row }: Row): string {
+export function leadJson({ quotes, ...row }: LeadRow): string {
   const customer = {
     id: row['c_id'],
     first_name: row['first_name'],
@@ -52,7 +50,7 @@ export function leadJson({ quotes, ...row }: Row): string {
   return `{"data":${lead.slice(0, -1)},"quotes":${quotes}}}`
 }
 
-const leadFields = (row: Record<string, unknown>) => ({
+const leadFields = (row: Row) => ({
   id: row['id'],
   reference: row['reference'],
   name: row['name'],
@@ -76,15 +74,7 @@ const leadFields = (row: Record<string, unknown>) => ({
   updated_at: row['updated_at'],
 })
 
-function pageOf({
-  page,
-  rows,
-  path,
-}: {
-  page: number
-  rows: (Record<string, unknown> & { lead_count?: number })[]
-  path: string
-}) {
+function pageOf(page: number, rows: PageRow[], path: string) {
   const total = rows[0]?.lead_count ?? 0
   const lastPage = Math.max(1, Math.ceil(total / 20))
   const first = (page - 1) * 20 + 1

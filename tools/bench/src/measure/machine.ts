@@ -1,9 +1,10 @@
 import { cpus, loadavg, totalmem } from 'node:os'
 import type { Sql } from '@leadwire/fill'
 
-export const loadBefore = (): string => `Load average before the run: ${loadavg().map(plainLoad).join(', ')}`
-
-const plainLoad = (load: number) => load.toFixed(2)
+export const loadBefore = (): string =>
+  `Load average before the run: ${loadavg()
+    .map((load) => load.toFixed(2))
+    .join(', ')}`
 
 /** What a figure depends on, and nothing that tells whose machine it is. */
 export const describeMachine = async (leads: Sql): Promise<string[]> => {

@@ -16,25 +16,31 @@ export interface Figure extends Goal {
   detail: string
 }
 
+/** What a ratio is made of: two series of rounds, in pairs that ran next to each other. */
+export interface Ratio extends Goal {
+  what: string
+  ours: number[]
+  baseline: number[]
+  unit: string
+}
+
+/** One value for each round. */
+export interface Values extends Goal {
+  what: string
+  values: number[]
+  detail?: string
+}
+
 export type Verdict = 'aim' | 'ok' | 'FAIL' | ''
 
-/** A ratio of two series of rounds, pair by pair, since both halves of a pair ran next to each other. */
-export const ratioFigure = ({
-  ours,
-  baseline,
-  unit,
-  ...figure
-}: Goal & { what: string; ours: number[]; baseline: number[]; unit: string }): Figure => ({
+/** The median of the ratios, pair by pair. */
+export const ratioFigure = ({ ours, baseline, unit, ...figure }: Ratio): Figure => ({
   ...seriesFigure({ ...figure, values: ours.map((value, round) => value / baseline[round]!) }),
   detail: `${plain(median(ours))} / ${plain(median(baseline))} ${unit}`,
 })
 
 /** The median of rounds. */
-export const seriesFigure = ({
-  values,
-  detail = '',
-  ...figure
-}: Goal & { what: string; values: number[]; detail?: string }): Figure => ({
+export const seriesFigure = ({ values, detail = '', ...figure }: Values): Figure => ({
   ...figure,
   detail,
   value: median(values),

@@ -1,6 +1,15 @@
 import type { CpuTimes } from '../measure/cpu'
 import { median } from '../measure/statistics'
-import { cellsOf, type Figure, type Goal, plain, seriesFigure } from './figure'
+import {
+  cellsOf,
+  type Figure,
+  type Goal,
+  plain,
+  type Ratio,
+  ratioFigure,
+  seriesFigure,
+  type Values,
+} from './figure'
 
 export interface Findings {
   figures: Figure[]
@@ -11,6 +20,8 @@ export interface Findings {
 
 export interface Report extends Findings {
   figure(figure: Figure): void
+  ratio(ratio: Ratio): void
+  series(values: Values): void
   /** A finding without a goal. */
   note(text: string): void
   /** A part that could not be measured. */
@@ -31,6 +42,8 @@ export const createReport = (print: (line: string) => void): Report => {
         `  ${what!.padEnd(66)} ${value!.padStart(7)} ${spread!.padEnd(16)} ${goals} ${verdict}  ${detail}`,
       )
     },
+    ratio: (ratio) => report.figure(ratioFigure(ratio)),
+    series: (values) => report.figure(seriesFigure(values)),
     note: (text) => {
       report.notes.push(text)
       print(`  ${text}`)
@@ -44,20 +57,16 @@ export const createReport = (print: (line: string) => void): Report => {
       const sumOf = (cpu: CpuTimes) => Object.values(cpu).reduce((sum, time) => sum + time, 0)
       const names = Object.keys(rounds[0]?.cpu ?? {})
       const each = names.map((name) => ({ name, time: median(rounds.map(({ cpu }) => cpu[name] ?? 0)) }))
-      report.figure(
-        seriesFigure({
-          ...{
-            what: `processor time of ${what}, µs`,
-            values: rounds.map(({ cpu }) => sumOf(cpu)),
-            better: 'less',
-          },
-          ...goal,
-          detail: each
-            .filter(({ time }) => time >= 0.5)
-            .map(({ name, time }) => `${name} ${plain(Math.round(time))}`)
-            .join(', '),
-        }),
-      )
+      report.series({
+        what: `processor time of ${what}, µs`,
+        values: rounds.map(({ cpu }) => sumOf(cpu)),
+        better: 'less',
+        ...goal,
+        detail: each
+          .filter(({ time }) => time >= 0.5)
+          .map(({ name, time }) => `${name} ${plain(Math.round(time))}`)
+          .join(', '),
+      })
     },
   }
   return report

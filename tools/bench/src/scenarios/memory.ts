@@ -3,7 +3,6 @@ import type { Request } from 'autocannon'
 import type { Context } from '../context'
 import { load } from '../load/load'
 import { type Memory, totalOf } from '../measure/memory'
-import { seriesFigure } from '../report/figure'
 import { createRequest, getRequest, retrieveRequests } from './requests'
 import { attachRequests } from './upload'
 
@@ -23,15 +22,13 @@ export const memory = async (context: Context): Promise<void> => {
   await load({ ...job, requests: await attachRequests(context, account), connections: 32, amount: 64 })
 
   const figure = (what: string, used: Memory, floor: number, aim: number) =>
-    report.figure(
-      seriesFigure({
-        ...{ what: `resident memory of the four services, ${what}, MiB`, values: [totalOf(used)] },
-        ...{ better: 'less', floor, aim },
-        detail: Object.entries(used)
-          .map(([name, size]) => `${name} ${Math.round(size)}`)
-          .join(', '),
-      }),
-    )
+    report.series({
+      ...{ what: `resident memory of the four services, ${what}, MiB`, values: [totalOf(used)] },
+      ...{ better: 'less', floor, aim },
+      detail: Object.entries(used)
+        .map(([name, size]) => `${name} ${Math.round(size)}`)
+        .join(', '),
+    })
   figure('idle', context.idleMemory, 400, 250)
   figure('under the load of this run', context.mostMemory(), 800, 500)
 }

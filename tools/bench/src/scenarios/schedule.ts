@@ -4,7 +4,6 @@ import { fillDeliveries, settle } from '@leadwire/fill'
 import type { Context } from '../context'
 import type { Arrivals } from '../load/start-receiver'
 import { percentile, sorted, wallClock } from '../measure/statistics'
-import { seriesFigure } from '../report/figure'
 import { withEndpoints } from './requests'
 
 /** Of so many pending retries, some become due during the run; the others wait for tomorrow. */
@@ -95,19 +94,15 @@ const tell = ({ report }: Context, { arrivals, down, dueAt, pending }: Seen): vo
   const inOrder = sorted(late)
   const at = (share: number) => `${percentile(inOrder, share).toFixed(0)} ms`
   const goal = { better: 'less' } as const
-  report.figure(
-    seriesFigure({
-      ...{ what: 'retries that came early', values: [late.filter((ms) => ms < 0).length] },
-      ...{ ...goal, floor: 0, aim: 0, detail: `${first.size} of ${dueAt.size} due, ${pending} pending` },
-    }),
-  )
-  report.figure(
-    seriesFigure({
-      ...{ what: 'latest retry after its time or the restart, s', values: [Math.max(...whileUp) / 1000] },
-      ...{ ...goal, floor: 1, aim: 1 },
-      detail: `p50 ${at(0.5)}, p99 ${at(0.99)}, at most ${at(1)} with the restart`,
-    }),
-  )
+  report.series({
+    ...{ what: 'retries that came early', values: [late.filter((ms) => ms < 0).length] },
+    ...{ ...goal, floor: 0, aim: 0, detail: `${first.size} of ${dueAt.size} due, ${pending} pending` },
+  })
+  report.series({
+    ...{ what: 'latest retry after its time or the restart, s', values: [Math.max(...whileUp) / 1000] },
+    ...{ ...goal, floor: 1, aim: 1 },
+    detail: `p50 ${at(0.5)}, p99 ${at(0.99)}, at most ${at(1)} with the restart`,
+  })
   report.note(
     `Killed in the middle of ${pending} pending retries, the webhook-service was ready again after ${Math.round(down.until - down.from)} ms; ${arrivals.length - first.size} attempts that the kill cut off were made again.`,
   )

@@ -3,25 +3,22 @@ import type { Request } from 'autocannon'
 import { copySchema } from '../baselines/copy-schema'
 import type { Context } from '../context'
 import { load } from '../load/load'
-import { ratioFigure } from '../report/figure'
+import type { Goal } from '../report/figure'
 import { requireSameAnswer, startBaseline } from './baselines'
 import { createRequest, getRequest, retrieveRequests } from './requests'
 import { interleave } from './rounds'
 
-interface Goal {
-  floor: number
-  aim: number
-}
+type Goals = Omit<Goal, 'better'>
 
 interface Compared {
   what: string
   /** What is counted a second. */
   unit: string
   requests: Request[]
-  perSecond: Goal
+  perSecond: Goals
   /** Of the median on one connection; not measured without it. */
-  lone?: Goal
-  cpu: Goal
+  lone?: Goals
+  cpu: Goals
 }
 
 /** The stack under a load, against a single Fastify process that talks to PostgreSQL itself. */
@@ -37,25 +34,21 @@ const compare = async (context: Context, { what, unit, requests, perSecond, lone
     return interleave(context, { ours: run(stack.port), single: run(single.port) })
   }
   const full = await rounds(64)
-  report.figure(
-    ratioFigure({
-      what: `${what} / single process, ${unit} a second`,
-      ours: full.ours.map((round) => round.perSecond),
-      baseline: full.single.map((round) => round.perSecond),
-      ...{ unit: '/s', better: 'more', ...perSecond },
-    }),
-  )
+  report.ratio({
+    what: `${what} / single process, ${unit} a second`,
+    ours: full.ours.map((round) => round.perSecond),
+    baseline: full.single.map((round) => round.perSecond),
+    ...{ unit: '/s', better: 'more', ...perSecond },
+  })
   report.cpu(what, full.ours, cpu)
   if (lone) {
     const { ours, single } = await rounds(1)
-    report.figure(
-      ratioFigure({
-        what: `${what} / single process, p50 on one connection`,
-        ours: ours.map(({ p50 }) => p50),
-        baseline: single.map(({ p50 }) => p50),
-        ...{ unit: 'ms', better: 'less', ...lone },
-      }),
-    )
+    report.ratio({
+      what: `${what} / single process, p50 on one connection`,
+      ours: ours.map(({ p50 }) => p50),
+      baseline: single.map(({ p50 }) => p50),
+      ...{ unit: 'ms', better: 'less', ...lone },
+    })
   }
   await single.stop()
 }

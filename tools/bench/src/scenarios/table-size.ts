@@ -4,7 +4,6 @@ import type { Context } from '../context'
 import { load } from '../load/load'
 import { median } from '../measure/statistics'
 import { chart } from '../report/chart'
-import { ratioFigure } from '../report/figure'
 import { getRequest, retrieveRequests } from './requests'
 import { interleave } from './rounds'
 
@@ -37,7 +36,7 @@ export const tableSize = async (context: Context): Promise<void> => {
 
   const [smallest, biggest] = [sizes[0]!, sizes.at(-1)!]
   const figure = (what: string, ours: number[], baseline: number[], goal: { floor?: number; aim?: number }) =>
-    report.figure(ratioFigure({ what, ours, baseline, unit: '/s', better: 'more', ...goal }))
+    report.ratio({ what, ours, baseline, unit: '/s', better: 'more', ...goal })
   const flat = { floor: 0.8, aim: 0.95 }
   const [page, last] = [rates('page 1', biggest), rates('last page', biggest)]
   figure(`list of ${biggest} leads: last page / page 1`, last, page, flat)

@@ -1,10 +1,14 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { freePort, localPostgresUrl, poll, repositoryRoot } from '@leadwire/embedded'
+import {
+  freePort,
+  isReady,
+  localPostgresUrl,
+  repositoryRoot,
+  startChild,
+  whenReady,
+} from '@leadwire/embedded'
 import type { Ground } from '../process/ground'
 
 /** What `npm start` tells scripts (design: One command to run). */
@@ -30,8 +34,8 @@ export type Stack = {
   readDev(): Promise<DevFile>
   /** How its services reach one of its databases, as a superuser. */
   database(name: string): string
-  lastWarnings(): Promise<string>
-  stop(): Promise<void>
+  /** The last lines of its log that are more than information. */
+  lastWarnings: string[]
 }
 
 /** A folder for state, gone after the run. PostgreSQL runs as another user for root, and must be able to pass. */
@@ -58,66 +62,38 @@ export async function startStack({
   env?: Record<string, string>
 }): Promise<Stack> {
   const data = join(folder, 'data')
-  const logFile = join(folder, 'stack.log')
   const port = await freePort()
-  const output = await open(logFile, 'a')
   const [command, args] = npm ? ['npm', ['start']] : [process.execPath, ['tools/embedded/dist/main.js']]
+  const lastWarnings: string[] = []
   const startedAt = performance.now()
-  const child = spawn(command, args, {
-    cwd: repositoryRoot,
-    // With npm's own variable it stops by itself when its parent, this process, is killed.
+  const child = await startChild({
+    ...{ name: 'the stack', command, args, cwd: repositoryRoot, stopSignal: 'SIGINT', stopTimeoutMs: 40_000 },
+    // With npm's own variable it stops by itself when its parent, this process, is killed. One account sends files on
+    // all connections.
     env: {
       ...process.env,
       npm_lifecycle_event: 'start',
       LEADWIRE_DATA: data,
       PORT: String(port),
-      // One account sends files on all connections.
       ACCOUNT_MAX_UPLOADS: '1000',
       ...env,
     },
-    // Out of reach of the terminal's Ctrl-C: it is stopped in order, after the load.
-    detached: true,
-    stdio: ['ignore', output.fd, output.fd],
-  })
-  await once(child, 'spawn')
-  await output.close()
-  const exited = once(child, 'exit')
-  const readDev = async () => JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevFile
-  const lastWarnings = async () => {
-    const { stdout } = await promisify(execFile)('tail', ['-n', '5000', logFile], { maxBuffer: 2 ** 26 })
-    return stdout
-      .split('\n')
-      .filter((line) => !line.includes(' INFO '))
-      .slice(-20)
-      .join('\n')
-  }
-  const stop = ground.onLeave(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGINT')
-    const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), 40_000)
-    await exited
-    clearTimeout(timer)
-  })
-
-  await poll(
-    async () => {
-      if (child.exitCode !== null) throw new Error('it ended')
-      return isReady(port, await readDev())
+    onLine: (line) => {
+      if (line.includes(' INFO ')) return
+      lastWarnings.push(line)
+      if (lastWarnings.length > 20) lastWarnings.shift()
     },
-    { what: 'the stack to serve', timeoutMs: 120_000, everyMs: 20 },
-  ).catch(async (error: Error) => {
-    await stop()
-    throw new Error(`${error.message}\n${await lastWarnings()}`)
   })
+  ground.onLeave(child.stop)
+  const readDev = async () => JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevFile
+  const serves = async () => {
+    const { base_url, token } = await readDev()
+    return token !== '' && isReady(base_url)
+  }
+  await whenReady(child, serves, { timeoutMs: 120_000 })
   const startedInMs = performance.now() - startedAt
   const dev = await readDev()
   const server = { dataDirectory: join(data, 'postgres'), port: Number(new URL(dev.postgres_url).port) }
   const database = (name: string) => localPostgresUrl(server, name)
-  return { pid: child.pid!, port, dev, startedInMs, readDev, database, lastWarnings, stop }
-}
-
-async function isReady(port: number, dev: DevFile): Promise<boolean> {
-  const answer = await fetch(`http://127.0.0.1:${port}/readyz`)
-  await answer.body?.cancel()
-  return answer.status === 200 && dev.token !== ''
+  return { pid: child.pid, port, dev, startedInMs, readDev, database, lastWarnings }
 }
