@@ -1,5 +1,6 @@
 import type { Stack } from '../stack/start-stack'
 import { residentBytes } from './process-stat'
+import { totalOf } from './statistics'
 
 /** Resident memory (VmRSS) in MiB by service: what several of them share counts for each. */
 export type Memory = Record<string, number>
@@ -11,8 +12,6 @@ export const readMemory = async ({ readDev }: Stack): Promise<Memory> => {
   )
   return Object.fromEntries(sizes)
 }
-
-export const totalOf = (memory: Memory): number => Object.values(memory).reduce((sum, size) => sum + size, 0)
 
 /** Looks twice a second until it is stopped; keeps the look at which the services together had the most. */
 export const watchMemory = (stack: Stack) => {

@@ -12,5 +12,8 @@ export const median = (values: number[]): number => {
     : (ascending[middle - 1]! + ascending[middle]!) / 2
 }
 
+export const totalOf = (values: Record<string, number>): number =>
+  Object.values(values).reduce((sum, value) => sum + value, 0)
+
 /** A point in time, comparable between the processes of one machine: milliseconds since 1970, with fractions. */
 export const wallClock = (): number => performance.timeOrigin + performance.now()

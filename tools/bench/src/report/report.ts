@@ -1,5 +1,5 @@
 import type { CpuTimes } from '../measure/cpu'
-import { median } from '../measure/statistics'
+import { median, totalOf } from '../measure/statistics'
 import {
   cellsOf,
   type Figure,
@@ -54,12 +54,11 @@ export const createReport = (print: (line: string) => void): Report => {
       print(`  ${scenario} FAILED: ${error.stack ?? message}`)
     },
     cpu: (what, rounds, goal) => {
-      const sumOf = (cpu: CpuTimes) => Object.values(cpu).reduce((sum, time) => sum + time, 0)
       const names = Object.keys(rounds[0]?.cpu ?? {})
       const each = names.map((name) => ({ name, time: median(rounds.map(({ cpu }) => cpu[name] ?? 0)) }))
       report.series({
         what: `processor time of ${what}, µs`,
-        values: rounds.map(({ cpu }) => sumOf(cpu)),
+        values: rounds.map(({ cpu }) => totalOf(cpu)),
         better: 'less',
         ...goal,
         detail: each

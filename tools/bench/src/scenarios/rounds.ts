@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Context } from '../context'
 import type { LoadResult } from '../load/load'
 import { type CpuTimes, cpuBetween, readCpu } from '../measure/cpu'
+import { totalOf } from '../measure/statistics'
 
 /** With the stack's microseconds for each request. */
 export type Round = LoadResult & { cpu: CpuTimes }
@@ -56,7 +57,7 @@ const untilQuiet = async ({ stack, leads }: Context): Promise<void> => {
   for (let looks = 0; looks < 60; looks++) {
     const before = await readCpu(stack)
     await wait(LOOK_MS)
-    const used = Object.values(cpuBetween(before, await readCpu(stack))).reduce((sum, time) => sum + time, 0)
+    const used = totalOf(cpuBetween(before, await readCpu(stack)))
     const [outbox] = await leads.rows<{ waiting: boolean }>('SELECT EXISTS (SELECT FROM outbox) AS waiting')
     if (!outbox!.waiting && used < QUIET_SHARE * LOOK_MS * 1000) return
   }

@@ -1,6 +1,7 @@
 import { fillAccounts } from '@leadwire/fill'
 import type { Context } from '../context'
 import { openLoop } from '../load/open-loop'
+import { totalOf } from '../measure/statistics'
 import { createRequest, withEndpoints } from './requests'
 import { measured } from './rounds'
 
@@ -25,7 +26,7 @@ export const steady = async (context: Context): Promise<void> => {
     // The first one does not count: V8 has compiled then what is used.
     for (let round = 0; round <= options.rounds; round++) {
       const { cpu } = await run()
-      if (round > 0) used.push((Object.values(cpu).reduce((sum, time) => sum + time, 0) * LEADS) / 1e6)
+      if (round > 0) used.push((totalOf(cpu) * LEADS) / 1e6)
     }
   })
   report.series({
