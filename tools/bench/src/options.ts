@@ -67,5 +67,5 @@ export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => 
   const isPart = values.only !== undefined || quick || profile
   const standard = isPart ? join(cacheDirectory(env), 'bench') : join(repositoryRoot, 'bench')
   const out = values.out ? resolve(values.out) : standard
-  return { ...{ only: new Set(asked.filter(isName)), rounds, seconds, huge, quick, profile, out } }
+  return { only: new Set(asked.filter(isName)), rounds, seconds, huge, quick, profile, out }
 }

@@ -13,11 +13,10 @@ export const steady = async (context: Context): Promise<void> => {
   const { report, stack, receiver, leads, options } = context
   const [account] = await fillAccounts(leads, 1)
   const seconds = options.quick ? 2 : LEADS / RATE
+  const requests = [createRequest(account!)]
   const run = () =>
     measured(context, async () => {
-      const created = await openLoop({
-        ...{ port: stack.port, seconds, requests: [createRequest(account!)], perSecond: RATE },
-      })
+      const created = await openLoop({ port: stack.port, seconds, requests, perSecond: RATE })
       await receiver.waitsOf(created)
       return { requests: created.length }
     })

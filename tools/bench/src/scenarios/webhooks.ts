@@ -22,11 +22,10 @@ export const webhooks = async (context: Context): Promise<void> => {
   const baseline: number[] = []
   await withEndpoints(context, accounts, async (endpoints) => {
     const deliverAll = backlogOf(context, endpoints, each)
+    const amount = each * ENDPOINTS
     const warmUps = options.quick ? 1 : WARM_UPS
     for (let round = -warmUps; round < options.rounds; round++) {
-      const posted = await postLoop({
-        ...{ url: receiver.url, amount: each * ENDPOINTS, concurrency: CONCURRENCY, body },
-      })
+      const posted = await postLoop({ url: receiver.url, amount, concurrency: CONCURRENCY, body })
       const delivered = await deliverAll()
       if (round < 0) continue
       baseline.push(posted)
