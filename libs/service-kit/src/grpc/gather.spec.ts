@@ -91,14 +91,14 @@ test('an item whose caller has gone is not sent, and its neighbours are', async 
   const neighbour = call('b', { deadline: inAMinute(), isGone: () => false })
   gone = true
   batches[0]!.answer()
-  await expect(waiting).rejects.toMatchObject({ code: 'late' })
+  await expect(waiting).rejects.toMatchObject({ code: 'unavailable' })
   await turn()
   expect(batches[1]!.items).toEqual(['b'])
   batches[1]!.answer()
   expect(await neighbour).toBe('B')
 })
 
-test('an item is late after its own deadline, whether it waits or is under way; its neighbours go on', async () => {
+test('after its own deadline an item under way is late, one that waits is refused, and neighbours go on', async () => {
   const { batches, call } = gathered()
   const soon = { deadline: new Date(Date.now() + 5), isGone: () => false }
   const sent = call('a', soon)
@@ -106,7 +106,7 @@ test('an item is late after its own deadline, whether it waits or is under way; 
   await turn()
   const waiting = call('c', soon)
   await expect(sent).rejects.toMatchObject({ code: 'late' })
-  await expect(waiting).rejects.toMatchObject({ code: 'late' })
+  await expect(waiting).rejects.toMatchObject({ code: 'unavailable' })
   batches[0]!.answer()
   expect(await neighbour).toBe('B')
   await turn()

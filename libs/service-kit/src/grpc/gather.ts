@@ -12,14 +12,18 @@ interface Waiting<Item, Result> {
   /** Milliseconds since the epoch. */
   deadline: number
   isGone: () => boolean
+  /** Whether its batch has left: nobody can tell any more that nothing was done. */
+  sent: boolean
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
 
+const tooBusy = () => new ServiceError('unavailable', 'Too many requests are waiting. Try again shortly.')
+
 /** Rejects a call that nobody waits for any more; answers whether somebody does. */
 const isAwaited = <Item, Result>({ deadline, isGone, reject }: Waiting<Item, Result>): boolean => {
   const late = deadline <= Date.now() || isGone()
-  if (late) reject(ServiceError.late())
+  if (late) reject(tooBusy())
   return !late
 }
 
@@ -30,11 +34,13 @@ const within = <Item, Result>(
   { item, resolve, reject }: Pick<Waiting<Item, Result>, 'item' | 'resolve' | 'reject'>,
 ): Waiting<Item, Result> => {
   const deadline = limits.deadline.getTime()
-  const timer = setTimeout(() => reject(ServiceError.late()), deadline - Date.now())
-  return {
+  const expire = () => reject(waiting.sent ? ServiceError.late() : tooBusy())
+  const timer = setTimeout(expire, deadline - Date.now())
+  const waiting: Waiting<Item, Result> = {
     item,
     deadline,
     isGone: limits.isGone,
+    sent: false,
     resolve: (result) => {
       clearTimeout(timer)
       resolve(result)
@@ -44,6 +50,7 @@ const within = <Item, Result>(
       reject(error)
     },
   }
+  return waiting
 }
 
 /**
@@ -52,8 +59,9 @@ const within = <Item, Result>(
  * A lone item leaves at once, which is at the end of the event loop's turn. `send` answers with one result for each
  * item, in order; when it rejects, every item of that batch is rejected with the same error, and no other is.
  *
- * An item with limits is rejected as late when its deadline passes; one that is late, or whose caller has gone, before its
- * batch leaves is not sent. `send` is told the deadline of each item, in milliseconds since the epoch.
+ * An item with limits is rejected when its deadline passes: as late when its batch has left, else as unavailable, because
+ * nothing was done. One whose caller has gone is not sent either. `send` is told the deadline of each item, in milliseconds
+ * since the epoch.
  *
  * A batch has at most `maxBatch` items. With `costOf` it also ends before the item with which its summed cost would
  * exceed `maxBatchCost`; an item that alone costs more goes alone.
@@ -83,6 +91,7 @@ export const gather = <Item, Result>(options: {
 
   const dispatch = async (batch: Waiting<Item, Result>[]) => {
     inFlight += 1
+    for (const waiting of batch) waiting.sent = true
     try {
       const results = await sendAll(batch)
       if (results.length !== batch.length) {
@@ -155,10 +164,15 @@ export const gather = <Item, Result>(options: {
     new Promise<Result>((resolve, reject) => {
       const lane = laneOf?.(item)
       if (queued >= options.maxQueued || (lanes.get(lane)?.length ?? 0) >= maxInLane) {
-        reject(new ServiceError('unavailable', 'Too many requests are waiting. Try again shortly.'))
+        reject(tooBusy())
         return
       }
-      enter(lane, limits ? within(limits, { item, resolve, reject }) : { item, ...FOREVER, resolve, reject })
+      enter(
+        lane,
+        limits
+          ? within(limits, { item, resolve, reject })
+          : { item, ...FOREVER, sent: false, resolve, reject },
+      )
       flushSoon()
     })
 }
