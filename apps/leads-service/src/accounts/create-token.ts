@@ -7,13 +7,14 @@ import {
   violatedConstraint,
 } from '@leadwire/service-kit'
 import { faultsOf, isId, isText } from '../arguments'
+import type { Row } from '../row-mapper'
+import { TOKEN } from './account-rows'
 import { hashToken, newToken } from './credentials'
 import { nameFaults } from './name-faults'
-import { TOKEN_COLUMNS, type TokenRow, tokenOfRow } from './token-row'
 
 const INSERT = `
   INSERT INTO tokens (account_id, name, hash, scopes, test, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
-  RETURNING ${TOKEN_COLUMNS}`
+  RETURNING ${TOKEN.columns}`
 
 export const insertToken = async (
   tx: Transaction,
@@ -22,8 +23,8 @@ export const insertToken = async (
   const { accountId, name, scopes, test, expiresAt } = request
   const secret = newToken(test)
   const values = [accountId, name, hashToken(secret), [...new Set(scopes)], test, expiresAt ?? null]
-  const [row] = await tx.query<TokenRow>({ text: INSERT, values })
-  return { token: tokenOfRow(row!), secret }
+  const [row] = await tx.query<Row>({ text: INSERT, values })
+  return { token: TOKEN.read(row!), secret }
 }
 
 /** Makes a token. Its secret is told this once: what is stored can't be turned back into it. */

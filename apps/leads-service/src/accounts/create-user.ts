@@ -1,11 +1,11 @@
 import { type CreateUserRequest, type CreateUserResponse, isEmail } from '@leadwire/contracts'
 import { type Database, ServiceError, violatedConstraint } from '@leadwire/service-kit'
 import { faultsOf, isId } from '../arguments'
+import type { Row } from '../row-mapper'
+import { USER } from './account-rows'
 import { nameFaults } from './name-faults'
-import { type UserRow, userOfRow } from './user-row'
 
-const INSERT =
-  'INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) RETURNING id, email, name, created_at'
+const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) RETURNING ${USER.columns}`
 
 /** Makes a user that leads and appointments can be assigned to. An e-mail is there once per account, whatever its case. */
 export const createUser =
@@ -15,8 +15,8 @@ export const createUser =
     if (!isEmail(email)) faults['email'] = ['The email must be a valid email address.']
     if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
     try {
-      const [row] = await deps.database.query<UserRow>({ text: INSERT, values: [accountId, email, name] })
-      return { user: userOfRow(row!) }
+      const [row] = await deps.database.query<Row>({ text: INSERT, values: [accountId, email, name] })
+      return { user: USER.read(row!) }
     } catch (error) {
       switch (violatedConstraint(error)) {
         case 'users_email_once_per_account':

@@ -1,17 +1,12 @@
 import type { ListAccountsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
+import type { Row } from '../row-mapper'
+import { ACCOUNT } from './account-rows'
+
+const SELECT = `SELECT ${ACCOUNT.columns} FROM accounts ORDER BY id`
 
 /** Every account, for operators. */
 export const listAccounts = (deps: { database: Database }) => async (): Promise<ListAccountsResponse> => {
-  const rows = await deps.database.query<{ id: number; name: string; api_key: string; created_at: string }>({
-    text: 'SELECT id, name, api_key, created_at FROM accounts ORDER BY id',
-  })
-  return {
-    accounts: rows.map((row) => ({
-      id: row.id,
-      name: row.name,
-      apiKey: row.api_key,
-      createdAt: row.created_at,
-    })),
-  }
+  const rows = await deps.database.query<Row>({ text: SELECT })
+  return { accounts: rows.map(ACCOUNT.read) }
 }

@@ -1,19 +1,20 @@
 import type { RevokeTokenRequest, RevokeTokenResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
-import { TOKEN_COLUMNS, type TokenRow, tokenOfRow } from './token-row'
+import type { Row } from '../row-mapper'
+import { TOKEN } from './account-rows'
 
 const REVOKE = `
   UPDATE tokens SET revoked_at = coalesce(revoked_at, clock_timestamp())
   WHERE account_id = $1 AND id = $2
-  RETURNING ${TOKEN_COLUMNS}`
+  RETURNING ${TOKEN.columns}`
 
 /** Revokes a token for good. Gateways know within half a second, the age their cache may have. */
 export const revokeToken =
   (deps: { database: Database }) =>
   async ({ accountId, tokenId }: RevokeTokenRequest): Promise<RevokeTokenResponse> => {
     demand({ account_id: isId(accountId), token_id: isId(tokenId) })
-    const [row] = await deps.database.query<TokenRow>({ text: REVOKE, values: [accountId, tokenId] })
+    const [row] = await deps.database.query<Row>({ text: REVOKE, values: [accountId, tokenId] })
     if (!row) throw new ServiceError('not_found', 'There is no such token.')
-    return { token: tokenOfRow(row) }
+    return { token: TOKEN.read(row) }
   }

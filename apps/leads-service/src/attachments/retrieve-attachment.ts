@@ -1,17 +1,16 @@
-import type { RetrieveAttachmentRequest, RetrieveAttachmentResponse } from '@leadwire/contracts'
+import {
+  type RetrieveAttachmentRequest,
+  type RetrieveAttachmentResponse,
+  StoredFile,
+} from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { demand, isId, isUuid } from '../arguments'
+import { type Row, rowMapper } from '../row-mapper'
 
-interface StoredRow {
-  name: string
-  file_name: string
-  file_size: number
-  content_type: string
-  key: string
-}
+const FILE = rowMapper(StoredFile, 't')
 
 const SELECT = `
-  SELECT t.name, t.file_name, t.file_size, t.content_type, t.key
+  SELECT ${FILE.columns}
   FROM leads l JOIN attachments t ON t.account_id = l.account_id AND t.lead_id = l.id
   WHERE l.reference = $2 AND l.account_id = $1 AND t.id = $3`
 
@@ -25,7 +24,7 @@ export const retrieveAttachment =
   }: RetrieveAttachmentRequest): Promise<RetrieveAttachmentResponse> => {
     demand({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
     const rows = isUuid(reference)
-      ? await deps.database.query<StoredRow>({
+      ? await deps.database.query<Row>({
           name: 'retrieve-attachment',
           text: SELECT,
           values: [accountId, reference, attachmentId],
@@ -33,13 +32,5 @@ export const retrieveAttachment =
       : []
     const [row] = rows
     if (!row) throw new ServiceError('not_found', 'There is no such attachment.')
-    return {
-      file: {
-        name: row.name,
-        fileName: row.file_name,
-        fileSize: row.file_size,
-        contentType: row.content_type,
-        key: row.key,
-      },
-    }
+    return { file: FILE.read(row) }
   }

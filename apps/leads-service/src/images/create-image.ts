@@ -1,8 +1,9 @@
 import { type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { demand, isId, isText } from '../arguments'
+import type { Row } from '../row-mapper'
 import { fileFields } from '../stored-file'
-import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from './image-row'
+import { IMAGE_COLUMNS, imageOfRow } from './image-row'
 
 const INSERT = `
   INSERT INTO images AS m (account_id, key, name, alt, file_name, file_size, content_type)
@@ -15,7 +16,7 @@ export const createImage =
   async ({ accountId, file, alt }: CreateImageRequest): Promise<CreateImageResponse> => {
     demand({ account_id: isId(accountId), alt: isText(alt ?? ''), ...fileFields(file) })
     const { key, name, fileName, fileSize, contentType } = file!
-    const [row] = await deps.database.query<ImageRow>({
+    const [row] = await deps.database.query<Row>({
       name: 'create-image',
       text: INSERT,
       values: [accountId, key, name === '' ? null : name, alt ?? null, fileName, fileSize, contentType],

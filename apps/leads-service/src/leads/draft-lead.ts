@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type CreateLead, type Image, LeadCreated } from '@leadwire/contracts'
 import { draftQuote } from './draft-quote'
+import { isTest } from './lead-rows'
 import { phoneLink } from './phone-link'
 import { UNKNOWN } from './stamp-event'
 import { visitorDevice } from './visitor-device'
@@ -47,8 +48,7 @@ const eventOf = (
       ...visitorDevice(lead.userAgent),
       status: lead.status,
       type: 'quote',
-      // A lead with status `test` is a test lead, whoever made it.
-      test: lead.test || lead.status === 'test',
+      test: isTest(lead),
       createdAt: UNKNOWN.createdAt,
       updatedAt: UNKNOWN.createdAt,
       customer: {

@@ -58,6 +58,15 @@ test('what was made in another format is rendered from its columns, byte for byt
   expect(await list(service.otherLeads, accountId)).toBe(await list(service.leads, accountId))
 })
 
+test('a lead of another format that is asked for twice at once is the same both times', async () => {
+  const { accountId } = await newAccount(service)
+  const image = await newImage(service, accountId)
+  const { reference, response } = await create(accountId, { quotes: [quoteOf(itemWith(image))] })
+  const asked = { accountId, reference }
+  const { results } = await service.otherLeads.retrieveLeads({ leads: [asked, asked] })
+  expect(results.map(({ result }) => String(result!.value))).toEqual([response, response])
+})
+
 test('a change moves the version, and is seen by services of both formats', async () => {
   const { accountId } = await newAccount(service)
   const { reference } = await create(accountId)

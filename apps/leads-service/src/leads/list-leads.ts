@@ -15,7 +15,8 @@ import {
   unlessLate,
 } from '@leadwire/service-kit'
 import { faultsOf, isId } from '../arguments'
-import { LEAD_COLUMNS, type LeadRow, leadOfRow } from './lead-rows'
+import type { Row } from '../row-mapper'
+import { LEAD, leadOfRow } from './lead-rows'
 
 const PER_PAGE = 20
 
@@ -42,7 +43,7 @@ const SELECT_PAGES = `
   ) page`
 
 const SELECT_COLUMNS = `
-  SELECT ${LEAD_COLUMNS} FROM leads l
+  SELECT ${LEAD.columns} FROM leads l
   WHERE l.account_id = $1 AND l.number <= $2 AND l.number > $2 - ${PER_PAGE} ORDER BY l.number DESC`
 
 // Beyond this page nothing can be, and further multiplication would leave the safe integers.
@@ -50,7 +51,7 @@ const skippedBy = ({ page }: LeadPage) =>
   Math.floor(Math.min(page - 1, Number.MAX_SAFE_INTEGER / PER_PAGE / 2) * PER_PAGE)
 
 const itemsFromColumns = async (db: Transaction, accountId: number, newest: number): Promise<string> => {
-  const rows = await db.query<LeadRow>({
+  const rows = await db.query<Row>({
     name: 'list-leads-from-columns',
     text: SELECT_COLUMNS,
     values: [accountId, newest],

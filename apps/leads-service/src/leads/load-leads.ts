@@ -48,11 +48,10 @@ export const loadLeads = async (
   for (const { ord, body } of rows) if (body !== null) bodies[ord - 1] = Buffer.from(body)
   const others = rows.filter(({ body }) => body === null)
   if (others.length > 0) {
-    const keys = others.map(({ account_id: accountId, id }) => ({ accountId, id }))
+    // A lead may be asked for more than once.
+    const keys = new Map(others.map(({ account_id: accountId, id }) => [id, { accountId }]))
     const leads = await leadsFromColumns(db, keys, assetsUrl)
-    leads.forEach((lead, index) => {
-      bodies[others[index]!.ord - 1] = leadBody(leadJsonOf(lead, jsonFormat))
-    })
+    for (const { ord, id } of others) bodies[ord - 1] = leadBody(leadJsonOf(leads.get(id)!, jsonFormat))
   }
   return bodies
 }

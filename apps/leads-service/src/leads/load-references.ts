@@ -1,10 +1,7 @@
 import type { CreateLead, Image } from '@leadwire/contracts'
 import type { Faults, Transaction } from '@leadwire/service-kit'
-import { IMAGE_COLUMNS, type ImageRow, imageOfRow } from '../images/image-row'
-
-interface OwnedImageRow extends ImageRow {
-  account_id: number
-}
+import { IMAGE_COLUMNS, imageOfRow } from '../images/image-row'
+import type { Row } from '../row-mapper'
 
 /** What a batch of new leads refers to and what of it is there, so that one bad item can be told from its neighbours. */
 export interface References {
@@ -49,8 +46,15 @@ export const loadReferences = async (
   )
   if (asked.length > 0) {
     const values = [asked.map(({ accountId }) => accountId), asked.map(({ imageId }) => imageId)]
-    const rows = await tx.query<OwnedImageRow>({ name: 'known-images', text: SELECT_IMAGES, values })
-    for (const row of rows) images.set(pair(row.account_id, row.image_id), imageOfRow(row, assetsUrl))
+    const rows = await tx.query<Row & { account_id: number }>({
+      name: 'known-images',
+      text: SELECT_IMAGES,
+      values,
+    })
+    for (const row of rows) {
+      const image = imageOfRow(row, assetsUrl)
+      images.set(pair(row.account_id, image.id), image)
+    }
   }
   return {
     faultsOf: (item) => {

@@ -2,14 +2,15 @@ import { leadItemJson, type UpdateLeadRequest, type UpdateLeadResponse } from '@
 import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { demand, isId, isText, isUuid } from '../arguments'
 import { recordNotification } from '../notifications/record-notification'
+import type { Row } from '../row-mapper'
 import { isStatus } from './lead-arguments'
 import { leadNotFound } from './lead-not-found'
-import { LEAD_COLUMNS, type LeadRow, leadOfRow } from './lead-rows'
+import { isTest, LEAD } from './lead-rows'
 import { type JsonSettings, loadLeads } from './load-leads'
 
 // updated_at never goes back, whatever the clock does.
 const LOCK_LEAD = `
-  SELECT ${LEAD_COLUMNS}, l.user_id, greatest(clock_timestamp(), l.updated_at) AS now
+  SELECT ${LEAD.columns}, l.user_id, greatest(clock_timestamp(), l.updated_at) AS now
   FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR NO KEY UPDATE`
 
 const FIND_USER = 'SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($2)'
@@ -20,7 +21,7 @@ const UPDATE_LEAD = `
     json_format = CASE WHEN json_format = $7 THEN $7 ELSE 0 END, json = $8
   WHERE account_id = $1 AND id = $2`
 
-interface LockedRow extends LeadRow {
+interface LockedRow extends Row {
   user_id: number | null
   now: string
 }
@@ -48,27 +49,28 @@ export const updateLead =
         user_email: isText(userEmail ?? ''),
       })
       if (!isUuid(reference)) throw leadNotFound()
-      const [lead] = await tx.query<LockedRow>({
+      const [row] = await tx.query<LockedRow>({
         name: 'lock-lead',
         text: LOCK_LEAD,
         values: [accountId, reference],
       })
-      if (!lead) throw leadNotFound()
-      const userId = userEmail === undefined ? lead.user_id : await assigneeOf(tx, accountId, userEmail)
+      if (!row) throw leadNotFound()
+      const lead = LEAD.read(row)
+      const userId = userEmail === undefined ? row.user_id : await assigneeOf(tx, accountId, userEmail)
       const changed = {
         ...lead,
         value: value ?? lead.value,
         status: status ?? lead.status,
-        updated_at: lead.now,
+        updatedAt: row.now,
       }
       // What is set to what it was is no change.
-      if (changed.value !== lead.value || changed.status !== lead.status || userId !== lead.user_id) {
-        const json = leadItemJson(leadOfRow(changed))
-        const { id, updated_at } = changed
+      if (changed.value !== lead.value || changed.status !== lead.status || userId !== row.user_id) {
+        const json = leadItemJson({ ...changed, test: isTest(changed) })
+        const { id, updatedAt } = changed
         tx.send({
           name: 'update-lead',
           text: UPDATE_LEAD,
-          values: [accountId, id, changed.value, changed.status, userId, updated_at, deps.jsonFormat, json],
+          values: [accountId, id, changed.value, changed.status, userId, updatedAt, deps.jsonFormat, json],
         })
       }
       if (request.notify && userId !== null) {
