@@ -1,14 +1,5 @@
-import type { VerifiedToken, VerifyTokensRequest, VerifyTokensResponse } from '@leadwire/contracts'
+import { VerifiedToken, type VerifyTokensRequest, type VerifyTokensResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-
-interface VerifiedRow {
-  hash: Buffer
-  id: number
-  account_id: number
-  scopes: string[]
-  test: boolean
-  expires_at_ms: number | null
-}
 
 // last_used_at is written at most every ten seconds, and never waited for: a row another verification is writing is
 // skipped.
@@ -24,26 +15,20 @@ const VERIFY = `
       FOR NO KEY UPDATE OF t SKIP LOCKED
     )
   )
-  SELECT hash, id, account_id, scopes, test, floor(extract(epoch FROM expires_at) * 1000)::float8 AS expires_at_ms
+  SELECT hash, id AS "tokenId", account_id AS "accountId", scopes, test,
+    floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs"
   FROM found`
-
-const verifiedOf = (row: VerifiedRow): VerifiedToken => ({
-  tokenId: row.id,
-  accountId: row.account_id,
-  scopes: row.scopes,
-  test: row.test,
-  expiresAtMs: row.expires_at_ms ?? undefined,
-})
 
 /** Verifies many tokens at once, by hash: unknown, revoked and expired ones come back empty. */
 export const verifyTokens =
   (deps: { database: Database }) =>
   async ({ hashes }: VerifyTokensRequest): Promise<VerifyTokensResponse> => {
-    const rows = await deps.database.query<VerifiedRow>({
+    const rows = await deps.database.query<VerifiedToken & { hash: Buffer }>({
       name: 'verify-tokens',
       text: VERIFY,
       values: [hashes],
     })
-    const tokens = new Map(rows.map((row) => [row.hash.toString('hex'), verifiedOf(row)]))
+    // NULL is undefined in a message.
+    const tokens = new Map(rows.map((row) => [row.hash.toString('hex'), VerifiedToken.fromPartial(row)]))
     return { results: hashes.map((hash) => ({ token: tokens.get(Buffer.from(hash).toString('hex')) })) }
   }

@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type CreateLead, type Image, LeadCreated } from '@leadwire/contracts'
-import { draftQuote } from './draft-quote'
+import {
+  type CreateLead,
+  type Image,
+  LeadCreated,
+  type NewQuoteItem,
+  type QuoteItem,
+} from '@leadwire/contracts'
 import { isTest } from './lead-rows'
 import { phoneLink } from './phone-link'
 import { UNKNOWN } from './stamp-event'
@@ -22,6 +27,13 @@ export const draftLead = (
 ): Draft => {
   const event = eventOf(item, imageOf)
   return { item, event, bytes: LeadCreated.encode(event).finish().length }
+}
+
+const UNWRITTEN = { id: UNKNOWN.id, createdAt: UNKNOWN.createdAt, updatedAt: UNKNOWN.createdAt }
+
+const draftItem = (asked: NewQuoteItem, image: Image): QuoteItem => {
+  const { imageId: _, productStyleSku: sku, productStyleName: name, productName, ...item } = asked
+  return { ...item, ...UNWRITTEN, quoteId: UNKNOWN.id, image, productStyle: { sku, name, productName } }
 }
 
 const eventOf = (
@@ -64,7 +76,12 @@ const eventOf = (
         postcode: lead.postcode,
         createdAt: UNKNOWN.createdAt,
       },
-      quotes: lead.quotes.map((quote) => draftQuote(quote, (imageId) => imageOf(accountId, imageId))),
+      quotes: lead.quotes.map(({ status, items }) => ({
+        ...UNWRITTEN,
+        leadId: UNKNOWN.id,
+        status,
+        items: items.map((item) => draftItem(item, imageOf(accountId, item.imageId))),
+      })),
     },
   }
 }

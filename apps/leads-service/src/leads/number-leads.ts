@@ -2,15 +2,10 @@ import type { Transaction } from '@leadwire/service-kit'
 import type { Draft } from './draft-lead'
 import type { Stamp } from './stamp-event'
 
-interface StampRow {
+interface StampRow extends Omit<Stamp, 'quoteIds' | 'itemIds'> {
   ord: number
-  api_key: string
-  number: number
-  id: number
-  customer_id: number
-  created_at: string
-  quote_ids: string[]
-  item_ids: string[]
+  quoteIds: string[]
+  itemIds: string[]
 }
 
 const ids = (table: string, count: string) =>
@@ -36,8 +31,9 @@ const NUMBER_LEADS = `
     JOIN counted c ON c.id = asked.account_id
     ORDER BY asked.ord
   )
-  SELECT ord::int, api_key, number, created_at, nextval('leads_id_seq') AS id, nextval('customers_id_seq') AS customer_id,
-    ${ids('quotes', 'quotes')} AS quote_ids, ${ids('quote_items', 'items')} AS item_ids
+  SELECT ord::int, api_key AS "accountKey", number, created_at AS "createdAt", nextval('leads_id_seq') AS id,
+    nextval('customers_id_seq') AS "customerId", ${ids('quotes', 'quotes')} AS "quoteIds",
+    ${ids('quote_items', 'items')} AS "itemIds"
   FROM numbered`
 
 /** For each draft how many of its account's come behind it, and how many each account has. */
@@ -71,16 +67,7 @@ export const numberLeads = async (tx: Transaction, drafts: Draft[]): Promise<(St
     ],
   })
   const stamps = new Array<Stamp | undefined>(drafts.length)
-  for (const row of rows) {
-    stamps[row.ord - 1] = {
-      accountKey: row.api_key,
-      number: row.number,
-      id: row.id,
-      customerId: row.customer_id,
-      createdAt: row.created_at,
-      quoteIds: row.quote_ids.map(Number),
-      itemIds: row.item_ids.map(Number),
-    }
-  }
+  for (const { ord, quoteIds, itemIds, ...stamp } of rows)
+    stamps[ord - 1] = { ...stamp, quoteIds: quoteIds.map(Number), itemIds: itemIds.map(Number) }
   return stamps
 }

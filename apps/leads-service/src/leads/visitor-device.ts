@@ -1,20 +1,14 @@
+import type { Lead } from '@leadwire/contracts'
 import { LRUCache } from 'lru-cache'
 import { UAParser } from 'ua-parser-js'
 
 /** What a User-Agent tells of the visitor. No field is ever empty. */
-export interface VisitorDevice {
-  deviceType: string
-  deviceName: string
-  browser: string
-  browserVersion: string
-  os: string
-  osVersion: string
-}
+type VisitorDevice = Pick<
+  Lead,
+  'deviceType' | 'deviceName' | 'browser' | 'browserVersion' | 'os' | 'osVersion'
+>
 
 const UNKNOWN = 'unknown'
-
-// A few user agents make most of the traffic, and parsing one takes some fifty regular expressions.
-const cache = new LRUCache<string, VisitorDevice>({ max: 2000 })
 
 const parse = (userAgent: string): VisitorDevice => {
   const { browser, device, os } = new UAParser(userAgent).getResult()
@@ -29,11 +23,8 @@ const parse = (userAgent: string): VisitorDevice => {
   }
 }
 
+// A few user agents make most of the traffic, and parsing one takes some fifty regular expressions.
+const cache = new LRUCache<string, VisitorDevice>({ max: 2000, memoMethod: parse })
+
 /** Device, browser and operating system of a User-Agent string; `unknown` where it does not tell. */
-export const visitorDevice = (userAgent: string): VisitorDevice => {
-  const known = cache.get(userAgent)
-  if (known) return known
-  const device = parse(userAgent)
-  cache.set(userAgent, device)
-  return device
-}
+export const visitorDevice = (userAgent: string): VisitorDevice => cache.memo(userAgent)
