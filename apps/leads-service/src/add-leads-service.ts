@@ -1,33 +1,85 @@
 import {
   AccountsServiceDefinition,
+  type AccountsServiceImplementation,
   AttachmentsServiceDefinition,
+  type AttachmentsServiceImplementation,
   LeadsServiceDefinition,
+  type LeadsServiceImplementation,
   leadJsonFormat,
 } from '@leadwire/contracts'
-import type { Database, GrpcServer, Logger } from '@leadwire/service-kit'
-import { accountsService } from './accounts-service'
-import { attachmentsService } from './attachments-service'
+import { answerEach, type Database, type GrpcServer, type Logger, perCall } from '@leadwire/service-kit'
+import { createAccount } from './accounts/create-account'
+import { createToken } from './accounts/create-token'
+import { createUser } from './accounts/create-user'
+import { listAccounts } from './accounts/list-accounts'
+import { listTokens } from './accounts/list-tokens'
+import { listUsers } from './accounts/list-users'
+import { retrieveAccount } from './accounts/retrieve-account'
+import { revokeToken } from './accounts/revoke-token'
+import { verifyTokens } from './accounts/verify-tokens'
+import { attachFile } from './attachments/attach-file'
+import { retrieveAttachment } from './attachments/retrieve-attachment'
+import { claimKey, releaseKey } from './idempotency/idempotency-keys'
+import { createImage } from './images/create-image'
+import { checkReferences } from './leads/check-references'
+import { createLeads } from './leads/create-leads'
 import type { Limits } from './leads/limits'
-import { leadsService } from './leads-service'
+import { listLeads } from './leads/list-leads'
+import { retrieveLeads } from './leads/retrieve-leads'
+import { updateLead } from './leads/update-lead'
 import type { OutboxEvent } from './outbox/record-events'
+import { scheduleAppointment } from './scheduling/schedule-appointment'
+import { scheduleCallback } from './scheduling/schedule-callback'
 
-/** Adds everything leads-service answers to a server. */
+interface Deps {
+  database: Database
+  /** Has no slash at its end. */
+  assetsUrl: string
+  jsonFormat: number
+  limits: Limits
+  logger: Logger
+  draining: AbortSignal
+  onCommitted: (events: OutboxEvent[]) => void
+}
+
+const leadsService = (deps: Deps): LeadsServiceImplementation => ({
+  retrieveLeads: answerEach(retrieveLeads(deps), deps.draining),
+  listLeads: answerEach(listLeads(deps), deps.draining),
+  createLeads: answerEach(createLeads(deps), deps.draining),
+  updateLead: perCall(deps, updateLead),
+  scheduleAppointment: perCall(deps, scheduleAppointment),
+  scheduleCallback: perCall(deps, scheduleCallback),
+  checkReferences: perCall(deps, checkReferences),
+})
+
+const accountsService = (deps: Deps): AccountsServiceImplementation => ({
+  createAccount: perCall(deps, createAccount),
+  listAccounts: perCall(deps, listAccounts),
+  retrieveAccount: perCall(deps, retrieveAccount),
+  verifyTokens: answerEach(verifyTokens(deps), deps.draining),
+  listTokens: perCall(deps, listTokens),
+  createToken: perCall(deps, createToken),
+  revokeToken: perCall(deps, revokeToken),
+  listUsers: perCall(deps, listUsers),
+  createUser: perCall(deps, createUser),
+})
+
+/** The records of stored bytes, and the keys that are held while bytes are on their way. */
+const attachmentsService = (deps: Deps): AttachmentsServiceImplementation => ({
+  claimIdempotencyKey: claimKey(deps),
+  releaseIdempotencyKey: releaseKey(deps),
+  attachFile: perCall(deps, attachFile),
+  retrieveAttachment: perCall(deps, retrieveAttachment),
+  createImage: perCall(deps, createImage),
+})
+
+/** Adds everything leads-service answers to a server. `jsonFormat` stands for another release's in specs. */
 export const addLeadsService = (
   server: GrpcServer,
-  deps: {
-    database: Database
-    /** Has no slash at its end. */
-    assetsUrl: string
-    /** Stands for another release's in specs. */
-    jsonFormat?: number
-    limits: Limits
-    logger: Logger
-    draining: AbortSignal
-    onCommitted: (events: OutboxEvent[]) => void
-  },
+  { jsonFormat, ...given }: Omit<Deps, 'jsonFormat'> & { jsonFormat?: number },
 ): void => {
-  const { jsonFormat = leadJsonFormat(deps.assetsUrl) } = deps
-  server.add(LeadsServiceDefinition, leadsService({ ...deps, jsonFormat }))
+  const deps = { ...given, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
+  server.add(LeadsServiceDefinition, leadsService(deps))
   server.add(AccountsServiceDefinition, accountsService(deps))
   server.add(AttachmentsServiceDefinition, attachmentsService(deps))
 }

@@ -2,7 +2,7 @@ import { type AttachFileRequest, type AttachFileResponse, imageJson } from '@lea
 import type { Database, Transaction } from '@leadwire/service-kit'
 import { demand, isId, isText, isUuid } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
-import { leadNotFound } from '../leads/lead-not-found'
+import { leadNotFound } from '../leads/lead-result'
 import { fileFields } from '../stored-file'
 
 interface AttachmentRow {

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { Idempotency } from '@leadwire/contracts'
-import { type OpenTransaction, ServiceError, type Transaction } from '@leadwire/service-kit'
+import type {
+  ClaimIdempotencyKeyRequest,
+  ClaimIdempotencyKeyResponse,
+  Idempotency,
+  ReleaseIdempotencyKeyRequest,
+  ReleaseIdempotencyKeyResponse,
+} from '@leadwire/contracts'
+import { type Database, type OpenTransaction, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { demand, isId, isSaid, isUuid } from '../arguments'
 
-/** What a key says of a request that carries it: go on, or be answered as the first time, or be refused. */
-export type KeyVerdict =
-  | { proceed: true }
-  | { proceed: false; body: Buffer }
-  | { proceed: false; error: ServiceError }
-
-/** What can be asked of keys. */
 type Key = Pick<Idempotency, 'tokenId' | 'key'>
 
 interface LookRow {
@@ -26,11 +25,6 @@ interface SavedRow {
   fingerprint: Buffer | null
   body: Buffer | null
   claim_id: string | null
-}
-
-interface Answer {
-  fingerprint: Buffer
-  body: Buffer
 }
 
 // Who has a key without an answer must lock it. The locks end with the transaction: who holds one is still on its way. They
@@ -84,73 +78,66 @@ const noSuchToken = () => new ServiceError('not_found', 'There is no such token.
 export const isIdempotency = ({ tokenId, key, fingerprint }: Idempotency): boolean =>
   isId(tokenId) && isSaid(key) && fingerprint.length > 0
 
-/** What is known of a key: its answer, or why there is none to wait for, or that it is the caller's to answer. */
-type Found = { saved: Answer } | { error: ServiceError } | { claimId: string | null; isClaimed: boolean }
+/** What is known of a key: its answer, or why there is none to wait for, or who holds a claim to it, if anybody does. */
+type Found =
+  | { saved: { fingerprint: Buffer; body: Buffer } }
+  | { error: ServiceError }
+  | { claimId: string | null }
 
-const answerOf = ({ fingerprint, body }: { fingerprint: Buffer | null; body: Buffer | null }) =>
-  fingerprint && body ? { fingerprint, body } : undefined
+const foundOf = (look: LookRow, later: SavedRow | undefined): Found => {
+  const { fingerprint, body } = look.body || !later ? look : later
+  if (fingerprint && body) return { saved: { fingerprint, body } }
+  if (!look.token_known) return { error: noSuchToken() }
+  return look.locked ? { claimId: later?.claim_id ?? null } : { error: inFlight() }
+}
 
 /**
  * Looks keys up inside the transaction that will answer them: what is saved is told to everybody at once, without a
  * lock; each other key is locked until the transaction ends, and one that somebody else has locked is `conflict`.
  */
-const lookUp = async (tx: Transaction, keys: Key[]): Promise<Found[]> => {
+const lookUp = async (tx: Transaction, keys: Key[]): Promise<Map<string, Found>> => {
   const values = [keys.map(({ tokenId }) => tokenId), keys.map(({ key }) => key)]
-  const looks: LookRow[] = []
-  for (const row of await tx.query<LookRow>({ name: 'look-up-keys', text: LOOK, values }))
-    looks[row.ord - 1] = row
+  const looks = await tx.query<LookRow>({ name: 'look-up-keys', text: LOOK, values })
   const later = new Map<string, SavedRow>()
   if (looks.some(({ body }) => !body)) {
     const rows = await tx.query<SavedRow>({ name: 'saved-keys', text: SELECT_SAVED, values })
     for (const row of rows) later.set(nameOf({ tokenId: row.token_id, key: row.key }), row)
   }
-  return keys.map((key, index) => {
-    const look = looks[index]!
-    const row = later.get(nameOf(key))
-    const saved = answerOf(look) ?? (row && answerOf(row))
-    if (saved) return { saved }
-    if (!look.token_known) return { error: noSuchToken() }
-    return look.locked
-      ? { claimId: row?.claim_id ?? null, isClaimed: row !== undefined }
-      : { error: inFlight() }
-  })
-}
-
-const verdictOf = (found: Found, asked: Idempotency, claimId?: string): KeyVerdict => {
-  if ('error' in found) return { proceed: false, error: found.error }
-  if ('saved' in found) {
-    return found.saved.fingerprint.equals(asked.fingerprint)
-      ? { proceed: false, body: found.saved.body }
-      : { proceed: false, error: usedForAnother() }
-  }
-  return found.isClaimed && found.claimId !== claimId
-    ? { proceed: false, error: inFlight() }
-    : { proceed: true }
+  return new Map(
+    looks.map((look) => {
+      const name = nameOf(keys[look.ord - 1]!)
+      return [name, foundOf(look, later.get(name))]
+    }),
+  )
 }
 
 /**
  * Judges the keys of many requests inside the transaction that will answer them (IETF
- * draft-ietf-httpapi-idempotency-key-header-07). Requests under a key whose answer is saved are answered with it, however
- * many there are. Of those under a key without one the first goes on, and the others are `conflict`.
+ * draft-ietf-httpapi-idempotency-key-header-07): what each is answered with, undefined for those to go on with. Requests
+ * under a key whose answer is saved are answered with it, however many there are. Of those under a key without one the
+ * first goes on, and the others are `conflict`.
  *
  * `claimId` is the claim the caller holds, if it claimed its key before.
  */
 export const judgeKeys = async (
   tx: Transaction,
-  asked: Idempotency[],
+  asked: (Idempotency | undefined)[],
   claimId?: string,
-): Promise<KeyVerdict[]> => {
-  if (asked.length === 0) return []
+): Promise<(Buffer | ServiceError | undefined)[]> => {
   const first = new Map<string, Idempotency>()
-  for (const item of asked) if (!first.has(nameOf(item))) first.set(nameOf(item), item)
-  const unique = [...first.values()]
-  const found = await lookUp(tx, unique)
-  const foundOf = new Map(unique.map((item, index) => [nameOf(item), found[index]!]))
+  for (const item of asked) if (item && !first.has(nameOf(item))) first.set(nameOf(item), item)
+  if (first.size === 0) return asked.map(() => undefined)
+  const foundOfKeys = await lookUp(tx, [...first.values()])
   return asked.map((item) => {
-    const verdict = verdictOf(foundOf.get(nameOf(item))!, item, claimId)
-    return verdict.proceed && first.get(nameOf(item)) !== item
-      ? { proceed: false, error: inFlight() }
-      : verdict
+    if (!item) return undefined
+    const found = foundOfKeys.get(nameOf(item))!
+    if ('error' in found) return found.error
+    if ('saved' in found) {
+      const { fingerprint, body } = found.saved
+      return fingerprint.equals(item.fingerprint) ? body : usedForAnother()
+    }
+    const isClaimed = found.claimId !== null && found.claimId !== claimId
+    return isClaimed || first.get(nameOf(item)) !== item ? inFlight() : undefined
   })
 }
 
@@ -178,39 +165,37 @@ export const underKey = async (
 ): Promise<Buffer> => {
   if (!asked) return work()
   demand({ idempotency: isIdempotency(asked) })
-  const [verdict] = await judgeKeys(tx, [asked], claimId)
-  if (verdict && !verdict.proceed) {
-    if ('error' in verdict) throw verdict.error
-    return verdict.body
-  }
+  const [settled] = await judgeKeys(tx, [asked], claimId)
+  if (settled instanceof ServiceError) throw settled
+  if (settled) return settled
   const body = await work()
   saveAnswers(tx, [{ asked, body }])
   return body
 }
 
 /** Holds a key for a request that takes long; others are told `conflict` until it is answered, released or six minutes old. */
-export const claimKey = async (
-  tx: Transaction,
-  { tokenId, key }: Key,
-): Promise<{ saved: Answer } | { claimId: string }> => {
-  demand({ token_id: isId(tokenId), key: isSaid(key) })
-  const [found] = await lookUp(tx, [{ tokenId, key }])
-  if ('saved' in found!) return found
-  if ('error' in found!) throw found.error
-  if (found!.isClaimed) throw inFlight()
-  const claimId = randomUUID()
-  await tx.query({ text: CLAIM, values: [tokenId, key, claimId] })
-  return { claimId }
-}
+export const claimKey =
+  ({ database }: { database: Database }) =>
+  ({ tokenId, key }: ClaimIdempotencyKeyRequest): Promise<ClaimIdempotencyKeyResponse> =>
+    database.transaction(async (tx) => {
+      demand({ token_id: isId(tokenId), key: isSaid(key) })
+      const found = (await lookUp(tx, [{ tokenId, key }])).get(nameOf({ tokenId, key }))!
+      if ('saved' in found) return { saved: found.saved, claimId: '' }
+      if ('error' in found) throw found.error
+      if (found.claimId !== null) throw inFlight()
+      const claimId = randomUUID()
+      await tx.query({ text: CLAIM, values: [tokenId, key, claimId] })
+      return { saved: undefined, claimId }
+    })
 
 /** Gives a claimed key back: the request failed, and may be sent again. */
-export const releaseKey = async (
-  tx: Transaction,
-  { tokenId, key, claimId }: { tokenId: number; key: string; claimId: string },
-): Promise<void> => {
-  demand({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
-  await tx.query({ text: RELEASE, values: [tokenId, key, claimId] })
-}
+export const releaseKey =
+  ({ database }: { database: Database }) =>
+  async ({ tokenId, key, claimId }: ReleaseIdempotencyKeyRequest): Promise<ReleaseIdempotencyKeyResponse> => {
+    demand({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
+    await database.query({ text: RELEASE, values: [tokenId, key, claimId] })
+    return {}
+  }
 
 /** Forgets answers older than 24 hours. */
 export const forgetOldKeys = async (tx: Transaction): Promise<void> => {

@@ -3,7 +3,6 @@ import {
   type CreateLeadsRequest,
   type CreateLeadsResponse,
   LeadCreated,
-  type LeadResult,
   leadCost,
 } from '@leadwire/contracts'
 import {
@@ -14,8 +13,6 @@ import {
   type Logger,
   type OpenTransaction,
   ServiceError,
-  statusOf,
-  type Transaction,
   unlessLate,
 } from '@leadwire/service-kit'
 import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
@@ -24,10 +21,11 @@ import { type Draft, draftLead } from './draft-lead'
 import { insertLeads } from './insert-leads'
 import { leadFaults } from './lead-arguments'
 import { leadBody, leadJsonOf } from './lead-json'
+import { leadResultOf } from './lead-result'
 import { countFaults, type Limits, sizeFaults } from './limits'
-import { loadReferences } from './load-references'
+import { loadReferences, type References } from './load-references'
 import { numberLeads } from './number-leads'
-import { stampEvent } from './stamp-event'
+import { type Stamp, stampEvent } from './stamp-event'
 
 interface Deps {
   database: Database
@@ -42,78 +40,58 @@ interface Deps {
 /** The response to an item, or why there is none. */
 type Outcome = Buffer | ServiceError
 
-/** Judges each item's key. Answers the outcome of those that are settled by it, and undefined for those to go on with. */
-const settleByKey = async (tx: Transaction, items: CreateLead[]): Promise<(Outcome | undefined)[]> => {
-  const keyed = items.filter((item) => item.idempotency !== undefined)
-  const verdicts = await judgeKeys(
-    tx,
-    keyed.map((item) => item.idempotency!),
-  )
-  return items.map((item) => {
-    const verdict = verdicts[keyed.indexOf(item)]
-    if (!verdict || verdict.proceed) return undefined
-    return 'body' in verdict ? verdict.body : verdict.error
-  })
+const noSuchAccount = () => new ServiceError('not_found', 'There is no such account.')
+
+/** The draft of an item, or why it may not be created. */
+const judgeItem = (item: CreateLead, references: References, limits: Limits): Draft | ServiceError => {
+  const faults = { ...countFaults(item, limits), ...references.faultsOf(item) }
+  if (Object.keys(faults).length > 0) return ServiceError.invalid(faults)
+  const draft = draftLead(item, references.imageOf)
+  const tooLarge = sizeFaults(item, draft.bytes, limits)
+  return tooLarge ? ServiceError.invalid(tooLarge) : draft
 }
 
-/** Writes leads and their events. A draft of an account that is not there comes back undefined. */
-const insertAll = async ({ jsonFormat }: Deps, tx: OpenTransaction, drafts: Draft[]) => {
+/** All that is written of a draft, and the response to its item. */
+const finishDraft = (draft: Draft, stamp: Stamp, jsonFormat: number) => {
+  const { item } = draft
+  const event = stampEvent(draft.event, stamp)
+  const { eventId, accountId } = event
+  const lead = event.lead!
+  const json = leadJsonOf(lead, jsonFormat)
+  const { userId, test } = item.lead!
+  return {
+    item,
+    rows: { accountId, number: stamp.number, userId, test, lead, json },
+    event: {
+      eventId,
+      accountId,
+      kind: 'lead.created' as const,
+      payload: LeadCreated.encode(event).finish(),
+    },
+    body: leadBody(json),
+  }
+}
+
+/** Writes leads, their events and saved answers. Leaves out the drafts of accounts that are not there. */
+const writeAll = async (tx: OpenTransaction, drafts: Draft[], jsonFormat: number) => {
   const stamps = await numberLeads(tx, drafts)
-  const made = drafts.map((draft, index) => {
+  const written = drafts.flatMap((draft, index) => {
     const stamp = stamps[index]
-    if (!stamp) return undefined
-    const event = stampEvent(draft.event, stamp)
-    const { eventId, accountId } = event
-    const lead = event.lead!
-    const json = leadJsonOf(lead, jsonFormat)
-    const { userId, test } = draft.item.lead!
-    return {
-      rows: { accountId, number: stamp.number, userId, test, lead, json },
-      event: {
-        eventId,
-        accountId,
-        kind: 'lead.created' as const,
-        payload: LeadCreated.encode(event).finish(),
-      },
-      body: leadBody(json),
-    }
+    return stamp ? [finishDraft(draft, stamp, jsonFormat)] : []
   })
-  const inserted = made.filter((one) => one !== undefined)
   insertLeads(
     tx,
-    inserted.map(({ rows }) => rows),
+    written.map(({ rows }) => rows),
   )
   recordEvents(
     tx,
-    inserted.map(({ event }) => event),
+    written.map(({ event }) => event),
   )
-  return made
-}
-
-const noSuchAccount = () => new ServiceError('not_found', 'There is no such account.')
-
-/** The drafts of items that may be created; undefined where an outcome is known, or becomes known here. */
-const draftAll = async (
-  deps: Deps,
-  tx: Transaction,
-  items: CreateLead[],
-  outcomes: (Outcome | undefined)[],
-): Promise<(Draft | undefined)[]> => {
-  const open = items.filter((_, index) => outcomes[index] === undefined)
-  const references = await loadReferences(tx, open, deps.assetsUrl)
-  return items.map((item, index) => {
-    if (outcomes[index] !== undefined) return undefined
-    const faults = { ...countFaults(item, deps.limits), ...references.faultsOf(item) }
-    if (Object.keys(faults).length > 0) {
-      outcomes[index] = ServiceError.invalid(faults)
-      return undefined
-    }
-    const draft = draftLead(item, references.imageOf)
-    const tooLarge = sizeFaults(item, draft.bytes, deps.limits)
-    if (!tooLarge) return draft
-    outcomes[index] = ServiceError.invalid(tooLarge)
-    return undefined
-  })
+  saveAnswers(
+    tx,
+    written.flatMap(({ item, body }) => (item.idempotency ? [{ asked: item.idempotency, body }] : [])),
+  )
+  return written
 }
 
 /** Creates leads in a transaction: customers, leads, quotes, outbox rows and saved answers. Adds to `events` what it recorded. */
@@ -123,19 +101,25 @@ const createAll = async (
   items: CreateLead[],
   events: OutboxEvent[],
 ): Promise<Outcome[]> => {
-  const outcomes = await settleByKey(tx, items)
-  const drafts = (await draftAll(deps, tx, items, outcomes)).filter((draft) => draft !== undefined)
-  const inserted = drafts.length > 0 ? await insertAll(deps, tx, drafts) : []
-  events.push(...inserted.flatMap((one) => (one ? [one.event] : [])))
-  saveAnswers(
+  const settled = await judgeKeys(
     tx,
-    drafts.flatMap(({ item: { idempotency } }, index) => {
-      const body = inserted[index]?.body
-      return idempotency && body ? [{ asked: idempotency, body }] : []
-    }),
+    items.map(({ idempotency }) => idempotency),
   )
-  const made = inserted.values()
-  return outcomes.map((outcome) => outcome ?? made.next().value?.body ?? noSuchAccount())
+  const open = items.filter((_, index) => settled[index] === undefined)
+  const references = await loadReferences(tx, open, deps.assetsUrl)
+  const outcomes = new Map<CreateLead, Outcome>()
+  const drafts: Draft[] = []
+  for (const item of open) {
+    const draft = judgeItem(item, references, deps.limits)
+    if (draft instanceof ServiceError) outcomes.set(item, draft)
+    else drafts.push(draft)
+  }
+  const written = drafts.length > 0 ? await writeAll(tx, drafts, deps.jsonFormat) : []
+  for (const { item, event, body } of written) {
+    events.push(event)
+    outcomes.set(item, body)
+  }
+  return items.map((item, index) => settled[index] ?? outcomes.get(item) ?? noSuchAccount())
 }
 
 const createBatch = async (deps: Deps, items: CreateLead[], deadlines: number[]): Promise<Outcome[]> => {
@@ -168,13 +152,6 @@ const createAlone = async (deps: Deps, item: CreateLead, deadline: number): Prom
     return new ServiceError('internal', 'Something went wrong on our side.')
   }
 }
-
-const resultOf = (outcome: Outcome): LeadResult => ({
-  result:
-    outcome instanceof ServiceError
-      ? { $case: 'failure', value: statusOf(outcome) }
-      : { $case: 'body', value: outcome },
-})
 
 /** The rows that one transaction writes at most, unless a single lead has more: what the next one waits for. */
 const ROWS_OF_A_BATCH = 1000
@@ -216,5 +193,5 @@ export const createLeads = (deps: Deps): ((request: CreateLeadsRequest) => Promi
       throw error
     }
   }
-  return async ({ leads }) => ({ results: (await Promise.all(leads.map(createOne))).map(resultOf) })
+  return async ({ leads }) => ({ results: (await Promise.all(leads.map(createOne))).map(leadResultOf) })
 }

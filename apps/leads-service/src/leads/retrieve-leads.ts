@@ -4,22 +4,15 @@ import type {
   RetrieveLeadsRequest,
   RetrieveLeadsResponse,
 } from '@leadwire/contracts'
-import { type Database, deadlineOf, ServiceError, statusOf, unlessLate } from '@leadwire/service-kit'
+import { type Database, deadlineOf, ServiceError, unlessLate } from '@leadwire/service-kit'
 import { faultsOf, isId } from '../arguments'
-import { leadNotFound } from './lead-not-found'
+import { leadNotFound, leadResultOf } from './lead-result'
 import { type JsonSettings, loadLeads } from './load-leads'
 
-const resultOf = ({ accountId }: RetrieveLead, loaded: Buffer | ServiceError | undefined): LeadResult => {
-  const body = isId(accountId)
-    ? (loaded ?? leadNotFound())
-    : ServiceError.invalid(faultsOf({ account_id: false }))
-  return {
-    result:
-      body instanceof ServiceError
-        ? { $case: 'failure', value: statusOf(body) }
-        : { $case: 'body', value: body },
-  }
-}
+const resultOf = ({ accountId }: RetrieveLead, loaded: Buffer | ServiceError | undefined): LeadResult =>
+  leadResultOf(
+    isId(accountId) ? (loaded ?? leadNotFound()) : ServiceError.invalid(faultsOf({ account_id: false })),
+  )
 
 /** Retrieves many leads at once, each for its own account. */
 export const retrieveLeads =
@@ -29,7 +22,5 @@ export const retrieveLeads =
     const bodies = await database.connection((db) =>
       unlessLate(leads, deadlines, (items) => loadLeads(db, items, json)),
     )
-    return {
-      results: bodies.map((body, index) => resultOf(leads[index]!, body)),
-    }
+    return { results: bodies.map((body, index) => resultOf(leads[index]!, body)) }
   }

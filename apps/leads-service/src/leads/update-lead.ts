@@ -4,7 +4,7 @@ import { demand, isId, isText, isUuid } from '../arguments'
 import { recordNotification } from '../notifications/record-notification'
 import type { Row } from '../row-mapper'
 import { isStatus } from './lead-arguments'
-import { leadNotFound } from './lead-not-found'
+import { leadNotFound } from './lead-result'
 import { isTest, LEAD } from './lead-rows'
 import { type JsonSettings, loadLeads } from './load-leads'
 

@@ -2,10 +2,10 @@ import type { Appointment } from '@leadwire/contracts'
 import { type Database, isUnfitTime, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
 import { demand, isId, isUuid } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
-import { leadNotFound } from '../leads/lead-not-found'
+import { leadNotFound } from '../leads/lead-result'
 import { recordNotification } from '../notifications/record-notification'
 
-export type Subject = 'appointment' | 'callback'
+type Subject = 'appointment' | 'callback'
 
 interface EntryRow {
   id: number
@@ -20,14 +20,9 @@ const FIND = `
   SELECT l.id, l.reference, EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND id = $3) AS user_known
   FROM leads l WHERE l.reference = $2 AND l.account_id = $1`
 
-const insertInto = (table: string) => `
-  INSERT INTO ${table} (account_id, lead_id, user_id, date, notify) VALUES ($1, $2, $3, $4, $5)
+const insertInto = (subject: Subject) => `
+  INSERT INTO ${subject}s (account_id, lead_id, user_id, date, notify) VALUES ($1, $2, $3, $4, $5)
   RETURNING id, date, created_at`
-
-const INSERT: Record<Subject, string> = {
-  appointment: insertInto('appointments'),
-  callback: insertInto('callbacks'),
-}
 
 const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appointment): Promise<Buffer> => {
   const { accountId, userId, notify } = asked
@@ -42,7 +37,7 @@ const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appoint
   if (!lead.user_known) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
   const [entry] = await tx.query<EntryRow>({
     name: `schedule-${subject}`,
-    text: INSERT[subject],
+    text: insertInto(subject),
     values: [accountId, lead.id, userId, asked.date, notify],
   })
   const { id, date, created_at } = entry!
@@ -62,12 +57,12 @@ export const schedule = async (
   asked: Appointment | undefined,
 ): Promise<Buffer> => {
   demand({ [subject]: asked !== undefined })
-  return scheduleAsked(deps, subject, asked!)
+  const { idempotency } = asked!
+  try {
+    return await deps.database.transaction((tx) =>
+      underKey(tx, idempotency, () => insertEntry(tx, subject, asked!)),
+    )
+  } catch (error) {
+    throw isUnfitTime(error) ? ServiceError.invalid({ date: ['The date is not a valid date.'] }) : error
+  }
 }
-
-const scheduleAsked = (deps: { database: Database }, subject: Subject, asked: Appointment): Promise<Buffer> =>
-  deps.database
-    .transaction((tx) => underKey(tx, asked.idempotency, () => insertEntry(tx, subject, asked)))
-    .catch((error: unknown) => {
-      throw isUnfitTime(error) ? ServiceError.invalid({ date: ['The date is not a valid date.'] }) : error
-    })
