@@ -7,7 +7,7 @@ import {
   type LeadsServiceImplementation,
   leadJsonFormat,
 } from '@leadwire/contracts'
-import { answerEach, type Database, type GrpcServer, type Logger, perCall } from '@leadwire/service-kit'
+import { answerEach, type GrpcServer, perCall } from '@leadwire/service-kit'
 import { createAccount } from './accounts/create-account'
 import { createToken } from './accounts/create-token'
 import { createUser } from './accounts/create-user'
@@ -22,25 +22,14 @@ import { retrieveAttachment } from './attachments/retrieve-attachment'
 import { claimKey, releaseKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/create-image'
 import { checkReferences } from './leads/check-references'
-import { createLeads } from './leads/create-leads'
-import type { Limits } from './leads/limits'
+import { type CreateLeadsDeps, createLeads } from './leads/create-leads'
 import { listLeads } from './leads/list-leads'
 import { retrieveLeads } from './leads/retrieve-leads'
 import { updateLead } from './leads/update-lead'
-import type { OutboxEvent } from './outbox/record-events'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
 
-interface Deps {
-  database: Database
-  /** Has no slash at its end. */
-  assetsUrl: string
-  jsonFormat: number
-  limits: Limits
-  logger: Logger
-  draining: AbortSignal
-  onCommitted: (events: OutboxEvent[]) => void
-}
+type Deps = CreateLeadsDeps & { draining: AbortSignal }
 
 const leadsService = (deps: Deps): LeadsServiceImplementation => ({
   retrieveLeads: answerEach(retrieveLeads(deps), deps.draining),

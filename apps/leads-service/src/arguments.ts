@@ -14,16 +14,23 @@ export const isText = (text: string, max = 255): boolean =>
 /** The same of a text that says something. */
 export const isSaid = (text: string, max?: number): boolean => text !== '' && isText(text, max)
 
-/** The faults of the fields that are not as they must be, by their names. */
-export const faultsOf = (fields: Record<string, boolean>): Faults =>
+/** The faults of the fields that are not as they must be, by their names behind the path of what they are fields of. */
+export const faultsOf = (fields: Record<string, boolean>, path = ''): Faults =>
   Object.fromEntries(
     Object.entries(fields)
       .filter(([, sound]) => !sound)
-      .map(([field]) => [field, [`The ${field.replaceAll('_', ' ')} is invalid.`]]),
+      .map(([field]) => [path + field, [`The ${field.replaceAll('_', ' ')} is invalid.`]]),
   )
 
-/** Throws `invalid` with every field that is not as it must be. The gateway has checked them; others call, too. */
-export const demand = (fields: Record<string, boolean>): void => {
-  if (Object.values(fields).every(Boolean)) return
-  throw ServiceError.invalid(faultsOf(fields))
+/** The error that tells of faults; undefined when there are none. */
+export const invalidBy = (faults: Faults): ServiceError | undefined =>
+  Object.keys(faults).length > 0 ? ServiceError.invalid(faults) : undefined
+
+/** Throws the error that tells of faults, when there are any. */
+export const refuse = (faults: Faults): void => {
+  const error = invalidBy(faults)
+  if (error) throw error
 }
+
+/** Throws `invalid` with every field that is not as it must be. The gateway has checked them; others call, too. */
+export const demand = (fields: Record<string, boolean>): void => refuse(faultsOf(fields))

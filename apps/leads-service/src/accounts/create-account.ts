@@ -1,5 +1,10 @@
-import type { CreateAccountRequest, CreateAccountResponse } from '@leadwire/contracts'
-import { type Database, ServiceError } from '@leadwire/service-kit'
+import {
+  type CreateAccountRequest,
+  type CreateAccountResponse,
+  CreateTokenRequest,
+} from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+import { refuse } from '../arguments'
 import type { Row } from '../row-mapper'
 import { ACCOUNT } from './account-rows'
 import { insertToken } from './create-token'
@@ -12,19 +17,11 @@ const INSERT = `INSERT INTO accounts (name, api_key) VALUES ($1, $2) RETURNING $
 export const createAccount =
   (deps: { database: Database }) =>
   async ({ name }: CreateAccountRequest): Promise<CreateAccountResponse> => {
-    const faults = nameFaults(name)
-    if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
+    refuse(nameFaults(name))
     return deps.database.transaction(async (tx) => {
       const [row] = await tx.query<Row>({ text: INSERT, values: [name.trim(), newApiKey()] })
       const account = ACCOUNT.read(row!)
-      const first = {
-        accountId: account.id,
-        name: 'first',
-        scopes: ['leads', 'manage'],
-        test: false,
-        expiresAt: undefined,
-      }
-      const { token, secret } = await insertToken(tx, first)
-      return { account, token, secret }
+      const first = { accountId: account.id, name: 'first', scopes: ['leads', 'manage'] }
+      return { account, ...(await insertToken(tx, CreateTokenRequest.fromPartial(first))) }
     })
   }

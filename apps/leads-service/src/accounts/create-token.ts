@@ -6,7 +6,7 @@ import {
   type Transaction,
   violatedConstraint,
 } from '@leadwire/service-kit'
-import { faultsOf, isId, isText } from '../arguments'
+import { faultsOf, isId, isText, refuse } from '../arguments'
 import type { Row } from '../row-mapper'
 import { TOKEN } from './account-rows'
 import { hashToken, newToken } from './credentials'
@@ -42,7 +42,7 @@ export const createToken =
     }
     if (expiresAt && Date.parse(expiresAt) <= Date.now())
       faults['expires_at'] = ['The expires at must be a date in the future.']
-    if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
+    refuse(faults)
     try {
       return await insertToken(deps.database, request)
     } catch (error) {

@@ -1,6 +1,6 @@
 import { type CreateUserRequest, type CreateUserResponse, isEmail } from '@leadwire/contracts'
 import { type Database, ServiceError, violatedConstraint } from '@leadwire/service-kit'
-import { faultsOf, isId } from '../arguments'
+import { faultsOf, isId, refuse } from '../arguments'
 import type { Row } from '../row-mapper'
 import { USER } from './account-rows'
 import { nameFaults } from './name-faults'
@@ -11,9 +11,11 @@ const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) 
 export const createUser =
   (deps: { database: Database }) =>
   async ({ accountId, email, name }: CreateUserRequest): Promise<CreateUserResponse> => {
-    const faults = { ...faultsOf({ account_id: isId(accountId) }), ...nameFaults(name) }
-    if (!isEmail(email)) faults['email'] = ['The email must be a valid email address.']
-    if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
+    refuse({
+      ...faultsOf({ account_id: isId(accountId) }),
+      ...nameFaults(name),
+      ...(!isEmail(email) && { email: ['The email must be a valid email address.'] }),
+    })
     try {
       const [row] = await deps.database.query<Row>({ text: INSERT, values: [accountId, email, name] })
       return { user: USER.read(row!) }

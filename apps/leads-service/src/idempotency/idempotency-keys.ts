@@ -8,6 +8,7 @@ import type {
 } from '@leadwire/contracts'
 import { type Database, type OpenTransaction, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { demand, isId, isSaid, isUuid } from '../arguments'
+import { inserter } from '../inserter'
 
 type Key = Pick<Idempotency, 'tokenId' | 'key'>
 
@@ -45,13 +46,6 @@ const SELECT_SAVED = `
   WHERE (token_id, key) IN (SELECT * FROM unnest($1::bigint[], $2::text[]))
     AND created_at > clock_timestamp() - interval '24 hours'
     AND (body IS NOT NULL OR claimed_until > clock_timestamp())`
-
-const SAVE = `
-  INSERT INTO idempotency_keys (token_id, key, fingerprint, body)
-  SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bytea[])
-  ON CONFLICT (token_id, key) DO UPDATE
-  SET fingerprint = excluded.fingerprint, body = excluded.body, claim_id = NULL, claimed_until = NULL,
-    created_at = excluded.created_at`
 
 const CLAIM = `
   INSERT INTO idempotency_keys (token_id, key, claim_id, claimed_until)
@@ -142,19 +136,18 @@ export const judgeKeys = async (
 }
 
 /** Saves the answers of requests that succeeded, in the transaction that made them true. */
-export const saveAnswers = (tx: OpenTransaction, answers: { asked: Idempotency; body: Buffer }[]): void => {
-  if (answers.length === 0) return
-  tx.send({
-    name: 'save-answers',
-    text: SAVE,
-    values: [
-      answers.map(({ asked }) => asked.tokenId),
-      answers.map(({ asked }) => asked.key),
-      answers.map(({ asked }) => asked.fingerprint),
-      answers.map(({ body }) => body),
-    ],
-  })
-}
+export const saveAnswers = inserter<{ asked: Idempotency; body: Buffer }>(
+  'idempotency_keys',
+  [
+    ['token_id', 'bigint', ({ asked }) => asked.tokenId],
+    ['key', 'text', ({ asked }) => asked.key],
+    ['fingerprint', 'bytea', ({ asked }) => asked.fingerprint],
+    ['body', 'bytea', ({ body }) => body],
+  ],
+  `ON CONFLICT (token_id, key) DO UPDATE
+   SET fingerprint = excluded.fingerprint, body = excluded.body, claim_id = NULL, claimed_until = NULL,
+     created_at = excluded.created_at`,
+)
 
 /** Runs one request under its key, if it has one: answers as before, or does the work and saves its answer. */
 export const underKey = async (

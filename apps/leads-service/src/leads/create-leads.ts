@@ -15,6 +15,7 @@ import {
   ServiceError,
   unlessLate,
 } from '@leadwire/service-kit'
+import { invalidBy } from '../arguments'
 import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
 import { type OutboxEvent, recordEvents } from '../outbox/record-events'
 import { type Draft, draftLead } from './draft-lead'
@@ -23,14 +24,13 @@ import { leadFaults } from './lead-arguments'
 import { leadBody, leadJsonOf } from './lead-json'
 import { leadResultOf } from './lead-result'
 import { countFaults, type Limits, sizeFaults } from './limits'
+import type { JsonSettings } from './load-leads'
 import { loadReferences, type References } from './load-references'
 import { numberLeads } from './number-leads'
 import { type Stamp, stampEvent } from './stamp-event'
 
-interface Deps {
+export interface CreateLeadsDeps extends JsonSettings {
   database: Database
-  assetsUrl: string
-  jsonFormat: number
   limits: Limits
   logger: Logger
   /** Called after a commit with the events it left in the outbox. */
@@ -44,11 +44,10 @@ const noSuchAccount = () => new ServiceError('not_found', 'There is no such acco
 
 /** The draft of an item, or why it may not be created. */
 const judgeItem = (item: CreateLead, references: References, limits: Limits): Draft | ServiceError => {
-  const faults = { ...countFaults(item, limits), ...references.faultsOf(item) }
-  if (Object.keys(faults).length > 0) return ServiceError.invalid(faults)
+  const refused = invalidBy({ ...countFaults(item, limits), ...references.faultsOf(item) })
+  if (refused) return refused
   const draft = draftLead(item, references.imageOf)
-  const tooLarge = sizeFaults(item, draft.bytes, limits)
-  return tooLarge ? ServiceError.invalid(tooLarge) : draft
+  return invalidBy(sizeFaults(item, draft.bytes, limits)) ?? draft
 }
 
 /** All that is written of a draft, and the response to its item. */
@@ -96,7 +95,7 @@ const writeAll = async (tx: OpenTransaction, drafts: Draft[], jsonFormat: number
 
 /** Creates leads in a transaction: customers, leads, quotes, outbox rows and saved answers. Adds to `events` what it recorded. */
 const createAll = async (
-  deps: Deps,
+  deps: CreateLeadsDeps,
   tx: OpenTransaction,
   items: CreateLead[],
   events: OutboxEvent[],
@@ -122,7 +121,11 @@ const createAll = async (
   return items.map((item, index) => settled[index] ?? outcomes.get(item) ?? noSuchAccount())
 }
 
-const createBatch = async (deps: Deps, items: CreateLead[], deadlines: number[]): Promise<Outcome[]> => {
+const createBatch = async (
+  deps: CreateLeadsDeps,
+  items: CreateLead[],
+  deadlines: number[],
+): Promise<Outcome[]> => {
   const events: OutboxEvent[] = []
   try {
     const outcomes = await deps.database.transaction((tx) =>
@@ -138,7 +141,7 @@ const createBatch = async (deps: Deps, items: CreateLead[], deadlines: number[])
   }
 }
 
-const createAlone = async (deps: Deps, item: CreateLead, deadline: number): Promise<Outcome> => {
+const createAlone = async (deps: CreateLeadsDeps, item: CreateLead, deadline: number): Promise<Outcome> => {
   try {
     const [outcome] = await createBatch(deps, [item], [deadline])
     return outcome!
@@ -165,7 +168,9 @@ const LARGE_ROWS = 300
  * and the commit's fsync are shared; a lone call never waits. Accounts take turns, so that one with many or large leads
  * holds up another's for the time of a batch.
  */
-export const createLeads = (deps: Deps): ((request: CreateLeadsRequest) => Promise<CreateLeadsResponse>) => {
+export const createLeads = (
+  deps: CreateLeadsDeps,
+): ((request: CreateLeadsRequest) => Promise<CreateLeadsResponse>) => {
   const gathered = () =>
     gather<CreateLead, Outcome>({
       send: (items, deadlines) => createBatch(deps, items, deadlines),
@@ -180,8 +185,8 @@ export const createLeads = (deps: Deps): ((request: CreateLeadsRequest) => Promi
   // On their own: a transaction with one takes seconds, and two of them at once would hold up everybody's small ones.
   const createLarge = gathered()
   const createOne = async (item: CreateLead): Promise<Outcome> => {
-    const faults = leadFaults(item)
-    if (faults) return ServiceError.invalid(faults)
+    const refused = invalidBy(leadFaults(item))
+    if (refused) return refused
     try {
       const isLarge = leadCost(item) > LARGE_ROWS
       return await (isLarge ? createLarge : create)(item, {

@@ -7,6 +7,7 @@ import {
   type QuoteItem,
 } from '@leadwire/contracts'
 import { isTest } from './lead-rows'
+import type { References } from './load-references'
 import { phoneLink } from './phone-link'
 import { UNKNOWN } from './stamp-event'
 import { visitorDevice } from './visitor-device'
@@ -20,28 +21,33 @@ export interface Draft {
   bytes: number
 }
 
+// One literal, with no rest or spread of what was asked: taking an object apart that way costs ten times as much.
+const draftItem = (item: NewQuoteItem, image: Image): QuoteItem => ({
+  id: UNKNOWN.id,
+  quoteId: UNKNOWN.id,
+  productStyleId: item.productStyleId,
+  name: item.name,
+  price: item.price,
+  cost: item.cost,
+  margin: item.margin,
+  tax: item.tax,
+  minimum: item.minimum,
+  maximum: item.maximum,
+  format: item.format,
+  hidden: item.hidden,
+  status: item.status,
+  createdAt: UNKNOWN.createdAt,
+  updatedAt: UNKNOWN.createdAt,
+  image,
+  productStyle: { sku: item.productStyleSku, name: item.productStyleName, productName: item.productName },
+  options: item.options,
+})
+
 /** Puts together what can be said of a lead before it is written. `imageOf` knows every image of its items. */
-export const draftLead = (
-  item: CreateLead,
-  imageOf: (accountId: number, imageId: number) => Image,
-): Draft => {
-  const event = eventOf(item, imageOf)
-  return { item, event, bytes: LeadCreated.encode(event).finish().length }
-}
-
-const UNWRITTEN = { id: UNKNOWN.id, createdAt: UNKNOWN.createdAt, updatedAt: UNKNOWN.createdAt }
-
-const draftItem = (asked: NewQuoteItem, image: Image): QuoteItem => {
-  const { imageId: _, productStyleSku: sku, productStyleName: name, productName, ...item } = asked
-  return { ...item, ...UNWRITTEN, quoteId: UNKNOWN.id, image, productStyle: { sku, name, productName } }
-}
-
-const eventOf = (
-  { accountId, lead: asked, traceparent }: CreateLead,
-  imageOf: (accountId: number, imageId: number) => Image,
-): LeadCreated => {
-  const lead = asked!
-  return {
+export const draftLead = (item: CreateLead, imageOf: References['imageOf']): Draft => {
+  const { accountId, traceparent } = item
+  const lead = item.lead!
+  const event: LeadCreated = {
     eventId: randomUUID(),
     accountId,
     accountKey: UNKNOWN.accountKey,
@@ -77,11 +83,14 @@ const eventOf = (
         createdAt: UNKNOWN.createdAt,
       },
       quotes: lead.quotes.map(({ status, items }) => ({
-        ...UNWRITTEN,
+        id: UNKNOWN.id,
         leadId: UNKNOWN.id,
         status,
-        items: items.map((item) => draftItem(item, imageOf(accountId, item.imageId))),
+        createdAt: UNKNOWN.createdAt,
+        updatedAt: UNKNOWN.createdAt,
+        items: items.map((asked) => draftItem(asked, imageOf(accountId, asked.imageId))),
       })),
     },
   }
+  return { item, event, bytes: LeadCreated.encode(event).finish().length }
 }

@@ -1,5 +1,6 @@
 import type { Lead, Quote, QuoteItem } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
+import { inserter } from '../inserter'
 import type { LeadJson } from './lead-json'
 
 /** A lead with all that is written of it. */
@@ -11,23 +12,6 @@ export interface NewLeadRows {
   test: boolean
   lead: Lead
   json: LeadJson
-}
-
-type Column<Row> = [column: string, type: string, value: (row: Row) => unknown]
-
-/** A function that inserts any number of rows with one statement. */
-const inserter = <Row>(table: string, columns: Column<Row>[]) => {
-  const names = columns.map(([column]) => column).join(', ')
-  const types = columns.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')
-  const text = `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${types})`
-  return (tx: OpenTransaction, rows: Row[]): void => {
-    if (rows.length === 0) return
-    tx.send({
-      name: `insert-${table}`,
-      text,
-      values: columns.map(([, , value]) => rows.map((row) => value(row) ?? null)),
-    })
-  }
 }
 
 const insertCustomers = inserter<NewLeadRows>('customers', [
@@ -114,7 +98,7 @@ const insertItems = inserter<Owned<QuoteItem>>('quote_items', [
   ['updated_at', 'timestamptz', ({ record }) => record.updatedAt],
 ])
 
-/** Inserts leads with their customers, quotes and items. Nothing is waited for: a failure is the transaction's. */
+/** Inserts leads with their customers, quotes and items. */
 export const insertLeads = (tx: OpenTransaction, leads: NewLeadRows[]): void => {
   insertCustomers(tx, leads)
   insertLeadRows(tx, leads)

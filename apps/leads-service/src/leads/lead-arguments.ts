@@ -67,36 +67,27 @@ const leadFields = (lead: NewLead) => ({
   mobile: isOptional(lead.mobile, isPhone),
 })
 
-const isSound = (fields: Record<string, boolean>) => Object.values(fields).every(Boolean)
-
 const quoteFaults = ({ quotes }: NewLead): Faults => {
   const faults: Faults = {}
-  quotes.forEach(({ status, items }, q) => {
-    if (!isSaid(status)) Object.assign(faults, faultsOf({ [`quotes.${q}.status`]: false }))
-    items.forEach((item, i) => {
-      const fields = itemFields(item)
-      if (isSound(fields)) return
-      for (const [field, messages] of Object.entries(faultsOf(fields)))
-        faults[`quotes.${q}.items.${i}.${field}`] = messages
-    })
-  })
+  for (const [q, { status, items }] of quotes.entries()) {
+    Object.assign(faults, faultsOf({ status: isSaid(status) }, `quotes.${q}.`))
+    for (const [i, item] of items.entries())
+      Object.assign(faults, faultsOf(itemFields(item), `quotes.${q}.items.${i}.`))
+  }
   return faults
 }
 
 /**
- * What is wrong with a new lead in itself; undefined when nothing is. The gateway has told its clients already: this
- * keeps whoever else calls from harming what is created with it.
+ * What is wrong with a new lead in itself. The gateway has told its clients already: this keeps whoever else calls from
+ * harming what is created with it.
  */
-export const leadFaults = ({ accountId, lead, idempotency, traceparent }: CreateLead): Faults | undefined => {
-  const faults = {
-    ...faultsOf({
-      account_id: isId(accountId),
-      lead: lead !== undefined,
-      idempotency: isOptional(idempotency, isIdempotency),
-      traceparent: traceparent === '' || parseTraceparent(traceparent) !== undefined,
-      ...(lead && leadFields(lead)),
-    }),
-    ...(lead && quoteFaults(lead)),
-  }
-  return Object.keys(faults).length > 0 ? faults : undefined
-}
+export const leadFaults = ({ accountId, lead, idempotency, traceparent }: CreateLead): Faults => ({
+  ...faultsOf({
+    account_id: isId(accountId),
+    lead: lead !== undefined,
+    idempotency: isOptional(idempotency, isIdempotency),
+    traceparent: traceparent === '' || parseTraceparent(traceparent) !== undefined,
+    ...(lead && leadFields(lead)),
+  }),
+  ...(lead && quoteFaults(lead)),
+})

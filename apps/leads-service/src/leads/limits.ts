@@ -14,17 +14,16 @@ export interface Limits {
 
 const figure = (count: number) => count.toLocaleString('en-GB')
 
+const tooMany = (what: string, count: number, max: number) =>
+  count > max ? [`A lead may not have more than ${figure(max)} ${what}; this one has ${figure(count)}.`] : []
+
 /** What is wrong with a lead that has more quotes or items than a lead may have. */
 export const countFaults = ({ lead }: CreateLead, { maxQuotes, maxItems }: Limits): Faults => {
   const { quotes } = lead!
   const items = quotes.reduce((sum, quote) => sum + quote.items.length, 0)
   const messages = [
-    ...(quotes.length > maxQuotes
-      ? [`A lead may not have more than ${figure(maxQuotes)} quotes; this one has ${figure(quotes.length)}.`]
-      : []),
-    ...(items > maxItems
-      ? [`A lead may not have more than ${figure(maxItems)} items in all; this one has ${figure(items)}.`]
-      : []),
+    ...tooMany('quotes', quotes.length, maxQuotes),
+    ...tooMany('items in all', items, maxItems),
   ]
   return messages.length > 0 ? { quotes: messages } : {}
 }
@@ -33,17 +32,10 @@ export const countFaults = ({ lead }: CreateLead, { maxQuotes, maxItems }: Limit
  * What is wrong with a lead whose event is larger than an event may be: it would be stored and never told. A small body
  * can make a large event, because each item carries its image. `payloadBytes` is the exact size without headers.
  */
-export const sizeFaults = (
-  { lead }: CreateLead,
-  payloadBytes: number,
-  { maxEventBytes }: Limits,
-): Faults | undefined => {
+export const sizeFaults = ({ lead }: CreateLead, payloadBytes: number, { maxEventBytes }: Limits): Faults => {
   const bytes = payloadBytes + HEADER_BYTES
-  if (bytes <= maxEventBytes) return undefined
+  if (bytes <= maxEventBytes) return {}
   const field = lead!.quotes.length > 0 ? 'quotes' : 'description'
-  return {
-    [field]: [
-      `The event of a lead may not have more than ${figure(maxEventBytes)} bytes; this one's would have ${figure(bytes)}.`,
-    ],
-  }
+  const limit = `The event of a lead may not have more than ${figure(maxEventBytes)} bytes`
+  return { [field]: [`${limit}; this one's would have ${figure(bytes)}.`] }
 }

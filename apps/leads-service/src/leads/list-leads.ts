@@ -14,7 +14,7 @@ import {
   type Transaction,
   unlessLate,
 } from '@leadwire/service-kit'
-import { faultsOf, isId } from '../arguments'
+import { faultsOf, invalidBy, isId } from '../arguments'
 import type { Row } from '../row-mapper'
 import { LEAD, leadOfRow } from './lead-rows'
 
@@ -75,8 +75,7 @@ const loadPages = async (db: Transaction, pages: LeadPage[], jsonFormat: number)
 }
 
 const resultOf = ({ accountId, page }: LeadPage, listed: ListedLeads | ServiceError): LeadPageResult => {
-  const faults = faultsOf({ account_id: isId(accountId), page: page >= 1 })
-  const result = Object.keys(faults).length > 0 ? ServiceError.invalid(faults) : listed
+  const result = invalidBy(faultsOf({ account_id: isId(accountId), page: page >= 1 })) ?? listed
   return {
     result:
       result instanceof ServiceError
@@ -93,7 +92,5 @@ export const listLeads =
     const listed = await database.connection((db) =>
       unlessLate(pages, deadlines, (inTime) => loadPages(db, inTime, jsonFormat)),
     )
-    return {
-      results: listed.map((page, index) => resultOf(pages[index]!, page)),
-    }
+    return { results: listed.map((page, index) => resultOf(pages[index]!, page)) }
   }

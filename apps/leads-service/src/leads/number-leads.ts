@@ -67,7 +67,7 @@ export const numberLeads = async (tx: Transaction, drafts: Draft[]): Promise<(St
     ],
   })
   const stamps = new Array<Stamp | undefined>(drafts.length)
-  for (const { ord, quoteIds, itemIds, ...stamp } of rows)
-    stamps[ord - 1] = { ...stamp, quoteIds: quoteIds.map(Number), itemIds: itemIds.map(Number) }
+  for (const row of rows)
+    stamps[row.ord - 1] = { ...row, quoteIds: row.quoteIds.map(Number), itemIds: row.itemIds.map(Number) }
   return stamps
 }

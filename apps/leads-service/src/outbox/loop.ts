@@ -1,11 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from '@leadwire/service-kit'
 
-export interface Loop {
-  /** Resolves when the round that is under way is over; no other begins. */
-  stop(): Promise<void>
-}
-
 /**
  * Does `work` again and again: at once while it says there is more, else after a pause. A failure is logged and tried
  * again after the pause.
@@ -15,7 +10,7 @@ export const startLoop = (options: {
   pauseMs: number
   work: () => Promise<boolean>
   logger: Logger
-}): Loop => {
+}) => {
   const { name, pauseMs, work, logger } = options
   const stopping = new AbortController()
   const rest = () => pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
@@ -30,7 +25,8 @@ export const startLoop = (options: {
   }
   const running = run()
   return {
-    stop: () => {
+    /** Resolves when the round that is under way is over; no other begins. */
+    stop: (): Promise<void> => {
       stopping.abort()
       return running
     },

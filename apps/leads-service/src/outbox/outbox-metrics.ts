@@ -5,12 +5,6 @@ import { LEAD_EVENT } from './record-events'
 /** A count stops here: a scrape costs milliseconds, whatever has piled up. */
 const COUNTED_AT_MOST = 100_000
 
-/** What is true of the events in each state, and the order in which its index has them, oldest first. */
-const STATES = {
-  unpublished: { where: `${LEAD_EVENT} AND published_at IS NULL`, order: 'id' },
-  unconfirmed: { where: `${LEAD_EVENT} AND published_at IS NOT NULL`, order: 'published_at' },
-}
-
 const countOf = (where: string) =>
   `SELECT count(*) FROM (SELECT FROM outbox WHERE ${where} LIMIT ${COUNTED_AT_MOST}) o`
 
@@ -19,21 +13,15 @@ const ageOf = (where: string, order: string) => `
     SELECT extract(epoch FROM clock_timestamp() - created_at) FROM outbox WHERE ${where} ORDER BY ${order} LIMIT 1
   ), 0)`
 
-const forEachState = (figure: (state: { where: string; order: string }) => string) =>
-  Object.entries(STATES)
-    .map(([name, state]) => `SELECT '${name}' AS state, (${figure(state)})::float8 AS figure`)
-    .join(' UNION ALL ')
+/** A figure of the events in each state; `order` is the one in which the index of a state has them, oldest first. */
+const ofEachState = (figure: (where: string, order: string) => string) => `
+  SELECT 'unpublished' AS state, (${figure(`${LEAD_EVENT} AND published_at IS NULL`, 'id')})::float8 AS figure
+  UNION ALL
+  SELECT 'unconfirmed', (${figure(`${LEAD_EVENT} AND published_at IS NOT NULL`, 'published_at')})::float8`
 
 /** Adds what waits in the outbox to the metrics. It is looked up when somebody asks. */
-export const addOutboxMetrics = ({
-  metrics,
-  database,
-  logger,
-}: {
-  metrics: Metrics
-  database: Database
-  logger: Logger
-}): void => {
+export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; logger: Logger }): void => {
+  const { metrics, database, logger } = deps
   const add = (name: string, help: string, text: string) =>
     new Gauge({
       ...{ name, help, labelNames: ['state'], registers: [metrics] },
@@ -41,11 +29,8 @@ export const addOutboxMetrics = ({
         // What could not be looked up is not told: an old figure would pass for a new one.
         this.reset()
         try {
-          for (const { state, figure } of await database.query<{ state: string; figure: number }>({
-            name,
-            text,
-          }))
-            this.set({ state }, figure)
+          const rows = await database.query<{ state: string; figure: number }>({ name, text })
+          for (const { state, figure } of rows) this.set({ state }, figure)
         } catch (error) {
           logger.warn({ err: error, metric: name }, 'could not look up a metric')
         }
@@ -54,11 +39,11 @@ export const addOutboxMetrics = ({
   add(
     'leadwire_outbox_events',
     `Lead events of the outbox: not published yet, and published but not known to be held by webhook-service; ${COUNTED_AT_MOST} stands for as many or more.`,
-    forEachState(({ where }) => countOf(where)),
+    ofEachState(countOf),
   )
   add(
     'leadwire_outbox_oldest_seconds',
     'Age of the oldest lead event of the outbox, by state; 0 when there is none.',
-    forEachState(({ where, order }) => ageOf(where, order)),
+    ofEachState(ageOf),
   )
 }

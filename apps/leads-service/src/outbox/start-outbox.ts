@@ -38,10 +38,7 @@ export const startOutbox = (deps: {
     startLoop({
       name: 'idempotency keys',
       pauseMs: 600_000,
-      work: async () => {
-        await forgetOldKeys(database)
-        return false
-      },
+      work: () => forgetOldKeys(database).then(() => false),
       logger,
     }),
   ]
