@@ -7,8 +7,7 @@ import {
   serviceTokenSettings,
   str,
 } from '@leadwire/service-kit'
-import { s3Endpoint } from './store/s3-endpoint'
-import { type StoreLocation, storeLocation } from './store/store-location'
+import { type StoreLocation, s3Endpoint, storeLocation } from './store/store-settings'
 
 export interface Config extends ServiceTokenConfig {
   STORE_URL: StoreLocation

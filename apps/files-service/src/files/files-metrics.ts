@@ -14,13 +14,9 @@ export type UploadOutcome =
   | 'unavailable'
   | 'failed'
 
-export interface FilesMetrics {
-  received(bytes: number): void
-  sent(bytes: number): void
-  uploaded(outcome: UploadOutcome, seconds: number): void
-}
+export type FilesMetrics = ReturnType<typeof createFilesMetrics>
 
-export const createFilesMetrics = (registry: Metrics): FilesMetrics => {
+export const createFilesMetrics = (registry: Metrics) => {
   const registers = [registry]
   const uploads = new Counter({
     name: 'files_uploads_total',
@@ -41,9 +37,9 @@ export const createFilesMetrics = (registry: Metrics): FilesMetrics => {
     registers,
   })
   return {
-    received: (count) => bytes.inc({ direction: 'in' }, count),
-    sent: (count) => bytes.inc({ direction: 'out' }, count),
-    uploaded: (outcome, duration) => {
+    received: (count: number) => bytes.inc({ direction: 'in' }, count),
+    sent: (count: number) => bytes.inc({ direction: 'out' }, count),
+    uploaded: (outcome: UploadOutcome, duration: number) => {
       uploads.inc({ outcome })
       seconds.observe(duration)
     },

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { FORMATS, type Format } from '../formats/formats'
 
-const EXTENSIONS = Object.values(FORMATS).map(({ extension }) => extension)
-const KEY = new RegExp(`^[a-z]+/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.(${EXTENSIONS.join('|')})$`)
-const CONTENT_TYPES = new Map<string, string>(
-  Object.values(FORMATS).map(({ extension, contentType }) => [extension, contentType]),
-)
+const KINDS = Object.values(FORMATS)
+const EXTENSIONS = KINDS.map(({ extension }) => extension).join('|')
+const KEY = new RegExp(`^[a-z]+/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.(${EXTENSIONS})$`)
 
 /** The parameters of an address that ends in a key. */
 export interface KeyParams {
@@ -19,6 +17,6 @@ export const newObjectKey = (collection: string, format: Format): string =>
 /** Whether `newObjectKey` could have made it. No other key may reach a store: it becomes a path there. */
 export const isObjectKey = (key: string): boolean => KEY.test(key)
 
-/** The media type of what is kept under a key. */
+/** The media type of what is kept under a key that `newObjectKey` made. */
 export const contentTypeOf = (key: string): string =>
-  CONTENT_TYPES.get(key.slice(key.lastIndexOf('.') + 1)) ?? 'application/octet-stream'
+  KINDS.find(({ extension }) => key.endsWith(`.${extension}`))!.contentType

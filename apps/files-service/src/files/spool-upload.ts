@@ -7,7 +7,7 @@ import { finished, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '@leadwire/service-kit'
 import { createTextCheck, type TextFindings } from '../formats/text-check'
-import { sizeText } from './size-text'
+import { storeAway } from '../store/object-store'
 import { SPOOL_PREFIX } from './sweep-spool'
 
 // What waits for the disk of one upload. It is written at once, together: each write is a trip to another thread.
@@ -55,11 +55,18 @@ const write = async (body: IncomingMessage, meter: Transform, path: string): Pro
   finished(body, { writable: false }, (error) => error && meter.destroy(error))
   body.pipe(meter)
   await pipeline(meter, file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    throw new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', {
-      cause: error,
-    })
+    throw error.code === 'ENOENT' ? storeAway(error) : error
   })
+}
+
+const KIBIBYTE = 1024
+const MEBIBYTE = 1024 * KIBIBYTE
+
+/** A limit as a reader says it: `10 MiB`, `512 KiB`, `1000 bytes`. Exact, so only whole units are used. */
+const sizeText = (bytes: number): string => {
+  if (bytes % MEBIBYTE === 0) return `${bytes / MEBIBYTE} MiB`
+  if (bytes % KIBIBYTE === 0) return `${bytes / KIBIBYTE} KiB`
+  return bytes === 1 ? '1 byte' : `${bytes} bytes`
 }
 
 /** Lets bytes through, and learns of them what a file is judged by. */

@@ -15,15 +15,14 @@ export const sweepSpool = async (folder: string, now: () => number): Promise<num
   for (const name of await readdir(folder)) {
     if (!name.startsWith(SPOOL_PREFIX)) continue
     const path = join(folder, name)
-    // Another copy may sweep at the same time, and another user's files are not ours to remove.
-    const stats = await stat(path).catch(() => undefined)
-    if (!stats || now() - stats.mtimeMs < HOUR_MS) continue
-    await rm(path, { force: true }).then(
-      () => {
-        removed += 1
-      },
-      () => undefined,
-    )
+    try {
+      const { mtimeMs } = await stat(path)
+      if (now() - mtimeMs < HOUR_MS) continue
+      await rm(path, { force: true })
+      removed += 1
+    } catch {
+      // Another copy may sweep at the same time, and another user's files are not ours to remove.
+    }
   }
   return removed
 }

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { access, link, mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { gather, ServiceError } from '@leadwire/service-kit'
-import type { ObjectStore } from './object-store'
+import { gather } from '@leadwire/service-kit'
+import { type ObjectStore, storeAway } from './object-store'
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? ''
 
@@ -42,19 +42,17 @@ const createFolderSync = () => {
 export const createDirectoryStore = (root: string): ObjectStore => {
   const spoolFolder = join(root, '.incoming')
   const syncFolder = createFolderSync()
-  const away = (cause: unknown) =>
-    new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', { cause })
   const absentOrThrow = async (error: unknown) => {
     if (!ABSENT.has(codeOf(error))) throw error
     await access(root).catch((cause) => {
-      throw away(cause)
+      throw storeAway(cause)
     })
   }
 
   const makeFolder = async (path: string) => {
     // Not recursive: a root that went away (an unmounted volume) must not be made again on the disk below it.
     await mkdir(path, { mode: 0o750 }).catch((error) => {
-      if (codeOf(error) === 'ENOENT') throw away(error)
+      if (codeOf(error) === 'ENOENT') throw storeAway(error)
       if (codeOf(error) !== 'EEXIST') throw error
     })
   }

@@ -1,4 +1,8 @@
 import type { Readable } from 'node:stream'
+import { ServiceError } from '@leadwire/service-kit'
+
+export const storeAway = (cause: unknown): ServiceError =>
+  new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', { cause })
 
 /** A file that is complete and judged, waiting to be kept. */
 export interface SpooledFile {

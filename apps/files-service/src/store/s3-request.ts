@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
-import { ServiceError } from '@leadwire/service-kit'
+import { storeAway } from './object-store'
 
 // How long a store may say nothing before it counts as away.
 const SILENCE_LIMIT_MS = 10_000
@@ -11,9 +11,6 @@ const SILENCE_LIMIT_MS = 10_000
 const AGENT_OPTIONS = { keepAlive: true, timeout: 5000 }
 const HTTP_AGENT = new HttpAgent(AGENT_OPTIONS)
 const HTTPS_AGENT = new HttpsAgent(AGENT_OPTIONS)
-
-export const storeAway = (cause: unknown): ServiceError =>
-  new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', { cause })
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'

@@ -1,6 +1,6 @@
 import { Client } from 'minio'
-import type { ObjectStore } from './object-store'
-import { bodyOf, type S3Request, sendS3, storeAway } from './s3-request'
+import { type ObjectStore, storeAway } from './object-store'
+import { bodyOf, type S3Request, sendS3 } from './s3-request'
 
 /** Seconds a signature holds. Long, because the clocks of two machines differ; the addresses stay in this process. */
 const SIGNATURE_LIFE = 3600
@@ -21,7 +21,8 @@ export const createS3Store = (options: {
   const { bucket, endpoint, region } = options
   const client = new Client({
     endPoint: endpoint.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(endpoint.port) || (endpoint.protocol === 'https:' ? 443 : 80),
+    // 0 is the protocol's own.
+    port: Number(endpoint.port),
     useSSL: endpoint.protocol === 'https:',
     accessKey: options.accessKey,
     secretKey: options.secretKey,
