@@ -61,21 +61,17 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
     if (missing.length > 0) reply.code(503)
     return missing.length > 0 ? { status: 'not ready', missing } : { status: 'ready' }
   })
+  const isKnown = createTokenCheck(options.tokens)
   app.register(async (scope) => {
-    requireToken(scope, options.tokens)
+    scope.addHook('onRequest', async ({ headers }) => {
+      if (!isKnown(headers.authorization))
+        throw new ServiceError('unauthenticated', 'The service token is missing or wrong.')
+    })
     uploadFile(scope, options)
     downloadFile(scope, options)
     deleteFile(scope, options)
   })
   return app
-}
-
-const requireToken = (app: FastifyInstance, tokens: readonly string[]): void => {
-  const isKnown = createTokenCheck(tokens)
-  app.addHook('onRequest', async (request) => {
-    if (!isKnown(request.headers.authorization))
-      throw new ServiceError('unauthenticated', 'The service token is missing or wrong.')
-  })
 }
 
 // What Fastify itself refuses is a request that makes no sense.

@@ -2,7 +2,7 @@ import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
 import { type Logger, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
-import { FORMATS, type Format } from '../formats/formats'
+import { FORMATS } from '../formats/formats'
 import { judgeFile } from '../formats/judge-file'
 import type { ObjectStore } from '../store/object-store'
 import { signalOf } from './client-gone'
@@ -33,7 +33,6 @@ const Terms = {
 
 interface Upload {
   terms: UploadTerms
-  request: FastifyRequest
   signal: AbortSignal
   /** For the log line. */
   facts: { bytes: number; [name: string]: unknown }
@@ -59,35 +58,14 @@ export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencie
 }
 
 const observed = async (
-  dependencies: UploadDependencies,
+  { store, metrics, logger }: UploadDependencies,
   request: FastifyRequest<{ Querystring: UploadTerms }>,
   reply: FastifyReply,
 ): Promise<UploadedFile> => {
-  const { metrics, logger } = dependencies
   const started = performance.now()
-  const upload: Upload = {
-    terms: request.query,
-    request,
-    signal: signalOf(reply),
-    facts: { collection: request.query.collection, bytes: 0 },
-  }
-  let outcome: UploadOutcome = 'failed'
-  try {
-    const uploaded = await takeIn(dependencies, upload)
-    outcome = uploaded.key === '' ? 'judged' : 'kept'
-    return uploaded
-  } catch (error) {
-    outcome = outcomeOf(error, upload)
-    throw error
-  } finally {
-    const seconds = (performance.now() - started) / 1000
-    metrics.uploaded(outcome, seconds)
-    logger.info({ ...upload.facts, outcome, seconds }, 'upload')
-  }
-}
-
-const takeIn = ({ store, metrics }: UploadDependencies, upload: Upload): Promise<UploadedFile> => {
-  const { terms, facts, request } = upload
+  const terms = request.query
+  const facts: Upload['facts'] = { collection: terms.collection, bytes: 0 }
+  const signal = signalOf(reply)
   const options = {
     folder: store.spoolFolder,
     maxBytes: terms.max_bytes,
@@ -97,19 +75,30 @@ const takeIn = ({ store, metrics }: UploadDependencies, upload: Upload): Promise
       metrics.received(count)
     },
   }
-  return withSpooledUpload(request.raw, options, async (spooled) => {
-    const format = await detectFormat(spooled.path, spooled.text)
-    facts['format'] = format
-    return finish(store, upload, spooled, format)
-  })
+  let outcome: UploadOutcome = 'failed'
+  try {
+    const uploaded = await withSpooledUpload(request.raw, options, (spooled) =>
+      finish(store, { terms, signal, facts }, spooled),
+    )
+    outcome = uploaded.key === '' ? 'judged' : 'kept'
+    return uploaded
+  } catch (error) {
+    outcome = signal.aborted || request.raw.errored ? 'cancelled' : outcomeOf(error)
+    throw error
+  } finally {
+    const seconds = (performance.now() - started) / 1000
+    metrics.uploaded(outcome, seconds)
+    logger.info({ ...facts, outcome, seconds }, 'upload')
+  }
 }
 
 const finish = async (
   store: ObjectStore,
   { terms, signal, facts }: Upload,
-  { path, size, sha256 }: Spooled,
-  format: Format | undefined,
+  { path, size, sha256, text }: Spooled,
 ): Promise<UploadedFile> => {
+  const format = await detectFormat(path, text)
+  facts['format'] = format
   const faults = judgeFile({ name: terms.file_name, size, format, accepted: terms.formats.split(',') })
   facts['faults'] = faults
   if (!format || faults.length > 0) throw ServiceError.invalid({ file: faults })
@@ -136,7 +125,5 @@ const OUTCOME_OF: Partial<Record<string, UploadOutcome>> = {
   unavailable: 'unavailable',
 }
 
-const outcomeOf = (error: unknown, { signal, request }: Upload): UploadOutcome => {
-  if (signal.aborted || request.raw.errored) return 'cancelled'
-  return (error instanceof ServiceError && OUTCOME_OF[error.code]) || 'failed'
-}
+const outcomeOf = (error: unknown): UploadOutcome =>
+  (error instanceof ServiceError && OUTCOME_OF[error.code]) || 'failed'
