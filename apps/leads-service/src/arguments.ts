@@ -1,3 +1,4 @@
+import type { StoredFile } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -13,6 +14,26 @@ export const isText = (text: string, max = 255): boolean =>
 
 /** The same of a text that says something. */
 export const isSaid = (text: string, max?: number): boolean => text !== '' && isText(text, max)
+
+/** The fields of a record of stored bytes, and whether each is as it must be. */
+export const fileFields = (file: StoredFile | undefined): Record<string, boolean> => ({
+  file: file !== undefined,
+  ...(file && {
+    key: isSaid(file.key),
+    name: isText(file.name),
+    file_name: isText(file.fileName),
+    file_size: file.fileSize > 0,
+    content_type: isSaid(file.contentType),
+  }),
+})
+
+/** What is wrong with the name of an account, a user or a token. The command line comes here past the gateway's checks. */
+export const nameFaults = (name: string): Faults => {
+  if (name.trim() === '') return { name: ['The name field is required.'] }
+  if (name.includes('\0')) return { name: ['The name contains characters that are not allowed.'] }
+  if (!isText(name)) return { name: ['The name must not be longer than 255 characters.'] }
+  return {}
+}
 
 /** The faults of the fields that are not as they must be, by their names behind the path of what they are fields of. */
 export const faultsOf = (fields: Record<string, boolean>, path = ''): Faults =>

@@ -4,12 +4,11 @@ import {
   CreateTokenRequest,
 } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { refuse } from '../arguments'
+import { nameFaults, refuse } from '../arguments'
 import type { Row } from '../row-mapper'
 import { ACCOUNT } from './account-rows'
 import { insertToken } from './create-token'
 import { newApiKey } from './credentials'
-import { nameFaults } from './name-faults'
 
 const INSERT = `INSERT INTO accounts (name, api_key) VALUES ($1, $2) RETURNING ${ACCOUNT.columns}`
 

@@ -6,11 +6,10 @@ import {
   type Transaction,
   violatedConstraint,
 } from '@leadwire/service-kit'
-import { faultsOf, isId, isText, refuse } from '../arguments'
+import { faultsOf, isId, isText, nameFaults, refuse } from '../arguments'
 import type { Row } from '../row-mapper'
 import { TOKEN } from './account-rows'
 import { hashToken, newToken } from './credentials'
-import { nameFaults } from './name-faults'
 
 const INSERT = `
   INSERT INTO tokens (account_id, name, hash, scopes, test, expires_at) VALUES ($1, $2, $3, $4, $5, $6)

@@ -1,9 +1,8 @@
 import { type CreateUserRequest, type CreateUserResponse, isEmail } from '@leadwire/contracts'
 import { type Database, ServiceError, violatedConstraint } from '@leadwire/service-kit'
-import { faultsOf, isId, refuse } from '../arguments'
+import { faultsOf, isId, nameFaults, refuse } from '../arguments'
 import type { Row } from '../row-mapper'
 import { USER } from './account-rows'
-import { nameFaults } from './name-faults'
 
 const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) RETURNING ${USER.columns}`
 

@@ -1,9 +1,8 @@
 import { type AttachFileRequest, type AttachFileResponse, imageJson } from '@leadwire/contracts'
 import type { Database, Transaction } from '@leadwire/service-kit'
-import { demand, isId, isText, isUuid } from '../arguments'
+import { demand, fileFields, isId, isText, isUuid } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { leadNotFound } from '../leads/lead-result'
-import { fileFields } from '../stored-file'
 
 interface AttachmentRow {
   id: number

@@ -1,8 +1,7 @@
 import { type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { demand, isId, isText } from '../arguments'
+import { demand, fileFields, isId, isText } from '../arguments'
 import type { Row } from '../row-mapper'
-import { fileFields } from '../stored-file'
 import { IMAGE_COLUMNS, imageOfRow } from './image-row'
 
 const INSERT = `

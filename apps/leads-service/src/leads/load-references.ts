@@ -33,12 +33,9 @@ export const loadReferences = async (
   const users = new Set<string>()
   if (withUser.length > 0) {
     const values = [withUser.map(({ accountId }) => accountId), withUser.map(({ lead }) => lead!.userId)]
-    const rows = await tx.query<{ account_id: number; id: number }>({
-      name: 'known-users',
-      text: SELECT_USERS,
-      values,
-    })
-    for (const row of rows) users.add(pair(row.account_id, row.id))
+    const query = { name: 'known-users', text: SELECT_USERS, values }
+    for (const row of await tx.query<{ account_id: number; id: number }>(query))
+      users.add(pair(row.account_id, row.id))
   }
   const images = new Map<string, Image>()
   const asked = items.flatMap((item) =>
@@ -46,12 +43,8 @@ export const loadReferences = async (
   )
   if (asked.length > 0) {
     const values = [asked.map(({ accountId }) => accountId), asked.map(({ imageId }) => imageId)]
-    const rows = await tx.query<Row & { account_id: number }>({
-      name: 'known-images',
-      text: SELECT_IMAGES,
-      values,
-    })
-    for (const row of rows) {
+    const query = { name: 'known-images', text: SELECT_IMAGES, values }
+    for (const row of await tx.query<Row & { account_id: number }>(query)) {
       const image = imageOfRow(row, assetsUrl)
       images.set(pair(row.account_id, image.id), image)
     }

@@ -3,16 +3,10 @@ import { forgetOldKeys } from '../idempotency/idempotency-keys'
 import { startLoop } from './loop'
 import type { Publish } from './publish'
 import { createPublishFromMemory } from './publish-from-memory'
-import type { OutboxEvent } from './record-events'
 import { relayOnce } from './relay'
 import { type FindHeldEvents, sweepOnce } from './sweep'
 
-export interface Outbox {
-  /** Has events published that this process has just committed. */
-  handOver(events: OutboxEvent[]): void
-  /** Resolves when what was handed over has been published, or left to the outbox, and the rounds under way are over. */
-  stop(): Promise<void>
-}
+export type Outbox = ReturnType<typeof startOutbox>
 
 /**
  * Publishes events at once from the memory of the process that committed them; what is left in the outbox, by a crash
@@ -24,7 +18,7 @@ export const startOutbox = (deps: {
   publish: Publish
   findHeldEvents: FindHeldEvents
   logger: Logger
-}): Outbox => {
+}) => {
   const { database, logger } = deps
   const fromMemory = createPublishFromMemory(deps)
   const loops = [
@@ -43,8 +37,10 @@ export const startOutbox = (deps: {
     }),
   ]
   return {
+    /** Has events published that this process has just committed. */
     handOver: fromMemory.handOver,
-    stop: async () => {
+    /** Resolves when what was handed over has been published, or left to the outbox, and the rounds under way are over. */
+    stop: async (): Promise<void> => {
       await fromMemory.settled()
       for (const loop of loops) await loop.stop()
     },
