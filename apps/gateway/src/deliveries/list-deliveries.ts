@@ -1,13 +1,11 @@
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
 import { PageQuery, pageOf } from '../docs/shared-schemas'
 import { limitsOf } from '../http/call-limits'
 import { pageJson } from '../http/page-json'
 import { pageNumber } from '../http/page-number'
 import { sendJson } from '../http/send-json'
+import { operation } from '../operation'
 import { id, oneOf, text } from '../validation/fields'
 import { textFaults } from '../validation/text-faults'
 import { DELIVERY_STATUSES, deliveryRecord } from './delivery-schema'
@@ -29,50 +27,39 @@ const Filters = Type.Object({
 const Query = Type.Object({ ...Filters.properties, ...PageQuery.properties })
 
 /** GET /manage/deliveries: newest first. The addresses of other pages keep the filters. */
-export const listDeliveries = (
-  app: FastifyInstance,
-  { authenticate, clients, validation, addressOf }: Dependencies,
-): void => {
-  const check = validation.checker(Filters)
-  app.get(
-    '/manage/deliveries',
-    {
-      onRequest: authenticate('manage'),
-      schema: describe({
-        operationId: 'listDeliveries',
-        tag: 'Webhooks',
-        summary: 'List deliveries',
-        description: 'Newest first.',
-        scope: 'manage',
-        query: Query,
-        answer: {
-          description: 'A page of deliveries.',
-          schema: pageOf({ $ref: 'Delivery#' }, '/manage/deliveries'),
-        },
-        problems: ['invalid'],
-      }),
-    },
-    async (request, reply) => {
+export const listDeliveries = operation({
+  method: 'GET',
+  url: '/manage/deliveries',
+  operationId: 'listDeliveries',
+  tag: 'Webhooks',
+  summary: 'List deliveries',
+  description: 'Newest first.',
+  scope: 'manage',
+  query: Query,
+  answer: {
+    description: 'A page of deliveries.',
+    schema: pageOf({ $ref: 'Delivery#' }, '/manage/deliveries'),
+  },
+  problems: ['invalid'],
+  createHandler: ({ clients, validation, addressOf }) => {
+    const checkFilters = validation.checker(Filters)
+    return async (request, reply) => {
+      const { accountId } = request.principal
       // What is no page is page 1, whatever it is.
       const { page: givenPage, ...filters } = request.query as Record<string, unknown>
-      const { value, faults } = check({ fields: filters, faults: textFaults(filters) })
+      const { value, faults } = checkFilters({ fields: filters, faults: textFaults(filters) })
       if (faults) throw ServiceError.invalid(faults)
-      const page = pageNumber(givenPage)
+      const { endpoint_id: endpointId, status } = value
       const leadReference = value.lead_reference?.toLowerCase()
+      const page = pageNumber(givenPage)
       const { deliveries, total, perPage } = await clients.webhooks.listDeliveries(
-        {
-          accountId: request.principal.accountId,
-          endpointId: value.endpoint_id,
-          status: value.status,
-          leadReference,
-          page,
-        },
+        { accountId, endpointId, status, leadReference, page },
         limitsOf(reply),
       )
       const query = Object.fromEntries(Object.entries(value).map(([name, filter]) => [name, String(filter)]))
       const items = JSON.stringify(deliveries.map(deliveryRecord))
       const path = `${addressOf(request)}/manage/deliveries`
       return sendJson(reply, pageJson({ page, perPage, total, count: deliveries.length, items, path, query }))
-    },
-  )
-}
+    }
+  },
+})

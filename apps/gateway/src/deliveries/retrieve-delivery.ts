@@ -1,11 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
 import { dataOf, IdParams } from '../docs/shared-schemas'
-import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
-import { sendData } from '../http/send-json'
+import { managementOperation } from '../operation'
 import { attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
 const DeliveryWithAttempts = Type.Object({
@@ -14,32 +10,19 @@ const DeliveryWithAttempts = Type.Object({
 })
 
 /** GET /manage/deliveries/:id: a delivery with every attempt. */
-export const retrieveDelivery = (app: FastifyInstance, { authenticate, clients }: Dependencies): void => {
-  app.get(
-    '/manage/deliveries/:id',
-    {
-      onRequest: authenticate('manage'),
-      schema: describe({
-        operationId: 'retrieveDelivery',
-        tag: 'Webhooks',
-        summary: 'Retrieve a delivery',
-        description: 'With every attempt that was made.',
-        scope: 'manage',
-        params: IdParams,
-        answer: { description: 'The delivery.', schema: dataOf(DeliveryWithAttempts) },
-        problems: ['not-found'],
-      }),
-    },
-    async (request, reply) => {
-      const { accountId } = request.principal
-      const { delivery, attempts } = await clients.webhooks.retrieveDelivery(
-        {
-          accountId,
-          deliveryId: pathId(request),
-        },
-        limitsOf(reply),
-      )
-      return sendData(reply, { ...deliveryRecord(delivery!), attempts: attempts.map(attemptRecord) })
-    },
-  )
-}
+export const retrieveDelivery = managementOperation({
+  method: 'GET',
+  url: '/manage/deliveries/:id',
+  operationId: 'retrieveDelivery',
+  tag: 'Webhooks',
+  summary: 'Retrieve a delivery',
+  description: 'With every attempt that was made.',
+  params: IdParams,
+  answer: { description: 'The delivery.', schema: dataOf(DeliveryWithAttempts) },
+  problems: ['not-found'],
+  run: async ({ request, accountId, clients, limits }) => {
+    const key = { accountId, deliveryId: pathId(request) }
+    const { delivery, attempts } = await clients.webhooks.retrieveDelivery(key, limits)
+    return { ...deliveryRecord(delivery!), attempts: attempts.map(attemptRecord) }
+  },
+})

@@ -19,7 +19,7 @@ export interface Description {
   /** Of a multipart/form-data body. */
   multipart?: TSchema
   answer: { description: string; schema: TSchema | { $ref: string } } | { description: string; type: string }
-  problems?: ProblemKind[]
+  problems?: readonly ProblemKind[]
 }
 
 /** A route that needs no token. */

@@ -1,11 +1,7 @@
 import type { EndpointHealth } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
 import { listOf, timestamp } from '../docs/shared-schemas'
-import { limitsOf } from '../http/call-limits'
-import { sendData } from '../http/send-json'
+import { managementOperation } from '../operation'
 
 const count = (description: string) => Type.Integer({ description, examples: [0] })
 
@@ -39,26 +35,15 @@ const healthRecord = ({ endpointId, lastSuccessAt, pending, held, exhausted, hou
 })
 
 /** GET /manage/webhook-endpoint-health: all endpoints of the account. */
-export const listWebhookEndpointHealth = (
-  app: FastifyInstance,
-  { authenticate, clients }: Dependencies,
-): void => {
-  app.get(
-    '/manage/webhook-endpoint-health',
-    {
-      onRequest: authenticate('manage'),
-      schema: describe({
-        operationId: 'listWebhookEndpointHealth',
-        tag: 'Webhooks',
-        summary: 'Show how webhook endpoints are doing',
-        scope: 'manage',
-        answer: { description: "One record for each of the account's endpoints.", schema: listOf(Health) },
-      }),
-    },
-    async (request, reply) => {
-      const { accountId } = request.principal
-      const { endpoints } = await clients.webhooks.listWebhookEndpointHealth({ accountId }, limitsOf(reply))
-      return sendData(reply, endpoints.map(healthRecord))
-    },
-  )
-}
+export const listWebhookEndpointHealth = managementOperation({
+  method: 'GET',
+  url: '/manage/webhook-endpoint-health',
+  operationId: 'listWebhookEndpointHealth',
+  tag: 'Webhooks',
+  summary: 'Show how webhook endpoints are doing',
+  answer: { description: "One record for each of the account's endpoints.", schema: listOf(Health) },
+  run: async ({ accountId, clients, limits }) => {
+    const { endpoints } = await clients.webhooks.listWebhookEndpointHealth({ accountId }, limits)
+    return endpoints.map(healthRecord)
+  },
+})

@@ -1,13 +1,8 @@
 import { parseDuration } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
 import { dataOf, IdParams, timestamp } from '../docs/shared-schemas'
-import { bodyOf } from '../http/body'
-import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
-import { sendData } from '../http/send-json'
+import { managementOperation } from '../operation'
 import { text } from '../validation/fields'
 import { endpointRefusal } from './endpoint-refusal'
 import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
@@ -31,42 +26,28 @@ const RotatedEndpoint = Type.Object({
 })
 
 /** POST /manage/webhook-endpoints/:id/rotate-secret. */
-export const rotateWebhookSecret = (
-  app: FastifyInstance,
-  { authenticate, clients, validation }: Dependencies,
-): void => {
-  const check = validation.checker(RotateWebhookSecret)
-  app.post(
-    '/manage/webhook-endpoints/:id/rotate-secret',
-    {
-      onRequest: authenticate('manage'),
-      schema: describe({
-        operationId: 'rotateWebhookSecret',
-        tag: 'Webhooks',
-        summary: "Rotate a webhook endpoint's secret",
-        description:
-          'Until the overlap ends `X-SERVICE-Signature` is made with the old secret, and `webhook-signature` carries a signature of each; after it both are made with the new one alone. Rotated again meanwhile, the oldest secret keeps the header, and no old one lasts longer than the newest overlap: `0s` ends them all.',
-        scope: 'manage',
-        params: IdParams,
-        body: RotateWebhookSecret,
-        answer: { description: 'The endpoint with its new secret.', schema: dataOf(RotatedEndpoint) },
-        problems: ['not-found', 'conflict'],
-      }),
-    },
-    async (request, reply) => {
-      const key = { accountId: request.principal.accountId, endpointId: pathId(request) }
-      const { value, faults } = check(bodyOf(request))
-      if (faults) throw await endpointRefusal({ clients, limits: limitsOf(reply), key, faults })
-      const { endpoint, secret, oldSecretUntil } = await clients.webhooks.rotateWebhookSecret(
-        {
-          ...key,
-          overlapMs: parseDuration(value.overlap ?? '24h'),
-          secret: value.secret,
-        },
-        limitsOf(reply),
-      )
-      const { created_at, updated_at, ...record } = endpointRecord(endpoint!)
-      return sendData(reply, { ...record, secret, old_secret_until: oldSecretUntil, created_at, updated_at })
-    },
-  )
-}
+export const rotateWebhookSecret = managementOperation({
+  method: 'POST',
+  url: '/manage/webhook-endpoints/:id/rotate-secret',
+  operationId: 'rotateWebhookSecret',
+  tag: 'Webhooks',
+  summary: "Rotate a webhook endpoint's secret",
+  description:
+    'Until the overlap ends `X-SERVICE-Signature` is made with the old secret, and `webhook-signature` carries a signature of each; after it both are made with the new one alone. Rotated again meanwhile, the oldest secret keeps the header, and no old one lasts longer than the newest overlap: `0s` ends them all.',
+  params: IdParams,
+  body: RotateWebhookSecret,
+  answer: { description: 'The endpoint with its new secret.', schema: dataOf(RotatedEndpoint) },
+  problems: ['not-found', 'conflict'],
+  run: async ({ request, accountId, clients, limits, check }) => {
+    const key = { accountId, endpointId: pathId(request) }
+    const { value, faults } = check()
+    if (faults) throw await endpointRefusal({ clients, limits, key, faults })
+    const overlapMs = parseDuration(value.overlap ?? '24h')
+    const { endpoint, secret, oldSecretUntil } = await clients.webhooks.rotateWebhookSecret(
+      { ...key, overlapMs, secret: value.secret },
+      limits,
+    )
+    const { created_at, updated_at, ...record } = endpointRecord(endpoint!)
+    return { ...record, secret, old_secret_until: oldSecretUntil, created_at, updated_at }
+  },
+})

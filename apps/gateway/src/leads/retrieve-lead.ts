@@ -1,34 +1,24 @@
-import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
 import { dataOf, LeadParams } from '../docs/shared-schemas'
 import { limitsOf } from '../http/call-limits'
 import { sendJson } from '../http/send-json'
+import { operation } from '../operation'
 import { leadReference } from './lead-reference'
 
 /** GET /leads/:reference (interface: Retrieve Lead). */
-export const retrieveLead = (app: FastifyInstance, { authenticate, clients }: Dependencies): void => {
-  app.get(
-    '/leads/:reference',
-    {
-      onRequest: authenticate('leads:read'),
-      schema: describe({
-        operationId: 'retrieveLead',
-        tag: 'Leads',
-        summary: 'Retrieve a lead',
-        scope: 'leads:read',
-        params: LeadParams,
-        answer: { description: 'The lead with its customer and quotes.', schema: dataOf({ $ref: 'Lead#' }) },
-        problems: ['not-found'],
-      }),
+export const retrieveLead = operation({
+  method: 'GET',
+  url: '/leads/:reference',
+  operationId: 'retrieveLead',
+  tag: 'Leads',
+  summary: 'Retrieve a lead',
+  scope: 'leads:read',
+  params: LeadParams,
+  answer: { description: 'The lead with its customer and quotes.', schema: dataOf({ $ref: 'Lead#' }) },
+  problems: ['not-found'],
+  createHandler:
+    ({ clients }) =>
+    async (request, reply) => {
+      const lead = { accountId: request.principal.accountId, reference: leadReference(request) }
+      return sendJson(reply, await clients.retrieveLead(lead, limitsOf(reply)))
     },
-    async (request, reply) =>
-      sendJson(
-        reply,
-        await clients.retrieveLead(
-          { accountId: request.principal.accountId, reference: leadReference(request) },
-          limitsOf(reply),
-        ),
-      ),
-  )
-}
+})

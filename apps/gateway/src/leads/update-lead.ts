@@ -1,12 +1,10 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
 import { dataOf, LeadParams } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
 import { limitsOf } from '../http/call-limits'
 import { sendJson } from '../http/send-json'
+import { operation } from '../operation'
 import { integer, oneOf, text } from '../validation/fields'
 import { refusal } from '../validation/refusal'
 import { leadReference } from './lead-reference'
@@ -25,27 +23,20 @@ const UpdateLead = Type.Object({
 })
 
 /** PATCH /leads/:reference (interface: Update Lead). */
-export const updateLead = (
-  app: FastifyInstance,
-  { authenticate, clients, validation }: Dependencies,
-): void => {
-  const check = validation.checker(UpdateLead)
-  app.patch(
-    '/leads/:reference',
-    {
-      onRequest: authenticate('leads'),
-      schema: describe({
-        operationId: 'updateLead',
-        tag: 'Leads',
-        summary: 'Update a lead',
-        description: 'Changes what is given and leaves the rest. `{}` changes nothing.',
-        scope: 'leads',
-        params: LeadParams,
-        body: UpdateLead,
-        answer: { description: 'The lead as it is now.', schema: dataOf({ $ref: 'Lead#' }) },
-        problems: ['not-found'],
-      }),
-    },
+export const updateLead = operation({
+  method: 'PATCH',
+  url: '/leads/:reference',
+  operationId: 'updateLead',
+  tag: 'Leads',
+  summary: 'Update a lead',
+  description: 'Changes what is given and leaves the rest. `{}` changes nothing.',
+  scope: 'leads',
+  params: LeadParams,
+  body: UpdateLead,
+  answer: { description: 'The lead as it is now.', schema: dataOf({ $ref: 'Lead#' }) },
+  problems: ['not-found'],
+  createHandler:
+    ({ clients, check }) =>
     async (request, reply) => {
       const { accountId } = request.principal
       const reference = leadReference(request)
@@ -54,18 +45,11 @@ export const updateLead = (
         const references = { leadReference: reference, userEmail: fields['user_email'] }
         throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
       }
+      const { user_email: userEmail, notify = false, ...changes } = value
       const { body } = await clients.leads.updateLead(
-        {
-          accountId,
-          reference,
-          value: value.value,
-          status: value.status,
-          userEmail: value.user_email,
-          notify: value.notify ?? false,
-        },
+        { accountId, reference, ...changes, userEmail, notify },
         limitsOf(reply),
       )
       return sendJson(reply, body)
     },
-  )
-}
+})

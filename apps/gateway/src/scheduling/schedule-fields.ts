@@ -1,12 +1,12 @@
 import type { Appointment } from '@leadwire/contracts'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
-import type { Dependencies } from '../dependencies'
-import { timestamp } from '../docs/shared-schemas'
+import { IdempotencyHeader, LeadParams, timestamp } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
 import { limitsOf } from '../http/call-limits'
 import { idempotencyOf } from '../http/idempotency'
 import { leadReference } from '../leads/lead-reference'
+import type { OperationDependencies } from '../operation'
 import { id, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 import { refusal } from '../validation/refusal'
@@ -34,21 +34,33 @@ export const Scheduled = Type.Object(
   { $id: 'Scheduled', description: 'An appointment or a callback.' },
 )
 
+/** What both operations have in common. */
+export const SCHEDULING = {
+  method: 'POST',
+  tag: 'Scheduling',
+  description: 'The status of the lead does not change by it.',
+  scope: 'leads',
+  params: LeadParams,
+  headers: IdempotencyHeader,
+  body: ScheduleFields,
+  problems: ['not-found', 'conflict'],
+} as const
+
 /** What a request asks leads-service to schedule. Throws not_found, or invalid with every fault. */
-export const readEntry = ({ clients, validation, timeZone }: Dependencies) => {
-  const check = validation.checker(ScheduleFields)
-  return async (reply: FastifyReply): Promise<Appointment> => {
-    const { request } = reply
-    const { accountId } = request.principal
-    const body = bodyOf(request)
-    const idempotency = idempotencyOf(request, body.fields)
-    const reference = leadReference(request)
-    const { value, faults, fields } = check(body)
-    if (faults) {
-      const references = { leadReference: reference, userId: fields['user_id'] }
-      throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
-    }
-    const date = localInstant(value.date, timeZone)!
-    return { accountId, reference, userId: value.user_id, notify: value.notify, date, idempotency }
+export const readEntry = async (
+  { clients, check, timeZone }: OperationDependencies<Static<typeof ScheduleFields>>,
+  reply: FastifyReply,
+): Promise<Appointment> => {
+  const { request } = reply
+  const { accountId } = request.principal
+  const body = bodyOf(request)
+  const idempotency = idempotencyOf(request, body.fields)
+  const reference = leadReference(request)
+  const { value, faults, fields } = check(body)
+  if (faults) {
+    const references = { leadReference: reference, userId: fields['user_id'] }
+    throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
   }
+  const date = localInstant(value.date, timeZone)!
+  return { accountId, reference, userId: value.user_id, notify: value.notify, date, idempotency }
 }

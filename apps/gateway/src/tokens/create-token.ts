@@ -2,14 +2,9 @@ import { Temporal } from '@js-temporal/polyfill'
 import type { VerifiedToken } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
 import { grants, SCOPES } from '../auth/authenticate'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
 import { dataOf } from '../docs/shared-schemas'
-import { bodyOf } from '../http/body'
-import { limitsOf } from '../http/call-limits'
-import { sendData } from '../http/send-json'
+import { managementOperation } from '../operation'
 import { addFaults } from '../validation/faults'
 import { oneOf, text } from '../validation/fields'
 import { isInstant } from '../validation/formats'
@@ -83,45 +78,34 @@ const inMicroseconds = (instant: string) =>
   Temporal.Instant.from(instant).round({ smallestUnit: 'microsecond', roundingMode: 'trunc' }).toString()
 
 /** POST /manage/tokens. */
-export const createToken = (
-  app: FastifyInstance,
-  { authenticate, clients, validation, now }: Dependencies,
-): void => {
-  const check = validation.checker(CreateToken)
-  app.post(
-    '/manage/tokens',
-    {
-      onRequest: authenticate('manage'),
-      schema: describe({
-        operationId: 'createToken',
-        tag: 'Management',
-        summary: 'Create a token',
-        description:
-          'A token can do no more than the one it is made with: it has none but its scopes, it expires no later, and what a test token makes is a test token.',
-        scope: 'manage',
-        body: CreateToken,
-        answer: { description: 'The new token.', schema: dataOf(CreatedToken) },
-      }),
-    },
-    async (request, reply) => {
-      const { value, faults, fields } = check(bodyOf(request))
-      const given = fields ?? value
-      const allFaults = addFaults(
-        addFaults(faults ?? {}, expiryFaults(given.expires_at, now())),
-        excessFaults(given, request.principal),
-      )
-      if (!value || Object.keys(allFaults).length > 0) throw ServiceError.invalid(allFaults)
-      const { token, secret } = await clients.accounts.createToken(
-        {
-          accountId: request.principal.accountId,
-          name: value.name,
-          scopes: SCOPES.filter((scope) => value.scopes.includes(scope)),
-          test: value.test ?? request.principal.test,
-          expiresAt: value.expires_at && inMicroseconds(value.expires_at),
-        },
-        limitsOf(reply),
-      )
-      return sendData(reply, { ...tokenRecord(token!), token: secret })
-    },
-  )
-}
+export const createToken = managementOperation({
+  method: 'POST',
+  url: '/manage/tokens',
+  operationId: 'createToken',
+  tag: 'Management',
+  summary: 'Create a token',
+  description:
+    'A token can do no more than the one it is made with: it has none but its scopes, it expires no later, and what a test token makes is a test token.',
+  body: CreateToken,
+  answer: { description: 'The new token.', schema: dataOf(CreatedToken) },
+  run: async ({ request: { principal }, accountId, clients, limits, now, check }) => {
+    const { value, faults, fields } = check()
+    const given = fields ?? value
+    const allFaults = addFaults(
+      addFaults(faults ?? {}, expiryFaults(given.expires_at, now())),
+      excessFaults(given, principal),
+    )
+    if (!value || Object.keys(allFaults).length > 0) throw ServiceError.invalid(allFaults)
+    const { token, secret } = await clients.accounts.createToken(
+      {
+        accountId,
+        name: value.name,
+        scopes: SCOPES.filter((scope) => value.scopes.includes(scope)),
+        test: value.test ?? principal.test,
+        expiresAt: value.expires_at && inMicroseconds(value.expires_at),
+      },
+      limits,
+    )
+    return { ...tokenRecord(token!), token: secret }
+  },
+})
