@@ -1,17 +1,16 @@
-import type { ClaimIdempotencyKeyResponse, StoredFile } from '@leadwire/contracts'
+import type { ClaimIdempotencyKeyResponse } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
 import { dataOf, IdempotencyHeader, LeadParams } from '../docs/shared-schemas'
 import { idempotencyKey, requestFingerprint } from '../http/idempotency'
 import { sendJson } from '../http/send-json'
 import { leadReference } from '../leads/lead-reference'
+import { operation } from '../operation'
 import { text } from '../validation/fields'
-import { textFaults } from '../validation/text-faults'
 import { keepStoredFile } from './keep-stored-file'
-import { type ReceivedFile, receiveFile } from './receive-file'
+import { receiveFile } from './receive-file'
 
 const FORMATS = ['jpeg', 'png', 'gif', 'svg', 'pdf', 'txt', 'xlsx', 'docx'] as const
 
@@ -28,30 +27,24 @@ const AttachForm = Type.Object({
   }),
 })
 
-const saved = (claim: ClaimIdempotencyKeyResponse | undefined, fingerprint: Buffer) => {
-  if (!claim?.saved) return undefined
-  if (fingerprint.equals(claim.saved.fingerprint)) return claim.saved.body
+const savedAnswer = ({ saved }: ClaimIdempotencyKeyResponse, fingerprint: Buffer) => {
+  if (!saved || fingerprint.equals(saved.fingerprint)) return saved?.body
   // In the words of leads-service, which says so of every other operation.
   throw ServiceError.invalid({
     idempotency_key: ['This Idempotency-Key was used before for another request.'],
   })
 }
 
-const fingerprintOf = (request: FastifyRequest, name: string, { fileName, upload }: ReceivedFile) =>
-  requestFingerprint(request, { name, file_name: fileName, file: upload.sha256 })
+interface Attaching {
+  request: FastifyRequest
+  reply: FastifyReply
+  reference: string
+}
 
-/** POST /leads/:reference/attachments (interface: Attach a file). */
-export const attachFile = (app: FastifyInstance, dependencies: Dependencies): void => {
-  const { authenticate, clients, validation, addressOf } = dependencies
+const createAttach = (dependencies: Dependencies) => {
+  const { clients, validation, addressOf } = dependencies
   const check = validation.checker(AttachFields)
-  const checkFields = (fields: Record<string, unknown>) => check({ fields, faults: textFaults(fields) })
-
-  const attach = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    reference: string,
-    claim?: ClaimIdempotencyKeyResponse,
-  ) => {
+  return async ({ request, reply, reference }: Attaching, claim?: ClaimIdempotencyKeyResponse) => {
     const { accountId, tokenId } = request.principal
     const received = await receiveFile(request, reply, dependencies, {
       collection: 'attachments',
@@ -59,19 +52,19 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
       keep: !claim?.saved,
       // For the request's fingerprint.
       wantsSha256: claim !== undefined,
-      faultsOf: (fields) => checkFields(fields).faults ?? {},
+      check,
     })
-    const { name } = checkFields(received.fields).value!
-    const fingerprint = fingerprintOf(request, name, received)
-    const replay = saved(claim, fingerprint)
+    const { fileName, upload } = received
+    const { name } = received.fields
+    const fingerprint = requestFingerprint(request, { name, file_name: fileName, file: upload.sha256 })
+    const replay = claim && savedAnswer(claim, fingerprint)
     if (replay) return replay
-    const { key, size, content_type: contentType } = received.upload
-    const file: StoredFile = { name, fileName: received.fileName, fileSize: size, contentType, key }
+    const { key, size, content_type: contentType } = upload
     const { body } = await keepStoredFile(dependencies, key, () =>
       clients.attachments.attachFile({
         accountId,
         reference,
-        file,
+        file: { name, fileName, fileSize: size, contentType, key },
         baseUrl: addressOf(request),
         idempotency: claim ? { tokenId, key: idempotencyKey(request)!, fingerprint } : undefined,
         claimId: claim?.claimId ?? '',
@@ -79,58 +72,61 @@ export const attachFile = (app: FastifyInstance, dependencies: Dependencies): vo
     )
     return body
   }
-
-  const underKey = async (request: FastifyRequest, reply: FastifyReply, reference: string, key: string) => {
-    const { tokenId } = request.principal
-    const claim = await clients.attachments.claimIdempotencyKey({ tokenId, key })
-    try {
-      return await attach(request, reply, reference, claim)
-    } catch (error) {
-      // Failures are not saved: the key is free for the next try.
-      if (!claim.saved) {
-        await clients.attachments
-          .releaseIdempotencyKey({ tokenId, key, claimId: claim.claimId })
-          .catch((err: unknown) => dependencies.logger.warn({ err }, 'could not release an idempotency key'))
-      }
-      throw error
-    }
-  }
-
-  app.post(
-    '/leads/:reference/attachments',
-    {
-      onRequest: authenticate('leads'),
-      schema: describe({
-        operationId: 'attachFile',
-        tag: 'Attachments',
-        summary: 'Attach a file',
-        description:
-          'The type of a file is told from its content, and its name must have an extension of that type.',
-        scope: 'leads',
-        params: LeadParams,
-        headers: IdempotencyHeader,
-        multipart: AttachForm,
-        answer: {
-          description: 'The attachment. Its url needs a bearer token.',
-          schema: dataOf({ $ref: 'Image#' }),
-        },
-        problems: ['not-found', 'timeout', 'conflict'],
-      }),
-    },
-    async (request, reply) => {
-      const reference = leadReference(request)
-      const key = idempotencyKey(request)
-      const { leadMissing } = await clients.leads.checkReferences({
-        accountId: request.principal.accountId,
-        leadReference: reference,
-      })
-      if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
-      return sendJson(
-        reply,
-        key === undefined
-          ? await attach(request, reply, reference)
-          : await underKey(request, reply, reference, key),
-      )
-    },
-  )
 }
+
+/** Runs `work` while no other request has its Idempotency-Key. */
+const underKey = async <T>(
+  { clients, logger }: Dependencies,
+  key: { tokenId: number; key: string },
+  work: (claim: ClaimIdempotencyKeyResponse) => Promise<T>,
+): Promise<T> => {
+  const claim = await clients.attachments.claimIdempotencyKey(key)
+  try {
+    return await work(claim)
+  } catch (error) {
+    // Failures are not saved: the key is free for the next try.
+    if (!claim.saved) {
+      await clients.attachments
+        .releaseIdempotencyKey({ ...key, claimId: claim.claimId })
+        .catch((err: unknown) => logger.warn({ err }, 'could not release an idempotency key'))
+    }
+    throw error
+  }
+}
+
+/** POST /leads/:reference/attachments (interface: Attach a file). */
+export const attachFile = operation({
+  method: 'POST',
+  url: '/leads/:reference/attachments',
+  operationId: 'attachFile',
+  tag: 'Attachments',
+  summary: 'Attach a file',
+  description:
+    'The type of a file is told from its content, and its name must have an extension of that type.',
+  scope: 'leads',
+  params: LeadParams,
+  headers: IdempotencyHeader,
+  multipart: AttachForm,
+  answer: {
+    description: 'The attachment. Its url needs a bearer token.',
+    schema: dataOf({ $ref: 'Image#' }),
+  },
+  problems: ['not-found', 'timeout', 'conflict'],
+  createHandler: (dependencies) => {
+    const attach = createAttach(dependencies)
+    return async (request, reply) => {
+      const { accountId, tokenId } = request.principal
+      const reference = leadReference(request)
+      const attaching = { request, reply, reference }
+      const key = idempotencyKey(request)
+      const { leads } = dependencies.clients
+      const { leadMissing } = await leads.checkReferences({ accountId, leadReference: reference })
+      if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
+      const body =
+        key === undefined
+          ? await attach(attaching)
+          : await underKey(dependencies, { tokenId, key }, (claim) => attach(attaching, claim))
+      return sendJson(reply, body)
+    }
+  },
+})

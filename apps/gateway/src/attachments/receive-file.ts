@@ -5,7 +5,9 @@ import type { UploadedFile } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dependencies } from '../dependencies'
+import type { Check } from '../validation/checker'
 import { addFaults } from '../validation/faults'
+import { textFaults } from '../validation/text-faults'
 import { baseName, fileNameFault } from './file-name'
 import { discardStoredFile } from './keep-stored-file'
 import { partsOf } from './read-multipart'
@@ -13,19 +15,19 @@ import { partsOf } from './read-multipart'
 /** The most bytes of a file: 10mb (interface: Limits). */
 export const MAX_FILE_BYTES = 10_485_760
 
-export interface FileTerms {
+export interface FileTerms<Fields> {
   collection: string
   formats: readonly string[]
   /** False: the file is only judged. */
   keep: boolean
   /** Whether the upload's `sha256` is needed. */
   wantsSha256: boolean
-  /** What is wrong with the other fields. */
-  faultsOf: (fields: Record<string, unknown>) => Faults
+  /** The check of the other fields. */
+  check: Check<Fields>
 }
 
-export interface ReceivedFile {
-  fields: Record<string, unknown>
+export interface ReceivedFile<Fields> {
+  fields: Fields
   fileName: string
   upload: UploadedFile
 }
@@ -39,7 +41,7 @@ interface Form {
 
 interface Receiving {
   form: Form
-  terms: FileTerms
+  terms: FileTerms<unknown>
   dependencies: Pick<Dependencies, 'clients' | 'logger'>
   signal: AbortSignal
 }
@@ -122,12 +124,12 @@ const unreadable = (error: unknown) =>
  * stand before or behind it. Throws invalid with every fault, the file's own among them; bad_request for a broken body;
  * too_large as soon as one byte too many came; a 408 for a client that is too slow. Nothing is kept then.
  */
-export const receiveFile = (
+export const receiveFile = <Fields>(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: Pick<Dependencies, 'clients' | 'logger' | 'uploads'>,
-  terms: FileTerms,
-): Promise<ReceivedFile> =>
+  terms: FileTerms<Fields>,
+): Promise<ReceivedFile<Fields>> =>
   dependencies.uploads(request, reply, async (signal) => {
     const form: Form = { fields: new Map(), faults: {} }
     try {
@@ -136,7 +138,7 @@ export const receiveFile = (
           await takePart(part, { form, terms, dependencies, signal })
       }
       signal.throwIfAborted()
-      return finishForm(form, terms)
+      return finishForm(form, terms.check)
     } catch (error) {
       // Stored already, before the rest of the form was known.
       if (form.upload?.key) await discardStoredFile(dependencies, form.upload.key)
@@ -144,11 +146,13 @@ export const receiveFile = (
     }
   })
 
-const finishForm = (form: Form, terms: FileTerms): ReceivedFile => {
+const finishForm = <Fields>(form: Form, check: Check<Fields>): ReceivedFile<Fields> => {
   const { upload, fileName } = form
   if (fileName === undefined && !form.faults['file']) addFault(form, 'file', 'The file field is required.')
-  const fields = Object.fromEntries(form.fields)
-  const faults = addFaults(form.faults, terms.faultsOf(fields))
-  if (!upload || fileName === undefined || Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
+  const given = Object.fromEntries(form.fields)
+  const { value: fields, faults = {} } = check({ fields: given, faults: textFaults(given) })
+  const allFaults = addFaults(form.faults, faults)
+  if (!fields || !upload || fileName === undefined || Object.keys(allFaults).length > 0)
+    throw ServiceError.invalid(allFaults)
   return { fields, fileName, upload }
 }

@@ -1,13 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
 import { keepStoredFile } from '../attachments/keep-stored-file'
 import { receiveFile } from '../attachments/receive-file'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
 import { dataOf } from '../docs/shared-schemas'
 import { sendJson } from '../http/send-json'
+import { operation } from '../operation'
 import { text } from '../validation/fields'
-import { textFaults } from '../validation/text-faults'
 
 const FORMATS = ['jpeg', 'png', 'gif', 'svg'] as const
 
@@ -28,43 +25,33 @@ const ImageForm = Type.Object({
 })
 
 /** POST /manage/images: an image that quote items can refer to. */
-export const createImage = (app: FastifyInstance, dependencies: Dependencies): void => {
-  const { authenticate, clients, validation } = dependencies
-  const check = validation.checker(ImageFields)
-  const checkFields = (fields: Record<string, unknown>) => check({ fields, faults: textFaults(fields) })
-  app.post(
-    '/manage/images',
-    {
-      onRequest: authenticate('manage'),
-      schema: describe({
-        operationId: 'createImage',
-        tag: 'Management',
-        summary: 'Send an image',
-        description: 'Anyone may read it at its url, for ever.',
-        scope: 'manage',
-        multipart: ImageForm,
-        answer: { description: 'The image.', schema: dataOf({ $ref: 'Image#' }) },
-        problems: ['timeout'],
-      }),
-    },
-    async (request, reply) => {
+export const createImage = operation({
+  method: 'POST',
+  url: '/manage/images',
+  operationId: 'createImage',
+  tag: 'Management',
+  summary: 'Send an image',
+  description: 'Anyone may read it at its url, for ever.',
+  scope: 'manage',
+  multipart: ImageForm,
+  answer: { description: 'The image.', schema: dataOf({ $ref: 'Image#' }) },
+  problems: ['timeout'],
+  createHandler: (dependencies) => {
+    const { clients, validation } = dependencies
+    const terms = { collection: 'images', formats: FORMATS, keep: true, wantsSha256: false }
+    const check = validation.checker(ImageFields)
+    return async (request, reply) => {
+      const { accountId } = request.principal
       const { fields, fileName, upload } = await receiveFile(request, reply, dependencies, {
-        collection: 'images',
-        formats: FORMATS,
-        keep: true,
-        wantsSha256: false,
-        faultsOf: (form) => checkFields(form).faults ?? {},
+        ...terms,
+        check,
       })
-      const { alt, name } = checkFields(fields).value!
       const { key, size, content_type: contentType } = upload
+      const file = { name: fields.name ?? '', fileName, fileSize: size, contentType, key }
       const { body } = await keepStoredFile(dependencies, key, () =>
-        clients.attachments.createImage({
-          accountId: request.principal.accountId,
-          file: { name: name ?? '', fileName, fileSize: size, contentType, key },
-          alt,
-        }),
+        clients.attachments.createImage({ accountId, file, alt: fields.alt }),
       )
       return sendJson(reply, body)
-    },
-  )
-}
+    }
+  },
+})
