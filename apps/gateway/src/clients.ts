@@ -53,8 +53,11 @@ const resultOf = <Value>(result: LeadResult['result'] | LeadPageResult['result']
 /** A batch is waited for until nobody waits for any of its items. */
 const last = (deadlines: number[]) => Math.max(...deadlines)
 
-/** How long whoever asked for an item still waits, in milliseconds. */
-const timeLeft = (deadline: number) => Math.max(1, deadline - Date.now())
+/** Tells the service how long whoever asked for an item still waits. */
+const setTimeouts = (items: { timeoutMs?: number | undefined }[], deadlines: number[]): void =>
+  items.forEach((item, index) => {
+    item.timeoutMs = Math.max(1, deadlines[index]! - Date.now())
+  })
 
 /**
  * Everything the gateway asks of the services behind it. Reads, creates and token checks are gathered: what arrives
@@ -89,29 +92,19 @@ export const connectClients = (options: {
   const retrieveLead = gather<RetrieveLead, LeadResult>({
     ...RETRIEVES,
     send: halveWhenTooLarge(async (items, deadlines) => {
-      const asked = items.map(({ accountId, reference }, index) => ({
-        accountId,
-        reference,
-        timeoutMs: timeLeft(deadlines[index]!),
-      }))
-      return (await retrieveLeads({ leads: asked }, last(deadlines))).results
+      setTimeouts(items, deadlines)
+      return (await retrieveLeads({ leads: items }, last(deadlines))).results
     }),
   })
   const listLeads = gather<LeadPage, LeadPageResult>({
     ...READS,
     send: halveWhenTooLarge(async (items, deadlines) => {
-      const pages = items.map(({ accountId, page }, index) => ({
-        accountId,
-        page,
-        timeoutMs: timeLeft(deadlines[index]!),
-      }))
-      return (await listPages({ pages }, last(deadlines))).results
+      setTimeouts(items, deadlines)
+      return (await listPages({ pages: items }, last(deadlines))).results
     }),
   })
   const createLeads = async (items: CreateLead[], deadlines: number[]) => {
-    items.forEach((item, index) => {
-      item.timeoutMs = timeLeft(deadlines[index]!)
-    })
+    setTimeouts(items, deadlines)
     return (await createAll({ leads: items }, last(deadlines))).results
   }
   const createLead = gather<CreateLead, LeadResult>({ ...CREATES, send: createLeads })

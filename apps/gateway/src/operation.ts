@@ -7,7 +7,7 @@ import type { Dependencies } from './dependencies'
 import { type Description, describe } from './docs/describe'
 import { bodyOf } from './http/body'
 import { limitsOf } from './http/call-limits'
-import { sendData } from './http/send-json'
+import { sendJson } from './http/send-json'
 import type { Check, Checked } from './validation/checker'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
@@ -42,7 +42,7 @@ export const operation =
   }
 
 /** A request of a management operation. */
-interface ManagementCall<Fields> {
+export interface ManagementCall<Fields> {
   request: FastifyRequest
   accountId: number
   clients: Clients
@@ -67,6 +67,7 @@ export const managementOperation = <Body extends TObject>({ run, ...route }: Man
       async (request, reply) => {
         const { accountId } = request.principal
         const call = { request, accountId, clients, limits: limitsOf(reply), now }
-        return sendData(reply, await run({ ...call, check: () => check(bodyOf(request)) }))
+        const data = await run({ ...call, check: () => check(bodyOf(request)) })
+        return sendJson(reply, JSON.stringify({ data }))
       },
   })

@@ -1,7 +1,6 @@
 import type { VerifiedToken } from '@leadwire/contracts'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { ProblemError } from '../http/problem'
-import { bearerToken } from './bearer-token'
 import type { TokenVerifier } from './token-verifier'
 
 declare module 'fastify' {
@@ -21,6 +20,9 @@ export type Authenticate = (scope: Scope) => onRequestHookHandler
 /** Whether a token with `scopes` can do what `scope` is needed for. `leads` includes `leads:read`. */
 export const grants = (scopes: string[], scope: Scope) =>
   scopes.includes(scope) || (scope === 'leads:read' && scopes.includes('leads'))
+
+// RFC 6750's b64token; a scheme's name is case-insensitive (RFC 9110, 11.1).
+const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 
 const unauthenticated = (header: string | undefined) =>
   header === undefined
@@ -43,7 +45,7 @@ export const createAuthenticate = (app: FastifyInstance, verifyToken: TokenVerif
     return grants(verified.scopes, scope) ? undefined : lacksScope(scope)
   }
   return (scope) => (request, _reply, done) => {
-    const token = bearerToken(request.headers.authorization)
+    const token = BEARER.exec(request.headers.authorization ?? '')?.[1]
     const verified = token === undefined ? undefined : verifyToken(token)
     if (verified instanceof Promise) {
       verified.then((found) => done(admit(request, found, scope)), done)

@@ -1,11 +1,8 @@
 import type { Attempt, Delivery } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { timestamp } from '../docs/shared-schemas'
+import { nullableOf, timestamp } from '../docs/shared-schemas'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
-
-const nullableOf = (type: string, description: string, example: unknown) =>
-  Type.Unsafe({ type: [type, 'null'], description, examples: [example] })
 
 export const DeliveryRecord = Type.Object(
   {
@@ -19,7 +16,7 @@ export const DeliveryRecord = Type.Object(
     lead_reference: Type.String({ format: 'uuid', examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'] }),
     status: Type.Unsafe<string>({ type: 'string', enum: DELIVERY_STATUSES, examples: ['delivered'] }),
     attempt_count: Type.Integer({ examples: [1] }),
-    next_attempt_at: nullableOf('string', 'Null unless another attempt is to come.', null),
+    next_attempt_at: nullableOf('string', 'Null unless another attempt is to come.'),
     created_at: timestamp('When it was recorded.'),
     updated_at: timestamp('When it changed last.'),
   },
@@ -32,11 +29,7 @@ export const AttemptRecord = Type.Object(
     started_at: timestamp('When it began.'),
     duration_ms: Type.Integer({ description: 'In milliseconds.', examples: [84] }),
     status: nullableOf('integer', "The answer's HTTP status; null when there was no answer.", 200),
-    error: nullableOf(
-      'string',
-      'Null on success; else timeout, refused, dns, tls, http_status, blocked, …',
-      null,
-    ),
+    error: nullableOf('string', 'Null on success; else timeout, refused, dns, tls, http_status, blocked, …'),
     response: nullableOf('string', "The first 4 KiB of the answer's body.", 'ok'),
   },
   { $id: 'Attempt' },

@@ -5,6 +5,13 @@ import { PROBLEMS_PATH } from '../http/problem'
 export const timestamp = (description: string) =>
   Type.String({ description, format: 'date-time', examples: ['2026-11-21T09:30:00.123456Z'] })
 
+/** A value that may be null. */
+export const nullableOf = (
+  type: 'string' | 'integer' | 'number',
+  description: string,
+  example: string | number | null = null,
+) => Type.Unsafe({ type: [type, 'null'], description, examples: [example] })
+
 /** A flag as the records of the interface carry it. */
 export const flag = (description: string) =>
   Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description, examples: [0] })
@@ -16,37 +23,23 @@ export const dataOf = (schema: object) => Type.Object({ data: Type.Unsafe(schema
 export const listOf = (schema: object) => Type.Object({ data: Type.Array(Type.Unsafe(schema)) })
 
 /** The paging fields around the rows of a list (interface: Get Leads). */
-export const pageOf = (schema: object, path: string) =>
-  Type.Object({
+export const pageOf = (schema: object, path: string) => {
+  const address = `https://api.example.com${path}`
+  return Type.Object({
     current_page: Type.Integer({ examples: [1] }),
     data: Type.Array(Type.Unsafe(schema)),
-    first_page_url: Type.String({ examples: [`https://api.example.com${path}?page=1`] }),
-    from: Type.Unsafe({
-      type: ['integer', 'null'],
-      description: 'Position of the first row; null on an empty page.',
-      examples: [1],
-    }),
+    first_page_url: Type.String({ examples: [`${address}?page=1`] }),
+    from: nullableOf('integer', 'Position of the first row; null on an empty page.', 1),
     last_page: Type.Integer({ examples: [3] }),
-    last_page_url: Type.String({ examples: [`https://api.example.com${path}?page=3`] }),
-    next_page_url: Type.Unsafe({
-      type: ['string', 'null'],
-      description: 'Null on the last page and past it.',
-      examples: [`https://api.example.com${path}?page=2`],
-    }),
-    path: Type.String({ examples: [`https://api.example.com${path}`] }),
+    last_page_url: Type.String({ examples: [`${address}?page=3`] }),
+    next_page_url: nullableOf('string', 'Null on the last page and past it.', `${address}?page=2`),
+    path: Type.String({ examples: [address] }),
     per_page: Type.Integer({ examples: [20] }),
-    prev_page_url: Type.Unsafe({
-      type: ['string', 'null'],
-      description: 'Null on the first page.',
-      examples: [null],
-    }),
-    to: Type.Unsafe({
-      type: ['integer', 'null'],
-      description: 'Position of the last row; null on an empty page.',
-      examples: [20],
-    }),
+    prev_page_url: nullableOf('string', 'Null on the first page.'),
+    to: nullableOf('integer', 'Position of the last row; null on an empty page.', 20),
     total: Type.Integer({ description: 'How many there are on all pages.', examples: [42] }),
   })
+}
 
 export const PageQuery = Type.Object({
   page: Type.Optional(

@@ -1,17 +1,17 @@
 import type { EndpointHealth } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { listOf, timestamp } from '../docs/shared-schemas'
+import { listOf, nullableOf, timestamp } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
 
 const count = (description: string) => Type.Integer({ description, examples: [0] })
 
 const Health = Type.Object({
   endpoint_id: Type.Integer({ examples: [1] }),
-  last_success_at: Type.Unsafe({
-    type: ['string', 'null'],
-    description: 'When the last attempt that succeeded began; null when none ever did.',
-    examples: ['2026-11-21T09:30:00.123456Z'],
-  }),
+  last_success_at: nullableOf(
+    'string',
+    'When the last attempt that succeeded began; null when none ever did.',
+    '2026-11-21T09:30:00.123456Z',
+  ),
   pending: count('Deliveries on their way.'),
   held: count('Deliveries that wait for the endpoint to be enabled.'),
   exhausted: count('Deliveries that were given up.'),

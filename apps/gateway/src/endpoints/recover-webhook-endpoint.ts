@@ -1,10 +1,9 @@
 import { Temporal } from '@js-temporal/polyfill'
 import { Type } from '@sinclair/typebox'
 import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
 import { text } from '../validation/fields'
-import { endpointRefusal } from './endpoint-refusal'
+import { readEndpointChange } from './read-endpoint-change'
 
 const RecoverWebhookEndpoint = Type.Object({
   since: text({
@@ -31,12 +30,10 @@ export const recoverWebhookEndpoint = managementOperation({
   body: RecoverWebhookEndpoint,
   answer: { description: 'How many there are.', schema: dataOf(Recovered) },
   problems: ['not-found', 'conflict'],
-  run: async ({ request, accountId, clients, limits, check }) => {
-    const key = { accountId, endpointId: pathId(request) }
-    const { value, faults } = check()
-    if (faults) throw await endpointRefusal({ clients, limits, key, faults })
+  run: async (call) => {
+    const { key, value } = await readEndpointChange(call)
     const since = Temporal.Instant.from(value.since).toString()
-    const { recovered } = await clients.webhooks.recoverWebhookEndpoint({ ...key, since }, limits)
+    const { recovered } = await call.clients.webhooks.recoverWebhookEndpoint({ ...key, since }, call.limits)
     return { recovered }
   },
 })

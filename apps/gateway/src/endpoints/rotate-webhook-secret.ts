@@ -1,11 +1,10 @@
 import { parseDuration } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { dataOf, IdParams, timestamp } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
 import { text } from '../validation/fields'
-import { endpointRefusal } from './endpoint-refusal'
 import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
+import { readEndpointChange } from './read-endpoint-change'
 
 const RotateWebhookSecret = Type.Object({
   overlap: Type.Optional(
@@ -38,14 +37,12 @@ export const rotateWebhookSecret = managementOperation({
   body: RotateWebhookSecret,
   answer: { description: 'The endpoint with its new secret.', schema: dataOf(RotatedEndpoint) },
   problems: ['not-found', 'conflict'],
-  run: async ({ request, accountId, clients, limits, check }) => {
-    const key = { accountId, endpointId: pathId(request) }
-    const { value, faults } = check()
-    if (faults) throw await endpointRefusal({ clients, limits, key, faults })
+  run: async (call) => {
+    const { key, value } = await readEndpointChange(call)
     const overlapMs = parseDuration(value.overlap ?? '24h')
-    const { endpoint, secret, oldSecretUntil } = await clients.webhooks.rotateWebhookSecret(
+    const { endpoint, secret, oldSecretUntil } = await call.clients.webhooks.rotateWebhookSecret(
       { ...key, overlapMs, secret: value.secret },
-      limits,
+      call.limits,
     )
     const { created_at, updated_at, ...record } = endpointRecord(endpoint!)
     return { ...record, secret, old_secret_until: oldSecretUntil, created_at, updated_at }

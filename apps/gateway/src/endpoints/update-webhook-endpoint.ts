@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
-import { endpointRefusal } from './endpoint-refusal'
 import { endpointFields, endpointRecord } from './endpoint-schema'
+import { readEndpointChange } from './read-endpoint-change'
 
 const UpdateWebhookEndpoint = Type.Partial(Type.Object(endpointFields))
 
@@ -19,15 +18,13 @@ export const updateWebhookEndpoint = managementOperation({
   body: UpdateWebhookEndpoint,
   answer: { description: 'The endpoint as it is now.', schema: dataOf({ $ref: 'WebhookEndpoint#' }) },
   problems: ['not-found'],
-  run: async ({ request, accountId, clients, limits, check }) => {
-    const key = { accountId, endpointId: pathId(request) }
-    const { value, faults } = check()
-    if (faults) throw await endpointRefusal({ clients, limits, key, faults })
+  run: async (call) => {
+    const { key, value } = await readEndpointChange(call)
     const { url, enabled } = value
     const description = value.description === null ? '' : value.description
-    const { endpoint } = await clients.webhooks.updateWebhookEndpoint(
+    const { endpoint } = await call.clients.webhooks.updateWebhookEndpoint(
       { ...key, url, description, enabled },
-      limits,
+      call.limits,
     )
     return endpointRecord(endpoint!)
   },

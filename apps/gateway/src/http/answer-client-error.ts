@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { PROBLEM_TYPE, PROBLEMS, type Problem, problem, problemJson } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
-import { PROBLEMS, ProblemError, problemJson, problemOf } from './problem'
 
-const problemOfParser = (code: string | undefined): ProblemError => {
+const problemOfParser = (code: string | undefined): Problem => {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ProblemError('headers-too-large', 'The headers may not be larger than 16 KiB.')
+      return problem('headers-too-large', 'The headers may not be larger than 16 KiB.')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ProblemError('timeout', 'The request did not arrive in time.')
+      return problem('timeout', 'The request did not arrive in time.')
     default:
-      return new ProblemError('bad-request', 'The request is not well-formed HTTP.')
+      return problem('bad-request', 'The request is not well-formed HTTP.')
   }
 }
 
@@ -37,17 +37,17 @@ export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket):
     socket.destroy()
     return
   }
-  const problem = problemOf(problemOfParser(error.code))
+  const refused = problemOfParser(error.code)
   const requestId = randomUUID()
-  const body = problemJson(problem, requestId)
+  const body = problemJson(refused, requestId)
   // Node's parser reads on after a request that was too slow: what comes now must not be done after all.
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.pause()
   // Not at once: what the client is still sending would reset the connection, and take the answer with it.
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.end(
     [
-      `HTTP/1.1 ${problem.status} ${PROBLEMS[problem.kind].title}`,
-      'content-type: application/problem+json; charset=utf-8',
+      `HTTP/1.1 ${refused.status} ${PROBLEMS[refused.kind].title}`,
+      `content-type: ${PROBLEM_TYPE}`,
       `content-length: ${Buffer.byteLength(body)}`,
       `x-request-id: ${requestId}`,
       'connection: close',

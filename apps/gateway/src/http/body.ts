@@ -5,12 +5,13 @@ import { textFaults } from '../validation/text-faults'
 import { parseForm } from './form'
 import { createLargeBodies } from './large-bodies'
 import { ProblemError } from './problem'
+import { hasBody } from './unread-body'
 import { decodeUtf8 } from './utf8'
 
 const NO_BODY: Body = { fields: {}, faults: {} }
 
-export const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json(?:\s*;|$)/i
-export const FORM_TYPE = 'application/x-www-form-urlencoded'
+const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json(?:\s*;|$)/i
+const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 const parseJson = (text: string): unknown => {
   try {
@@ -35,9 +36,6 @@ const formBody = (bytes: Buffer): Body => {
   return { fields, form: true, faults: textFaults(fields) }
 }
 
-const hasNoBody = ({ headers }: FastifyRequest) =>
-  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-
 const otherCharset = (type: string) => {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]
   return charset !== undefined && !/^utf-?8$/i.test(charset)
@@ -47,12 +45,8 @@ const unreadable = ({ headers }: FastifyRequest): ProblemError | undefined => {
   const { 'content-encoding': coding, 'content-type': type = '' } = headers
   // Nothing here unpacks: a small body could become one without bounds (RFC 9110, 15.5.16 and 12.5.3).
   if (coding !== undefined && !/^identity$/i.test(coding)) {
-    const accepted = { 'accept-encoding': 'identity' }
-    return new ProblemError(
-      'unsupported-media-type',
-      'Bodies with a Content-Encoding are not read.',
-      accepted,
-    )
+    const headers = { 'accept-encoding': 'identity' }
+    return new ProblemError('unsupported-media-type', 'Bodies with a Content-Encoding are not read.', headers)
   }
   return otherCharset(type)
     ? new ProblemError('unsupported-media-type', 'Bodies are read in UTF-8 only.')
@@ -61,7 +55,7 @@ const unreadable = ({ headers }: FastifyRequest): ProblemError | undefined => {
 
 const refuseOtherCodings = (app: FastifyInstance): void => {
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    done((!hasNoBody(request) && unreadable(request)) || null, payload)
+    done((hasBody(request) && unreadable(request)) || null, payload)
   })
 }
 
@@ -70,7 +64,7 @@ const tooSlow = () => new ProblemError('timeout', 'The request did not arrive in
 /** Answers a body that stalls when its request's time is over. Files, which are multipart, have limits of their own. */
 const limitBodies = (app: FastifyInstance): void => {
   app.addHook('preParsing', (request, reply, payload, done) => {
-    if (!hasNoBody(request) && !request.headers['content-type']?.startsWith('multipart/')) {
+    if (hasBody(request) && !request.headers['content-type']?.startsWith('multipart/')) {
       const timer = setTimeout(() => reply.send(tooSlow()), request.deadline.getTime() - Date.now())
       const arrived = () => clearTimeout(timer)
       request.raw.once('end', arrived)
@@ -94,29 +88,19 @@ export const readBodies = (app: FastifyInstance): void => {
   }
   refuseOtherCodings(app)
   limitBodies(app)
-  app.addContentTypeParser(
-    JSON_TYPE,
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, bytes: Buffer) => {
-      await takeTurn(request, bytes)
-      return bytes.length === 0 ? NO_BODY : jsonBody(bytes)
-    },
-  )
-  app.addContentTypeParser(
-    FORM_TYPE,
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, bytes: Buffer) => {
-      await takeTurn(request, bytes)
-      return bytes.length === 0 ? NO_BODY : formBody(bytes)
-    },
-  )
+  const parserOf = (read: (bytes: Buffer) => Body) => async (request: FastifyRequest, bytes: Buffer) => {
+    await takeTurn(request, bytes)
+    return bytes.length === 0 ? NO_BODY : read(bytes)
+  }
+  app.addContentTypeParser(JSON_TYPE, { parseAs: 'buffer' }, parserOf(jsonBody))
+  app.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer' }, parserOf(formBody))
   refuseOtherTypes(app)
 }
 
 /** Answers 415 to a body of a type that the routes of `app` have no parser for. */
 export const refuseOtherTypes = (app: FastifyInstance): void => {
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
-    if (hasNoBody(request)) return undefined
+    if (!hasBody(request)) return undefined
     throw new ProblemError('unsupported-media-type', 'The Content-Type is not one this operation reads.')
   })
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Logger } from '@leadwire/service-kit'
+import { type Logger, PROBLEM_TYPE } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ProblemError, problemJson, problemOf } from './problem'
 import { decodePercent } from './utf8'
@@ -17,7 +17,7 @@ export const answerError =
       .code(problem.status)
       .headers({
         ...problem.headers,
-        'content-type': 'application/problem+json; charset=utf-8',
+        'content-type': PROBLEM_TYPE,
         'x-request-id': request.id,
       })
       .send(problemJson(problem, request.id))

@@ -12,7 +12,3 @@ export const sendJson = (reply: FastifyReply, body: Uint8Array | string): Fastif
   reply
     .header('content-type', 'application/json; charset=utf-8')
     .send(typeof body !== 'string' && body.length <= SHORT_BYTES ? textOf(body) : body)
-
-/** Answers 200 with `{"data": data}`. */
-export const sendData = (reply: FastifyReply, data: unknown): FastifyReply =>
-  sendJson(reply, JSON.stringify({ data }))

@@ -6,7 +6,8 @@ import type { FastifyInstance } from 'fastify'
 const DRAIN_LIMIT_BYTES = 32 * 1024 * 1024
 const DRAIN_LIMIT_MS = 10_000
 
-const hasBody = ({ headers }: IncomingMessage) =>
+/** Whether a request says that it has a body. */
+export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /**

@@ -1,8 +1,7 @@
-import { Type } from '@sinclair/typebox'
 import { dataOf, IdempotencyHeader } from '../docs/shared-schemas'
 import { operation } from '../operation'
 import { leadCreation } from './lead-creation'
-import { createLeadFields, newLead } from './lead-fields'
+import { CreateLead, newLead } from './lead-fields'
 
 /** POST /leads (interface: Create Lead). */
 export const createLead = operation({
@@ -15,7 +14,7 @@ export const createLead = operation({
     "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are told from the request.",
   scope: 'leads',
   headers: IdempotencyHeader,
-  body: Type.Object(createLeadFields),
+  body: CreateLead,
   answer: { description: 'The new lead.', schema: dataOf({ $ref: 'Lead#' }) },
   problems: ['conflict'],
   createHandler: leadCreation(newLead),

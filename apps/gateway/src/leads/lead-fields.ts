@@ -2,10 +2,18 @@ import { LEAD_REFERRERS, LEAD_STATUSES, type NewLead } from '@leadwire/contracts
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { visitorAddress } from '../http/visitor-address'
-import { id, oneOf, text } from '../validation/fields'
+import { id, integer, oneOf, text } from '../validation/fields'
+
+/** The value that a lead is given. */
+export const leadValue = integer({
+  minimum: 0,
+  maximum: 2_147_483_647,
+  description: 'Value of the lead in GBP.',
+  examples: [4500],
+})
 
 /** The fields of Create Lead, in the order of the interface. */
-export const createLeadFields = {
+export const CreateLead = Type.Object({
   name: text({ description: 'Name of the lead.', examples: ['New windows, front of house'] }),
   first_name: text({ description: "Customer's first name.", examples: ['Ada'] }),
   last_name: text({ description: "Customer's last name.", examples: ['Lovelace'] }),
@@ -27,14 +35,12 @@ export const createLeadFields = {
   referrer: oneOf(LEAD_REFERRERS, { description: 'Where the lead came from.', examples: ['Website'] }),
   status: oneOf(LEAD_STATUSES, { description: 'Status of the lead.', examples: ['open'] }),
   user_id: Type.Optional(id({ description: 'The user to assign the lead to.' })),
-}
-
-const CreateLeadFields = Type.Object(createLeadFields)
+})
 
 const USER_AGENT_LENGTH = 1024
 
 /** The browser of a request, as far as a lead keeps it. */
-export const userAgentOf = ({ headers }: FastifyRequest): string => {
+const userAgentOf = ({ headers }: FastifyRequest): string => {
   const text = headers['user-agent']?.trim() || 'unknown'
   return text.length > USER_AGENT_LENGTH ? [...text].slice(0, USER_AGENT_LENGTH).join('') : text
 }
@@ -42,7 +48,7 @@ export const userAgentOf = ({ headers }: FastifyRequest): string => {
 /** A lead as leads-service takes it, with nothing beyond what Create Lead gives (design: Create). */
 export const newLead = (
   request: FastifyRequest,
-  fields: Omit<Static<typeof CreateLeadFields>, 'referrer'> & { referrer: string },
+  fields: Omit<Static<typeof CreateLead>, 'referrer'> & { referrer: string },
 ): NewLead => ({
   name: fields.name,
   value: 0,

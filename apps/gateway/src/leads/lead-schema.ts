@@ -1,12 +1,8 @@
 import { LEAD_STATUSES, VISITOR_REFERRERS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { flag, timestamp } from '../docs/shared-schemas'
+import { flag, nullableOf, timestamp } from '../docs/shared-schemas'
 
-const nullableText = (description: string, example: string | null = null) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], description, examples: [example] })
-
-const nullableNumber = (type: 'integer' | 'number', description: string) =>
-  Type.Unsafe<number | null>({ type: [type, 'null'], description, examples: [null] })
+const nullableText = (description: string, example?: string) => nullableOf('string', description, example)
 
 export const Image = Type.Object(
   {
@@ -58,11 +54,11 @@ export const QuoteItem = Type.Object(
     product_style_id: Type.Integer({ examples: [12] }),
     name: Type.String({ examples: ['Kitchen window'] }),
     price: Type.Integer({ description: 'In pence.', examples: [45900] }),
-    cost: nullableNumber('integer', 'In pence.'),
-    margin: nullableNumber('number', 'As it was given.'),
-    tax: nullableNumber('integer', 'An amount in pence.'),
-    minimum: nullableNumber('number', 'As it was given.'),
-    maximum: nullableNumber('number', 'As it was given.'),
+    cost: nullableOf('integer', 'In pence.'),
+    margin: nullableOf('number', 'As it was given.'),
+    tax: nullableOf('integer', 'An amount in pence.'),
+    minimum: nullableOf('number', 'As it was given.'),
+    maximum: nullableOf('number', 'As it was given.'),
     format: Type.String({ examples: ['range'] }),
     hidden: flag('1 when the item is not shown to the customer.'),
     status: Type.String({ examples: ['active'] }),

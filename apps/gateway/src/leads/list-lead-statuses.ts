@@ -2,11 +2,10 @@ import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
+import { oneOf } from '../validation/fields'
 
 const Answer = Type.Object({
-  data: Type.Array(Type.Unsafe<string>({ type: 'string', enum: LEAD_STATUSES }), {
-    examples: [LEAD_STATUSES],
-  }),
+  data: Type.Array(oneOf(LEAD_STATUSES, {}), { examples: [LEAD_STATUSES] }),
 })
 
 /** GET /leads/statuses (interface: List Lead Statuses). */

@@ -1,7 +1,6 @@
 import { PageQuery, pageOf } from '../docs/shared-schemas'
 import { limitsOf } from '../http/call-limits'
-import { pageJson } from '../http/page-json'
-import { pageNumber } from '../http/page-number'
+import { pageJson, pageNumber } from '../http/paging'
 import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 

@@ -5,16 +5,13 @@ import { bodyOf } from '../http/body'
 import { limitsOf } from '../http/call-limits'
 import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
-import { integer, oneOf, text } from '../validation/fields'
+import { oneOf, text } from '../validation/fields'
 import { refusal } from '../validation/refusal'
+import { leadValue } from './lead-fields'
 import { leadReference } from './lead-reference'
 
-export const MAX_VALUE = 2_147_483_647
-
 const UpdateLead = Type.Object({
-  value: Type.Optional(
-    integer({ minimum: 0, maximum: MAX_VALUE, description: 'Value of the lead in GBP.', examples: [4500] }),
-  ),
+  value: Type.Optional(leadValue),
   status: Type.Optional(oneOf(LEAD_STATUSES, { description: 'Status of the lead.', examples: ['sold'] })),
   user_email: Type.Optional(text({ format: 'email', description: 'Email address of the user to assign.' })),
   notify: Type.Optional(

@@ -1,8 +1,7 @@
 import { VISITOR_REFERRERS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { id, integer, oneOf, text } from '../validation/fields'
-import { createLeadFields } from './lead-fields'
-import { MAX_VALUE } from './update-lead'
+import { CreateLead, leadValue } from './lead-fields'
 
 const pence = (what: string) => integer({ description: `${what} in pence.`, examples: [45900] })
 
@@ -50,11 +49,9 @@ const Quote = Type.Object({
 
 /** A full visitor lead (design: section 5): what Create Lead takes, and all that a lead can carry beyond it. */
 export const VisitorLead = Type.Object({
-  ...createLeadFields,
+  ...CreateLead.properties,
   referrer: oneOf(VISITOR_REFERRERS, { description: 'Where the lead came from.', examples: ['Direct'] }),
-  value: Type.Optional(
-    integer({ minimum: 0, maximum: MAX_VALUE, description: 'Value of the lead in GBP.', examples: [4500] }),
-  ),
+  value: Type.Optional(leadValue),
   description: Type.Optional(text({ maxLength: 10_000, examples: ['Would like to be called after six.'] })),
   user_agent: Type.Optional(
     text({

@@ -38,13 +38,14 @@ const CreatedToken = Type.Object({
   token: Type.String({ description: 'The token itself, shown only here.', examples: ['lw_live_…'] }),
 })
 
-const expiryFaults = (expiresAt: unknown, now: number) => {
-  const past =
-    typeof expiresAt === 'string' &&
-    isInstant(expiresAt) &&
-    Temporal.Instant.from(expiresAt).epochMilliseconds <= now
-  return past ? { expires_at: ['The expires at must be a date in the future.'] } : {}
-}
+// Of what is no instant the check tells.
+const instantMs = (given: unknown): number | undefined =>
+  typeof given === 'string' && isInstant(given) ? Temporal.Instant.from(given).epochMilliseconds : undefined
+
+const expiryFaults = (expiresAt: unknown, now: number): Faults =>
+  (instantMs(expiresAt) ?? Number.POSITIVE_INFINITY) <= now
+    ? { expires_at: ['The expires at must be a date in the future.'] }
+    : {}
 
 /**
  * What would make a token more than the one it is made with: no scope, no time and no live lead beyond it. Otherwise a
@@ -69,9 +70,7 @@ const excessFaults = (fields: Partial<Record<string, unknown>>, principal: Verif
 }
 
 const expiresWith = (expiresAt: unknown, latestMs: number) =>
-  typeof expiresAt === 'string' &&
-  // What is no instant is told by its form.
-  (!isInstant(expiresAt) || Temporal.Instant.from(expiresAt).epochMilliseconds <= latestMs)
+  typeof expiresAt === 'string' && (instantMs(expiresAt) ?? latestMs) <= latestMs
 
 // PostgreSQL rounds what is finer, and the last second of the year 9999 would become the year 10000.
 const inMicroseconds = (instant: string) =>

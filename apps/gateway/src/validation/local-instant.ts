@@ -3,17 +3,9 @@ import { Temporal } from '@js-temporal/polyfill'
 const FORM = /^(\d{2})\/(\d{2})\/(\d{4}) (\d{2}):(\d{2})$/
 
 const plainDateTime = (text: string): Temporal.PlainDateTime | undefined => {
-  const match = FORM.exec(text)
-  if (!match) return undefined
-  const [day, month, year, hour, minute] = match.slice(1).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
+  if (!FORM.test(text)) return undefined
   try {
-    return Temporal.PlainDateTime.from({ year, month, day, hour, minute }, { overflow: 'reject' })
+    return Temporal.PlainDateTime.from(text.replace(FORM, '$3-$2-$1T$4:$5'))
   } catch {
     return undefined
   }

@@ -29,39 +29,27 @@ const typeSentence = (label: string, type: string | string[]) => {
   return `The ${label} must be ${types.map((name) => TYPES[name]).join(' or ')}.`
 }
 
+const SENTENCES: Record<string, (label: string, limit: number) => string> = {
+  required: (label) => `The ${label} field is required.`,
+  enum: selectedIsInvalid,
+  maxLength: (label, limit) => `The ${label} may not be greater than ${limit} characters.`,
+  minLength: (label, limit) => `The ${label} must be at least ${limit} characters.`,
+  minimum: (label, limit) => `The ${label} must be at least ${limit}.`,
+  maximum: (label, limit) => `The ${label} may not be greater than ${limit}.`,
+  minItems: (label, limit) => `The ${label} must have at least ${limit} items.`,
+  maxItems: (label, limit) => `The ${label} may not have more than ${limit} items.`,
+  maxProperties: (label, limit) => `The ${label} may not have more than ${limit} items.`,
+}
+
 /** What Ajv found, as Laravel 7 would say it. */
-export const sentenceOf = (field: string, error: ErrorObject): string => {
+export const sentenceOf = (field: string, { keyword, params }: ErrorObject): string => {
   const label = labelOf(field)
-  const { limit, type, format } = error.params as {
-    limit?: number
-    type?: string | string[]
-    format?: string
-  }
-  switch (error.keyword) {
-    case 'required':
-      return `The ${label} field is required.`
-    case 'type':
-      return typeSentence(label, type ?? '')
-    case 'enum':
-      return selectedIsInvalid(field)
-    case 'maxLength':
-      return `The ${label} may not be greater than ${limit} characters.`
-    case 'minLength':
-      return `The ${label} must be at least ${limit} characters.`
-    case 'minimum':
-      return `The ${label} must be at least ${limit}.`
-    case 'maximum':
-      return `The ${label} may not be greater than ${limit}.`
-    case 'minItems':
-      return `The ${label} must have at least ${limit} items.`
-    case 'maxItems':
-    case 'maxProperties':
-      return `The ${label} may not have more than ${limit} items.`
-    case 'format':
-      return FORMATS[format ?? '']
-        ? `The ${label} ${FORMATS[format ?? '']}`
-        : `The ${label} format is invalid.`
-    default:
-      return `The ${label} is invalid.`
-  }
+  const {
+    limit = 0,
+    type = '',
+    format = '',
+  } = params as { limit?: number; type?: string | string[]; format?: string }
+  if (keyword === 'type') return typeSentence(label, type)
+  if (keyword === 'format') return `The ${label} ${FORMATS[format] ?? 'format is invalid.'}`
+  return SENTENCES[keyword]?.(label, limit) ?? `The ${label} is invalid.`
 }

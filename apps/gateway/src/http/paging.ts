@@ -1,3 +1,9 @@
+/** The `page` of a query: what is no integer from 1 to 2^53 - 1 is page 1 (a repeated one too). */
+export const pageNumber = (page: unknown): number => {
+  const number = typeof page === 'string' && /^[1-9]\d{0,15}$/.test(page) ? Number(page) : 1
+  return Number.isSafeInteger(number) ? number : 1
+}
+
 /** A page of a list: `items` is the JSON array of its `count` rows, `path` the list's address without its query. */
 export interface Page {
   page: number
