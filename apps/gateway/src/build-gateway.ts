@@ -56,7 +56,7 @@ import { TokenRecord } from './tokens/token-schema'
 import { createUser } from './users/create-user'
 import { listUsers } from './users/list-users'
 import { UserRecord } from './users/user-schema'
-import { createValidation } from './validation/checker'
+import { createChecks } from './validation/checker'
 
 export interface GatewayOptions {
   clients: Clients
@@ -150,7 +150,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const dependencies: Dependencies = {
     clients,
     authenticate,
-    validation: createValidation({ timeZone }),
+    createCheck: createChecks(timeZone),
     uploads: createUploadDoor(limits),
     fileIdleMs: limits.idleMs,
     addressOf: publicAddress(publicUrl),

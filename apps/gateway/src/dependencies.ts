@@ -3,13 +3,13 @@ import type { FastifyRequest } from 'fastify'
 import type { UploadDoor } from './attachments/upload-door'
 import type { Authenticate } from './auth/authenticate'
 import type { Clients } from './clients'
-import type { Validation } from './validation/checker'
+import type { CreateCheck } from './validation/checker'
 
 /** What the routes are made with. */
 export interface Dependencies {
   clients: Clients
   authenticate: Authenticate
-  validation: Validation
+  createCheck: CreateCheck
   uploads: UploadDoor
   /** How long a client may take nothing of a file that it gets. */
   fileIdleMs: number

@@ -10,34 +10,42 @@ import { limitsOf } from './http/call-limits'
 import { sendJson } from './http/send-json'
 import type { Check, Checked } from './validation/checker'
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-
-interface Route<Body extends TObject> extends Description {
+interface Route<Schema extends TObject> extends Description {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   url: string
   scope: Scope
-  body?: Body
+  body?: Schema
+  /** What `check` checks where that is not the body: the filters of a query, the fields beside a file. */
+  checks?: Schema
 }
 
-/** What a handler is made with; `check` is the check of the operation's body. */
+/** What a handler works with. */
 export type OperationDependencies<Fields> = Dependencies & { check: Check<Fields> }
 
-interface Operation<Body extends TObject> extends Route<Body> {
-  createHandler: (dependencies: OperationDependencies<Static<Body>>) => Handler
+/** Answers a request whose token has the operation's scope. */
+export type Handler<Fields> = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: OperationDependencies<Fields>,
+) => Promise<unknown>
+
+interface Operation<Schema extends TObject> extends Route<Schema> {
+  handler: Handler<Static<Schema>>
 }
 
 /** Makes the function that adds an operation to the API. It needs a token, and stands in the OpenAPI document. */
 export const operation =
-  <Body extends TObject>({ method, url, createHandler, ...description }: Operation<Body>) =>
+  <Schema extends TObject>({ method, url, checks, handler, ...description }: Operation<Schema>) =>
   (app: FastifyInstance, dependencies: Dependencies): void => {
-    // Nobody checks the body of an operation without one.
-    const check = dependencies.validation.checker((description.body ?? Type.Object({})) as Body)
+    // Where there is nothing to check nobody does.
+    const check = dependencies.createCheck((checks ?? description.body ?? Type.Object({})) as Schema)
+    const operationDependencies = { ...dependencies, check }
     app.route({
       method,
       url,
       onRequest: dependencies.authenticate(description.scope),
       schema: describe(description),
-      handler: createHandler({ ...dependencies, check }),
+      handler: (request, reply) => handler(request, reply, operationDependencies),
     })
   }
 
@@ -52,22 +60,20 @@ export interface ManagementCall<Fields> {
   check: () => Checked<Fields>
 }
 
-interface ManagementOperation<Body extends TObject> extends Omit<Route<Body>, 'scope'> {
+interface ManagementOperation<Schema extends TObject> extends Omit<Route<Schema>, 'scope'> {
   /** Resolves with the `data` of the answer. */
-  run: (call: ManagementCall<Static<Body>>) => Promise<unknown>
+  run: (call: ManagementCall<Static<Schema>>) => Promise<unknown>
 }
 
 /** An operation with the scope `manage` that answers with `{"data": ...}`. */
-export const managementOperation = <Body extends TObject>({ run, ...route }: ManagementOperation<Body>) =>
-  operation<Body>({
+export const managementOperation = <Schema extends TObject>({ run, ...route }: ManagementOperation<Schema>) =>
+  operation<Schema>({
     ...route,
     scope: 'manage',
-    createHandler:
-      ({ clients, now, check }) =>
-      async (request, reply) => {
-        const { accountId } = request.principal
-        const call = { request, accountId, clients, limits: limitsOf(reply), now }
-        const data = await run({ ...call, check: () => check(bodyOf(request)) })
-        return sendJson(reply, JSON.stringify({ data }))
-      },
+    handler: async (request, reply, { clients, now, check }) => {
+      const { accountId } = request.principal
+      const call = { request, accountId, clients, limits: limitsOf(reply), now }
+      const data = await run({ ...call, check: () => check(bodyOf(request)) })
+      return sendJson(reply, JSON.stringify({ data }))
+    },
   })

@@ -1,13 +1,13 @@
 import type { ClaimIdempotencyKeyResponse } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { dataOf, IdempotencyHeader, LeadParams } from '../docs/shared-schemas'
 import { idempotencyKey, requestFingerprint } from '../http/idempotency'
 import { sendJson } from '../http/send-json'
 import { leadReference } from '../leads/lead-reference'
-import { operation } from '../operation'
+import { type OperationDependencies, operation } from '../operation'
 import { text } from '../validation/fields'
 import { keepStoredFile } from './keep-stored-file'
 import { receiveFile } from './receive-file'
@@ -41,37 +41,36 @@ interface Attaching {
   reference: string
 }
 
-const createAttach = (dependencies: Dependencies) => {
-  const { clients, validation, addressOf } = dependencies
-  const check = validation.checker(AttachFields)
-  return async ({ request, reply, reference }: Attaching, claim?: ClaimIdempotencyKeyResponse) => {
-    const { accountId, tokenId } = request.principal
-    const received = await receiveFile(request, reply, dependencies, {
-      collection: 'attachments',
-      formats: FORMATS,
-      keep: !claim?.saved,
-      // For the request's fingerprint.
-      wantsSha256: claim !== undefined,
-      check,
-    })
-    const { fileName, upload } = received
-    const { name } = received.fields
-    const fingerprint = requestFingerprint(request, { name, file_name: fileName, file: upload.sha256 })
-    const replay = claim && savedAnswer(claim, fingerprint)
-    if (replay) return replay
-    const { key, size, content_type: contentType } = upload
-    const { body } = await keepStoredFile(dependencies, key, () =>
-      clients.attachments.attachFile({
-        accountId,
-        reference,
-        file: { name, fileName, fileSize: size, contentType, key },
-        baseUrl: addressOf(request),
-        idempotency: claim ? { tokenId, key: idempotencyKey(request)!, fingerprint } : undefined,
-        claimId: claim?.claimId ?? '',
-      }),
-    )
-    return body
-  }
+const attach = async (
+  dependencies: OperationDependencies<Static<typeof AttachFields>>,
+  { request, reply, reference }: Attaching,
+  claim?: ClaimIdempotencyKeyResponse,
+) => {
+  const { clients, addressOf } = dependencies
+  const { accountId, tokenId } = request.principal
+  const { fields, fileName, upload } = await receiveFile(request, reply, dependencies, {
+    collection: 'attachments',
+    formats: FORMATS.join(),
+    keep: !claim?.saved,
+    // For the request's fingerprint.
+    sha256: claim !== undefined,
+  })
+  const { name } = fields
+  const fingerprint = requestFingerprint(request, { name, file_name: fileName, file: upload.sha256 })
+  const replay = claim && savedAnswer(claim, fingerprint)
+  if (replay) return replay
+  const { key, size, content_type: contentType } = upload
+  const { body } = await keepStoredFile(dependencies, key, () =>
+    clients.attachments.attachFile({
+      accountId,
+      reference,
+      file: { name, fileName, fileSize: size, contentType, key },
+      baseUrl: addressOf(request),
+      idempotency: claim ? { tokenId, key: idempotencyKey(request)!, fingerprint } : undefined,
+      claimId: claim?.claimId ?? '',
+    }),
+  )
+  return body
 }
 
 /** Runs `work` while no other request has its Idempotency-Key. */
@@ -107,26 +106,24 @@ export const attachFile = operation({
   params: LeadParams,
   headers: IdempotencyHeader,
   multipart: AttachForm,
+  checks: AttachFields,
   answer: {
     description: 'The attachment. Its url needs a bearer token.',
     schema: dataOf({ $ref: 'Image#' }),
   },
   problems: ['not-found', 'timeout', 'conflict'],
-  createHandler: (dependencies) => {
-    const attach = createAttach(dependencies)
-    return async (request, reply) => {
-      const { accountId, tokenId } = request.principal
-      const reference = leadReference(request)
-      const attaching = { request, reply, reference }
-      const key = idempotencyKey(request)
-      const { leads } = dependencies.clients
-      const { leadMissing } = await leads.checkReferences({ accountId, leadReference: reference })
-      if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
-      const body =
-        key === undefined
-          ? await attach(attaching)
-          : await underKey(dependencies, { tokenId, key }, (claim) => attach(attaching, claim))
-      return sendJson(reply, body)
-    }
+  handler: async (request, reply, dependencies) => {
+    const { accountId, tokenId } = request.principal
+    const reference = leadReference(request)
+    const attaching = { request, reply, reference }
+    const key = idempotencyKey(request)
+    const { leads } = dependencies.clients
+    const { leadMissing } = await leads.checkReferences({ accountId, leadReference: reference })
+    if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
+    const body =
+      key === undefined
+        ? await attach(dependencies, attaching)
+        : await underKey(dependencies, { tokenId, key }, (claim) => attach(dependencies, attaching, claim))
+    return sendJson(reply, body)
   },
 })

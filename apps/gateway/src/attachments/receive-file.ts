@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { addAbortSignal } from 'node:stream'
 import type { Multipart, MultipartFile } from '@fastify/multipart'
-import type { UploadedFile } from '@leadwire/contracts'
+import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dependencies } from '../dependencies'
+import type { OperationDependencies } from '../operation'
 import type { Check } from '../validation/checker'
 import { addFaults } from '../validation/faults'
 import { textFaults } from '../validation/text-faults'
@@ -15,16 +16,8 @@ import { partsOf } from './read-multipart'
 /** The most bytes of a file: 10mb (interface: Limits). */
 export const MAX_FILE_BYTES = 10_485_760
 
-export interface FileTerms<Fields> {
-  collection: string
-  formats: readonly string[]
-  /** False: the file is only judged. */
-  keep: boolean
-  /** Whether the upload's `sha256` is needed. */
-  wantsSha256: boolean
-  /** The check of the other fields. */
-  check: Check<Fields>
-}
+/** What files-service is to do with the file; with `keep` false it is only judged. */
+export type FileTerms = Omit<UploadTerms, 'file_name' | 'max_bytes'>
 
 export interface ReceivedFile<Fields> {
   fields: Fields
@@ -41,7 +34,7 @@ interface Form {
 
 interface Receiving {
   form: Form
-  terms: FileTerms<unknown>
+  terms: FileTerms
   dependencies: Pick<Dependencies, 'clients' | 'logger'>
   signal: AbortSignal
 }
@@ -72,14 +65,7 @@ const takeFile = async (part: MultipartFile, { form, terms, dependencies, signal
     addFault(form, part.fieldname, fault)
     return discard(addAbortSignal(signal, part.file))
   }
-  const upload = {
-    collection: terms.collection,
-    file_name: name,
-    formats: terms.formats.join(),
-    max_bytes: MAX_FILE_BYTES,
-    keep: terms.keep,
-    sha256: terms.wantsSha256,
-  }
+  const upload = { ...terms, file_name: name, max_bytes: MAX_FILE_BYTES }
   try {
     form.upload = await dependencies.clients.files.upload(upload, part.file, signal)
   } catch (error) {
@@ -127,8 +113,8 @@ const unreadable = (error: unknown) =>
 export const receiveFile = <Fields>(
   request: FastifyRequest,
   reply: FastifyReply,
-  dependencies: Pick<Dependencies, 'clients' | 'logger' | 'uploads'>,
-  terms: FileTerms<Fields>,
+  dependencies: OperationDependencies<Fields>,
+  terms: FileTerms,
 ): Promise<ReceivedFile<Fields>> =>
   dependencies.uploads(request, reply, async (signal) => {
     const form: Form = { fields: new Map(), faults: {} }
@@ -138,7 +124,7 @@ export const receiveFile = <Fields>(
           await takePart(part, { form, terms, dependencies, signal })
       }
       signal.throwIfAborted()
-      return finishForm(form, terms.check)
+      return finishForm(form, dependencies.check)
     } catch (error) {
       // Stored already, before the rest of the form was known.
       if (form.upload?.key) await discardStoredFile(dependencies, form.upload.key)

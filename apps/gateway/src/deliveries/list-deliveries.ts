@@ -35,30 +35,28 @@ export const listDeliveries = operation({
   description: 'Newest first.',
   scope: 'manage',
   query: Query,
+  checks: Filters,
   answer: {
     description: 'A page of deliveries.',
     schema: pageOf({ $ref: 'Delivery#' }, '/manage/deliveries'),
   },
   problems: ['invalid'],
-  createHandler: ({ clients, validation, addressOf }) => {
-    const checkFilters = validation.checker(Filters)
-    return async (request, reply) => {
-      const { accountId } = request.principal
-      // What is no page is page 1, whatever it is.
-      const { page: givenPage, ...filters } = request.query as Record<string, unknown>
-      const { value, faults } = checkFilters({ fields: filters, faults: textFaults(filters) })
-      if (faults) throw ServiceError.invalid(faults)
-      const { endpoint_id: endpointId, status } = value
-      const leadReference = value.lead_reference?.toLowerCase()
-      const page = pageNumber(givenPage)
-      const { deliveries, total, perPage } = await clients.webhooks.listDeliveries(
-        { accountId, endpointId, status, leadReference, page },
-        limitsOf(reply),
-      )
-      const query = Object.fromEntries(Object.entries(value).map(([name, filter]) => [name, String(filter)]))
-      const items = JSON.stringify(deliveries.map(deliveryRecord))
-      const path = `${addressOf(request)}/manage/deliveries`
-      return sendJson(reply, pageJson({ page, perPage, total, count: deliveries.length, items, path, query }))
-    }
+  handler: async (request, reply, { clients, check, addressOf }) => {
+    const { accountId } = request.principal
+    // What is no page is page 1, whatever it is.
+    const { page: givenPage, ...filters } = request.query as Record<string, unknown>
+    const { value, faults } = check({ fields: filters, faults: textFaults(filters) })
+    if (faults) throw ServiceError.invalid(faults)
+    const { endpoint_id: endpointId, status } = value
+    const leadReference = value.lead_reference?.toLowerCase()
+    const page = pageNumber(givenPage)
+    const { deliveries, total, perPage } = await clients.webhooks.listDeliveries(
+      { accountId, endpointId, status, leadReference, page },
+      limitsOf(reply),
+    )
+    const query = Object.fromEntries(Object.entries(value).map(([name, filter]) => [name, String(filter)]))
+    const items = JSON.stringify(deliveries.map(deliveryRecord))
+    const path = `${addressOf(request)}/manage/deliveries`
+    return sendJson(reply, pageJson({ page, perPage, total, count: deliveries.length, items, path, query }))
   },
 })

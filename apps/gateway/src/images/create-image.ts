@@ -34,24 +34,18 @@ export const createImage = operation({
   description: 'Anyone may read it at its url, for ever.',
   scope: 'manage',
   multipart: ImageForm,
+  checks: ImageFields,
   answer: { description: 'The image.', schema: dataOf({ $ref: 'Image#' }) },
   problems: ['timeout'],
-  createHandler: (dependencies) => {
-    const { clients, validation } = dependencies
-    const terms = { collection: 'images', formats: FORMATS, keep: true, wantsSha256: false }
-    const check = validation.checker(ImageFields)
-    return async (request, reply) => {
-      const { accountId } = request.principal
-      const { fields, fileName, upload } = await receiveFile(request, reply, dependencies, {
-        ...terms,
-        check,
-      })
-      const { key, size, content_type: contentType } = upload
-      const file = { name: fields.name ?? '', fileName, fileSize: size, contentType, key }
-      const { body } = await keepStoredFile(dependencies, key, () =>
-        clients.attachments.createImage({ accountId, file, alt: fields.alt }),
-      )
-      return sendJson(reply, body)
-    }
+  handler: async (request, reply, dependencies) => {
+    const { accountId } = request.principal
+    const terms = { collection: 'images', formats: FORMATS.join(), keep: true, sha256: false }
+    const { fields, fileName, upload } = await receiveFile(request, reply, dependencies, terms)
+    const { key, size, content_type: contentType } = upload
+    const file = { name: fields.name ?? '', fileName, fileSize: size, contentType, key }
+    const { body } = await keepStoredFile(dependencies, key, () =>
+      dependencies.clients.attachments.createImage({ accountId, file, alt: fields.alt }),
+    )
+    return sendJson(reply, body)
   },
 })

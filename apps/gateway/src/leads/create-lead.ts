@@ -17,5 +17,5 @@ export const createLead = operation({
   body: CreateLead,
   answer: { description: 'The new lead.', schema: dataOf({ $ref: 'Lead#' }) },
   problems: ['conflict'],
-  createHandler: leadCreation(newLead),
+  handler: leadCreation(newLead),
 })

@@ -18,5 +18,5 @@ export const createVisitorLead = operation({
   body: VisitorLead,
   answer: { description: 'The new lead.', schema: dataOf({ $ref: 'Lead#' }) },
   problems: ['conflict'],
-  createHandler: leadCreation(newVisitorLead),
+  handler: leadCreation(newVisitorLead),
 })

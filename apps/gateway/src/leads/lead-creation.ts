@@ -1,20 +1,19 @@
 import type { NewLead } from '@leadwire/contracts'
 import { newTraceparent, parseTraceparent } from '@leadwire/service-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { bodyOf } from '../http/body'
 import { limitsOf } from '../http/call-limits'
 import { idempotencyOf } from '../http/idempotency'
 import { sendJson } from '../http/send-json'
-import type { OperationDependencies } from '../operation'
+import type { Handler } from '../operation'
 import type { Body } from '../validation/checker'
 import { refusal } from '../validation/refusal'
 import { imagesOf } from './visitor-lead'
 
 /** Makes the handler of an operation that creates a lead; `newLead` is the lead that the checked fields stand for. */
 export const leadCreation =
-  <Fields>(newLead: (request: FastifyRequest, fields: Fields, body: Body) => NewLead) =>
-  ({ clients, check }: OperationDependencies<Fields>) =>
-  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  <Fields>(newLead: (request: FastifyRequest, fields: Fields, body: Body) => NewLead): Handler<Fields> =>
+  async (request, reply, { clients, check }) => {
     const { accountId } = request.principal
     const body = bodyOf(request)
     const idempotency = idempotencyOf(request, body.fields)

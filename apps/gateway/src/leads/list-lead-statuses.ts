@@ -4,9 +4,11 @@ import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 import { oneOf } from '../validation/fields'
 
-const Answer = Type.Object({
+const LeadStatuses = Type.Object({
   data: Type.Array(oneOf(LEAD_STATUSES, {}), { examples: [LEAD_STATUSES] }),
 })
+
+const ANSWER = JSON.stringify({ data: LEAD_STATUSES })
 
 /** GET /leads/statuses (interface: List Lead Statuses). */
 export const listLeadStatuses = operation({
@@ -16,9 +18,6 @@ export const listLeadStatuses = operation({
   tag: 'Leads',
   summary: 'List lead statuses',
   scope: 'leads:read',
-  answer: { description: 'The statuses a lead can have.', schema: Answer },
-  createHandler: () => {
-    const body = Buffer.from(JSON.stringify({ data: LEAD_STATUSES }))
-    return async (_request, reply) => sendJson(reply, body)
-  },
+  answer: { description: 'The statuses a lead can have.', schema: LeadStatuses },
+  handler: async (_request, reply) => sendJson(reply, ANSWER),
 })

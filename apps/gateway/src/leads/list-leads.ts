@@ -16,12 +16,10 @@ export const listLeads = operation({
   scope: 'leads:read',
   query: PageQuery,
   answer: { description: 'A page of leads.', schema: pageOf({ $ref: 'LeadListItem#' }, '/leads') },
-  createHandler:
-    ({ clients, addressOf }) =>
-    async (request, reply) => {
-      const { accountId } = request.principal
-      const page = pageNumber((request.query as Record<string, unknown>)['page'])
-      const listed = await clients.listLeads({ accountId, page }, limitsOf(reply))
-      return sendJson(reply, pageJson({ ...listed, page, path: `${addressOf(request)}/leads` }))
-    },
+  handler: async (request, reply, { clients, addressOf }) => {
+    const { accountId } = request.principal
+    const page = pageNumber((request.query as Record<string, unknown>)['page'])
+    const listed = await clients.listLeads({ accountId, page }, limitsOf(reply))
+    return sendJson(reply, pageJson({ ...listed, page, path: `${addressOf(request)}/leads` }))
+  },
 })

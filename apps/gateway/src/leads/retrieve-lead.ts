@@ -15,10 +15,8 @@ export const retrieveLead = operation({
   params: LeadParams,
   answer: { description: 'The lead with its customer and quotes.', schema: dataOf({ $ref: 'Lead#' }) },
   problems: ['not-found'],
-  createHandler:
-    ({ clients }) =>
-    async (request, reply) => {
-      const lead = { accountId: request.principal.accountId, reference: leadReference(request) }
-      return sendJson(reply, await clients.retrieveLead(lead, limitsOf(reply)))
-    },
+  handler: async (request, reply, { clients }) => {
+    const lead = { accountId: request.principal.accountId, reference: leadReference(request) }
+    return sendJson(reply, await clients.retrieveLead(lead, limitsOf(reply)))
+  },
 })

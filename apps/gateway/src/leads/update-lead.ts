@@ -32,21 +32,19 @@ export const updateLead = operation({
   body: UpdateLead,
   answer: { description: 'The lead as it is now.', schema: dataOf({ $ref: 'Lead#' }) },
   problems: ['not-found'],
-  createHandler:
-    ({ clients, check }) =>
-    async (request, reply) => {
-      const { accountId } = request.principal
-      const reference = leadReference(request)
-      const { value, faults, fields } = check(bodyOf(request))
-      if (faults) {
-        const references = { leadReference: reference, userEmail: fields['user_email'] }
-        throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
-      }
-      const { user_email: userEmail, notify = false, ...changes } = value
-      const { body } = await clients.leads.updateLead(
-        { accountId, reference, ...changes, userEmail, notify },
-        limitsOf(reply),
-      )
-      return sendJson(reply, body)
-    },
+  handler: async (request, reply, { clients, check }) => {
+    const { accountId } = request.principal
+    const reference = leadReference(request)
+    const { value, faults, fields } = check(bodyOf(request))
+    if (faults) {
+      const references = { leadReference: reference, userEmail: fields['user_email'] }
+      throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
+    }
+    const { user_email: userEmail, notify = false, ...changes } = value
+    const { body } = await clients.leads.updateLead(
+      { accountId, reference, ...changes, userEmail, notify },
+      limitsOf(reply),
+    )
+    return sendJson(reply, body)
+  },
 })

@@ -11,7 +11,7 @@ export const scheduleAppointment = operation({
   operationId: 'scheduleAppointment',
   summary: 'Schedule an appointment',
   answer: { description: 'The appointment.', schema: dataOf({ $ref: 'Scheduled#' }) },
-  createHandler: (dependencies) => async (_request, reply) => {
+  handler: async (_request, reply, dependencies) => {
     const appointment = await readEntry(dependencies, reply)
     const { body } = await dependencies.clients.leads.scheduleAppointment({ appointment }, limitsOf(reply))
     return sendJson(reply, body)

@@ -11,7 +11,7 @@ export const scheduleCallback = operation({
   operationId: 'scheduleCallback',
   summary: 'Schedule a callback',
   answer: { description: 'The callback.', schema: dataOf({ $ref: 'Scheduled#' }) },
-  createHandler: (dependencies) => async (_request, reply) => {
+  handler: async (_request, reply, dependencies) => {
     const callback = await readEntry(dependencies, reply)
     const { body } = await dependencies.clients.leads.scheduleCallback({ callback }, limitsOf(reply))
     return sendJson(reply, body)

@@ -24,9 +24,8 @@ export type Checked<T> =
 
 export type Check<T> = (body: Body) => Checked<T>
 
-export interface Validation {
-  checker<Schema extends TObject>(schema: Schema): Check<Static<Schema>>
-}
+/** Makes the check of a schema. */
+export type CreateCheck = <Schema extends TObject>(schema: Schema) => Check<Static<Schema>>
 
 const MAX_FAULTY_FIELDS = 1000
 
@@ -61,22 +60,20 @@ const faultsOf = (errors: ErrorObject[]): Faults => {
  * Checks request fields against TypeBox schemas: the same schemas the types and the OpenAPI document come from.
  * `timeZone` is the one in which clients give dates.
  */
-export const createValidation = ({ timeZone }: { timeZone: string }): Validation => {
+export const createChecks = (timeZone: string): CreateCheck => {
   const ajv = new Ajv({
     allErrors: true,
     coerceTypes: false,
     allowUnionTypes: true,
     formats: formats(timeZone),
   })
-  return {
-    checker: (schema) => {
-      const validate = ajv.compile(schema)
-      return (body) => {
-        const fields = normalise(schema, body.fields, body.form ? 'form' : 'json') as Record<string, unknown>
-        const valid = validate(fields)
-        if (valid && Object.keys(body.faults).length === 0) return { value: fields as Static<typeof schema> }
-        return { faults: addFaults(body.faults, faultsOf(validate.errors ?? [])), fields }
-      }
-    },
+  return (schema) => {
+    const validate = ajv.compile(schema)
+    return (body) => {
+      const fields = normalise(schema, body.fields, body.form ? 'form' : 'json') as Record<string, unknown>
+      const valid = validate(fields)
+      if (valid && Object.keys(body.faults).length === 0) return { value: fields as Static<typeof schema> }
+      return { faults: addFaults(body.faults, faultsOf(validate.errors ?? [])), fields }
+    }
   }
 }
