@@ -109,8 +109,8 @@ export const connectClients = (options: {
   }
   const createLead = gather<CreateLead, LeadResult>({ ...CREATES, send: createLeads })
   // On their own: a call with one takes seconds, and two of them at once would hold up everybody's small ones.
-  // More than a few would wait longer than their requests do: they are refused at once instead.
-  const createLargeLead = gather<CreateLead, LeadResult>({ ...CREATES, maxQueued: 32, send: createLeads })
+  // More than 32 of an account would wait longer than their requests do: they are refused at once instead.
+  const createLargeLead = gather<CreateLead, LeadResult>({ ...CREATES, maxQueued: 64, send: createLeads })
   const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
     ...GATHERED,
     send: async (hashes) => {

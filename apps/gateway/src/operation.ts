@@ -33,12 +33,14 @@ interface Operation<Schema extends TObject> extends Route<Schema> {
   handler: Handler<Static<Schema>>
 }
 
+// One for all operations with nothing to check: Ajv compiles a schema it knows no second time.
+const NOTHING = Type.Object({})
+
 /** Makes the function that adds an operation to the API. It needs a token, and stands in the OpenAPI document. */
 export const operation =
   <Schema extends TObject>({ method, url, checks, handler, ...description }: Operation<Schema>) =>
   (app: FastifyInstance, dependencies: Dependencies): void => {
-    // Where there is nothing to check nobody does.
-    const check = dependencies.createCheck((checks ?? description.body ?? Type.Object({})) as Schema)
+    const check = dependencies.createCheck((checks ?? description.body ?? NOTHING) as Schema)
     const operationDependencies = { ...dependencies, check }
     app.route({
       method,

@@ -71,8 +71,11 @@ const quoteFaults = ({ quotes }: NewLead): Faults => {
   const faults: Faults = {}
   for (const [q, { status, items }] of quotes.entries()) {
     Object.assign(faults, faultsOf({ status: isSaid(status) }, `quotes.${q}.`))
-    for (const [i, item] of items.entries())
-      Object.assign(faults, faultsOf(itemFields(item), `quotes.${q}.items.${i}.`))
+    for (const [i, item] of items.entries()) {
+      const fields = itemFields(item)
+      if (!Object.values(fields).every(Boolean))
+        Object.assign(faults, faultsOf(fields, `quotes.${q}.items.${i}.`))
+    }
   }
   return faults
 }
