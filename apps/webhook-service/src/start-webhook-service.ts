@@ -12,11 +12,11 @@ import {
 import { makeAttempt } from './attempt/make-attempt'
 import type { Clock } from './clock'
 import type { Config } from './config'
-import { MIGRATIONS } from './database/migrations'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
 import { consumeLeads } from './events/consume-leads'
 import { takeLeadMessages } from './events/take-lead-messages'
+import { migrations } from './migrations'
 import { sendDeliveries } from './sending/send-deliveries'
 import { createWebhookMetrics } from './webhook-metrics'
 import { webhooksService } from './webhooks-service'
@@ -41,7 +41,7 @@ export const startWebhookService = async (
     { name: 'nats', check: () => natsCheck() },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
-  await untilSuccess(() => migrate(config.DATABASE_URL, MIGRATIONS), {
+  await untilSuccess(() => migrate(config.DATABASE_URL, migrations), {
     signal: lifecycle.signal,
     pauseMs: 250,
     onFailure: (error) => logger.warn({ err: error }, 'waiting for the database'),

@@ -4,7 +4,7 @@ import { createDatabase, eventually } from '@leadwire/test-kit'
 import { failureClass } from '../attempt/failure-class'
 import type { Outcome } from '../attempt/make-attempt'
 import { systemClock } from '../clock'
-import { MIGRATIONS } from '../database/migrations'
+import { migrations } from '../migrations'
 import { createWebhookMetrics } from '../webhook-metrics'
 import { sendDeliveries } from './send-deliveries'
 
@@ -13,7 +13,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
   const logger = createLogger({ service: 'spec', level: 'silent' })
   const lifecycle = createLifecycle(logger)
   const database = connectDatabase({ url, poolSize: 5, lifecycle })
-  await migrate(url, MIGRATIONS)
+  await migrate(url, migrations)
   await database.query({
     text: `INSERT INTO endpoints (account_id, url, enabled, secret) VALUES (1, 'http://example.com', true, 'a secret of ours')`,
   })

@@ -19,12 +19,12 @@ import {
 } from '@leadwire/test-kit'
 import fc from 'fast-check'
 import { makeAttempt } from '../attempt/make-attempt'
-import { MIGRATIONS } from '../database/migrations'
 import { retryDelivery } from '../deliveries/retry-delivery'
 import { createEgressGuard } from '../egress/egress-guard'
 import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
 import { createWebhookEndpoint } from '../endpoints/create-webhook-endpoint'
 import { updateWebhookEndpoint } from '../endpoints/update-webhook-endpoint'
+import { migrations } from '../migrations'
 import type { ClaimedDelivery } from './claim-deliveries'
 import { DEATHS, type MortalWorker, startMortalWorker } from './mortal-worker.fixture'
 
@@ -76,7 +76,7 @@ beforeAll(async () => {
   ground = await createDatabase()
   database = connectDatabase({ url: ground.url, poolSize: 20, lifecycle })
   workersDatabase = connectDatabase({ url: ground.url, poolSize: 60, lifecycle })
-  await migrate(ground.url, MIGRATIONS)
+  await migrate(ground.url, migrations)
   receiver = await startReceiver()
   const gone = await startReceiver()
   refusingUrl = gone.url
