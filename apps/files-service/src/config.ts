@@ -6,7 +6,7 @@ import {
   type ServiceTokenConfig,
   serviceTokenSettings,
   str,
-} from '@leadwire/service-kit'
+} from '@leadwire/service-kit/runtime'
 import { type StoreLocation, s3Endpoint, storeLocation } from './store/store-settings'
 
 export interface Config extends ServiceTokenConfig {

@@ -1,40 +1,8 @@
-import assert from 'node:assert/strict'
-import { createMetrics, drainHttp, runService, startHealthServer, untilSuccess } from '@leadwire/service-kit'
-import { buildFilesServer } from './build-files-server'
+import { runService } from '@leadwire/service-kit/runtime'
 import { readFilesConfig } from './config'
-import { createFilesMetrics } from './files/files-metrics'
-import { sweepSpool } from './files/sweep-spool'
-import { openStore } from './store/open-store'
 
 void runService({
   name: 'files-service',
   readConfig: readFilesConfig,
-  start: async ({ config, logger, lifecycle }) => {
-    const metrics = createMetrics('files-service')
-    const store = openStore(config)
-    const app = buildFilesServer({
-      store,
-      metrics: createFilesMetrics(metrics),
-      logger,
-      lifecycle,
-      tokens: config.SERVICE_TOKEN,
-    })
-    const checks = [
-      { name: 'store', check: () => store.check() },
-      { name: 'http server', check: async () => assert(app.server.listening) },
-    ]
-    await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
-    await untilSuccess(() => store.prepare(), {
-      signal: lifecycle.signal,
-      pauseMs: 500,
-      onFailure: (error) => logger.warn({ err: error }, 'the store is away'),
-    })
-    const removed = await sweepSpool(store.spoolFolder, Date.now)
-    if (removed > 0) logger.info({ removed }, 'removed what interrupted uploads had left')
-    await app.listen({ host: config.HOST, port: config.HTTP_PORT })
-    lifecycle.onStop('http server', async () => {
-      await drainHttp(app.server)
-      await app.close()
-    })
-  },
+  start: async (context) => (await import('./start-files-service.js')).startFilesService(context),
 })

@@ -9,7 +9,7 @@ import {
   type ServiceTokenConfig,
   serviceTokenSettings,
   str,
-} from '@leadwire/service-kit'
+} from '@leadwire/service-kit/runtime'
 
 export interface GatewayConfig extends ServiceTokenConfig {
   LOG_LEVEL: string

@@ -8,7 +8,7 @@ import {
   readConfig,
   serviceTokenSettings,
   str,
-} from '@leadwire/service-kit'
+} from '@leadwire/service-kit/runtime'
 
 export type Config = ReturnType<typeof readLeadsConfig>
 

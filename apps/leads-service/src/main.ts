@@ -1,9 +1,9 @@
-import { runService } from '@leadwire/service-kit'
+import { runService } from '@leadwire/service-kit/runtime'
 import { readLeadsConfig } from './config'
-import { startLeadsService } from './start-leads-service'
 
 void runService({
   name: 'leads-service',
   readConfig: readLeadsConfig,
-  start: async (context) => void (await startLeadsService(context)),
+  start: async (context) =>
+    void (await (await import('./start-leads-service.js')).startLeadsService(context)),
 })

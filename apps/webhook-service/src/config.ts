@@ -11,7 +11,7 @@ import {
   readConfig,
   serviceTokenSettings,
   str,
-} from '@leadwire/service-kit'
+} from '@leadwire/service-kit/runtime'
 
 export type Config = ReturnType<typeof readWebhookConfig>
 

@@ -1,10 +1,12 @@
-import { runService } from '@leadwire/service-kit'
+import { runService } from '@leadwire/service-kit/runtime'
 import { systemClock } from './clock'
 import { readWebhookConfig } from './config'
-import { startWebhookService } from './start-webhook-service'
 
 void runService({
   name: 'webhook-service',
   readConfig: readWebhookConfig,
-  start: async (context) => void (await startWebhookService(context, systemClock)),
+  start: async (context) => {
+    const { startWebhookService } = await import('./start-webhook-service.js')
+    await startWebhookService(context, systemClock)
+  },
 })

@@ -41,38 +41,7 @@ export {
 
 export { connectNats } from './nats/connect-nats'
 export { ensureStream } from './nats/ensure-stream'
-export { natsOptions, natsUrl } from './nats/nats-url'
 
-// runtime/: what a process needs whatever it speaks: settings, start and end, logs, health, metrics, the error that
-// crosses processes. It imports no other room.
+// runtime/: what a process needs whatever it speaks.
 
-export {
-  ConfigError,
-  count,
-  duration,
-  durations,
-  host,
-  list,
-  logLevel,
-  makeValidator,
-  parseDuration,
-  poolSize,
-  port,
-  readConfig,
-  str,
-  url,
-} from './runtime/config'
-export { type HealthCheck, readinessOf, startHealthServer } from './runtime/health'
-export { createLifecycle, type Lifecycle, runService, type ServiceContext } from './runtime/lifecycle'
-export { createLogger, type Logger } from './runtime/logger'
-export { createMetrics, type Metrics } from './runtime/metrics'
-export { untilSuccess } from './runtime/retry'
-export { type ErrorCode, type Faults, ServiceError } from './runtime/service-error'
-export {
-  bearerOf,
-  createTokenCheck,
-  type ServiceTokenConfig,
-  serviceTokenSettings,
-} from './runtime/service-token'
-export { childTraceparent, newTraceparent, parseTraceparent } from './runtime/trace-context'
-export { VERSION } from './runtime/version'
+export * from './runtime'

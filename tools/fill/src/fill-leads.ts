@@ -2,8 +2,8 @@ import { leadJsonFormat } from '@leadwire/contracts'
 import { detailsTemplate, itemTemplate } from './model-lead'
 import { instant, portionsOf, type Sql } from './sql'
 
-/** How long an account's row stays locked, and creates for it wait, is bounded by this. */
-const PORTION = 50_000
+/** How long an account's row stays locked, and creates for it wait, is bounded by this: about a second. */
+const PORTION = 5000
 
 const COLUMNS = `id, reference, name, value, description, postcode, user_agent, ip, referrer, referrer_url, device_type,
   device_name, browser, browser_version, os, os_version, status, type, test, created_at, updated_at`

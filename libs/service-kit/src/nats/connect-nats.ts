@@ -1,7 +1,7 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Lifecycle } from '../runtime/lifecycle'
 import type { Logger } from '../runtime/logger'
-import { natsOptions } from './nats-url'
+import { natsOptions } from '../runtime/nats-url'
 
 /** A NATS connection that outlives the server: it waits for the first connection and reconnects for ever. */
 export const connectNats = async (options: {

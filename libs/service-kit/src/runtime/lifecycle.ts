@@ -55,7 +55,8 @@ export const createLifecycle = (logger: Logger): Lifecycle => {
  * Runs a service in the foreground: reads its configuration, starts it, and drains it on SIGTERM or SIGINT within 10 s.
  *
  * Exits with 1 when the configuration is faulty (every fault in one line), when the start fails, or when the drain
- * takes too long. With the argument --check-settings it does no more than read its configuration. An unforeseen error stops the process: whoever supervises it starts a clean one.
+ * takes too long. With the argument --check-settings it does no more than read its configuration, so `start` should load
+ * what the service is made of. An unforeseen error stops the process: whoever supervises it starts a clean one.
  */
 export const runService = async <Config extends { LOG_LEVEL: string }>(service: {
   name: string

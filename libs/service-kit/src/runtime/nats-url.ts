@@ -1,4 +1,4 @@
-import { makeValidator } from '../runtime/config'
+import { makeValidator } from './config'
 
 /**
  * The setting of the NATS servers, parted by commas: `nats://user:password@host:4222`. Each has a user and a password, unless

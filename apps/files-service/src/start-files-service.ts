@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import {
+  createMetrics,
+  drainHttp,
+  type ServiceContext,
+  startHealthServer,
+  untilSuccess,
+} from '@leadwire/service-kit'
+import { buildFilesServer } from './build-files-server'
+import type { Config } from './config'
+import { createFilesMetrics } from './files/files-metrics'
+import { sweepSpool } from './files/sweep-spool'
+import { openStore } from './store/open-store'
+
+/** Starts everything files-service is, and opens its door last. */
+export const startFilesService = async ({
+  config,
+  logger,
+  lifecycle,
+}: ServiceContext<Config>): Promise<void> => {
+  const metrics = createMetrics('files-service')
+  const store = openStore(config)
+  const app = buildFilesServer({
+    store,
+    metrics: createFilesMetrics(metrics),
+    logger,
+    lifecycle,
+    tokens: config.SERVICE_TOKEN,
+  })
+  const checks = [
+    { name: 'store', check: () => store.check() },
+    { name: 'http server', check: async () => assert(app.server.listening) },
+  ]
+  await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
+  await untilSuccess(() => store.prepare(), {
+    signal: lifecycle.signal,
+    pauseMs: 500,
+    onFailure: (error) => logger.warn({ err: error }, 'the store is away'),
+  })
+  const removed = await sweepSpool(store.spoolFolder, Date.now)
+  if (removed > 0) logger.info({ removed }, 'removed what interrupted uploads had left')
+  await app.listen({ host: config.HOST, port: config.HTTP_PORT })
+  lifecycle.onStop('http server', async () => {
+    await drainHttp(app.server)
+    await app.close()
+  })
+}

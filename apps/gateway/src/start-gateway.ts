@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { createMetrics, drainHttp, type ServiceContext, startHealthServer } from '@leadwire/service-kit'
+import { buildGateway } from './build-gateway'
+import { connectClients } from './clients'
+import type { GatewayConfig } from './config'
+
+/** Starts everything the gateway is, and opens its door last. */
+export const startGateway = async ({
+  config,
+  logger,
+  lifecycle,
+}: ServiceContext<GatewayConfig>): Promise<void> => {
+  const metrics = createMetrics('gateway')
+  const clients = connectClients({
+    leadsServiceUrl: config.LEADS_SERVICE_URL,
+    filesServiceUrls: config.FILES_SERVICE_URL,
+    webhookServiceUrl: config.WEBHOOK_SERVICE_URL,
+    tokens: config.SERVICE_TOKEN,
+    lifecycle,
+  })
+  const gateway = buildGateway({
+    clients,
+    logger,
+    lifecycle,
+    metrics,
+    publicUrl: config.PUBLIC_URL,
+    trustedProxies: config.TRUSTED_PROXIES,
+    timeZone: config.TIME_ZONE,
+    uploadLimits: { maxPerAccount: config.ACCOUNT_MAX_UPLOADS },
+  })
+  await startHealthServer({
+    host: config.HOST,
+    port: config.HEALTH_PORT,
+    // A gateway that answers here before its own door is open would be sent requests that nobody takes.
+    checks: [...clients.checks, { name: 'http server', check: async () => assert(gateway.server.listening) }],
+    metrics,
+    lifecycle,
+  })
+  await gateway.listen({ host: config.HOST, port: config.PORT })
+  lifecycle.onStop('http server', async () => {
+    await drainHttp(gateway.server)
+    await gateway.close()
+  })
+}
