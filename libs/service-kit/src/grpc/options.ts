@@ -16,7 +16,7 @@ const CLIENT_OPTIONS: ChannelOptions = {
   'grpc.service_config_disable_resolution': 1,
   // The default grows to two minutes: a service that came back would stay unknown for as long.
   'grpc.initial_reconnect_backoff_ms': 50,
-  'grpc.max_reconnect_backoff_ms': 500,
+  'grpc.max_reconnect_backoff_ms': 200,
   // How long one attempt to connect may take.
   'grpc.min_reconnect_backoff_ms': 2000,
   'grpc.dns_min_time_between_resolutions_ms': 1000,
