@@ -24,7 +24,7 @@ import {
   type Lifecycle,
   migrate,
 } from '@leadwire/service-kit'
-import { createDatabase, createTemplateDatabase } from '@leadwire/test-kit'
+import { createDatabase, createTemplateDatabase, gate } from '@leadwire/test-kit'
 import { addLeadsService } from './add-leads-service'
 import type { Limits } from './leads/limits'
 import { migrations } from './migrations'
@@ -116,13 +116,17 @@ export const newAccount = async ({ accounts }: RunningLeadsService) => {
 
 /** Locks an account's row, so that creates wait for it; `waiters` tells how many do. */
 export const holdAccount = async ({ db }: { db: Database }, accountId: number) => {
-  const connection = await db.hold()
-  await connection.query({ text: 'BEGIN' })
-  await connection.query({ text: 'SELECT id FROM accounts WHERE id = $1 FOR UPDATE', values: [accountId] })
+  const [held, letGo] = [gate(), gate()]
+  const holding = db.transaction(async (tx) => {
+    await tx.query({ text: 'SELECT id FROM accounts WHERE id = $1 FOR UPDATE', values: [accountId] })
+    held.open()
+    await letGo.opened
+  })
+  await held.opened
   return {
-    letGo: async () => {
-      await connection.query({ text: 'COMMIT' })
-      await connection.release()
+    letGo: () => {
+      letGo.open()
+      return holding
     },
     waiters: async () =>
       (

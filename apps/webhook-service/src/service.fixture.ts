@@ -1,4 +1,4 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { LEADS_STREAM, LeadCreated, WebhooksServiceDefinition } from '@leadwire/contracts'
 import { connectGrpc, createLifecycle, createLogger, type Logger, natsOptions } from '@leadwire/service-kit'
 import {
@@ -73,16 +73,34 @@ export const openDoors = async () => {
     event,
     rows,
     /**
-     * Waits until a worker has looked at the database several times over: what was due and has not happened by then is
-     * not going to. A look removes workers that are gone, so each is told by one that never was.
+     * Waits until the database was looked at several times over: what was due and has not happened by then is not going
+     * to. Each look is told by a delivery of nobody's that only a look can find.
      */
     looks: async () => {
+      const nobodys = `endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)`
       for (let look = 0; look < 3; look += 1) {
-        const gone = randomInt(1, 2 ** 31)
-        await rows('INSERT INTO workers VALUES ($1)', [gone])
+        await rows(`
+          WITH endpoint AS (
+            INSERT INTO endpoints (account_id, url, enabled, secret)
+            VALUES (0, 'http://127.0.0.1:1/', true, 'a secret of ours') RETURNING id
+          ), event AS (
+            INSERT INTO events (id, account_id, account_key, lead_reference, body)
+            VALUES (gen_random_uuid(), 0, 'key', gen_random_uuid(), '') RETURNING id, lead_reference
+          )
+          INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
+          SELECT 0, event.id, endpoint.id, lead_reference, 'pending', '2000-01-01' FROM event, endpoint`)
         await eventually(async () =>
-          expect(await rows('SELECT id FROM workers WHERE id = $1', [gone])).toEqual([]),
+          expect(await rows(`SELECT attempt_count FROM deliveries WHERE ${nobodys}`)).toEqual([
+            { attempt_count: 1 },
+          ]),
         )
+        await rows(`DELETE FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE ${nobodys})`)
+        await rows(`DELETE FROM deliveries WHERE ${nobodys}`)
+        await rows('DELETE FROM events WHERE account_id = 0')
+        await rows(
+          'DELETE FROM endpoint_hours WHERE endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)',
+        )
+        await rows('DELETE FROM endpoints WHERE account_id = 0')
       }
     },
     /** Publishes events until JetStream has them, without its own look for duplicates. */

@@ -17,6 +17,7 @@ import { createGuardedDispatcher } from './egress/guarded-dispatcher'
 import { consumeLeads } from './events/consume-leads'
 import { takeLeadMessages } from './events/take-lead-messages'
 import { migrations } from './migrations'
+import { connectQueue } from './sending/connect-queue'
 import { sendDeliveries } from './sending/send-deliveries'
 import { createWebhookMetrics } from './webhook-metrics'
 import { webhooksService } from './webhooks-service'
@@ -35,6 +36,7 @@ export const startWebhookService = async (
     poolSize: config.DATABASE_POOL_SIZE,
     lifecycle,
   })
+  const queue = connectQueue({ url: config.DATABASE_URL, lifecycle })
   let natsCheck = (): Promise<unknown> => Promise.reject(new Error('not connected yet'))
   const checks = [
     { name: 'postgres', check: database.check },
@@ -46,7 +48,7 @@ export const startWebhookService = async (
     pauseMs: 250,
     onFailure: (error) => logger.warn({ err: error }, 'waiting for the database'),
   })
-  const webhookMetrics = createWebhookMetrics({ metrics, database, clock, logger })
+  const webhookMetrics = createWebhookMetrics({ metrics, queue, clock, logger })
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
     connectMs: config.WEBHOOK_TIMEOUT,
@@ -55,6 +57,8 @@ export const startWebhookService = async (
   const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, checks })
   const sender = sendDeliveries({
     database,
+    queue,
+    timeoutMs: config.WEBHOOK_TIMEOUT,
     attempt: (delivery) => makeAttempt(delivery, { dispatcher, timeoutMs: config.WEBHOOK_TIMEOUT, clock }),
     schedule: config.WEBHOOK_RETRY_SCHEDULE,
     concurrency: config.WEBHOOK_CONCURRENCY,

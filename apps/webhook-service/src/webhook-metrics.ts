@@ -11,12 +11,12 @@ const COUNTED_AT_MOST = 100_000
 /** What is counted and timed about webhooks. What waits is looked up in the database, when somebody asks. */
 export const createWebhookMetrics = ({
   metrics,
-  database,
+  queue,
   clock,
   logger,
 }: {
   metrics: Metrics
-  database: Database
+  queue: Database
   clock: Clock
   logger: Logger
 }) => {
@@ -31,7 +31,7 @@ export const createWebhookMetrics = ({
     registers,
     async collect() {
       try {
-        const [row] = await database.query<{ pending: number; held: number }>({
+        const [row] = await queue.query<{ pending: number; held: number }>({
           name: 'count-open-deliveries',
           // Each by its literal, so that the partial index without the delivered ones serves.
           text: `SELECT
@@ -52,14 +52,7 @@ export const createWebhookMetrics = ({
     async collect() {
       try {
         const now = clock.now()
-        const due = await database.transaction(async (tx) => {
-          // As in a worker's session: the index gives the order, whatever the planner believes.
-          tx.send({
-            name: 'order-by-index',
-            text: `SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
-          })
-          return findDueEndpoints(tx, now)
-        })
+        const due = await findDueEndpoints(queue, now)
         const oldest = due.reduce((earliest, { dueAt }) => Math.min(earliest, dueAt), now.getTime())
         this.set((now.getTime() - oldest) / 1000)
       } catch (error) {

@@ -3,7 +3,6 @@
 export {
   connectDatabase,
   type Database,
-  type HeldConnection,
   type OpenTransaction,
   type Query,
   type Transaction,

@@ -7,7 +7,7 @@ import type { OutboxEvent } from './record-events'
 /** Beyond it events wait in the outbox alone. */
 const UNDER_WAY_AT_MOST = 5000
 /** Nobody waits for a mark: a statement for each lone event would cost the next create more than it is worth. */
-const MARKS_APART_MS = 50
+const MARKS_APART_MS = 100
 
 // Not waiting for the disk: a mark that a crash loses has an event published twice, and consumers drop the second.
 const MARK = `

@@ -1,5 +1,6 @@
 import type { RetryDeliveryRequest, RetryDeliveryResponse } from '@leadwire/contracts'
 import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { UNCLAIMED } from '../claim'
 import type { Clock } from '../clock'
 import { type LockedEndpoint, lockEndpoint } from '../endpoints/lock-endpoint'
 import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
@@ -8,13 +9,13 @@ interface LockedRow {
   status: string
   next_attempt_at: string | null
   by_hand_at: string | null
-  claimed_by: number | null
+  claimed: boolean
 }
 
 const reasonAgainst = (row: LockedRow, endpoint: LockedEndpoint, now: number): string | undefined => {
   if (endpoint.deleted) return 'Its endpoint was deleted.'
   if (!endpoint.enabled) return 'Its endpoint is disabled. What is held for it goes on when it is enabled.'
-  if (row.claimed_by !== null) return 'An attempt is under way.'
+  if (row.claimed) return 'An attempt is under way.'
   const dueAt = row.by_hand_at ?? (row.status === 'pending' ? row.next_attempt_at : null)
   return dueAt !== null && Date.parse(dueAt) <= now ? 'An attempt is due now already.' : undefined
 }
@@ -22,7 +23,7 @@ const reasonAgainst = (row: LockedRow, endpoint: LockedEndpoint, now: number): s
 const lockDelivery = async (tx: Transaction, deliveryId: number): Promise<LockedRow> => {
   const [row] = await tx.query<LockedRow>({
     name: 'lock-delivery',
-    text: 'SELECT status, next_attempt_at, by_hand_at, claimed_by FROM deliveries WHERE id = $1 FOR UPDATE',
+    text: `SELECT status, next_attempt_at, by_hand_at, NOT ${UNCLAIMED} AS claimed FROM deliveries WHERE id = $1 FOR UPDATE`,
     values: [deliveryId],
   })
   return row!

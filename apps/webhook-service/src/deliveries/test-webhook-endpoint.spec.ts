@@ -81,7 +81,7 @@ test('health: what waits and was given up, the last success, and the attempts of
     await eventually(() => expect(receiver.requests).toHaveLength(total))
     await eventually(async () =>
       expect(
-        await doors.rows('SELECT id FROM deliveries WHERE account_id = 5 AND claimed_by IS NOT NULL'),
+        await doors.rows('SELECT id FROM deliveries WHERE account_id = 5 AND claim IS NOT NULL'),
       ).toEqual([]),
     )
   }

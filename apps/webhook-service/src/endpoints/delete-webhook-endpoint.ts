@@ -26,7 +26,7 @@ export const deleteWebhookEndpoint = async (
       name: 'drop-attempts-by-hand',
       text: `WITH waiting AS (
                SELECT id FROM deliveries
-               WHERE endpoint_id = $1 AND by_hand_at IS NOT NULL AND claimed_by IS NULL ORDER BY id FOR UPDATE
+               WHERE endpoint_id = $1 AND by_hand_at IS NOT NULL ORDER BY id FOR UPDATE
              )
              UPDATE deliveries d SET by_hand_at = NULL, updated_at = clock_timestamp()
              FROM waiting WHERE d.id = waiting.id`,

@@ -1,5 +1,6 @@
 import type { RecoverWebhookEndpointRequest, RecoverWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, isUnfitTime, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { UNCLAIMED } from '../claim'
 import type { Clock } from '../clock'
 import { lockEndpoint } from './lock-endpoint'
 
@@ -27,11 +28,11 @@ const markBatch = (database: Database, request: RecoverWebhookEndpointRequest, n
         WITH found AS MATERIALIZED (
           SELECT id FROM deliveries
           WHERE account_id = $1 AND status = 'exhausted' AND endpoint_id = $2
-            AND created_at >= $3 AND by_hand_at IS NULL AND claimed_by IS NULL
+            AND created_at >= $3 AND by_hand_at IS NULL AND ${UNCLAIMED}
           ORDER BY id LIMIT $6 FOR UPDATE
         ), last AS (
           SELECT max(by_hand_at) AS at FROM deliveries
-          WHERE endpoint_id = $2 AND by_hand_at IS NOT NULL AND claimed_by IS NULL
+          WHERE endpoint_id = $2 AND by_hand_at IS NOT NULL AND ${UNCLAIMED}
         )
         UPDATE deliveries d SET
           by_hand_at = greatest($4::timestamptz, last.at + $5 * interval '1 ms')

@@ -1,5 +1,6 @@
 import type { Transaction } from '@leadwire/service-kit'
 import type { Webhook } from '../attempt/webhook-headers'
+import type { Claim } from '../claim'
 import type { StoredEvent } from './read-lead-created'
 
 /** A delivery that was made and is not held, with its endpoint as it was then. */
@@ -31,18 +32,13 @@ const placesOf = (events: StoredEvent[]): [first: number[], length: number[]] =>
  * nothing may be sorted, PostgreSQL reads all endpoints of all accounts. Bodies travel as one, since an array of them would be
  * written and read as text.
  *
- * With `claimedBy` they are claimed by that worker, as many for each endpoint as it has room. `dueAt` is an ISO timestamp.
+ * As many are claimed for each endpoint as there is room. `dueAt` is an ISO timestamp.
  */
 export const storeEvents = async (
   database: Transaction,
-  options: {
-    events: StoredEvent[]
-    dueAt: string
-    claimedBy?: { workerId: number; claim: number; rooms: Map<number, { length: number }> }
-  },
+  options: { events: StoredEvent[]; dueAt: string; rooms: Map<number, { length: number }>; claim: Claim },
 ): Promise<FreshDelivery[]> => {
-  const { events, dueAt, claimedBy } = options
-  const rooms = claimedBy?.rooms ?? new Map<number, { length: number }>()
+  const { events, dueAt, rooms, claim } = options
   return database.query<FreshDelivery>({
     name: 'store-events',
     text: `
@@ -66,13 +62,14 @@ export const storeEvents = async (
         FROM stored s JOIN receiving r USING (account_id)
         LEFT JOIN unnest($8::bigint[], $9::int[]) AS w (endpoint_id, room) ON w.endpoint_id = r.id
       ), fanned_out AS (
-        INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, claimed_by, claim)
+        INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, claim, claimed_until)
         SELECT account_id, event_id, endpoint_id, lead_reference, CASE WHEN enabled THEN 'pending' ELSE 'held' END, $7,
-          CASE WHEN claimed THEN $10::int END, CASE WHEN claimed THEN $11::int ELSE 0 END
+          CASE WHEN claimed THEN $10::int END,
+          CASE WHEN claimed THEN clock_timestamp() + $11::int * interval '1 ms' END
         FROM fan_out
-        RETURNING id, event_id, endpoint_id, status, claimed_by
+        RETURNING id, event_id, endpoint_id, status, claim
       )
-      SELECT f.id, f.event_id AS "eventId", f.endpoint_id AS "endpointId", f.claimed_by IS NOT NULL AS claimed,
+      SELECT f.id, f.event_id AS "eventId", f.endpoint_id AS "endpointId", f.claim IS NOT NULL AS claimed,
         r.url, r.secret, r.old_secrets AS "oldSecrets"
       FROM fanned_out f JOIN receiving r ON r.id = f.endpoint_id WHERE f.status = 'pending'`,
     values: [
@@ -85,8 +82,8 @@ export const storeEvents = async (
       dueAt,
       [...rooms.keys()],
       [...rooms.values()].map(({ length }) => length),
-      claimedBy?.workerId ?? null,
-      claimedBy?.claim ?? null,
+      claim.number,
+      claim.validMs,
       ...placesOf(events),
     ],
   })

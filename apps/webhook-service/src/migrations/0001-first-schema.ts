@@ -57,18 +57,15 @@ CREATE TABLE deliveries (
   -- An attempt by hand stands beside the schedule and moves nothing of it.
   by_hand_at timestamptz,
   by_hand_attempts integer NOT NULL DEFAULT 0 CHECK (by_hand_attempts >= 0),
-  -- The worker that makes the attempt, and the number that fences its result.
-  claimed_by integer,
-  claim integer NOT NULL DEFAULT 0,
+  -- Somebody makes the attempt until then; a result under another number comes too late.
+  claimed_until timestamptz,
+  claim integer,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   CONSTRAINT one_delivery_per_endpoint UNIQUE (event_id, endpoint_id),
   CONSTRAINT scheduled_while_open CHECK ((status IN ('pending', 'held')) = (next_attempt_at IS NOT NULL)),
   CONSTRAINT ended_by_an_attempt CHECK (status NOT IN ('delivered', 'exhausted') OR attempt_count > 0),
-  -- An endpoint that is disabled or deleted in the middle of an attempt leaves the claim to that attempt.
-  CONSTRAINT claimed_while_unfinished CHECK (
-    claimed_by IS NULL OR status IN ('pending', 'held', 'cancelled') OR by_hand_at IS NOT NULL
-  )
+  CONSTRAINT claimed_until_a_time CHECK ((claim IS NULL) = (claimed_until IS NULL))
 ) WITH (
   -- Room in each page for a claim's new version of a row. No index holds what a claim changes, so a claim touches none.
   fillfactor = 60,
@@ -102,9 +99,6 @@ CREATE TABLE attempts (
   PRIMARY KEY (delivery_id, number),
   CONSTRAINT succeeded_by_a_2xx CHECK (error IS NOT NULL OR (status IS NOT NULL AND status BETWEEN 200 AND 299))
 );
-
--- Who may have claims. One whose advisory lock is free is gone.
-CREATE TABLE workers (id integer PRIMARY KEY);
 `
 
 export const firstSchema: Migration = {

@@ -5,8 +5,9 @@ import type { WebhookMetrics } from '../webhook-metrics'
 import type { ClaimedDelivery } from './claim-deliveries'
 import { type AttemptRecord, recordAttempts } from './record-attempts'
 
-/** A statement for every attempt would cost more than the attempt: after each its connection rests, and what ends joins. */
-const APART_MS = 20
+const MAX_BATCH = 500
+/** A statement for every attempt would cost more than the attempt: what ends meanwhile joins the next one. */
+const APART_MS = 100
 
 /** The part of an attempt after the answer: its record, its metrics and its one log line. */
 export const createAttemptRecorder = (options: {
@@ -24,11 +25,11 @@ export const createAttemptRecorder = (options: {
   const record = gather({
     send: async (records: AttemptRecord[]) => {
       const written = await recordAttempts(database, records)
-      await pause(APART_MS)
+      if (records.length < MAX_BATCH) await pause(APART_MS)
       return written
     },
-    maxBatch: 200,
-    maxInFlight: 2,
+    maxBatch: MAX_BATCH,
+    maxInFlight: 1,
     maxQueued: 100_000,
   })
 

@@ -1,15 +1,17 @@
-import type { Logger } from '@leadwire/service-kit'
+import { type Database, gather, type Logger } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { WebhookMetrics } from '../webhook-metrics'
 import type { BodiesInHand } from './bodies-in-hand'
 import type { ClaimedDelivery } from './claim-deliveries'
+import { releaseClaims } from './release-claims'
 import type { Running, Slots } from './slots'
 
 /** After a fault of ours, such as no free sockets, nothing starts for a moment. */
 const FAULT_PAUSE_MS = 1000
 
-/** The attempts of this process: what is claimed, and not yet written down or given back. */
+/** The attempts of this process: what is claimed, and not yet written down or released. */
 export const createAttemptsUnderWay = (options: {
+  database: Database
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
   record: (delivery: ClaimedDelivery, outcome: Outcome) => Promise<void>
   slots: Slots
@@ -21,10 +23,19 @@ export const createAttemptsUnderWay = (options: {
   metrics: WebhookMetrics
   logger: Logger
 }) => {
-  const { attempt, record, slots, bodies, signal, metrics, logger } = options
-  const underWay = new Map<number, { delivery: ClaimedDelivery; work: Promise<void> }>()
-  const unmade: ClaimedDelivery[] = []
+  const { database, attempt, record, slots, bodies, signal, metrics, logger } = options
+  const underWay = new Map<ClaimedDelivery, Promise<void>>()
   let pausedUntil = 0
+
+  const release = gather({
+    send: async (unmade: ClaimedDelivery[]) => {
+      await releaseClaims(database, unmade)
+      return unmade
+    },
+    maxBatch: 1000,
+    maxInFlight: 1,
+    maxQueued: 100_000,
+  })
 
   const run = async (delivery: ClaimedDelivery, slot: Running) => {
     try {
@@ -40,34 +51,24 @@ export const createAttemptsUnderWay = (options: {
         { err: outcome.cause, delivery_id: delivery.id },
         'an attempt could not be made, for a fault of ours',
       )
-      unmade.push(delivery)
+      await release(delivery)
     } catch (error) {
-      if (signal.aborted) return
-      logger.error({ err: error, delivery_id: delivery.id }, 'an attempt got lost')
-      unmade.push(delivery)
+      // The attempt is made again when its claim ends.
+      if (!signal.aborted) logger.error({ err: error, delivery_id: delivery.id }, 'an attempt got lost')
     } finally {
       bodies.letGo(delivery.eventId)
-      // Not when the claim was lost meanwhile and made anew: that one is still under way.
-      if (underWay.get(delivery.id)?.delivery === delivery) underWay.delete(delivery.id)
+      underWay.delete(delivery)
     }
   }
 
   return {
     begin: (delivery: ClaimedDelivery, slot: Running): void => {
       delivery.body = bodies.hold(delivery.eventId, delivery.body)
-      underWay.set(delivery.id, { delivery, work: run(delivery, slot) })
+      underWay.set(delivery, run(delivery, slot))
     },
-    /** The deliveries that a worker of this process has claimed and that are known here. */
-    claimedBy: (workerId: number): number[] =>
-      [...underWay].filter(([, { delivery }]) => delivery.claimedBy === workerId).map(([id]) => id),
-    /** Has the claims given back whose attempts could not be made; again next time should that fail. */
-    giveBackUnmade: async (giveBack: (claims: ClaimedDelivery[]) => Promise<void>): Promise<void> => {
-      const claims = [...unmade]
-      if (claims.length === 0) return
-      await giveBack(claims)
-      unmade.splice(0, claims.length)
-    },
-    settled: () => Promise.all([...underWay.values()].map(({ work }) => work)),
+    settled: () => Promise.all(underWay.values()),
+    /** Ends the claims of all that is under way. */
+    releaseAll: () => Promise.all([...underWay.keys()].map((delivery) => release(delivery))),
     /** For how many milliseconds nothing should begin. */
     pausedFor: (): number => pausedUntil - performance.now(),
   }

@@ -1,12 +1,12 @@
+import type { Transaction } from '@leadwire/service-kit'
 import type { Webhook } from '../attempt/webhook-headers'
+import { type Claim, UNCLAIMED } from '../claim'
 import { LARGE_BODY_BYTES } from './bodies-in-hand'
-import type { WorkerSession } from './worker-session'
 
-/** A delivery that this worker may attempt, with all that the attempt needs, as it was when it was claimed. */
+/** A delivery that this process may attempt, with all that the attempt needs, as it was when it was claimed. */
 export interface ClaimedDelivery extends Webhook {
   id: number
-  /** The worker that claimed it and the fencing number: a result under others comes too late and changes nothing. */
-  claimedBy: number
+  /** The number of the claim. */
   claim: number
   /** Attempts made before, of both kinds. */
   attemptCount: number
@@ -32,17 +32,18 @@ const BYTES_OF_ACCOUNT = 16 * 1024 * 1024
  * those are claimed that fit in beside what is in hand, and always one where an account has none: the rest stays due.
  */
 export const claimDeliveries = async (
-  session: WorkerSession,
-  { rooms, now, inHand }: { rooms: Map<number, number>; now: Date; inHand: Map<string, Buffer> },
+  database: Transaction,
+  options: { rooms: Map<number, number>; now: Date; inHand: Map<string, Buffer>; claim: Claim },
 ): Promise<ClaimedDelivery[]> => {
-  const rows = await session.query<Omit<ClaimedDelivery, 'body'> & { body: Buffer | null }>({
+  const { rooms, now, inHand, claim } = options
+  const rows = await database.query<Omit<ClaimedDelivery, 'body'> & { body: Buffer | null }>({
     name: 'claim-deliveries',
     // The ids as an array: the planner then takes the primary key, whatever it believes of the LIMITs.
     text: `
       WITH due AS MATERIALIZED (
         SELECT d.* FROM unnest($1::bigint[], $2::int[]) AS wanted (endpoint_id, room) CROSS JOIN LATERAL (
           SELECT id, event_id, false AS by_hand FROM deliveries
-          WHERE endpoint_id = wanted.endpoint_id AND status = 'pending' AND claimed_by IS NULL
+          WHERE endpoint_id = wanted.endpoint_id AND status = 'pending' AND ${UNCLAIMED}
             AND next_attempt_at <= $3
           ORDER BY next_attempt_at LIMIT wanted.room
           FOR UPDATE SKIP LOCKED
@@ -50,7 +51,7 @@ export const claimDeliveries = async (
       ), by_hand AS MATERIALIZED (
         SELECT d.* FROM unnest($1::bigint[]) AS wanted (endpoint_id) CROSS JOIN LATERAL (
           SELECT id, event_id, true AS by_hand FROM deliveries
-          WHERE endpoint_id = wanted.endpoint_id AND by_hand_at <= $3 AND claimed_by IS NULL
+          WHERE endpoint_id = wanted.endpoint_id AND by_hand_at <= $3 AND ${UNCLAIMED}
             AND id <> ALL (ARRAY (SELECT id FROM due))
             AND (SELECT enabled AND deleted_at IS NULL FROM endpoints WHERE id = wanted.endpoint_id)
           ORDER BY by_hand_at LIMIT 1
@@ -72,17 +73,24 @@ export const claimDeliveries = async (
           event_id <> ALL ($5) AND row_number() OVER (PARTITION BY event_id ORDER BY id) = 1 AS with_body
         FROM found WHERE event_id <> ALL (ARRAY (SELECT id FROM too_large))
       )
-      UPDATE deliveries d SET claimed_by = $4, claim = d.claim + 1
+      UPDATE deliveries d SET claim = $4, claimed_until = clock_timestamp() + $6::int * interval '1 ms'
       FROM events e, endpoints p
       WHERE d.id = ANY (ARRAY (SELECT id FROM fitting)) AND e.id = d.event_id AND p.id = d.endpoint_id
-      RETURNING d.id, d.claimed_by AS "claimedBy", d.claim, d.attempt_count AS "attemptCount",
+      RETURNING d.id, d.claim, d.attempt_count AS "attemptCount",
         d.attempt_count - d.by_hand_attempts AS "scheduledAttempts",
         d.id = ANY (ARRAY (SELECT id FROM by_hand)) AS "byHand",
         CASE WHEN d.id = ANY (ARRAY (SELECT id FROM by_hand)) THEN d.by_hand_at ELSE d.next_attempt_at END AS "dueAt",
         d.endpoint_id AS "endpointId", p.url, p.secret, p.old_secrets AS "oldSecrets",
         e.id AS "eventId", e.account_key AS "accountKey", e.traceparent, e.created_at AS "storedAt",
         CASE WHEN d.id = ANY (ARRAY (SELECT id FROM fitting WHERE with_body)) THEN e.body END AS body`,
-    values: [[...rooms.keys()], [...rooms.values()], now.toISOString(), session.workerId, [...inHand.keys()]],
+    values: [
+      [...rooms.keys()],
+      [...rooms.values()],
+      now.toISOString(),
+      claim.number,
+      [...inHand.keys()],
+      claim.validMs,
+    ],
   })
   const bodies = new Map(inHand)
   for (const { eventId, body } of rows) if (body) bodies.set(eventId, body)

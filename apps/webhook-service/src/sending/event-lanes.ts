@@ -33,14 +33,11 @@ const isOfTheEvents = (error: unknown) => isLate(error) || isRefusedValue(error)
  * lanes at once. A batch that fails by one of its events is split: each of them is tried alone, in its account's lane.
  */
 export const createEventLanes = (options: {
-  /** Stores what shares a batch, quickly or not at all. */
-  storeTogether: (events: StoredEvent[]) => Promise<Stored>
-  /** Stores events of one account, in as much time as a statement has. */
-  storeApart: (events: StoredEvent[]) => Promise<Stored>
+  store: (events: StoredEvent[]) => Promise<Stored>
   endpoints: Pick<KnownEndpoints, 'count' | 'forget'>
   logger: Logger
 }): ((event: StoredEvent) => Promise<StoreResult>) => {
-  const { storeTogether, storeApart, endpoints, logger } = options
+  const { store, endpoints, logger } = options
   const bounds = { maxBatch: BATCH_EVENTS, maxBatchCost: 1, costOf: ({ cost }: Weighed) => cost }
   const keptApart = new LRUCache<number, true>({ max: 10_000, ttl: APART_FOR_MS })
 
@@ -52,7 +49,7 @@ export const createEventLanes = (options: {
   const shared = gather({
     ...bounds,
     send: async (batch: Weighed[]): Promise<StoreResult[]> => {
-      const stored = await storeTogether(batch.map(({ event }) => event))
+      const stored = await store(batch.map(({ event }) => event))
       return batch.map(() => stored)
     },
     laneOf: ({ event }) => event.accountId,
@@ -62,7 +59,7 @@ export const createEventLanes = (options: {
 
   // Who asks first is served first, and each lane asks for one statement at a time.
   const inTurn = gather({
-    send: async ([events]: StoredEvent[][]) => [await storeApart(events!)],
+    send: async ([events]: StoredEvent[][]) => [await store(events!)],
     maxBatch: 1,
     maxInFlight: APART_AT_ONCE,
     maxQueued: Number.POSITIVE_INFINITY,

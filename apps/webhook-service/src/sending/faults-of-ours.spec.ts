@@ -19,7 +19,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
   })
   const outcomes: Outcome['error'][] = []
   const sender = sendDeliveries({
-    database,
+    ...{ database, queue: database, timeoutMs: 1000 },
     attempt: async () => {
       const error = outcomes.length < 2 ? failureClass({ code: 'EMFILE' }) : null
       outcomes.push(error)
@@ -29,7 +29,12 @@ test('without free sockets no attempt is spent: the same is made again a moment 
     concurrency: 16,
     endpointConcurrency: 4,
     clock: systemClock,
-    metrics: createWebhookMetrics({ metrics: createMetrics('spec'), database, clock: systemClock, logger }),
+    metrics: createWebhookMetrics({
+      metrics: createMetrics('spec'),
+      queue: database,
+      clock: systemClock,
+      logger,
+    }),
     logger,
   })
   const event = {
@@ -41,9 +46,9 @@ test('without free sockets no attempt is spent: the same is made again a moment 
   }
   await sender.store([{ ...event, body: Buffer.from('{}') }])
   await eventually(async () =>
-    expect(
-      await database.query({ text: 'SELECT status, attempt_count, claimed_by FROM deliveries' }),
-    ).toEqual([{ status: 'delivered', attempt_count: 1, claimed_by: null }]),
+    expect(await database.query({ text: 'SELECT status, attempt_count, claim FROM deliveries' })).toEqual([
+      { status: 'delivered', attempt_count: 1, claim: null },
+    ]),
   )
   expect(outcomes).toEqual(['ours', 'ours', null])
   await sender.stop()

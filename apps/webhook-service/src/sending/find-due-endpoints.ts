@@ -1,10 +1,11 @@
 import type { Transaction } from '@leadwire/service-kit'
+import { UNCLAIMED } from '../claim'
 
 // So many deliveries are looked through in the order of their time.
 const FEW = 500
 
 /**
- * Which endpoints have a delivery that is due by `until`, on schedule or by hand, and that nobody has claimed, each with
+ * Which endpoints have a delivery that is due by `until`, on schedule or by hand, and on which nobody has a valid claim, each with
  * its earliest of either kind, or with several of them.
  *
  * Mostly little is due, and a short range of the index by time says all. When that was not everything, one probe is made
@@ -20,28 +21,28 @@ export const findDueEndpoints = async (
     text: `
       WITH RECURSIVE soon AS MATERIALIZED (
         SELECT endpoint_id, next_attempt_at FROM deliveries
-        WHERE status = 'pending' AND next_attempt_at <= $1 AND claimed_by IS NULL
+        WHERE status = 'pending' AND next_attempt_at <= $1 AND ${UNCLAIMED}
         ORDER BY next_attempt_at LIMIT ${FEW}
       ), first AS (
         (SELECT endpoint_id, next_attempt_at FROM deliveries
-         WHERE status = 'pending' AND next_attempt_at IS NOT NULL AND claimed_by IS NULL
+         WHERE status = 'pending' AND next_attempt_at IS NOT NULL AND ${UNCLAIMED}
            AND (SELECT count(*) FROM soon) = ${FEW}
          ORDER BY endpoint_id, next_attempt_at LIMIT 1)
         UNION ALL
         SELECT following.* FROM first CROSS JOIN LATERAL (
           SELECT d.endpoint_id, d.next_attempt_at FROM deliveries d
-          WHERE d.status = 'pending' AND d.next_attempt_at IS NOT NULL AND d.claimed_by IS NULL
+          WHERE d.status = 'pending' AND d.next_attempt_at IS NOT NULL AND ${UNCLAIMED}
             AND d.endpoint_id > first.endpoint_id
           ORDER BY d.endpoint_id, d.next_attempt_at LIMIT 1
         ) following
       ), by_hand AS (
         (SELECT endpoint_id, by_hand_at FROM deliveries
-         WHERE by_hand_at IS NOT NULL AND claimed_by IS NULL
+         WHERE by_hand_at IS NOT NULL AND ${UNCLAIMED}
          ORDER BY endpoint_id, by_hand_at LIMIT 1)
         UNION ALL
         SELECT following.* FROM by_hand CROSS JOIN LATERAL (
           SELECT d.endpoint_id, d.by_hand_at FROM deliveries d
-          WHERE d.by_hand_at IS NOT NULL AND d.claimed_by IS NULL AND d.endpoint_id > by_hand.endpoint_id
+          WHERE d.by_hand_at IS NOT NULL AND ${UNCLAIMED} AND d.endpoint_id > by_hand.endpoint_id
           ORDER BY d.endpoint_id, d.by_hand_at LIMIT 1
         ) following
       )

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import {
+  connectDatabase,
+  createLifecycle,
   createLogger,
   createMetrics,
   type Database,
-  type HeldConnection,
   type Query,
 } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
@@ -51,15 +53,24 @@ const never = () => new Promise<never>(() => undefined)
  * asks is answered, and PostgreSQL ends its session.
  */
 export const startMortalWorker = (options: {
-  /** Whose connections are cut; give the spec itself another. */
-  database: Database
+  url: string
+  /** Connections of the spec itself, which live on. */
   control: Database
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
+  timeoutMs: number
   schedule: number[]
   clock: Clock
 }): MortalWorker => {
-  const { database, control, clock } = options
-  const sessions = new Map<HeldConnection, number | undefined>()
+  const { control, clock } = options
+  const logger = createLogger({ service: 'spec', level: 'silent' })
+  const name = `worker-${randomUUID()}`
+  const lifecycle = createLifecycle(logger)
+  const database = connectDatabase({
+    url: options.url,
+    poolSize: 12,
+    lifecycle,
+    settings: { application_name: name, synchronous_commit: 'off' },
+  })
   let dead = false
   let tell = () => {}
   const died = new Promise<void>((resolve) => {
@@ -68,14 +79,15 @@ export const startMortalWorker = (options: {
   let planned: Death | undefined
 
   const cut = async () => {
-    for (const backend of sessions.values())
-      await control.query({ text: 'SELECT pg_terminate_backend($1)', values: [backend] })
+    await control.query({
+      text: 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
+      values: [name],
+    })
   }
   const die = async (): Promise<never> => {
     dead = true
     tell()
     await cut()
-    for (const session of sessions.keys()) await session.release()
     return never()
   }
   const at = async (death: Death | undefined) => {
@@ -89,40 +101,10 @@ export const startMortalWorker = (options: {
     await at(AFTER[query.name ?? ''])
     return dead ? never() : result
   }
-  const hold = async (): Promise<HeldConnection> => {
-    const connection = await database.hold()
-    const backend = await connection
-      .query<{ pid: number }>({ text: 'SELECT pg_backend_pid() AS pid' })
-      .catch(() => [])
-    if (dead) {
-      await connection.release()
-      return never()
-    }
-    sessions.set(connection, backend[0]?.pid)
-    // Its death gives back what it still had.
-    const unlessDead = (end: () => Promise<void>) => () => {
-      if (dead) return never()
-      sessions.delete(connection)
-      return end()
-    }
-    return {
-      query: (query) => run(query, () => connection.query(query)),
-      lost: connection.lost,
-      release: unlessDead(connection.release),
-      discard: unlessDead(connection.discard),
-    }
-  }
-  const mortal: Database = {
-    ...database,
-    hold,
-    query: (query) => run(query, () => database.query(query)),
-    // The one it has stores events without a claim.
-    transaction: (work) => run({ name: 'store-events', text: '' }, () => database.transaction(work)),
-  }
+  const mortal: Database = { ...database, query: (query) => run(query, () => database.query(query)) }
 
-  const logger = createLogger({ service: 'spec', level: 'silent' })
   const sender = sendDeliveries({
-    database: mortal,
+    ...{ database: mortal, queue: mortal, timeoutMs: options.timeoutMs, marginMs: 400 },
     attempt: async (delivery) => {
       await at('starting')
       return options.attempt(delivery)
@@ -131,7 +113,7 @@ export const startMortalWorker = (options: {
     concurrency: 16,
     endpointConcurrency: 4,
     clock,
-    metrics: createWebhookMetrics({ metrics: createMetrics('spec'), database, clock, logger }),
+    metrics: createWebhookMetrics({ metrics: createMetrics('spec'), queue: database, clock, logger }),
     logger,
   })
   return {

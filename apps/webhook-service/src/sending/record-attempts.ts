@@ -12,7 +12,7 @@ export interface AttemptRecord {
 
 /**
  * Writes attempts down and moves their deliveries on, all in one statement. A record whose claim was lost meanwhile
- * changes nothing. A delivery that was held or cancelled in the middle of its attempt keeps that, unless the attempt
+ * changes nothing; a claim that ended stays valid until another is made. A delivery that was held or cancelled in the middle of its attempt keeps that, unless the attempt
  * delivered it; one whose attempt by hand failed is again what it was. Beside them the endpoints' hours are counted:
  * grouped first, and in one order, so that two writers never wait in a circle.
  *
@@ -23,9 +23,9 @@ export const recordAttempts = async (database: Transaction, records: AttemptReco
     name: 'record-attempts',
     text: `
       WITH ended AS MATERIALIZED (
-        SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[],
-          $8::text[], $9::timestamptz[], $10::boolean[])
-          AS r (id, claimed_by, claim, started_at, duration_ms, status, error, response, retry_at, by_hand)
+        SELECT * FROM unnest($1::bigint[], $2::int[], $3::timestamptz[], $4::int[], $5::int[], $6::text[],
+          $7::text[], $8::timestamptz[], $9::boolean[])
+          AS r (id, claim, started_at, duration_ms, status, error, response, retry_at, by_hand)
         ORDER BY id
       ), moved AS (
         UPDATE deliveries d SET
@@ -43,9 +43,10 @@ export const recordAttempts = async (database: Transaction, records: AttemptReco
           attempt_count = d.attempt_count + 1,
           by_hand_at = CASE WHEN NOT e.by_hand AND e.error IS NOT NULL AND d.status <> 'cancelled' THEN d.by_hand_at END,
           by_hand_attempts = d.by_hand_attempts + e.by_hand::int,
-          claimed_by = NULL,
+          claim = NULL,
+          claimed_until = NULL,
           updated_at = clock_timestamp()
-        FROM ended e WHERE d.id = e.id AND d.claimed_by = e.claimed_by AND d.claim = e.claim
+        FROM ended e WHERE d.id = e.id AND d.claim = e.claim
         RETURNING d.id, d.endpoint_id, d.attempt_count AS number, e.started_at, e.duration_ms, e.status, e.error, e.response
       ), written AS (
         INSERT INTO attempts (delivery_id, number, started_at, duration_ms, status, error, response)
@@ -64,7 +65,6 @@ export const recordAttempts = async (database: Transaction, records: AttemptReco
       SELECT id FROM moved`,
     values: [
       records.map(({ delivery }) => delivery.id),
-      records.map(({ delivery }) => delivery.claimedBy),
       records.map(({ delivery }) => delivery.claim),
       records.map(({ outcome }) => outcome.startedAt.toISOString()),
       records.map(({ outcome }) => outcome.durationMs),

@@ -30,6 +30,7 @@ import { DEATHS, type MortalWorker, startMortalWorker } from './mortal-worker.fi
 
 const SEED = Number(process.env['LEADWIRE_MODEL_SEED'] ?? randomInt(2 ** 31))
 const RUN_MS = 9000
+const TIMEOUT_MS = 40
 const SCHEDULE = [60_000, 300_000, 900_000, 1_800_000, 3_600_000]
 const ACCOUNT = 1
 
@@ -52,7 +53,7 @@ interface DeliveryRow {
   attempt_count: number
   by_hand_attempts: number
   next_attempt_at: string | null
-  claimed_by: number | null
+  claim: number | null
 }
 
 let dice: Dice
@@ -61,7 +62,6 @@ const chance = (percent: number) => dice.below(100) < percent
 
 let ground: TestDatabase
 let database: Database
-let workersDatabase: Database
 let receiver: Receiver
 const clock = manualClock('2026-03-01T00:00:00Z')
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
@@ -75,7 +75,6 @@ let refusingUrl = ''
 beforeAll(async () => {
   ground = await createDatabase()
   database = connectDatabase({ url: ground.url, poolSize: 20, lifecycle })
-  workersDatabase = connectDatabase({ url: ground.url, poolSize: 60, lifecycle })
   await migrate(ground.url, migrations)
   receiver = await startReceiver()
   const gone = await startReceiver()
@@ -94,14 +93,15 @@ const attempt = (delivery: ClaimedDelivery) => {
   const { id: deliveryId, attemptCount, byHand } = delivery
   started.push({ deliveryId, number: attemptCount + 1, byHand, at: clock.now().getTime() })
   const url = chance(10) ? refusingUrl : delivery.url
-  return makeAttempt({ ...delivery, url }, { dispatcher, timeoutMs: 40, clock })
+  return makeAttempt({ ...delivery, url }, { dispatcher, timeoutMs: TIMEOUT_MS, clock })
 }
 
 const startWorker = () => {
   const worker = startMortalWorker({
-    database: workersDatabase,
+    url: ground.url,
     control: database,
     attempt,
+    timeoutMs: TIMEOUT_MS,
     schedule: SCHEDULE,
     clock,
   })
@@ -119,8 +119,8 @@ const settled = () =>
     async () => {
       wake()
       const rows = await database.query<object>({
-        text: `SELECT d.id, status, claimed_by, claim, next_attempt_at, by_hand_at FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id
-               WHERE claimed_by IS NOT NULL OR (status = 'pending' AND next_attempt_at <= $1)
+        text: `SELECT d.id, status, claim, claimed_until, next_attempt_at, by_hand_at FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id
+               WHERE claim IS NOT NULL OR (status = 'pending' AND next_attempt_at <= $1)
                  OR (by_hand_at <= $1 AND p.enabled)`,
         values: [clock.now().toISOString()],
       })
@@ -242,7 +242,7 @@ const check = async () => {
       attempt_count: attempts.length,
       by_hand_attempts: attempts.length - scheduled,
       next_attempt_at: null,
-      claimed_by: null,
+      claim: null,
     })
     if (status === 'exhausted') expect(scheduled).toBe(6)
   }

@@ -1,8 +1,8 @@
-import { randomInt } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
+import { newClaim } from '../claim'
 import type { Clock } from '../clock'
 import type { StoredEvent } from '../events/read-lead-created'
 import type { Stored, StoreResult } from '../events/store-result'
@@ -17,16 +17,16 @@ import { findDueEndpoints } from './find-due-endpoints'
 import { createIntake } from './intake'
 import { createKnownEndpoints } from './known-endpoints'
 import { createSlots } from './slots'
-import { takeBackFromTheGone, takeBackUnknown, takeBackUnmade } from './take-back-claims'
 import { createWakeUp } from './wake-up'
-import { openWorkerSession, type WorkerSession } from './worker-session'
 
 /** How often the database is asked for what other processes stored or let go of. */
 const LOOK_EVERY_MS = 250
 /** How far a look sees ahead; what becomes due meanwhile goes at its very time. */
 const AHEAD_MS = 1000
-/** When the database comes back, all workers come back; until they had time to, none is taken for gone. */
-const GRACE_MS = 2000
+/** When the database comes back, results that waited for it are written before anything is claimed anew. */
+const PAUSE_MS = 1000
+/** Beyond the longest attempt: for its result to be written. */
+const CLAIM_MARGIN_MS = 4000
 const DRAIN_MS = 7000
 
 export interface Sender {
@@ -40,10 +40,16 @@ export interface Sender {
   stop(): Promise<void>
 }
 
-/** Sends what is due, from now on until it is stopped, as one worker among any number of them. */
+/** Sends what is due, from now on until it is stopped, as one process among any number of them. */
 export const sendDeliveries = (options: {
   database: Database
+  /** As `connectQueue` connects it. */
+  queue: Database
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
+  /** Milliseconds within which every attempt has ended. */
+  timeoutMs: number
+  /** Milliseconds beyond it for which a claim is valid, so that the result is written; 4,000 unless said. */
+  marginMs?: number
   schedule: number[]
   concurrency: number
   endpointConcurrency: number
@@ -51,8 +57,9 @@ export const sendDeliveries = (options: {
   metrics: WebhookMetrics
   logger: Logger
 }): Sender => {
-  const { database, attempt, schedule, concurrency, endpointConcurrency, clock, metrics, logger } = options
-  const workerId = randomInt(1, 2 ** 31)
+  const { database, queue, attempt, schedule, concurrency, endpointConcurrency, clock, metrics, logger } =
+    options
+  const claimMs = options.timeoutMs + (options.marginMs ?? CLAIM_MARGIN_MS)
   const stopping = new AbortController()
   const outOfTime = new AbortController()
   // Every attempt that waits for the database listens to it.
@@ -69,36 +76,30 @@ export const sendDeliveries = (options: {
   const bodies = createBodiesInHand()
   metrics.observeBodies(bodies.bytes)
   const attempts = createAttemptsUnderWay({
-    ...{ attempt, record, slots, bodies, metrics, logger },
+    ...{ database, attempt, record, slots, bodies, metrics, logger },
     onFree: alarm.wake,
     signal: outOfTime.signal,
   })
-  const intakeId = randomInt(1, 2 ** 31)
   const endpoints = createKnownEndpoints(database)
-  const intake = createIntake({
-    ...{ database, slots, attempts, endpoints, clock, logger },
-    workerId: intakeId,
+  const store = createIntake({
+    ...{ database, queue, claimMs, slots, attempts, endpoints, clock },
     mayBegin: (endpointId) => !dueEndpoints.isDue(endpointId, clock.now().getTime()),
     onWaiting: wake,
     signal: stopping.signal,
   })
-  const { store, storeApart } = intake
-  const take = createEventLanes({ storeTogether: store, storeApart, endpoints, logger })
+  const take = createEventLanes({ store, endpoints, logger })
   let lookAgainAt = 0
 
-  const look = async (session: WorkerSession, alsoOfOthers: boolean) => {
+  const look = async () => {
     // Set first: a wake-up that comes during the look asks for another.
     lookAgainAt = performance.now() + LOOK_EVERY_MS
-    await attempts.giveBackUnmade((claims) => takeBackUnmade(session, claims))
-    const taken = alsoOfOthers ? await takeBackFromTheGone(session, [workerId, intakeId]) : 0
-    if (taken > 0) logger.warn({ deliveries: taken }, 'took back the claims of a worker that is gone')
     const ahead = new Date(clock.now().getTime() + AHEAD_MS)
-    for (const { endpointId, dueAt } of await findDueEndpoints(session, ahead))
+    for (const { endpointId, dueAt } of await findDueEndpoints(queue, ahead))
       dueEndpoints.add(endpointId, dueAt)
   }
 
   // Answers with whether there may be more to claim at once.
-  const claim = async (session: WorkerSession, due: number[]): Promise<boolean> => {
+  const claim = async (due: number[]): Promise<boolean> => {
     const rooms = slots.allot(due)
     if (rooms.size === 0) return false
     const now = clock.now()
@@ -108,7 +109,8 @@ export const sendDeliveries = (options: {
     const maybeMore = new Set<number>()
     try {
       await bodies.withLarge(async (inHand) => {
-        for (const delivery of await claimDeliveries(session, { rooms, now, inHand })) {
+        const options = { rooms, now, inHand, claim: newClaim(claimMs) }
+        for (const delivery of await claimDeliveries(queue, options)) {
           const { endpointId, byHand } = delivery
           const slot = byHand ? undefined : held.get(endpointId)!.pop()
           attempts.begin(delivery, slot ?? slots.start(endpointId))
@@ -130,36 +132,20 @@ export const sendDeliveries = (options: {
     await alarm.sleep(Math.min(lookAgainAt - performance.now(), next - now, pauseMs > 0 ? pauseMs : slotMs))
   }
 
-  const work = async (session: WorkerSession, graceUntil: number) => {
+  const work = async () => {
     while (!stopping.signal.aborted) {
-      if (performance.now() >= lookAgainAt) await look(session, performance.now() >= graceUntil)
+      if (performance.now() >= lookAgainAt) await look()
       const paused = attempts.pausedFor() > 0
-      const more = !paused && (await claim(session, dueEndpoints.at(clock.now().getTime()).due))
+      const more = !paused && (await claim(dueEndpoints.at(clock.now().getTime()).due))
       if (!more) await sleep()
     }
   }
 
-  let sessions = 0
-  const workInSession = async () => {
-    const session = await openWorkerSession(database, workerId)
-    sessions += 1
-    try {
-      // What it claimed, and never heard of, before it lost its last session.
-      if (sessions > 1) await takeBackUnknown(session, [workerId], attempts.claimedBy(workerId))
-      await work(session, sessions === 1 ? 0 : performance.now() + GRACE_MS)
-      await Promise.race([attempts.settled(), pause(DRAIN_MS, undefined, { ref: false })])
-      outOfTime.abort()
-      await takeBackUnknown(session, [workerId, intakeId])
-    } finally {
-      await session.close()
-    }
-  }
-
-  const running = untilSuccess(workInSession, {
+  const running = untilSuccess(work, {
     signal: stopping.signal,
-    pauseMs: LOOK_EVERY_MS,
+    pauseMs: PAUSE_MS,
     onFailure: (error) => logger.warn({ err: error }, 'deliveries wait for the database'),
-  }).catch(() => outOfTime.abort())
+  }).catch(() => undefined)
 
   return {
     store,
@@ -173,7 +159,11 @@ export const sendDeliveries = (options: {
       stopping.abort()
       alarm.wake()
       await running
-      await intake.stop()
+      await Promise.race([attempts.settled(), pause(DRAIN_MS, undefined, { ref: false })])
+      outOfTime.abort()
+      await attempts
+        .releaseAll()
+        .catch((error) => logger.warn({ err: error }, 'others make these attempts when their claims end'))
     },
   }
 }

@@ -114,26 +114,6 @@ test('two statements of one name are refused', async () => {
   await expect(database.query({ name: 'one', text: 'SELECT 2 AS n' })).rejects.toThrow('must be unique')
 })
 
-test('a connection that is held knows the statements prepared on it before, and those after know its own', async () => {
-  const before = { name: 'before', text: 'SELECT 1 AS n' }
-  const after = { name: 'after', text: 'SELECT 2 AS n' }
-  await database.query(before)
-  const held = await database.hold()
-  expect(await held.query(before)).toEqual([{ n: 1 }])
-  expect(await held.query(after)).toEqual([{ n: 2 }])
-  await held.release()
-  expect(await database.query(after)).toEqual([{ n: 2 }])
-})
-
-test('who holds a connection hears that it is gone, and the next gets another', async () => {
-  const held = await database.hold()
-  const ended = held.query({ text: 'SELECT pg_terminate_backend(pg_backend_pid())' })
-  await expect(ended).rejects.toMatchObject({ code: 'unavailable' })
-  expect(await held.lost).toBeInstanceOf(Error)
-  await held.release()
-  expect(await database.query({ text: 'SELECT 1 AS n' })).toEqual([{ n: 1 }])
-})
-
 test('a connection whose plan no longer fits its table is given up', async () => {
   const read = { name: 'read-shape', text: 'SELECT shape FROM shapes' }
   await database.query({ text: "CREATE TABLE shapes AS SELECT 'round'::text AS shape" })

@@ -20,16 +20,6 @@ export interface OpenTransaction extends Transaction {
   send(query: Query): void
 }
 
-/** A connection that its owner keeps until it is released, and with it what belongs to a session: locks and settings. */
-export interface HeldConnection extends Transaction {
-  /** Resolves with why when the connection is gone. */
-  lost: Promise<Error>
-  /** Gives it to others, who find it as its owner left it. */
-  release(): Promise<void>
-  /** Closes it: nobody may find it as it is. */
-  discard(): Promise<void>
-}
-
 export interface Database extends Transaction {
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. Statements travel as they are
@@ -38,8 +28,6 @@ export interface Database extends Transaction {
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T>
   /** Runs `work` on one connection, each statement in a transaction of its own. */
   connection<T>(work: (connection: Transaction) => Promise<T>): Promise<T>
-  /** Takes a connection out of the pool. Rejects while the database is away or all connections are taken. */
-  hold(): Promise<HeldConnection>
   /** Rejects while the database is away. */
   check(): Promise<void>
   /** The same database for one caller: what begins after `signal` was aborted is refused with its reason. */
@@ -126,10 +114,13 @@ export const connectDatabase = (options: {
   lifecycle: Lifecycle
   /** How long an answer may take before its connection is taken for dead. */
   answerLimitMs?: number
+  /** PostgreSQL's settings of these connections, beside those that all have. */
+  settings?: Record<string, string>
 }): Database => {
+  const ofThese = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`)
   const pool = new Pool({
     connectionString: options.url,
-    options: `-c TimeZone=UTC ${LIMITS} ${BY_KEY}`,
+    options: `-c TimeZone=UTC ${LIMITS} ${BY_KEY}${ofThese.join('')}`,
     max: options.poolSize,
     // For a connection that is free, or a new one.
     connectionTimeoutMillis: 3000,
@@ -170,24 +161,7 @@ export const connectDatabase = (options: {
     }
   }
 
-  const hold = async (): Promise<HeldConnection> => {
-    const client = await acquire()
-    const lost = new Promise<Error>((resolve) => {
-      client.once('end', () => resolve(new Error('the connection to the database ended')))
-    })
-    return {
-      lost,
-      query: (query) =>
-        rowsOf<never>(client, query).catch((error: unknown) => {
-          throw databaseFailure(error)
-        }),
-      release: async () => client.release(),
-      discard: async () => client.release(true),
-    }
-  }
-
   const forCaller = (signal: AbortSignal | undefined): Database => ({
-    hold,
     query: (query) => withConnection((client) => rowsOf(client, query), signal),
     connection: (work) =>
       withConnection((client) => work({ query: (query) => rowsOf(client, query) }), signal),
