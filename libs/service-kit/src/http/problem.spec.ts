@@ -1,22 +1,9 @@
-import { type ErrorCode, ServiceError } from '../runtime/service-error'
+import { ERROR_CODES, ServiceError } from '../runtime/service-error'
 import { PROBLEMS, problemJson, problemOf, serviceErrorOfProblem } from './problem'
-
-const CODES: ErrorCode[] = [
-  'bad_request',
-  'unauthenticated',
-  'forbidden',
-  'not_found',
-  'conflict',
-  'too_large',
-  'invalid',
-  'unavailable',
-  'late',
-  'internal',
-]
 
 const crossed = (error: unknown) => serviceErrorOfProblem(problemJson(problemOf(error), 'id'))
 
-test.each(CODES)('%s crosses HTTP as what it is', (code) => {
+test.each(ERROR_CODES)('%s crosses HTTP as what it is', (code) => {
   expect(crossed(new ServiceError(code, 'What happened.'))).toMatchObject({ code })
 })
 

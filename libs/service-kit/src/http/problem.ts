@@ -1,4 +1,4 @@
-import { type ErrorCode, type Faults, ServiceError } from '../runtime/service-error'
+import { ERROR_CODES, type ErrorCode, type Faults, ServiceError } from '../runtime/service-error'
 
 export interface Problem {
   status: number
@@ -8,67 +8,49 @@ export interface Problem {
   headers?: Record<string, string>
 }
 
+const row = (status: number, title: string, meaning: string) => ({ status, title, meaning }) as const
+
 /** Every kind of problem the API answers with; a kind is the last part of the problem's `type`, and never changes. */
 export const PROBLEMS = {
-  'bad-request': { status: 400, title: 'Bad Request', meaning: 'The request could not be read.' },
-  unauthenticated: {
-    status: 401,
-    title: 'Unauthorized',
-    meaning: 'The bearer token is missing, unknown, revoked or expired.',
-  },
-  forbidden: {
-    status: 403,
-    title: 'Forbidden',
-    meaning: 'The token lacks the scope that the operation needs.',
-  },
-  'not-found': {
-    status: 404,
-    title: 'Not Found',
-    meaning: 'There is nothing at this address, or nothing that belongs to the account.',
-  },
-  'method-not-allowed': {
-    status: 405,
-    title: 'Method Not Allowed',
-    meaning: 'The address exists; the Allow header names the methods it takes.',
-  },
-  timeout: { status: 408, title: 'Request Timeout', meaning: 'The request did not arrive in time.' },
-  conflict: {
-    status: 409,
-    title: 'Conflict',
-    meaning: 'A request with the same Idempotency-Key is still being worked on.',
-  },
-  'too-large': { status: 413, title: 'Content Too Large', meaning: 'The body or the file is too large.' },
-  'unsupported-media-type': {
-    status: 415,
-    title: 'Unsupported Media Type',
-    meaning: 'The operation does not read bodies of this Content-Type.',
-  },
-  'expectation-failed': {
-    status: 417,
-    title: 'Expectation Failed',
-    meaning: 'The Expect header asks for what the API does not know.',
-  },
-  invalid: {
-    status: 422,
-    title: 'Unprocessable Content',
-    meaning: 'The request could be read, but its data is faulty: `errors` lists every faulty field.',
-  },
-  'headers-too-large': {
-    status: 431,
-    title: 'Request Header Fields Too Large',
-    meaning: 'The headers are larger than 16 KiB.',
-  },
-  internal: { status: 500, title: 'Internal Server Error', meaning: 'Something went wrong on our side.' },
-  unavailable: {
-    status: 503,
-    title: 'Service Unavailable',
-    meaning: 'Something behind the API is away for a moment; Retry-After says when to try again.',
-  },
-  late: {
-    status: 504,
-    title: 'Gateway Timeout',
-    meaning: 'Something behind the API did not answer in time.',
-  },
+  'bad-request': row(400, 'Bad Request', 'The request could not be read.'),
+  unauthenticated: row(401, 'Unauthorized', 'The bearer token is missing, unknown, revoked or expired.'),
+  forbidden: row(403, 'Forbidden', 'The token lacks the scope that the operation needs.'),
+  'not-found': row(
+    404,
+    'Not Found',
+    'There is nothing at this address, or nothing that belongs to the account.',
+  ),
+  'method-not-allowed': row(
+    405,
+    'Method Not Allowed',
+    'The address exists; the Allow header names the methods it takes.',
+  ),
+  timeout: row(408, 'Request Timeout', 'The request did not arrive in time.'),
+  conflict: row(409, 'Conflict', 'A request with the same Idempotency-Key is still being worked on.'),
+  'too-large': row(413, 'Content Too Large', 'The body or the file is too large.'),
+  'unsupported-media-type': row(
+    415,
+    'Unsupported Media Type',
+    'The operation does not read bodies of this Content-Type.',
+  ),
+  'expectation-failed': row(
+    417,
+    'Expectation Failed',
+    'The Expect header asks for what the API does not know.',
+  ),
+  invalid: row(
+    422,
+    'Unprocessable Content',
+    'The request could be read, but its data is faulty: `errors` lists every faulty field.',
+  ),
+  'headers-too-large': row(431, 'Request Header Fields Too Large', 'The headers are larger than 16 KiB.'),
+  internal: row(500, 'Internal Server Error', 'Something went wrong on our side.'),
+  unavailable: row(
+    503,
+    'Service Unavailable',
+    'Something behind the API is away for a moment; Retry-After says when to try again.',
+  ),
+  late: row(504, 'Gateway Timeout', 'Something behind the API did not answer in time.'),
 } as const
 
 export type ProblemKind = keyof typeof PROBLEMS
@@ -78,20 +60,10 @@ export const PROBLEMS_PATH = '/problems'
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-const KIND_OF: Record<ErrorCode, ProblemKind> = {
-  bad_request: 'bad-request',
-  unauthenticated: 'unauthenticated',
-  forbidden: 'forbidden',
-  not_found: 'not-found',
-  conflict: 'conflict',
-  too_large: 'too-large',
-  invalid: 'invalid',
-  unavailable: 'unavailable',
-  late: 'late',
-  internal: 'internal',
-}
+// A code is its kind with `_` in the place of `-`; HTTP alone has more kinds.
+const kindOf = (code: ErrorCode) => code.replace('_', '-') as ProblemKind
 
-const CODE_OF = new Map(Object.entries(KIND_OF).map(([code, kind]) => [kind as string, code as ErrorCode]))
+const CODE_OF = new Map(ERROR_CODES.map((code) => [kindOf(code) as string, code]))
 
 export const problem = (kind: ProblemKind, detail: string, faults?: Faults): Problem => ({
   status: PROBLEMS[kind].status,
@@ -105,7 +77,7 @@ export const problem = (kind: ProblemKind, detail: string, faults?: Faults): Pro
 /** The problem that a ServiceError is over HTTP; anything else that was thrown is a bug of ours. */
 export const problemOf = (error: unknown): Problem => {
   if (!(error instanceof ServiceError)) return problem('internal', '')
-  const kind = KIND_OF[error.code]
+  const kind = kindOf(error.code)
   return problem(kind, error.detail, kind === 'invalid' ? error.faults : undefined)
 }
 
@@ -122,17 +94,12 @@ export const problemJson = ({ status, kind, detail, faults }: Problem, requestId
 
 /** The ServiceError that `problemOf` and `problemJson` made a problem of; `internal` for any other body. */
 export const serviceErrorOfProblem = (json: string): ServiceError => {
-  const { type, detail, errors } = parse(json)
-  const code = CODE_OF.get(String(type).split('#')[1] ?? '')
-  if (code === undefined)
-    return ServiceError.internal(new Error(`no problem document: ${json.slice(0, 1000)}`))
-  return new ServiceError(code, String(detail), { ...(errors && { faults: errors }) })
-}
-
-const parse = (json: string): { type?: unknown; detail?: unknown; errors?: Faults } => {
   try {
-    return JSON.parse(json) ?? {}
+    const { type, detail, errors }: { type?: unknown; detail?: unknown; errors?: Faults } = JSON.parse(json)
+    const code = CODE_OF.get(String(type).split('#')[1] ?? '')
+    if (code) return new ServiceError(code, String(detail), { ...(errors && { faults: errors }) })
   } catch {
-    return {}
+    // No JSON, or null.
   }
+  return ServiceError.internal(new Error(`no problem document: ${json.slice(0, 1000)}`))
 }

@@ -1,15 +1,18 @@
 /** Everything that can go wrong for a reason a caller should hear. Anything else that is thrown is a bug of ours. */
-export type ErrorCode =
-  | 'bad_request' // the request can't be read
-  | 'unauthenticated'
-  | 'forbidden' // the token lacks a scope
-  | 'not_found'
-  | 'conflict'
-  | 'too_large'
-  | 'invalid' // it can be read, but fields are faulty
-  | 'unavailable' // something behind is away; trying again helps
-  | 'late' // something behind did not answer in time
-  | 'internal'
+export const ERROR_CODES = [
+  'bad_request', // the request can't be read
+  'unauthenticated',
+  'forbidden', // the token lacks a scope
+  'not_found',
+  'conflict',
+  'too_large',
+  'invalid', // it can be read, but fields are faulty
+  'unavailable', // something behind is away; trying again helps
+  'late', // something behind did not answer in time
+  'internal',
+] as const
+
+export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** Faulty fields by their dotted path, each with what is wrong with it. */
 export type Faults = Record<string, string[]>
