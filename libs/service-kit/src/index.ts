@@ -1,12 +1,6 @@
 // database/: one pool of connections for each service, its transactions, what its errors mean, and the migrations.
 
-export {
-  connectDatabase,
-  type Database,
-  type OpenTransaction,
-  type Query,
-  type Transaction,
-} from './database/database'
+export * from './database/database'
 export { isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
 export { type Migration, migrate } from './database/migrate'
 
@@ -24,17 +18,7 @@ export { errorOfStatus, statusOf } from './grpc/status'
 // http/: errors as problem documents, and how an HTTP server ends.
 
 export { drainHttp } from './http/drain-http'
-export {
-  PROBLEM_TYPE,
-  PROBLEMS,
-  PROBLEMS_PATH,
-  type Problem,
-  type ProblemKind,
-  problem,
-  problemJson,
-  problemOf,
-  serviceErrorOfProblem,
-} from './http/problem'
+export * from './http/problem'
 
 // nats/: the connection to NATS, and its streams.
 

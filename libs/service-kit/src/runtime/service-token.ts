@@ -10,7 +10,7 @@ export interface ServiceTokenConfig {
 const TOKEN = /^[\x21-\x7e]{16,}$/
 
 /** Tokens parted by commas: one, or two while they are exchanged. Each has 16 characters or more. */
-export const serviceToken = makeValidator<string[]>((text) => {
+const serviceToken = makeValidator<string[]>((text) => {
   const tokens = text.split(',').map((token) => token.trim())
   // A token is a secret: the message must not show it.
   if (!tokens.every((token) => TOKEN.test(token)))
