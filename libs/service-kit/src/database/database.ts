@@ -136,20 +136,14 @@ export const connectDatabase = (options: {
   pool.on('error', silence)
   options.lifecycle.onStop('database', () => pool.end())
 
-  const acquire = async (): Promise<PoolClient> => {
-    try {
-      return await pool.connect()
-    } catch (error) {
-      throw databaseFailure(error)
-    }
-  }
-
   const withConnection = async <T>(
     work: (client: PoolClient) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> => {
     signal?.throwIfAborted()
-    const client = await acquire()
+    const client = await pool.connect().catch((error) => {
+      throw databaseFailure(error)
+    })
     try {
       signal?.throwIfAborted()
       const result = await work(client)

@@ -1,15 +1,7 @@
 import { DatabaseError } from 'pg'
 import { ServiceError } from '../runtime/service-error'
 
-const AWAY_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOENT',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENOTFOUND',
-])
+const AWAY_CODES = /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND)$/
 const AWAY_MESSAGES =
   /Connection terminated|timeout exceeded|timeout expired|Query read timeout|Client has encountered a connection error|not queryable/i
 
@@ -33,7 +25,7 @@ export const databaseFailure = (error: unknown): unknown => {
     return AWAY_STATES.test(error.code ?? '') ? away(error) : error
   }
   const code = (error as NodeJS.ErrnoException).code ?? ''
-  return AWAY_CODES.has(code) || AWAY_MESSAGES.test(error.message) ? away(error) : error
+  return AWAY_CODES.test(code) || AWAY_MESSAGES.test(error.message) ? away(error) : error
 }
 
 // What a connection in this state is asked next fails in the same way: a plan whose table changed its shape (0A000), a
@@ -55,8 +47,7 @@ export const violatedConstraint = (error: unknown): string | undefined =>
 
 /** Whether a statement was refused because a date or time it was given is none, or lies outside what can be stored. */
 export const isUnfitTime = (error: unknown): boolean =>
-  error instanceof DatabaseError &&
-  (error.code === '22007' || error.code === '22008' || error.code === '22009')
+  error instanceof DatabaseError && /^2200[789]$/.test(error.code ?? '')
 
 /** Whether a statement was refused for a value it was given: one that its type does not have (class 22), or that a constraint forbids (23). */
 export const isRefusedValue = (error: unknown): boolean =>

@@ -22,16 +22,6 @@ const CONNECT_WAIT_MS = 1000
 const CHECK_LIMIT_MS = 500
 const CHECK_PAUSE_MS = 20
 
-export interface GrpcConnection {
-  /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
-  client<Definition extends CompatServiceDefinition>(
-    definition: Definition,
-    options: { deadlineMs: number },
-  ): Client<Definition, DeadlineOptions>
-  /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
-  check(): Promise<void>
-}
-
 const millisecondsLeft = (deadline: Date | number): number =>
   Math.max(1, deadline instanceof Date ? deadline.getTime() - Date.now() : deadline)
 
@@ -87,12 +77,13 @@ const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void
 export const connectGrpc = (
   target: string,
   { lifecycle, tokens }: { lifecycle: Lifecycle; tokens: readonly string[] },
-): GrpcConnection => {
+) => {
   const channel = new Channel(target, credentials.createInsecure(), UNARY_OPTIONS)
   lifecycle.onStop(`grpc channel ${target}`, () => channel.close())
   const factory = factoryFor(channel, tokens)
   const health = factory.create(HealthDefinition, channel)
   return {
+    /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
     client: <Definition extends CompatServiceDefinition>(
       definition: Definition,
       { deadlineMs }: { deadlineMs: number },
@@ -101,6 +92,7 @@ export const connectGrpc = (
         Definition,
         DeadlineOptions
       >,
+    /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
     check: () => checkHealth(() => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
   }
 }

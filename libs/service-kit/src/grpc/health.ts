@@ -15,15 +15,11 @@ const WATCHED_EVERY_MS = 1000
  * The standard health service (grpc.health.v1). The server as a whole (`''`) and each of its `services` are SERVING while
  * /readyz says so: they are asked about when somebody asks here. A watch ends with a drain, which would else wait for it.
  */
-export const healthService = ({
-  services,
-  checks,
-  lifecycle,
-}: {
-  services: ReadonlySet<string>
-  checks: HealthCheck[]
-  lifecycle: Lifecycle
-}): ServiceImplementation<typeof HealthDefinition> => {
+export const healthService = (
+  services: ReadonlySet<string>,
+  checks: HealthCheck[],
+  lifecycle: Lifecycle,
+): ServiceImplementation<typeof HealthDefinition> => {
   const statusOf = async (service: string) => {
     if (service !== '' && !services.has(service)) return SERVICE_UNKNOWN
     return (await readinessOf(checks, lifecycle)).length === 0 ? SERVING : NOT_SERVING

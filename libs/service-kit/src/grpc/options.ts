@@ -3,7 +3,7 @@ import type { ChannelOptions } from '@grpc/grpc-js'
 const MEBIBYTE = 1024 * 1024
 
 /** Options that both ends of a call must agree on. */
-export const MESSAGE_LIMITS: ChannelOptions = {
+const MESSAGE_LIMITS: ChannelOptions = {
   'grpc.max_receive_message_length': 64 * MEBIBYTE,
   'grpc.max_send_message_length': 64 * MEBIBYTE,
 }

@@ -1,6 +1,5 @@
 import { DESCRIPTORS } from '@leadwire/contracts'
-import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc'
-import { createServer } from 'nice-grpc'
+import { type CompatServiceDefinition, createServer, type ServiceImplementation } from 'nice-grpc'
 import { type CallContext, ServerError, type ServerMiddlewareCall, Status } from 'nice-grpc-common'
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details'
 import { HealthDefinition } from 'nice-grpc-server-health'
@@ -57,7 +56,7 @@ export const createGrpcServer = ({
     .use(requireToken(tokens))
     .use(errorsToStatus(logger))
   const services = new Set<string>()
-  server.add(HealthDefinition, healthService({ services, checks, lifecycle }))
+  server.add(HealthDefinition, healthService(services, checks, lifecycle))
   return {
     add: (definition, implementation) => {
       services.add((definition as { fullName: string }).fullName)

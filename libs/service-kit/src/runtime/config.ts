@@ -81,13 +81,13 @@ export const readConfig = <T extends object>(
 ): Readonly<T> => {
   // An empty variable counts as unset: compose files and charts pass `NAME=` for what nobody chose.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
-  const config = cleanEnv<T>(given, specs as never, {
+  return cleanEnv<T>(given, specs as never, {
     reporter: ({ errors }) => {
-      const faults = Object.entries<Error>(errors as Record<string, Error>).map(
-        ([name, error]) => [name, faultOf(error)] as const,
-      )
+      const faults = Object.entries(errors as Record<string, Error>).map(([name, error]) => [
+        name,
+        faultOf(error),
+      ])
       if (faults.length > 0) throw new ConfigError(Object.fromEntries(faults))
     },
-  })
-  return config as Readonly<T>
+  }) as Readonly<T>
 }
