@@ -17,9 +17,7 @@ import {
 } from 'fastify'
 import { deleteFile } from './files/delete-file'
 import { downloadFile } from './files/download-file'
-import type { FilesMetrics } from './files/files-metrics'
-import { uploadFile } from './files/upload-file'
-import type { ObjectStore } from './store/object-store'
+import { type UploadDependencies, uploadFile } from './files/upload-file'
 
 // Longer than the 30 s of the gateway, which is the one that knows who fell silent.
 const IDLE_LIMIT_MS = 40_000
@@ -27,10 +25,7 @@ const IDLE_LIMIT_MS = 40_000
 // How long the rest of a refused body is read and thrown away.
 const DISCARD_LIMIT_MS = 5000
 
-export interface FilesServerOptions {
-  store: ObjectStore
-  metrics: FilesMetrics
-  logger: Logger
+export interface FilesServerOptions extends UploadDependencies {
   lifecycle: Lifecycle
   /** One of them must be shown; without any, everyone may come in. */
   tokens: readonly string[]

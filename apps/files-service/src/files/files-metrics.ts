@@ -1,18 +1,15 @@
 import type { Metrics } from '@leadwire/service-kit'
 import { Counter, Histogram } from 'prom-client'
 
-/**
- * How an upload ended: kept; judged (nothing was to be kept); refused (for its type, its name or its emptiness);
- * too_large; cancelled by the caller; unavailable (the store is away); failed (a fault of ours).
- */
+/** How an upload ended. */
 export type UploadOutcome =
   | 'kept'
-  | 'judged'
-  | 'refused'
+  | 'judged' // nothing was to be kept
+  | 'refused' // for its type, its name or its emptiness
   | 'too_large'
-  | 'cancelled'
-  | 'unavailable'
-  | 'failed'
+  | 'cancelled' // by the caller
+  | 'unavailable' // the store is away
+  | 'failed' // a fault of ours
 
 export type FilesMetrics = ReturnType<typeof createFilesMetrics>
 

@@ -37,10 +37,8 @@ export const detectFormat = async (path: string, text: TextFindings): Promise<Fo
 
 const readHead = async (path: string, length: number): Promise<Buffer> => {
   const handle = await open(path, 'r')
-  try {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await handle.close()
-  }
+  const { bytesRead, buffer } = await handle
+    .read(Buffer.alloc(length), 0, length, 0)
+    .finally(() => handle.close())
+  return buffer.subarray(0, bytesRead)
 }

@@ -1,17 +1,16 @@
 import { openPromise, type ZipFile } from 'yauzl'
+import { FORMATS } from './formats'
 
 // A document has some dozen parts, a big workbook some hundred. Reading a directory of more is not worth the time.
 const MOST_ENTRIES = 10_000
 const MOST_CONTENT_TYPES = 1024 * 1024
 
-// ECMA-376 part 1, 11.3.10 and 12.3.23; the strict variant has the same media types.
-const MAIN_PART = {
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml',
-}
 const MAIN_NAME = { docx: 'word/document.xml', xlsx: 'xl/workbook.xml' }
 
-type OfficeFormat = keyof typeof MAIN_PART
+type OfficeFormat = keyof typeof MAIN_NAME
+
+// ECMA-376 part 1, 11.3.10 and 12.3.23; the strict variant has the same media types.
+const mainPart = (format: OfficeFormat) => `"${FORMATS[format].contentType}.main+xml"`
 
 /**
  * Which Office format a zip file is, undefined for any other zip, for one with macros, and for one that can't be read.
@@ -27,7 +26,7 @@ export const detectOfficeFormat = async (path: string): Promise<OfficeFormat | u
     if (names.has('vbaProject.bin') || contentTypes.includes('macroEnabled')) return undefined
     // The content types decide, because the main part may have any name (some Word versions write word/document2.xml).
     return contentTypes.includes('.main+xml')
-      ? only((format) => contentTypes.includes(`"${MAIN_PART[format]}"`))
+      ? only((format) => contentTypes.includes(mainPart(format)))
       : only((format) => names.has(MAIN_NAME[format]))
   } catch {
     return undefined

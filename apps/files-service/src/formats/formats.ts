@@ -1,21 +1,16 @@
-/** The formats a file can be of: their names in messages, their canonical extension, all extensions, their media type. */
+const format = (contentType: string, extension: string, ...others: string[]) =>
+  ({ contentType, extension, extensions: [extension, ...others] }) as const
+
+/** The formats a file can be of: their names in messages, their media type, their canonical extension, all extensions. */
 export const FORMATS = {
-  jpeg: { extension: 'jpg', extensions: ['jpg', 'jpeg'], contentType: 'image/jpeg' },
-  png: { extension: 'png', extensions: ['png'], contentType: 'image/png' },
-  gif: { extension: 'gif', extensions: ['gif'], contentType: 'image/gif' },
-  svg: { extension: 'svg', extensions: ['svg'], contentType: 'image/svg+xml' },
-  pdf: { extension: 'pdf', extensions: ['pdf'], contentType: 'application/pdf' },
-  txt: { extension: 'txt', extensions: ['txt'], contentType: 'text/plain' },
-  xlsx: {
-    extension: 'xlsx',
-    extensions: ['xlsx'],
-    contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  },
-  docx: {
-    extension: 'docx',
-    extensions: ['docx'],
-    contentType: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-  },
-} as const satisfies Record<string, { extension: string; extensions: readonly string[]; contentType: string }>
+  jpeg: format('image/jpeg', 'jpg', 'jpeg'),
+  png: format('image/png', 'png'),
+  gif: format('image/gif', 'gif'),
+  svg: format('image/svg+xml', 'svg'),
+  pdf: format('application/pdf', 'pdf'),
+  txt: format('text/plain', 'txt'),
+  xlsx: format('application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx'),
+  docx: format('application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'docx'),
+} as const
 
 export type Format = keyof typeof FORMATS

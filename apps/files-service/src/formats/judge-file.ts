@@ -17,7 +17,7 @@ export const judgeFile = (file: {
     return [`The file must be a file of type: ${accepted.join(', ')}.`]
   const { extensions } = FORMATS[format]
   const extension = extname(name).slice(1)
-  if (extensions.some((known) => known === extension.toLowerCase())) return []
+  if (extensions.includes(extension.toLowerCase())) return []
   const expected = extensions.map((known) => `.${known}`).join(' or ')
   if (extension === '') return [`The file name must have an extension: ${expected}.`]
   // Words of the client's own are shown only when they are as short and plain as extensions are.

@@ -11,11 +11,7 @@ const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
 
 const sync = async (path: string) => {
   const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await handle.sync().finally(() => handle.close())
 }
 
 /** `sync` of folders, where those who ask while one is on its way share the next. */
