@@ -1,6 +1,14 @@
 import type { OpenTransaction } from '@leadwire/service-kit'
+import { columnOf } from './row-mapper'
 
 type Column<Row> = [column: string, type: string, value: (row: Row) => unknown]
+
+/** Fields of the part of a row that `partOf` picks, each in the column of its name. */
+export const fields = <Row, Part>(
+  partOf: (row: Row) => Part,
+  type: string,
+  names: (keyof Part & string)[],
+): Column<Row>[] => names.map((name) => [columnOf(name), type, (row) => partOf(row)[name]])
 
 /**
  * A function that inserts any number of rows with one statement, at whose end `onConflict` stands. Nothing is waited for: a

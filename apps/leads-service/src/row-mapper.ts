@@ -1,7 +1,10 @@
+import type { Query, Transaction } from '@leadwire/service-kit'
+
 /** A row as PostgreSQL answers with it. */
 export type Row = Record<string, unknown>
 
-const columnOf = (field: string) => field.replace(/[A-Z]|\d+/g, (part) => `_${part.toLowerCase()}`)
+/** The column of a field. */
+export const columnOf = (field: string) => field.replace(/[A-Z]|\d+/g, (part) => `_${part.toLowerCase()}`)
 
 /**
  * Reads a message out of the columns of a table. Each field but those of `without` has a column of its name in snake case;
@@ -17,13 +20,17 @@ export const rowMapper = <Message extends object>(
   )
   // Put together once: a row of eleven fields is then read in a tenth of the time.
   const names = fields.map((field) => ({ field, name: `${table}.${field}` }))
+  const read = (row: Row): Message => {
+    const message: Row = {}
+    for (const { field, name } of names) message[field] = row[name]
+    return type.fromPartial(message)
+  }
   return {
     /** For SELECT and RETURNING. */
     columns: names.map(({ field, name }) => `${table}.${columnOf(field)} AS "${name}"`).join(', '),
-    read: (row: Row): Message => {
-      const message: Row = {}
-      for (const { field, name } of names) message[field] = row[name]
-      return type.fromPartial(message)
-    },
+    read,
+    /** The messages of a statement that answers with these columns. */
+    query: async (db: Transaction, query: Query): Promise<Message[]> =>
+      (await db.query<Row>(query)).map(read),
   }
 }

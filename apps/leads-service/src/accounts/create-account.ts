@@ -5,7 +5,6 @@ import {
 } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { nameFaults, refuse } from '../arguments'
-import type { Row } from '../row-mapper'
 import { ACCOUNT } from './account-rows'
 import { insertToken } from './create-token'
 import { newApiKey } from './credentials'
@@ -18,9 +17,8 @@ export const createAccount =
   async ({ name }: CreateAccountRequest): Promise<CreateAccountResponse> => {
     refuse(nameFaults(name))
     return deps.database.transaction(async (tx) => {
-      const [row] = await tx.query<Row>({ text: INSERT, values: [name.trim(), newApiKey()] })
-      const account = ACCOUNT.read(row!)
-      const first = { accountId: account.id, name: 'first', scopes: ['leads', 'manage'] }
+      const [account] = await ACCOUNT.query(tx, { text: INSERT, values: [name.trim(), newApiKey()] })
+      const first = { accountId: account!.id, name: 'first', scopes: ['leads', 'manage'] }
       return { account, ...(await insertToken(tx, CreateTokenRequest.fromPartial(first))) }
     })
   }

@@ -7,7 +7,6 @@ import {
   violatedConstraint,
 } from '@leadwire/service-kit'
 import { faultsOf, isId, isText, nameFaults, refuse } from '../arguments'
-import type { Row } from '../row-mapper'
 import { TOKEN } from './account-rows'
 import { hashToken, newToken } from './credentials'
 
@@ -22,8 +21,8 @@ export const insertToken = async (
   const { accountId, name, scopes, test, expiresAt } = request
   const secret = newToken(test)
   const values = [accountId, name, hashToken(secret), [...new Set(scopes)], test, expiresAt ?? null]
-  const [row] = await tx.query<Row>({ text: INSERT, values })
-  return { token: TOKEN.read(row!), secret }
+  const [token] = await TOKEN.query(tx, { text: INSERT, values })
+  return { token, secret }
 }
 
 /** Makes a token. Its secret is told this once: what is stored can't be turned back into it. */

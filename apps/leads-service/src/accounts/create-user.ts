@@ -1,7 +1,6 @@
 import { type CreateUserRequest, type CreateUserResponse, isEmail } from '@leadwire/contracts'
 import { type Database, ServiceError, violatedConstraint } from '@leadwire/service-kit'
 import { faultsOf, isId, nameFaults, refuse } from '../arguments'
-import type { Row } from '../row-mapper'
 import { USER } from './account-rows'
 
 const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) RETURNING ${USER.columns}`
@@ -16,8 +15,8 @@ export const createUser =
       ...(!isEmail(email) && { email: ['The email must be a valid email address.'] }),
     })
     try {
-      const [row] = await deps.database.query<Row>({ text: INSERT, values: [accountId, email, name] })
-      return { user: USER.read(row!) }
+      const [user] = await USER.query(deps.database, { text: INSERT, values: [accountId, email, name] })
+      return { user }
     } catch (error) {
       switch (violatedConstraint(error)) {
         case 'users_email_once_per_account':

@@ -1,7 +1,6 @@
 import type { ListTokensRequest, ListTokensResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
-import type { Row } from '../row-mapper'
 import { TOKEN } from './account-rows'
 
 const SELECT = `SELECT ${TOKEN.columns} FROM tokens WHERE account_id = $1 ORDER BY id`
@@ -11,6 +10,5 @@ export const listTokens =
   (deps: { database: Database }) =>
   async ({ accountId }: ListTokensRequest): Promise<ListTokensResponse> => {
     demand({ account_id: isId(accountId) })
-    const rows = await deps.database.query<Row>({ text: SELECT, values: [accountId] })
-    return { tokens: rows.map(TOKEN.read) }
+    return { tokens: await TOKEN.query(deps.database, { text: SELECT, values: [accountId] }) }
   }

@@ -1,7 +1,6 @@
 import type { ListUsersRequest, ListUsersResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
-import type { Row } from '../row-mapper'
 import { USER } from './account-rows'
 
 const SELECT = `SELECT ${USER.columns} FROM users WHERE account_id = $1 ORDER BY id`
@@ -11,6 +10,5 @@ export const listUsers =
   (deps: { database: Database }) =>
   async ({ accountId }: ListUsersRequest): Promise<ListUsersResponse> => {
     demand({ account_id: isId(accountId) })
-    const rows = await deps.database.query<Row>({ text: SELECT, values: [accountId] })
-    return { users: rows.map(USER.read) }
+    return { users: await USER.query(deps.database, { text: SELECT, values: [accountId] }) }
   }

@@ -1,7 +1,6 @@
 import type { RevokeTokenRequest, RevokeTokenResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
-import type { Row } from '../row-mapper'
 import { TOKEN } from './account-rows'
 
 const REVOKE = `
@@ -14,7 +13,7 @@ export const revokeToken =
   (deps: { database: Database }) =>
   async ({ accountId, tokenId }: RevokeTokenRequest): Promise<RevokeTokenResponse> => {
     demand({ account_id: isId(accountId), token_id: isId(tokenId) })
-    const [row] = await deps.database.query<Row>({ text: REVOKE, values: [accountId, tokenId] })
-    if (!row) throw new ServiceError('not_found', 'There is no such token.')
-    return { token: TOKEN.read(row) }
+    const [token] = await TOKEN.query(deps.database, { text: REVOKE, values: [accountId, tokenId] })
+    if (!token) throw new ServiceError('not_found', 'There is no such token.')
+    return { token }
   }

@@ -5,7 +5,7 @@ import {
 } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { demand, isId, isUuid } from '../arguments'
-import { type Row, rowMapper } from '../row-mapper'
+import { rowMapper } from '../row-mapper'
 
 const FILE = rowMapper(StoredFile, 't')
 
@@ -17,20 +17,12 @@ const SELECT = `
 /** Where an attachment's bytes are and what they are. */
 export const retrieveAttachment =
   (deps: { database: Database }) =>
-  async ({
-    accountId,
-    reference,
-    attachmentId,
-  }: RetrieveAttachmentRequest): Promise<RetrieveAttachmentResponse> => {
+  async (request: RetrieveAttachmentRequest): Promise<RetrieveAttachmentResponse> => {
+    const { accountId, reference, attachmentId } = request
     demand({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
-    const rows = isUuid(reference)
-      ? await deps.database.query<Row>({
-          name: 'retrieve-attachment',
-          text: SELECT,
-          values: [accountId, reference, attachmentId],
-        })
-      : []
-    const [row] = rows
-    if (!row) throw new ServiceError('not_found', 'There is no such attachment.')
-    return { file: FILE.read(row) }
+    const values = [accountId, reference, attachmentId]
+    const query = { name: 'retrieve-attachment', text: SELECT, values }
+    const [file] = isUuid(reference) ? await FILE.query(deps.database, query) : []
+    if (!file) throw new ServiceError('not_found', 'There is no such attachment.')
+    return { file }
   }

@@ -20,12 +20,10 @@ interface LookRow {
   locked: boolean | null
 }
 
-interface SavedRow {
-  token_id: number
-  key: string
+interface SavedRow extends Key {
   fingerprint: Buffer | null
   body: Buffer | null
-  claim_id: string | null
+  claimId: string | null
 }
 
 // Who has a key without an answer must lock it. The locks end with the transaction: who holds one is still on its way. They
@@ -41,7 +39,7 @@ const LOOK = `
 
 // Asked behind the locks: an answer may have been saved between the look and the lock.
 const SELECT_SAVED = `
-  SELECT token_id, key, fingerprint, body, claim_id
+  SELECT token_id AS "tokenId", key, fingerprint, body, claim_id AS "claimId"
   FROM idempotency_keys
   WHERE (token_id, key) IN (SELECT * FROM unnest($1::bigint[], $2::text[]))
     AND created_at > clock_timestamp() - interval '24 hours'
@@ -82,7 +80,7 @@ const foundOf = (look: LookRow, later: SavedRow | undefined): Found => {
   const { fingerprint, body } = look.body || !later ? look : later
   if (fingerprint && body) return { saved: { fingerprint, body } }
   if (!look.token_known) return { error: noSuchToken() }
-  return look.locked ? { claimId: later?.claim_id ?? null } : { error: inFlight() }
+  return look.locked ? { claimId: later?.claimId ?? null } : { error: inFlight() }
 }
 
 /**
@@ -95,7 +93,7 @@ const lookUp = async (tx: Transaction, keys: Key[]): Promise<Map<string, Found>>
   const later = new Map<string, SavedRow>()
   if (looks.some(({ body }) => !body)) {
     const rows = await tx.query<SavedRow>({ name: 'saved-keys', text: SELECT_SAVED, values })
-    for (const row of rows) later.set(nameOf({ tokenId: row.token_id, key: row.key }), row)
+    for (const row of rows) later.set(nameOf(row), row)
   }
   return new Map(
     looks.map((look) => {
@@ -191,6 +189,4 @@ export const releaseKey =
   }
 
 /** Forgets answers older than 24 hours. */
-export const forgetOldKeys = async (tx: Transaction): Promise<void> => {
-  await tx.query({ text: FORGET })
-}
+export const forgetOldKeys = async (db: Transaction): Promise<void> => void (await db.query({ text: FORGET }))

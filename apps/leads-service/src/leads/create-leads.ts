@@ -78,18 +78,14 @@ const writeAll = async (tx: OpenTransaction, drafts: Draft[], jsonFormat: number
     const stamp = stamps[index]
     return stamp ? [finishDraft(draft, stamp, jsonFormat)] : []
   })
-  insertLeads(
-    tx,
-    written.map(({ rows }) => rows),
+  const leads = written.map(({ rows }) => rows)
+  const events = written.map(({ event }) => event)
+  const answers = written.flatMap(({ item: { idempotency: asked }, body }) =>
+    asked ? [{ asked, body }] : [],
   )
-  recordEvents(
-    tx,
-    written.map(({ event }) => event),
-  )
-  saveAnswers(
-    tx,
-    written.flatMap(({ item, body }) => (item.idempotency ? [{ asked: item.idempotency, body }] : [])),
-  )
+  insertLeads(tx, leads)
+  recordEvents(tx, events)
+  saveAnswers(tx, answers)
   return written
 }
 
@@ -100,10 +96,8 @@ const createAll = async (
   items: CreateLead[],
   events: OutboxEvent[],
 ): Promise<Outcome[]> => {
-  const settled = await judgeKeys(
-    tx,
-    items.map(({ idempotency }) => idempotency),
-  )
+  const keys = items.map(({ idempotency }) => idempotency)
+  const settled = await judgeKeys(tx, keys)
   const open = items.filter((_, index) => settled[index] === undefined)
   const references = await loadReferences(tx, open, deps.assetsUrl)
   const outcomes = new Map<CreateLead, Outcome>()

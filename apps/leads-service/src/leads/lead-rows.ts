@@ -64,8 +64,7 @@ export const leadsFromColumns = async (
     leads.set(lead.id, lead)
   }
   const quotes = new Map<number, Quote>()
-  for (const row of await db.query<Row>({ name: 'quotes-of-leads', text: SELECT_QUOTES, values })) {
-    const quote = QUOTE.read(row)
+  for (const quote of await QUOTE.query(db, { name: 'quotes-of-leads', text: SELECT_QUOTES, values })) {
     quotes.set(quote.id, quote)
     leads.get(quote.leadId)?.quotes.push(quote)
   }

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { LEADS_STREAM } from '@leadwire/contracts'
 import { type Database, gather, type Logger } from '@leadwire/service-kit'
 import type { Publish } from './publish'
 import type { OutboxEvent } from './record-events'
@@ -18,15 +17,8 @@ const MARK = `
  * Publishes events whose transaction has committed without reading them again, and marks them when the stream has
  * them. Whatever fails here is still in the outbox, where the relay finds it.
  */
-export const createPublishFromMemory = ({
-  database,
-  publish,
-  logger,
-}: {
-  database: Database
-  publish: Publish
-  logger: Logger
-}) => {
+export const createPublishFromMemory = (deps: { database: Database; publish: Publish; logger: Logger }) => {
+  const { database, publish, logger } = deps
   const underWay = new Map<string, Promise<void>>()
   const mark = gather({
     send: async (eventIds: string[]) => {
@@ -39,7 +31,7 @@ export const createPublishFromMemory = ({
     maxQueued: UNDER_WAY_AT_MOST,
   })
   const publishOne = async ({ eventId, payload }: OutboxEvent) => {
-    await publish(LEADS_STREAM.subjects.leadCreated, payload, eventId)
+    await publish(payload, eventId)
     await mark(eventId)
   }
   return {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
+import { LEADS_STREAM, LEADS_STREAM_CONFIG } from '@leadwire/contracts'
 import { ensureStream } from '@leadwire/service-kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { headers, type NatsConnection } from '@nats-io/transport-node'
 
-/** Publishes one message; resolves when the stream has stored it. */
-export type Publish = (subject: string, payload: Uint8Array, messageId: string) => Promise<unknown>
+/** Publishes the event of a new lead; resolves when the stream has stored it. */
+export type Publish = (payload: Uint8Array, eventId: string) => Promise<unknown>
 
 const TIMEOUT_MS = 3000
 
@@ -22,11 +22,11 @@ export const publishTo = (connection: NatsConnection): Publish => {
   let ensured: Promise<unknown> | undefined
   const ensureLeads = async () =>
     ensureStream(await jetstreamManager(connection, { timeout: TIMEOUT_MS }), LEADS_STREAM_CONFIG)
-  return async (subject, payload, messageId) => {
+  return async (payload, eventId) => {
     ensured ??= ensureLeads()
     try {
       await ensured
-      return await stream.publish(subject, payload, { msgID: messageId })
+      return await stream.publish(LEADS_STREAM.subjects.leadCreated, payload, { msgID: eventId })
     } catch (error) {
       ensured = undefined
       throw error

@@ -1,4 +1,3 @@
-import { LEADS_STREAM } from '@leadwire/contracts'
 import type { Database, Logger } from '@leadwire/service-kit'
 import type { Publish } from './publish'
 import { LEAD_EVENT } from './record-events'
@@ -41,9 +40,7 @@ export const relayOnce = (deps: {
       text: CLAIM,
       values: [deps.except ?? []],
     })
-    const published = await Promise.allSettled(
-      rows.map((row) => deps.publish(LEADS_STREAM.subjects.leadCreated, row.payload, row.event_id)),
-    )
+    const published = await Promise.allSettled(rows.map((row) => deps.publish(row.payload, row.event_id)))
     const confirmed = rows.filter((_, index) => published[index]!.status === 'fulfilled')
     if (confirmed.length > 0) {
       await tx.query({ name: 'mark-published', text: MARK, values: [confirmed.map(({ id }) => id)] })

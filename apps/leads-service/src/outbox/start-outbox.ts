@@ -1,6 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Database, Logger } from '@leadwire/service-kit'
 import { forgetOldKeys } from '../idempotency/idempotency-keys'
-import { startLoop } from './loop'
 import type { Publish } from './publish'
 import { createPublishFromMemory } from './publish-from-memory'
 import { relayOnce } from './relay'
@@ -21,20 +21,24 @@ export const startOutbox = (deps: {
 }) => {
   const { database, logger } = deps
   const fromMemory = createPublishFromMemory(deps)
+  const stopping = new AbortController()
+
+  // Does `work` again and again: at once while it says there is more, else after a pause. A failure is logged and tried again
+  // after the pause. Resolves when the round that is under way is over, after the stop.
+  const runLoop = async (name: string, pauseMs: number, work: () => Promise<boolean>) => {
+    while (!stopping.signal.aborted) {
+      const more = await work().catch((error: unknown) => {
+        logger.warn({ err: error, loop: name }, 'a round failed')
+        return false
+      })
+      if (!more) await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
+
   const loops = [
-    startLoop({
-      name: 'outbox relay',
-      pauseMs: 500,
-      work: () => relayOnce({ ...deps, except: fromMemory.underWay() }),
-      logger,
-    }),
-    startLoop({ name: 'outbox sweep', pauseMs: 2000, work: () => sweepOnce(deps), logger }),
-    startLoop({
-      name: 'idempotency keys',
-      pauseMs: 600_000,
-      work: () => forgetOldKeys(database).then(() => false),
-      logger,
-    }),
+    runLoop('outbox relay', 500, () => relayOnce({ ...deps, except: fromMemory.underWay() })),
+    runLoop('outbox sweep', 2000, () => sweepOnce(deps)),
+    runLoop('idempotency keys', 600_000, () => forgetOldKeys(database).then(() => false)),
   ]
   return {
     /** Has events published that this process has just committed. */
@@ -42,7 +46,8 @@ export const startOutbox = (deps: {
     /** Resolves when what was handed over has been published, or left to the outbox, and the rounds under way are over. */
     stop: async (): Promise<void> => {
       await fromMemory.settled()
-      for (const loop of loops) await loop.stop()
+      stopping.abort()
+      await Promise.all(loops)
     },
   }
 }
