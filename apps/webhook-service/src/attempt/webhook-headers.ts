@@ -1,6 +1,11 @@
 import { childTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit'
 import { serviceSignature, standardSignature } from './signatures'
-import { type OldSecret, signingSecrets } from './signing-secrets'
+
+/** A secret that was replaced and signs until an instant (ISO 8601 in UTC, milliseconds). */
+export interface OldSecret {
+  secret: string
+  until: string
+}
 
 /** What an attempt sends, where to, and with which secrets. */
 export interface Webhook {
@@ -12,6 +17,16 @@ export interface Webhook {
   /** Shared by the deliveries of its event. */
   body: Buffer
   traceparent: string | null
+}
+
+/**
+ * The secrets that sign an attempt that starts at `at`, oldest first, the current one last. The document's header,
+ * which carries one signature, is made with the first; Standard Webhooks' carries one of each.
+ */
+const signingSecrets = ({ secret, oldSecrets }: Webhook, at: Date): [string, ...string[]] => {
+  const old = oldSecrets.filter(({ until }) => at.getTime() < Date.parse(until)).map((each) => each.secret)
+  const [first = secret, ...others] = [...old, secret]
+  return [first, ...others]
 }
 
 /**

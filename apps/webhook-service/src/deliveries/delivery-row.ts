@@ -1,8 +1,4 @@
-import type { Delivery } from '@leadwire/contracts'
-
-export interface DeliveryRow extends Omit<Delivery, 'nextAttemptAt'> {
-  nextAttemptAt: string | null
-}
+import { Delivery } from '@leadwire/contracts'
 
 // An attempt by hand that is still to come, or under way, makes pending what was at its end; it may be the next.
 export const DELIVERY_COLUMNS = `
@@ -11,7 +7,5 @@ export const DELIVERY_COLUMNS = `
   attempt_count AS "attemptCount", least(next_attempt_at, by_hand_at) AS "nextAttemptAt",
   created_at AS "createdAt", updated_at AS "updatedAt"`
 
-export const deliveryOf = (row: DeliveryRow): Delivery => ({
-  ...row,
-  nextAttemptAt: row.nextAttemptAt ?? undefined,
-})
+/** The delivery of a row with these columns. NULL is undefined in a message. */
+export const deliveryOf = (row: object): Delivery => Delivery.fromPartial(row)

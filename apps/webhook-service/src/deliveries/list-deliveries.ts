@@ -2,7 +2,7 @@ import type { ListDeliveriesRequest, ListDeliveriesResponse } from '@leadwire/co
 import type { Database } from '@leadwire/service-kit'
 import { knex } from 'knex'
 import { isUuid } from '../uuid'
-import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
+import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 
 const PER_PAGE = 20
 
@@ -42,7 +42,7 @@ export const listDeliveries = async (
   const page = Math.max(1, request.page)
   const [[count], rows] = await Promise.all([
     rowsOf<{ count: number }>(matching().count('* as count')),
-    rowsOf<DeliveryRow>(
+    rowsOf<object>(
       matching()
         .select(build.raw(DELIVERY_COLUMNS))
         .orderBy('id', 'desc')
@@ -53,7 +53,7 @@ export const listDeliveries = async (
   return pageOf(rows, count?.count ?? 0)
 }
 
-const pageOf = (rows: DeliveryRow[], total: number): ListDeliveriesResponse => ({
+const pageOf = (rows: object[], total: number): ListDeliveriesResponse => ({
   deliveries: rows.map(deliveryOf),
   total,
   perPage: PER_PAGE,

@@ -3,7 +3,7 @@ import { type Database, ServiceError, type Transaction } from '@leadwire/service
 import { UNCLAIMED } from '../claim'
 import type { Clock } from '../clock'
 import { type LockedEndpoint, lockEndpoint } from '../endpoints/lock-endpoint'
-import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
+import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 
 interface LockedRow {
   status: string
@@ -50,21 +50,21 @@ export const retryDelivery = async (
   request: RetryDeliveryRequest,
 ): Promise<RetryDeliveryResponse> => {
   const { deliveryId } = request
-  const row = await database.transaction(async (tx) => {
+  const delivery = await database.transaction(async (tx) => {
     // The endpoint first, as everybody who locks both.
     const endpoint = await lockEndpoint(tx, await endpointOf(tx, request))
     const locked = await lockDelivery(tx, deliveryId)
     const now = clock.now()
     const reason = reasonAgainst(locked, endpoint, now.getTime())
     if (reason) throw new ServiceError('conflict', reason)
-    const [updated] = await tx.query<DeliveryRow>({
+    const [updated] = await tx.query<object>({
       name: 'retry-delivery',
       text: `UPDATE deliveries SET by_hand_at = $2, updated_at = clock_timestamp() WHERE id = $1
              RETURNING ${DELIVERY_COLUMNS}`,
       values: [deliveryId, now.toISOString()],
     })
-    return updated!
+    return deliveryOf(updated!)
   })
-  wake([row.endpointId])
-  return { delivery: deliveryOf(row) }
+  wake([delivery.endpointId])
+  return { delivery }
 }

@@ -3,14 +3,34 @@ import { Lead } from '@leadwire/contracts'
 /** No lead of anybody's: ids begin at 1, and no reference is ever made like this. */
 const REFERENCE = '00000000-0000-4000-8000-000000000000'
 
+const OPTIONS = { width: 1200, height: 900, external_frame_colour: 'White', glass: 'Clear' }
+
 /**
  * A lead to try an endpoint with: a test lead with every record a lead can have, its ids 0 and its values clearly
  * samples (an example.com address, telephone numbers that Ofcom keeps for drama). `now` is an ISO timestamp with six digits.
  */
 export const sampleLead = (now: string): Lead => {
   const times = { createdAt: now, updatedAt: now }
+  const image = {
+    fileName: 'sample.png',
+    fileSize: 1234,
+    contentType: 'image/png',
+    public: true,
+    processed: true,
+    ...times,
+    url: 'https://example.com/sample.png',
+  }
+  const item = {
+    name: 'Sample window',
+    price: 45_900,
+    format: 'range',
+    status: 'active',
+    ...times,
+    options: JSON.stringify(OPTIONS),
+    image,
+  }
+  // What is not given here is 0 or false.
   return Lead.fromPartial({
-    id: 0,
     reference: REFERENCE,
     name: 'Sample lead',
     value: 1234,
@@ -31,7 +51,6 @@ export const sampleLead = (now: string): Lead => {
     test: true,
     ...times,
     customer: {
-      id: 0,
       firstName: 'Sample',
       lastName: 'Customer',
       companyName: 'Sample Company Ltd',
@@ -43,33 +62,6 @@ export const sampleLead = (now: string): Lead => {
       postcode: 'SW1A 1AA',
       createdAt: now,
     },
-    quotes: [{ id: 0, leadId: 0, status: 'complete', ...times, items: [sampleItem(now)] }],
+    quotes: [{ status: 'complete', ...times, items: [item] }],
   })
-}
-
-const sampleItem = (now: string) => {
-  const times = { createdAt: now, updatedAt: now }
-  const options = { width: 1200, height: 900, external_frame_colour: 'White', glass: 'Clear' }
-  return {
-    id: 0,
-    quoteId: 0,
-    productStyleId: 0,
-    name: 'Sample window',
-    price: 45_900,
-    format: 'range',
-    hidden: false,
-    status: 'active',
-    ...times,
-    options: JSON.stringify(options),
-    image: {
-      id: 0,
-      fileName: 'sample.png',
-      fileSize: 1234,
-      contentType: 'image/png',
-      public: true,
-      processed: true,
-      ...times,
-      url: 'https://example.com/sample.png',
-    },
-  }
 }

@@ -4,7 +4,7 @@ import { type Database, newTraceparent, ServiceError } from '@leadwire/service-k
 import type { Clock } from '../clock'
 import { leadCreatedBody } from '../events/read-lead-created'
 import { isHeaderValue } from '../header-value'
-import { DELIVERY_COLUMNS, type DeliveryRow, deliveryOf } from './delivery-row'
+import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 import { sampleLead } from './sample-lead'
 
 /**
@@ -19,7 +19,7 @@ export const testWebhookEndpoint = async (
   const now = clock.now().toISOString()
   const lead = sampleLead(now.replace('Z', '000Z'))
   const body = leadCreatedBody(lead)
-  const [row] = await database.query<DeliveryRow>({
+  const [row] = await database.query<object>({
     name: 'test-webhook-endpoint',
     text: `
       WITH receiving AS (

@@ -76,7 +76,7 @@ test.each(REFUSED_URLS)('nothing is sent to %s', async (url) => {
 })
 
 test.each(UNFIT_URLS)('%j is no address for webhooks', (url) => {
-  expect(endpointUrlFaults(url)).not.toEqual([])
+  expect(endpointUrlFaults(url)).not.toEqual({})
 })
 
 test.each(

@@ -3,13 +3,8 @@ import { Agent, buildConnector } from 'undici'
 import type { EgressGuard } from './egress-guard'
 import { resolveHost } from './resolve-host'
 
-export class BlockedError extends Error {
-  readonly code = 'LEADWIRE_BLOCKED'
-  constructor(host: string) {
-    super(`webhooks may not be sent to ${host}`)
-    this.name = 'BlockedError'
-  }
-}
+const blocked = (host: string) =>
+  Object.assign(new Error(`webhooks may not be sent to ${host}`), { code: 'LEADWIRE_BLOCKED' })
 
 // Shorter than the idle time of any common server: one that closes a connection just as it is used again would cost
 // the receiver an attempt. A server that says how long it keeps connections is believed, with a second to spare.
@@ -32,7 +27,7 @@ export const createGuardedDispatcher = (options: {
     const settle = async () => {
       const addresses = (await resolve(host)).filter(({ address }) => guard.allows(host, address))
       const [first] = addresses
-      if (!first) throw new BlockedError(host)
+      if (!first) throw blocked(host)
       if (all) callback(null, addresses)
       else callback(null, first.address, first.family)
     }
@@ -46,7 +41,7 @@ export const createGuardedDispatcher = (options: {
     connect: (target, callback) => {
       // An address in the URL is never looked up; the URL parser has written it in its plain form already.
       const host = target.hostname.replace(/^\[|\]$/g, '')
-      if (isIP(host) && !guard.allows(host, host)) callback(new BlockedError(host), null)
+      if (isIP(host) && !guard.allows(host, host)) callback(blocked(host), null)
       else connectTo({ ...target, hostname: host }, callback)
     },
   })

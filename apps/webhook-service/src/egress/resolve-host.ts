@@ -1,13 +1,8 @@
 import { promises as dns, type LookupAddress } from 'node:dns'
 
 /** DNS has no address for a name, or no answer. */
-export class DnsError extends Error {
-  readonly code = 'LEADWIRE_DNS'
-  constructor(host: string, options: { cause: unknown }) {
-    super(`${host} has no address`, options)
-    this.name = 'DnsError'
-  }
-}
+const noAddress = (host: string, cause: unknown) =>
+  Object.assign(new Error(`${host} has no address`, { cause }), { code: 'LEADWIRE_DNS' })
 
 // The servers keep silent, so the system's resolver would wait for them once more.
 const NO_ANSWER = new Set(['ETIMEOUT', 'ECANCELLED'])
@@ -15,7 +10,7 @@ const NO_ANSWER = new Set(['ETIMEOUT', 'ECANCELLED'])
 /**
  * Every address of a host name. DNS is asked without the thread pool: the system's resolver holds one of its four
  * threads for as long as a dead name server keeps silent, and four such names would stop everyone's lookups. It is
- * asked only for what DNS does not know (the hosts file, search domains). Throws DnsError.
+ * asked only for what DNS does not know (the hosts file, search domains). Throws an error with the code LEADWIRE_DNS.
  */
 export const resolveHost = async (host: string): Promise<LookupAddress[]> => {
   const [v4, v6] = await Promise.allSettled([dns.resolve4(host), dns.resolve6(host)])
@@ -25,11 +20,10 @@ export const resolveHost = async (host: string): Promise<LookupAddress[]> => {
   ]
   if (addresses.length > 0) return addresses
   const fault = v4.status === 'rejected' ? v4.reason : undefined
-  if (NO_ANSWER.has((fault as { code?: string } | undefined)?.code ?? ''))
-    throw new DnsError(host, { cause: fault })
+  if (NO_ANSWER.has((fault as { code?: string } | undefined)?.code ?? '')) throw noAddress(host, fault)
   try {
     return await dns.lookup(host, { all: true })
   } catch (cause) {
-    throw new DnsError(host, { cause })
+    throw noAddress(host, cause)
   }
 }

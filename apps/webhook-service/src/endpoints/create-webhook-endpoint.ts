@@ -1,6 +1,6 @@
 import type { CreateWebhookEndpointRequest, CreateWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, type Faults, ServiceError } from '@leadwire/service-kit'
-import { ENDPOINT_COLUMNS, type EndpointRow, endpointOf } from './endpoint-row'
+import { type Database, ServiceError } from '@leadwire/service-kit'
+import { ENDPOINT_COLUMNS, endpointOf } from './endpoint-row'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
 import { endpointUrlFaults } from './endpoint-url'
 
@@ -16,11 +16,7 @@ export const createWebhookEndpoint = async (
   request: CreateWebhookEndpointRequest,
 ): Promise<CreateWebhookEndpointResponse> => {
   const { accountId, url, description, enabled, secret = newEndpointSecret() } = request
-  const faults: Faults = {}
-  const urlFaults = endpointUrlFaults(url)
-  if (urlFaults.length > 0) faults['url'] = urlFaults
-  const secretFaults = endpointSecretFaults(secret)
-  if (secretFaults.length > 0) faults['secret'] = secretFaults
+  const faults = { ...endpointUrlFaults(url), ...endpointSecretFaults(secret) }
   if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
   const [row] = await database.transaction((tx) => {
     // Whoever makes endpoints of an account does so one after the other, so that the count of one holds for the other.
@@ -29,7 +25,7 @@ export const createWebhookEndpoint = async (
       text: 'SELECT pg_advisory_xact_lock($1, ($2::bigint % 2147483647)::int)',
       values: [ACCOUNT_LOCKS, accountId],
     })
-    return tx.query<EndpointRow>({
+    return tx.query<object>({
       name: 'create-webhook-endpoint',
       text: `INSERT INTO endpoints (account_id, url, description, enabled, secret)
              SELECT $1, $2, $3, $4, $5

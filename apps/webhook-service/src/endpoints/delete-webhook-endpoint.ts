@@ -1,6 +1,6 @@
 import type { DeleteWebhookEndpointRequest, DeleteWebhookEndpointResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoint-row'
+import { ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
 import { moveDeliveries } from './move-deliveries'
 
 /**
@@ -14,7 +14,7 @@ export const deleteWebhookEndpoint = async (
 ): Promise<DeleteWebhookEndpointResponse> =>
   database.transaction(async (tx) => {
     theEndpoint(
-      await tx.query<EndpointRow>({
+      await tx.query<object>({
         name: 'delete-webhook-endpoint',
         text: `UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
                WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`,

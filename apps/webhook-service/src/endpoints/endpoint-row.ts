@@ -1,20 +1,14 @@
-import type { Endpoint } from '@leadwire/contracts'
+import { Endpoint } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
-
-export interface EndpointRow extends Omit<Endpoint, 'description'> {
-  description: string | null
-}
 
 export const ENDPOINT_COLUMNS =
   'id, url, description, enabled, created_at AS "createdAt", updated_at AS "updatedAt"'
 
-export const endpointOf = (row: EndpointRow): Endpoint => ({
-  ...row,
-  description: row.description ?? undefined,
-})
+/** The endpoint of a row with these columns. NULL is undefined in a message. */
+export const endpointOf = (row: object): Endpoint => Endpoint.fromPartial(row)
 
 /** The endpoint that a statement found. Throws not_found when it found none. */
-export const theEndpoint = ([row]: EndpointRow[]): Endpoint => {
+export const theEndpoint = ([row]: object[]): Endpoint => {
   if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
   return endpointOf(row)
 }

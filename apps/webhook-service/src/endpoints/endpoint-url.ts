@@ -1,17 +1,18 @@
+import type { Faults } from '@leadwire/service-kit'
+
 const MAX_LENGTH = 2048
 
 /**
  * What is wrong with an address for webhooks, in words for the one who gave it; empty when it will do.
  * Where it leads to is not judged here: DNS may say something else later, so that is checked at connect time.
  */
-export const endpointUrlFaults = (text: string): string[] => {
-  if ([...text].length > MAX_LENGTH) return [`must not be longer than ${MAX_LENGTH} characters`]
-  if (!URL.canParse(text) || hasControlCharacters(text)) return ['must be a well-formed URL']
+export const endpointUrlFaults = (text: string): Faults => {
+  if ([...text].length > MAX_LENGTH) return { url: [`must not be longer than ${MAX_LENGTH} characters`] }
+  // The URL parser takes tabs and line breaks out without a word.
+  if (!URL.canParse(text) || /\p{Cc}/u.test(text)) return { url: ['must be a well-formed URL'] }
   const url = new URL(text)
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return ['must begin with http:// or https://']
-  if (url.username !== '' || url.password !== '') return ['must not carry a user name or a password']
-  return []
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return { url: ['must begin with http:// or https://'] }
+  if (url.username !== '' || url.password !== '') return { url: ['must not carry a user name or a password'] }
+  return {}
 }
-
-// The URL parser takes tabs and line breaks out without a word.
-const hasControlCharacters = (text: string) => /\p{Cc}/u.test(text)

@@ -1,8 +1,8 @@
 import type { RotateWebhookSecretRequest, RotateWebhookSecretResponse } from '@leadwire/contracts'
-import { type Database, type Faults, ServiceError, type Transaction } from '@leadwire/service-kit'
-import type { OldSecret } from '../attempt/signing-secrets'
+import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import type { OldSecret } from '../attempt/webhook-headers'
 import type { Clock } from '../clock'
-import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoint-row'
+import { ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
 import { retrieveWebhookEndpoint } from './retrieve-webhook-endpoint'
 
@@ -10,15 +10,6 @@ const DAY_MS = 24 * 3_600_000
 const MAX_OVERLAP_MS = 30 * DAY_MS
 // Each is one more signature in the header of every attempt.
 const MAX_OLD_SECRETS = 8
-
-const faultsOf = ({ overlapMs }: RotateWebhookSecretRequest, secret: string): Faults => {
-  const secretFaults = endpointSecretFaults(secret)
-  const overlapFits = Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS
-  return {
-    ...(secretFaults.length > 0 && { secret: secretFaults }),
-    ...(!overlapFits && { overlap: ['must be from 0s to 30d'] }),
-  }
-}
 
 /** An endpoint's secrets, locked until the transaction ends. Throws not_found. */
 const selectSecrets = async (tx: Transaction, { accountId, endpointId }: RotateWebhookSecretRequest) => {
@@ -45,7 +36,12 @@ export const rotateWebhookSecret = async (
   request: RotateWebhookSecretRequest,
 ): Promise<RotateWebhookSecretResponse> => {
   const secret = request.secret ?? newEndpointSecret()
-  const faults = faultsOf(request, secret)
+  const { overlapMs } = request
+  const overlapFits = Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS
+  const faults = {
+    ...endpointSecretFaults(secret),
+    ...(!overlapFits && { overlap: ['must be from 0s to 30d'] }),
+  }
   if (Object.keys(faults).length > 0) {
     await retrieveWebhookEndpoint({ database }, request)
     throw ServiceError.invalid(faults)
@@ -53,7 +49,7 @@ export const rotateWebhookSecret = async (
   return database.transaction(async (tx) => {
     const { current, old } = await selectSecrets(tx, request)
     const now = clock.now()
-    const until = new Date(now.getTime() + request.overlapMs).toISOString()
+    const until = new Date(now.getTime() + overlapMs).toISOString()
     const earlier: OldSecret[] = [...old, { secret: current, until }].map((each) => ({
       secret: each.secret,
       until: each.until < until ? each.until : until,
@@ -64,7 +60,7 @@ export const rotateWebhookSecret = async (
         'conflict',
         'Too many earlier secrets still sign. Wait for one to end, or end all with 0s.',
       )
-    const rows = await tx.query<EndpointRow>({
+    const rows = await tx.query<object>({
       name: 'replace-endpoint-secret',
       text: `UPDATE endpoints SET secret = $2, old_secrets = $3, updated_at = clock_timestamp()
              WHERE id = $1 RETURNING ${ENDPOINT_COLUMNS}`,

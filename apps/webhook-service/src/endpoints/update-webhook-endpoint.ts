@@ -1,13 +1,13 @@
 import type { UpdateWebhookEndpointRequest, UpdateWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
-import { ENDPOINT_COLUMNS, type EndpointRow, theEndpoint } from './endpoint-row'
+import { ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
 import { endpointUrlFaults } from './endpoint-url'
 import { moveDeliveries } from './move-deliveries'
 import { retrieveWebhookEndpoint } from './retrieve-webhook-endpoint'
 
 /**
- * Changes what is given (the empty description clears it). Disabling holds what is pending; enabling lets what is held go on with its schedule, and
- * calls `wake` so that what is due goes at once. Throws invalid and not_found.
+ * Changes what is given (the empty description clears it). Disabling holds what is pending; enabling lets what is held go
+ * on with its schedule, and calls `wake` so that what is due goes at once. Throws invalid and not_found.
  */
 export const updateWebhookEndpoint = async (
   { database, wake }: { database: Database; wake: () => void },
@@ -16,13 +16,13 @@ export const updateWebhookEndpoint = async (
   const { accountId, endpointId, url, description, enabled } = request
   if (url === undefined && description === undefined && enabled === undefined)
     return retrieveWebhookEndpoint({ database }, request)
-  const faults = url === undefined ? [] : endpointUrlFaults(url)
-  if (faults.length > 0) {
+  const faults = url === undefined ? {} : endpointUrlFaults(url)
+  if (Object.keys(faults).length > 0) {
     await retrieveWebhookEndpoint({ database }, request)
-    throw ServiceError.invalid({ url: faults })
+    throw ServiceError.invalid(faults)
   }
   const endpoint = await database.transaction(async (tx) => {
-    const rows = await tx.query<EndpointRow>({
+    const rows = await tx.query<object>({
       name: 'update-webhook-endpoint',
       text: `UPDATE endpoints SET
                url = coalesce($3, url),
