@@ -22,6 +22,9 @@ import { sendDeliveries } from './sending/send-deliveries'
 import { createWebhookMetrics } from './webhook-metrics'
 import { webhooksService } from './webhooks-service'
 
+/** How long a claim outlasts the longest attempt: its result is written in that time. */
+const CLAIM_MARGIN_MS = 4000
+
 /**
  * Starts everything in the order in which it is needed; the lifecycle undoes it in reverse: no more events are
  * taken, then no more attempts begun, then no more calls answered. Answers with the port of the gRPC server.
@@ -58,7 +61,7 @@ export const startWebhookService = async (
   const sender = sendDeliveries({
     database,
     queue,
-    timeoutMs: config.WEBHOOK_TIMEOUT,
+    claimMs: config.WEBHOOK_TIMEOUT + CLAIM_MARGIN_MS,
     attempt: (delivery) => makeAttempt(delivery, { dispatcher, timeoutMs: config.WEBHOOK_TIMEOUT, clock }),
     schedule: config.WEBHOOK_RETRY_SCHEDULE,
     concurrency: config.WEBHOOK_CONCURRENCY,

@@ -3,7 +3,7 @@ import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
 import { createMessagesInHand } from './messages-in-hand'
 import { readLeadCreated, type StoredEvent, type UnfitEvent } from './read-lead-created'
-import { isLate, type StoreResult } from './store-result'
+import { isLate, type StoreResult } from './store-events'
 
 const RETRY_MS = 1000
 const RETRY_AT_MOST_MS = 60_000

@@ -3,7 +3,6 @@ import type { Outcome } from '../attempt/make-attempt'
 import type { WebhookMetrics } from '../webhook-metrics'
 import type { BodiesInHand } from './bodies-in-hand'
 import type { ClaimedDelivery } from './claim-deliveries'
-import { releaseClaims } from './release-claims'
 import type { Running, Slots } from './slots'
 
 /** After a fault of ours, such as no free sockets, nothing starts for a moment. */
@@ -27,9 +26,16 @@ export const createAttemptsUnderWay = (options: {
   const underWay = new Map<ClaimedDelivery, Promise<void>>()
   let pausedUntil = 0
 
+  // Ends claims whose attempts were not made, for no fault of their receivers: others may make them at once.
   const release = gather({
     send: async (unmade: ClaimedDelivery[]) => {
-      await releaseClaims(database, unmade)
+      await database.query({
+        name: 'release-claims',
+        text: `UPDATE deliveries d SET claim = NULL, claimed_until = NULL
+               FROM unnest($1::bigint[], $2::int[]) AS unmade (id, claim)
+               WHERE d.id = unmade.id AND d.claim = unmade.claim`,
+        values: [unmade.map(({ id }) => id), unmade.map(({ claim }) => claim)],
+      })
       return unmade
     },
     maxBatch: 1000,

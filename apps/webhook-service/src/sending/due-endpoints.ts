@@ -22,3 +22,5 @@ export const createDueEndpoints = () => {
     },
   }
 }
+
+export type DueEndpoints = ReturnType<typeof createDueEndpoints>

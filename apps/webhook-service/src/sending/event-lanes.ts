@@ -1,7 +1,7 @@
 import { gather, isRefusedValue, type Logger } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import type { StoredEvent } from '../events/read-lead-created'
-import { isLate, type Stored, type StoreResult } from '../events/store-result'
+import { isLate, type Stored, type StoreResult } from '../events/store-events'
 import { LARGE_BODY_BYTES } from './bodies-in-hand'
 import type { KnownEndpoints } from './known-endpoints'
 

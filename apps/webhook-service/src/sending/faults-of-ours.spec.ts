@@ -19,7 +19,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
   })
   const outcomes: Outcome['error'][] = []
   const sender = sendDeliveries({
-    ...{ database, queue: database, timeoutMs: 1000 },
+    ...{ database, queue: database, claimMs: 5000 },
     attempt: async () => {
       const error = outcomes.length < 2 ? failureClass({ code: 'EMFILE' }) : null
       outcomes.push(error)

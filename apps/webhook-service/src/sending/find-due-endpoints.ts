@@ -5,18 +5,18 @@ import { UNCLAIMED } from '../claim'
 const FEW = 500
 
 /**
- * Which endpoints have a delivery that is due by `until`, on schedule or by hand, and on which nobody has a valid claim, each with
- * its earliest of either kind, or with several of them.
+ * Which endpoints have a delivery that is due by `until`, on schedule or by hand, and on which nobody has a valid claim, each
+ * with its earliest of either kind, or with several of them.
  *
  * Mostly little is due, and a short range of the index by time says all. When that was not everything, one probe is made
  * for each endpoint that waits for anything (a loose index scan, which PostgreSQL before 18 does not make by itself),
  * however many deliveries wait behind the first, and past those that are claimed.
  */
 export const findDueEndpoints = async (
-  session: Transaction,
+  database: Transaction,
   until: Date,
 ): Promise<{ endpointId: number; dueAt: number }[]> => {
-  const rows = await session.query<{ endpoint_id: number; due_at: string }>({
+  const rows = await database.query<{ endpoint_id: number; due_at: string }>({
     name: 'find-due-endpoints',
     text: `
       WITH RECURSIVE soon AS MATERIALIZED (

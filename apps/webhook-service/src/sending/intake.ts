@@ -3,15 +3,53 @@ import { type Database, gather } from '@leadwire/service-kit'
 import { newClaim } from '../claim'
 import type { Clock } from '../clock'
 import type { StoredEvent } from '../events/read-lead-created'
-import { storeEvents } from '../events/store-events'
-import type { Stored } from '../events/store-result'
+import { type FreshDelivery, type Stored, storeEvents } from '../events/store-events'
 import type { AttemptsUnderWay } from './attempts-under-way'
 import { LARGE_BODY_BYTES } from './bodies-in-hand'
+import type { ClaimedDelivery } from './claim-deliveries'
 import type { KnownEndpoints } from './known-endpoints'
 import type { Running, Slots } from './slots'
 
 /** Nobody but JetStream waits for the disk; how long it does costs nothing, each flush does. */
 const FLUSH_APART_MS = 100
+
+/** Makes a function that waits until all that has been committed is on the disk. */
+const createFlush = (database: Database) =>
+  gather({
+    // Whatever was committed before it on this server is on the disk when it has committed.
+    send: async (waiting: undefined[]) => {
+      await database.query({ name: 'flush', text: "SELECT pg_logical_emit_message(true, 'leadwire', '')" })
+      await pause(FLUSH_APART_MS)
+      return waiting
+    },
+    maxBatch: 10_000,
+    maxInFlight: 1,
+    maxQueued: 10_000,
+  })
+
+/** A delivery that was stored already claimed. */
+const claimedDelivery = (
+  { id, endpointId, url, secret, oldSecrets, eventId }: FreshDelivery,
+  { accountKey, body, traceparent }: StoredEvent,
+  { claim, dueAt }: { claim: number; dueAt: string },
+): ClaimedDelivery => ({
+  // Each property by its name: of parts that are spread V8 makes a hash table, of 7 KB.
+  id,
+  claim,
+  attemptCount: 0,
+  scheduledAttempts: 0,
+  byHand: false,
+  dueAt,
+  storedAt: dueAt,
+  endpointId,
+  url,
+  secret,
+  oldSecrets,
+  eventId,
+  accountKey,
+  body,
+  traceparent,
+})
 
 /**
  * Stores events and begins at once what there is room for: such a delivery is stored already claimed, in the same
@@ -33,18 +71,7 @@ export const createIntake = (options: {
   signal: AbortSignal
 }): ((events: StoredEvent[]) => Promise<Stored>) => {
   const { database, queue, claimMs, slots, attempts, endpoints, clock, signal } = options
-
-  // Whatever was committed before it on this server is on the disk when it has committed.
-  const flush = gather({
-    send: async (waiting: undefined[]) => {
-      await database.query({ name: 'flush', text: "SELECT pg_logical_emit_message(true, 'leadwire', '')" })
-      await pause(FLUSH_APART_MS)
-      return waiting
-    },
-    maxBatch: 10_000,
-    maxInFlight: 1,
-    maxQueued: 10_000,
-  })
+  const flush = createFlush(database)
 
   const grant = async (events: StoredEvent[]): Promise<Map<number, Running[]>> => {
     const granted = new Map<number, Running[]>()
@@ -65,28 +92,10 @@ export const createIntake = (options: {
       const dueAt = clock.now().toISOString()
       const deliveries = await storeEvents(queue, { events, dueAt, rooms, claim })
       const byId = new Map(events.map((event) => [event.id, event]))
-      for (const { id, eventId, endpointId, claimed, url, secret, oldSecrets } of deliveries) {
-        if (!claimed) continue
-        const { accountKey, body, traceparent } = byId.get(eventId)!
-        // Each property by its name: of parts that are spread V8 makes a hash table, of 7 KB.
-        const delivery = {
-          id,
-          claim: claim.number,
-          attemptCount: 0,
-          scheduledAttempts: 0,
-          byHand: false,
-          dueAt,
-          storedAt: dueAt,
-          endpointId,
-          url,
-          secret,
-          oldSecrets,
-          eventId,
-          accountKey,
-          body,
-          traceparent,
-        }
-        attempts.begin(delivery, rooms.get(endpointId)!.pop()!)
+      for (const fresh of deliveries) {
+        if (!fresh.claimed) continue
+        const delivery = claimedDelivery(fresh, byId.get(fresh.eventId)!, { claim: claim.number, dueAt })
+        attempts.begin(delivery, rooms.get(fresh.endpointId)!.pop()!)
       }
       endpoints.learn(events, deliveries)
       options.onWaiting(deliveries.filter(({ claimed }) => !claimed).map(({ endpointId }) => endpointId))

@@ -104,7 +104,7 @@ export const startMortalWorker = (options: {
   const mortal: Database = { ...database, query: (query) => run(query, () => database.query(query)) }
 
   const sender = sendDeliveries({
-    ...{ database: mortal, queue: mortal, timeoutMs: options.timeoutMs, marginMs: 400 },
+    ...{ database: mortal, queue: mortal, claimMs: options.timeoutMs + 400 },
     attempt: async (delivery) => {
       await at('starting')
       return options.attempt(delivery)

@@ -12,9 +12,9 @@ export interface AttemptRecord {
 
 /**
  * Writes attempts down and moves their deliveries on, all in one statement. A record whose claim was lost meanwhile
- * changes nothing; a claim that ended stays valid until another is made. A delivery that was held or cancelled in the middle of its attempt keeps that, unless the attempt
- * delivered it; one whose attempt by hand failed is again what it was. Beside them the endpoints' hours are counted:
- * grouped first, and in one order, so that two writers never wait in a circle.
+ * changes nothing; a claim that ended stays valid until another is made. A delivery that was held or cancelled in the middle
+ * of its attempt keeps that, unless the attempt delivered it; one whose attempt by hand failed is again what it was. Beside
+ * them the endpoints' hours are counted: grouped first, and in one order, so that two writers never wait in a circle.
  *
  * Answers with true for each record that was written.
  */

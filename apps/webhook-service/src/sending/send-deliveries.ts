@@ -4,19 +4,17 @@ import { type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import { newClaim } from '../claim'
 import type { Clock } from '../clock'
-import type { StoredEvent } from '../events/read-lead-created'
-import type { Stored, StoreResult } from '../events/store-result'
 import type { WebhookMetrics } from '../webhook-metrics'
 import { createAttemptRecorder } from './attempt-recorder'
-import { createAttemptsUnderWay } from './attempts-under-way'
-import { createBodiesInHand } from './bodies-in-hand'
+import { type AttemptsUnderWay, createAttemptsUnderWay } from './attempts-under-way'
+import { type BodiesInHand, createBodiesInHand } from './bodies-in-hand'
 import { type ClaimedDelivery, claimDeliveries } from './claim-deliveries'
-import { createDueEndpoints } from './due-endpoints'
+import { createDueEndpoints, type DueEndpoints } from './due-endpoints'
 import { createEventLanes } from './event-lanes'
 import { findDueEndpoints } from './find-due-endpoints'
 import { createIntake } from './intake'
 import { createKnownEndpoints } from './known-endpoints'
-import { createSlots } from './slots'
+import { createSlots, type Slots } from './slots'
 import { createWakeUp } from './wake-up'
 
 /** How often the database is asked for what other processes stored or let go of. */
@@ -25,19 +23,47 @@ const LOOK_EVERY_MS = 250
 const AHEAD_MS = 1000
 /** When the database comes back, results that waited for it are written before anything is claimed anew. */
 const PAUSE_MS = 1000
-/** Beyond the longest attempt: for its result to be written. */
-const CLAIM_MARGIN_MS = 4000
 const DRAIN_MS = 7000
 
-export interface Sender {
-  /** Stores events with their fan-out, and begins what it may. */
-  store(events: StoredEvent[]): Promise<Stored>
-  /** The same for one event, in a batch with others; none waits for another account's. */
-  take(event: StoredEvent): Promise<StoreResult>
-  /** Says that these endpoints have a delivery due; without any, that the database should be asked at once. */
-  wake(endpointIds?: number[]): void
-  /** Claims nothing more, lets what is under way end (7 s at most), and gives back the rest unspent. */
-  stop(): Promise<void>
+/**
+ * Makes a function that claims what is due, as far as there are slots, and begins it. It answers with whether there may be
+ * more to claim at once.
+ */
+const createClaim = (options: {
+  queue: Database
+  claimMs: number
+  slots: Slots
+  bodies: BodiesInHand
+  attempts: AttemptsUnderWay
+  dueEndpoints: DueEndpoints
+  clock: Clock
+}): (() => Promise<boolean>) => {
+  const { queue, claimMs, slots, bodies, attempts, dueEndpoints, clock } = options
+  return async () => {
+    const now = clock.now()
+    const rooms = slots.allot(dueEndpoints.at(now.getTime()).due)
+    if (rooms.size === 0) return false
+    // Before the claim: what is stored while it runs must not be forgotten after it.
+    for (const endpointId of rooms.keys()) dueEndpoints.remove(endpointId)
+    const held = new Map([...rooms].map(([endpointId, room]) => [endpointId, slots.hold(endpointId, room)]))
+    let maybeMore = false
+    try {
+      await bodies.withLarge(async (inHand) => {
+        const claimed = await claimDeliveries(queue, { rooms, now, inHand, claim: newClaim(claimMs) })
+        for (const delivery of claimed) {
+          const { endpointId, byHand } = delivery
+          const slot = byHand ? undefined : held.get(endpointId)!.pop()
+          attempts.begin(delivery, slot ?? slots.start(endpointId))
+          if (!byHand && held.get(endpointId)!.length > 0) continue
+          dueEndpoints.add(endpointId, now.getTime())
+          maybeMore = true
+        }
+      })
+    } finally {
+      for (const unused of held.values()) for (const slot of unused) slots.drop(slot)
+    }
+    return maybeMore
+  }
 }
 
 /** Sends what is due, from now on until it is stopped, as one process among any number of them. */
@@ -46,27 +72,27 @@ export const sendDeliveries = (options: {
   /** As `connectQueue` connects it. */
   queue: Database
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
-  /** Milliseconds within which every attempt has ended. */
-  timeoutMs: number
-  /** Milliseconds beyond it for which a claim is valid, so that the result is written; 4,000 unless said. */
-  marginMs?: number
+  /** For how many milliseconds a claim is valid: every attempt has ended by then, and its result is written. */
+  claimMs: number
   schedule: number[]
   concurrency: number
   endpointConcurrency: number
   clock: Clock
   metrics: WebhookMetrics
   logger: Logger
-}): Sender => {
-  const { database, queue, attempt, schedule, concurrency, endpointConcurrency, clock, metrics, logger } =
-    options
-  const claimMs = options.timeoutMs + (options.marginMs ?? CLAIM_MARGIN_MS)
+}) => {
+  const { database, queue, claimMs, attempt, schedule, clock, metrics, logger } = options
   const stopping = new AbortController()
   const outOfTime = new AbortController()
   // Every attempt that waits for the database listens to it.
   setMaxListeners(0, outOfTime.signal)
   const alarm = createWakeUp()
   const dueEndpoints = createDueEndpoints()
-  const slots = createSlots({ concurrency, perEndpoint: endpointConcurrency, now: () => performance.now() })
+  const slots = createSlots({
+    concurrency: options.concurrency,
+    perEndpoint: options.endpointConcurrency,
+    now: () => performance.now(),
+  })
   const record = createAttemptRecorder({ database, schedule, signal: outOfTime.signal, metrics, logger })
   const wake = (endpointIds: number[]) => {
     if (endpointIds.length === 0) return
@@ -87,7 +113,7 @@ export const sendDeliveries = (options: {
     onWaiting: wake,
     signal: stopping.signal,
   })
-  const take = createEventLanes({ store, endpoints, logger })
+  const claim = createClaim({ queue, claimMs, slots, bodies, attempts, dueEndpoints, clock })
   let lookAgainAt = 0
 
   const look = async () => {
@@ -96,32 +122,6 @@ export const sendDeliveries = (options: {
     const ahead = new Date(clock.now().getTime() + AHEAD_MS)
     for (const { endpointId, dueAt } of await findDueEndpoints(queue, ahead))
       dueEndpoints.add(endpointId, dueAt)
-  }
-
-  // Answers with whether there may be more to claim at once.
-  const claim = async (due: number[]): Promise<boolean> => {
-    const rooms = slots.allot(due)
-    if (rooms.size === 0) return false
-    const now = clock.now()
-    // Before the claim: what is stored while it runs must not be forgotten after it.
-    for (const endpointId of rooms.keys()) dueEndpoints.remove(endpointId)
-    const held = new Map([...rooms].map(([endpointId, room]) => [endpointId, slots.hold(endpointId, room)]))
-    const maybeMore = new Set<number>()
-    try {
-      await bodies.withLarge(async (inHand) => {
-        const options = { rooms, now, inHand, claim: newClaim(claimMs) }
-        for (const delivery of await claimDeliveries(queue, options)) {
-          const { endpointId, byHand } = delivery
-          const slot = byHand ? undefined : held.get(endpointId)!.pop()
-          attempts.begin(delivery, slot ?? slots.start(endpointId))
-          if (byHand || held.get(endpointId)!.length === 0) maybeMore.add(endpointId)
-        }
-      })
-    } finally {
-      for (const unused of held.values()) for (const slot of unused) slots.drop(slot)
-    }
-    for (const endpointId of maybeMore) dueEndpoints.add(endpointId, now.getTime())
-    return maybeMore.size > 0
   }
 
   const sleep = async () => {
@@ -136,7 +136,7 @@ export const sendDeliveries = (options: {
     while (!stopping.signal.aborted) {
       if (performance.now() >= lookAgainAt) await look()
       const paused = attempts.pausedFor() > 0
-      const more = !paused && (await claim(dueEndpoints.at(clock.now().getTime()).due))
+      const more = !paused && (await claim())
       if (!more) await sleep()
     }
   }
@@ -148,14 +148,20 @@ export const sendDeliveries = (options: {
   }).catch(() => undefined)
 
   return {
+    /** Stores events with their fan-out, and begins what it may. */
     store,
-    take,
-    wake: (endpointIds) => {
-      if (endpointIds) return wake(endpointIds)
-      lookAgainAt = 0
-      alarm.wake()
+    /** The same for one event, in a batch with others; none waits for another account's. */
+    take: createEventLanes({ store, endpoints, logger }),
+    /** Says that these endpoints have a delivery due; without any, that the database should be asked at once. */
+    wake: (endpointIds?: number[]): void => {
+      if (endpointIds) wake(endpointIds)
+      else {
+        lookAgainAt = 0
+        alarm.wake()
+      }
     },
-    stop: async () => {
+    /** Claims nothing more, lets what is under way end (7 s at most), and gives back the rest unspent. */
+    stop: async (): Promise<void> => {
       stopping.abort()
       alarm.wake()
       await running
@@ -167,3 +173,5 @@ export const sendDeliveries = (options: {
     },
   }
 }
+
+export type Sender = ReturnType<typeof sendDeliveries>

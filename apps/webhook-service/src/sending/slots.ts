@@ -1,5 +1,18 @@
+/**
+ * Shares for endpoints that answer quickly, that have not answered this process yet, and that are slow.
+ *
+ * `slots`: of all slots. No lane can fill them, so each always moves; the known-good have the most and are served first.
+ * `claim`: of the slots, for one claim. Those that are quick wait for no longer statement.
+ * `waiting`: of the room for those that wait.
+ */
+const LANES = {
+  quick: { slots: 3 / 4, claim: 1, waiting: Infinity },
+  unknown: { slots: 3 / 8, claim: 1 / 8, waiting: 1 },
+  slow: { slots: 3 / 8, claim: 1 / 8, waiting: 3 / 4 },
+}
+
 /** How an endpoint has been answering: `unknown` before its first answer to this process. */
-type Pace = 'quick' | 'unknown' | 'slow'
+type Pace = keyof typeof LANES
 
 interface Endpoint {
   inFlight: number
@@ -13,11 +26,6 @@ export interface Running {
   startedAt: number
 }
 
-const LANES: Pace[] = ['quick', 'unknown', 'slow']
-
-// No lane can fill all slots, so each always moves; the known-good have the most and are served first.
-const SHARE_OF_SLOTS: Record<Pace, number> = { quick: 3 / 4, unknown: 3 / 8, slow: 3 / 8 }
-
 /**
  * Claims leave this share of the slots to deliveries that begin as they are stored. Without it an account whose backlog
  * fills a lane delays all others' fresh ones until the backlog's end (seen: by 2.4 s behind fan-outs of 3,000).
@@ -30,22 +38,9 @@ const WAITING_AFTER_MS = 100
 const SLOW_AFTER_MS = 1000
 /** How many attempts may wait for receivers that are not known to be quick, as a multiple of the slots. */
 const WAITING_PER_SLOT = 8
-/** The share of the slots that one claim may fill for them: those that are quick wait for no longer statement. */
-const SHARE_OF_CLAIM: Record<Pace, number> = { quick: 1, unknown: 1 / 8, slow: 1 / 8 }
-const SHARE_OF_WAITING: Record<Pace, number> = { quick: Infinity, unknown: 1, slow: 3 / 4 }
 
-/**
- * Decides who may send: at most `perEndpoint` attempts at one endpoint, and `concurrency` attempts at work at once.
- *
- * A thousand endpoints that hang must change nothing for one that answers. No fixed number of slots gives that when
- * each attempt holds one until its time is up, so an attempt holds a slot only while it is young, and then waits in
- * a much larger room that endpoints of unknown or slow pace share; who is known to be quick is let past them.
- *
- * `now` is monotonic, in milliseconds.
- */
-export const createSlots = (options: { concurrency: number; perEndpoint: number; now: () => number }) => {
-  const { concurrency, perEndpoint, now } = options
-  const forFresh = Math.floor(concurrency * SHARE_FOR_FRESH)
+/** The attempts under way, by endpoint and by lane. */
+const createRunning = (now: () => number) => {
   const endpoints = new Map<number, Endpoint>()
   // Both in the order of their start.
   const young = new Set<Running>()
@@ -79,36 +74,59 @@ export const createSlots = (options: { concurrency: number; perEndpoint: number;
     }
   }
 
+  return {
+    young,
+    /** Those that are young, in each lane. */
+    atWork,
+    inFlight,
+    endpointOf,
+    /** Has those that are no longer young wait, and those that have waited long count as slow. */
+    age,
+    start: (endpointId: number): Running => {
+      const endpoint = endpointOf(endpointId)
+      const running = { endpoint, lane: endpoint.pace, startedAt: now() }
+      endpoint.inFlight += 1
+      atWork[running.lane] += 1
+      inFlight[running.lane] += 1
+      young.add(running)
+      return running
+    },
+    drop: (running: Running): void => {
+      age()
+      if (young.delete(running)) atWork[running.lane] -= 1
+      waiting.delete(running)
+      inFlight[running.lane] -= 1
+      running.endpoint.inFlight -= 1
+    },
+  }
+}
+
+/**
+ * Decides who may send: at most `perEndpoint` attempts at one endpoint, and `concurrency` attempts at work at once.
+ *
+ * A thousand endpoints that hang must change nothing for one that answers. No fixed number of slots gives that when
+ * each attempt holds one until its time is up, so an attempt holds a slot only while it is young, and then waits in
+ * a much larger room that endpoints of unknown or slow pace share; who is known to be quick is let past them.
+ *
+ * `now` is monotonic, in milliseconds.
+ */
+export const createSlots = (options: { concurrency: number; perEndpoint: number; now: () => number }) => {
+  const { concurrency, perEndpoint, now } = options
+  const forFresh = Math.floor(concurrency * SHARE_FOR_FRESH)
+  const { young, atWork, inFlight, endpointOf, age, start, drop } = createRunning(now)
+
   const roomIn = (lane: Pace, { given = 0, fresh = false } = {}): number => {
     const slots = Math.min(
-      Math.ceil(concurrency * SHARE_OF_SLOTS[lane]) - atWork[lane] + (fresh ? forFresh : 0),
-      Math.ceil(concurrency * SHARE_OF_CLAIM[lane]),
-      concurrency - atWork.quick - atWork.unknown - atWork.slow - given - (fresh ? 0 : forFresh),
+      Math.ceil(concurrency * LANES[lane].slots) - atWork[lane] + (fresh ? forFresh : 0),
+      Math.ceil(concurrency * LANES[lane].claim),
+      concurrency - young.size - given - (fresh ? 0 : forFresh),
     )
-    const waitingRoom = concurrency * WAITING_PER_SLOT * SHARE_OF_WAITING[lane]
+    const waitingRoom = concurrency * WAITING_PER_SLOT * LANES[lane].waiting
     return Math.min(slots, waitingRoom - inFlight.unknown - inFlight.slow)
-  }
-
-  const start = (endpointId: number): Running => {
-    const endpoint = endpointOf(endpointId)
-    const running = { endpoint, lane: endpoint.pace, startedAt: now() }
-    endpoint.inFlight += 1
-    atWork[running.lane] += 1
-    inFlight[running.lane] += 1
-    young.add(running)
-    return running
   }
 
   const hold = (endpointId: number, count: number): Running[] =>
     Array.from({ length: count }, () => start(endpointId))
-
-  const drop = (running: Running): void => {
-    age()
-    if (young.delete(running)) atWork[running.lane] -= 1
-    waiting.delete(running)
-    inFlight[running.lane] -= 1
-    running.endpoint.inFlight -= 1
-  }
 
   return {
     /** How many deliveries may be claimed for which of these endpoints; who comes first is served first. */
@@ -121,7 +139,7 @@ export const createSlots = (options: { concurrency: number; perEndpoint: number;
       }
       const rooms = new Map<number, number>()
       let given = 0
-      for (const lane of LANES) {
+      for (const lane of ['quick', 'unknown', 'slow'] as const) {
         let free = roomIn(lane, { given })
         let left = ready[lane].length
         for (const [id, endpoint] of ready[lane]) {

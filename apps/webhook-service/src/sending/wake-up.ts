@@ -9,15 +9,13 @@ export const createWakeUp = () => {
     },
     sleep: async (ms: number): Promise<void> => {
       if (!called && ms > 0) {
+        let timer: NodeJS.Timeout | undefined
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms)
-          ring = () => {
-            clearTimeout(timer)
-            resolve()
-          }
+          ring = resolve
+          timer = setTimeout(resolve, ms)
         })
+        clearTimeout(timer)
       }
-      ring = undefined
       called = false
     },
   }
