@@ -61,9 +61,9 @@ const addLookUps = ({ metrics, queue, clock, logger }: Dependencies): void => {
 export const createWebhookMetrics = (deps: Dependencies) => {
   const registers = [deps.metrics]
   const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
-    new Counter({ name: `leadwire_webhook_${name}`, help, labelNames, registers })
+    new Counter({ name, help, labelNames, registers })
   const seconds = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
-    new Histogram({ name: `leadwire_webhook_${name}`, help, labelNames, buckets: SECONDS, registers })
+    new Histogram({ name, help, labelNames, buckets: SECONDS, registers })
   addLookUps(deps)
   return {
     observeBodies: (bytesInHand: () => number) =>
@@ -76,22 +76,29 @@ export const createWebhookMetrics = (deps: Dependencies) => {
         },
       }),
     eventsTaken: counter(
-      'events_taken_total',
+      'leadwire_webhook_events_taken_total',
       'Lead events stored with their fan-out, repetitions included.',
     ),
     eventsRefused: counter(
-      'events_refused_total',
+      'leadwire_webhook_events_refused_total',
       'Messages that are no lead event, or one with broken parts, repetitions included.',
     ),
-    attempts: counter('attempts_total', 'Attempts by outcome: delivered, or the class of the failure.', [
+    attempts: counter(
+      'leadwire_webhook_attempts_total',
+      'Attempts by outcome: delivered, or the class of the failure.',
+      ['outcome'],
+    ),
+    attemptSeconds: seconds('leadwire_webhook_attempt_seconds', 'How long attempts took, by outcome.', [
       'outcome',
     ]),
-    attemptSeconds: seconds('attempt_seconds', 'How long attempts took, by outcome.', ['outcome']),
     firstAttemptSeconds: seconds(
-      'first_attempt_delay_seconds',
+      'leadwire_webhook_first_attempt_delay_seconds',
       'From the storing of an event to the start of a first attempt at it.',
     ),
-    latenessSeconds: seconds('lateness_seconds', 'From the time an attempt was due to its start.'),
+    latenessSeconds: seconds(
+      'leadwire_webhook_lateness_seconds',
+      'From the time an attempt was due to its start.',
+    ),
     inFlight: new Gauge({
       name: 'leadwire_webhook_attempts_in_flight',
       help: 'Attempts under way.',
