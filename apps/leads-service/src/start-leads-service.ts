@@ -6,10 +6,9 @@ import {
   createGrpcServer,
   createMetrics,
   type HealthCheck,
-  migrate,
   type ServiceContext,
   startHealthServer,
-  untilSuccess,
+  untilMigrated,
 } from '@leadwire/service-kit'
 import { addLeadsService } from './add-leads-service'
 import type { Config } from './config'
@@ -40,11 +39,7 @@ export const startLeadsService = async ({
   ]
   addOutboxMetrics({ metrics, database, logger })
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, metrics, lifecycle, checks })
-  await untilSuccess(() => migrate(config.DATABASE_URL, migrations), {
-    signal: lifecycle.signal,
-    pauseMs: 250,
-    onFailure: (error) => logger.warn({ err: error }, 'could not migrate yet'),
-  })
+  await untilMigrated(config.DATABASE_URL, migrations, { signal: lifecycle.signal, logger })
 
   const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, {
     lifecycle,

@@ -4,10 +4,9 @@ import {
   connectNats,
   createGrpcServer,
   createMetrics,
-  migrate,
   type ServiceContext,
   startHealthServer,
-  untilSuccess,
+  untilMigrated,
 } from '@leadwire/service-kit'
 import { makeAttempt } from './attempt/make-attempt'
 import type { Clock } from './clock'
@@ -46,11 +45,7 @@ export const startWebhookService = async (
     { name: 'nats', check: () => natsCheck() },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
-  await untilSuccess(() => migrate(config.DATABASE_URL, migrations), {
-    signal: lifecycle.signal,
-    pauseMs: 250,
-    onFailure: (error) => logger.warn({ err: error }, 'waiting for the database'),
-  })
+  await untilMigrated(config.DATABASE_URL, migrations, { signal: lifecycle.signal, logger })
   const webhookMetrics = createWebhookMetrics({ metrics, queue, clock, logger })
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),

@@ -2,7 +2,7 @@
 
 export * from './database/database'
 export { isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
-export { type Migration, migrate } from './database/migrate'
+export { type Migration, migrate, untilMigrated } from './database/migrate'
 
 // grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
 

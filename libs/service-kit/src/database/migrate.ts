@@ -1,5 +1,9 @@
 import { knex as createKnex, type Knex } from 'knex'
-import { Client } from 'pg'
+import { Client, DatabaseError } from 'pg'
+import type { Logger } from '../runtime/logger'
+import { untilSuccess } from '../runtime/retry'
+import { ServiceError } from '../runtime/service-error'
+import { databaseFailure } from './failure'
 
 /** One step of a schema. Its name orders it and never changes once released. */
 export interface Migration {
@@ -52,6 +56,30 @@ export const migrate = async (url: string, migrations: Migration[]): Promise<voi
     // With the connection the lock is free.
     await guard.end().catch(() => undefined)
   }
+}
+
+const NO_SUCH_DATABASE = '3D000'
+
+const isAway = (error: unknown) =>
+  databaseFailure(error) instanceof ServiceError ||
+  (error instanceof DatabaseError && error.code === NO_SUCH_DATABASE)
+
+/** The same until it succeeds: a service may be started before its database. Rejects when `signal` aborts. */
+export const untilMigrated = (
+  url: string,
+  migrations: Migration[],
+  { signal, logger }: { signal: AbortSignal; logger: Logger },
+): Promise<void> => {
+  let waiting = false
+  return untilSuccess(() => migrate(url, migrations), {
+    signal,
+    pauseMs: 100,
+    onFailure: (error) => {
+      if (!isAway(error)) logger.warn({ err: error }, 'could not migrate the database: trying again')
+      else if (!waiting) logger.info({ reason: (error as Error).message }, 'waiting for the database')
+      waiting = true
+    },
+  })
 }
 
 const noWayBack = async () => {

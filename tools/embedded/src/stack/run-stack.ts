@@ -13,15 +13,8 @@ import { recordProcesses, stopLeftovers } from './leftovers'
 import type { Log } from './log'
 import { quickStart } from './quick-start'
 import { ensureSecret } from './secret-file'
-import { planServers, type Started, startServers } from './servers'
-import {
-  baseUrl,
-  planServices,
-  requireBuilt,
-  type ServiceName,
-  type ServicePlan,
-  startService,
-} from './services'
+import { planServers, startServers } from './servers'
+import { baseUrl, planServices, requireBuilt, type ServicePlan, startService } from './services'
 import type { StackOptions } from './stack-options'
 import { writeJson } from './write-json'
 
@@ -138,24 +131,12 @@ async function bringUp(
   const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: demoFile, base, url })
   return { base, demo: complete, plans, servers }
 
-  /** What needs no server loads while the servers start; the others would only complain that theirs is away. */
+  /** Services load while the servers start. Those that need PostgreSQL and NATS wait for them. */
   async function runService(plan: ServicePlan): Promise<void> {
-    await Promise.all(serversOf(plan.service, started))
+    if (plan.service === 'files-service') await started.store
     const member = crew.add(plan.name, () => startService(plan, log.of(plan.name)))
     await Promise.all(Object.values(started))
     await whenServing(member, () => isReady(plan.health), { timeoutMs: 120_000, signal })
     if (!signal.aborted) log.say(`${plan.name} is ready (${++ready} of ${plans.length} services)`)
-  }
-}
-
-function serversOf(service: ServiceName, { postgres, nats, store }: Started): Promise<void>[] {
-  switch (service) {
-    case 'gateway':
-      return []
-    case 'files-service':
-      return [store]
-    case 'leads-service':
-    case 'webhook-service':
-      return [postgres, nats]
   }
 }

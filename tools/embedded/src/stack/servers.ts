@@ -87,11 +87,16 @@ async function startPostgresServer(
 ): Promise<void> {
   const isNew = !existsSync(join(dataDirectory, 'PG_VERSION'))
   log.say(isNew ? 'making the databases and starting PostgreSQL' : 'starting PostgreSQL')
+  const tell = log.of('postgres')
+  let complete = false
   const prepared = await preparePostgres({
     dataDirectory,
     port,
     durable: true,
-    onLine: log.of('postgres'),
+    onLine: (line) => {
+      // A service may ask for its database before it is made; it asks again.
+      if (complete || !/FATAL: +database "\w+" does not exist/.test(line)) tell(line)
+    },
   })
   const server = crew.add('postgres', async () => {
     await clearStaleServer(prepared.dataDirectory)
@@ -101,6 +106,7 @@ async function startPostgresServer(
   await whenServing(server, () => postgresReady(port), { timeoutMs: 300_000, signal })
   if (signal.aborted) return
   await Promise.all(['leads', 'webhooks'].map((name) => ensureDatabase(port, name)))
+  complete = true
   log.say('PostgreSQL is ready; leads-service and webhook-service migrate their databases')
 }
 
