@@ -40,7 +40,6 @@ export const serveAsset = (app: FastifyInstance, { clients, fileIdleMs }: Depend
       summary: 'Get an image',
       params: Params,
       answer: { description: 'The image.', type: 'image/*' },
-      problems: ['not-found'],
     }),
   }
   serveFile(app, '/assets/images/:file', options, async (request, reply) => {

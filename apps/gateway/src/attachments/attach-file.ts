@@ -111,7 +111,7 @@ export const attachFile = operation({
     description: 'The attachment. Its url needs a bearer token.',
     schema: dataOf({ $ref: 'Image#' }),
   },
-  problems: ['not-found', 'timeout', 'conflict'],
+  problems: ['timeout', 'conflict'],
   handler: async (request, reply, dependencies) => {
     const { accountId, tokenId } = request.principal
     const reference = leadReference(request)

@@ -29,7 +29,6 @@ export const downloadAttachment = (app: FastifyInstance, dependencies: Dependenc
       scope: 'leads:read',
       params: Params,
       answer: { description: 'The file as it was sent.', type: 'application/octet-stream' },
-      problems: ['not-found'],
     }),
   }
   serveFile(app, '/leads/:reference/attachments/:id', options, async (request, reply) => {

@@ -19,7 +19,6 @@ export const retrieveDelivery = managementOperation({
   description: 'With every attempt that was made.',
   params: IdParams,
   answer: { description: 'The delivery.', schema: dataOf(DeliveryWithAttempts) },
-  problems: ['not-found'],
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, deliveryId: pathId(request) }
     const { delivery, attempts } = await clients.webhooks.retrieveDelivery(key, limits)

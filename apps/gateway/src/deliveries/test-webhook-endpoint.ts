@@ -14,7 +14,6 @@ export const testWebhookEndpoint = managementOperation({
     'A Lead Created with a sample lead (`test` is 1, ids are 0), to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.',
   params: IdParams,
   answer: { description: 'The delivery, on its way.', schema: dataOf({ $ref: 'Delivery#' }) },
-  problems: ['not-found'],
   run: async ({ request, accountId, clients, limits }) => {
     const endpointId = pathId(request)
     const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)

@@ -19,6 +19,7 @@ export interface Description {
   /** Of a multipart/form-data body. */
   multipart?: TSchema
   answer: { description: string; schema: TSchema | { $ref: string } } | { description: string; type: string }
+  /** Those of its own, beside the ones that follow from the rest. */
   problems?: readonly ProblemKind[]
 }
 
@@ -36,9 +37,10 @@ const problemResponses = (kinds: ProblemKind[]) => {
   return Object.fromEntries(statuses.map((status) => [status, problemResponse(withStatus(status))]))
 }
 
-const kindsOf = ({ scope, body, multipart, problems = [] }: Description): ProblemKind[] => [
+const kindsOf = ({ scope, params, body, multipart, problems = [] }: Description): ProblemKind[] => [
   'bad-request',
   ...(scope ? (['unauthenticated', 'forbidden'] as const) : []),
+  ...(params ? (['not-found'] as const) : []),
   ...problems,
   ...(body || multipart ? (['too-large', 'unsupported-media-type', 'invalid'] as const) : []),
   'internal',

@@ -13,7 +13,6 @@ export const deleteWebhookEndpoint = managementOperation({
   description: 'What is pending for it is cancelled.',
   params: IdParams,
   answer: { description: 'The endpoint as it was.', schema: dataOf({ $ref: 'WebhookEndpoint#' }) },
-  problems: ['not-found'],
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, endpointId: pathId(request) }
     const { endpoint } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)

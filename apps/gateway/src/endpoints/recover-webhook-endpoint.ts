@@ -29,7 +29,7 @@ export const recoverWebhookEndpoint = managementOperation({
   params: IdParams,
   body: RecoverWebhookEndpoint,
   answer: { description: 'How many there are.', schema: dataOf(Recovered) },
-  problems: ['not-found', 'conflict'],
+  problems: ['conflict'],
   run: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const since = Temporal.Instant.from(value.since).toString()

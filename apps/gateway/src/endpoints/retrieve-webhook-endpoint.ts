@@ -15,7 +15,6 @@ export const retrieveWebhookEndpoint = managementOperation({
     description: 'The endpoint, without its secret.',
     schema: dataOf({ $ref: 'WebhookEndpoint#' }),
   },
-  problems: ['not-found'],
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, endpointId: pathId(request) }
     const { endpoint } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)

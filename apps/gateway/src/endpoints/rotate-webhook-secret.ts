@@ -36,7 +36,7 @@ export const rotateWebhookSecret = managementOperation({
   params: IdParams,
   body: RotateWebhookSecret,
   answer: { description: 'The endpoint with its new secret.', schema: dataOf(RotatedEndpoint) },
-  problems: ['not-found', 'conflict'],
+  problems: ['conflict'],
   run: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const overlapMs = parseDuration(value.overlap ?? '24h')

@@ -17,7 +17,6 @@ export const updateWebhookEndpoint = managementOperation({
   params: IdParams,
   body: UpdateWebhookEndpoint,
   answer: { description: 'The endpoint as it is now.', schema: dataOf({ $ref: 'WebhookEndpoint#' }) },
-  problems: ['not-found'],
   run: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const { url, enabled } = value

@@ -14,7 +14,6 @@ export const retrieveLead = operation({
   scope: 'leads:read',
   params: LeadParams,
   answer: { description: 'The lead with its customer and quotes.', schema: dataOf({ $ref: 'Lead#' }) },
-  problems: ['not-found'],
   handler: async (request, reply, { clients }) => {
     const lead = { accountId: request.principal.accountId, reference: leadReference(request) }
     return sendJson(reply, await clients.retrieveLead(lead, limitsOf(reply)))

@@ -31,7 +31,6 @@ export const updateLead = operation({
   params: LeadParams,
   body: UpdateLead,
   answer: { description: 'The lead as it is now.', schema: dataOf({ $ref: 'Lead#' }) },
-  problems: ['not-found'],
   handler: async (request, reply, { clients, check }) => {
     const { accountId } = request.principal
     const reference = leadReference(request)

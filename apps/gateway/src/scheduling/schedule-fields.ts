@@ -43,7 +43,7 @@ export const SCHEDULING = {
   params: LeadParams,
   headers: IdempotencyHeader,
   body: ScheduleFields,
-  problems: ['not-found', 'conflict'],
+  problems: ['conflict'],
 } as const
 
 /** What a request asks leads-service to schedule. Throws not_found, or invalid with every fault. */

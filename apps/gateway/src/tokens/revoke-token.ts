@@ -13,7 +13,6 @@ export const revokeToken = managementOperation({
   description: 'It stops working everywhere within a second.',
   params: IdParams,
   answer: { description: 'The revoked token.', schema: dataOf({ $ref: 'Token#' }) },
-  problems: ['not-found'],
   run: async ({ request, accountId, clients, limits }) => {
     const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId(request) }, limits)
     return tokenRecord(token!)
