@@ -50,14 +50,20 @@ const resultOf = <Value>(result: LeadResult['result'] | LeadPageResult['result']
   return result.value as Value
 }
 
-/** A batch is waited for until nobody waits for any of its items. */
-const last = (deadlines: number[]) => Math.max(...deadlines)
-
-/** Tells the service how long whoever asked for an item still waits. */
-const setTimeouts = (items: { timeoutMs?: number | undefined }[], deadlines: number[]): void =>
-  items.forEach((item, index) => {
-    item.timeoutMs = Math.max(1, deadlines[index]! - Date.now())
-  })
+/**
+ * Sends batches with `call`. Each item says how long whoever asked for it still waits, and the call is waited for until
+ * nobody waits for any of them.
+ */
+const inTime =
+  <Item extends { timeoutMs?: number | undefined }, Result>(
+    call: (items: Item[], deadline: number) => Promise<{ results: Result[] }>,
+  ) =>
+  async (items: Item[], deadlines: number[]): Promise<Result[]> => {
+    for (const [index, item] of items.entries()) {
+      item.timeoutMs = Math.max(1, deadlines[index]! - Date.now())
+    }
+    return (await call(items, Math.max(...deadlines))).results
+  }
 
 /**
  * Everything the gateway asks of the services behind it. Reads, creates and token checks are gathered: what arrives
@@ -91,22 +97,13 @@ export const connectClients = (options: {
 
   const retrieveLead = gather<RetrieveLead, LeadResult>({
     ...RETRIEVES,
-    send: halveWhenTooLarge(async (items, deadlines) => {
-      setTimeouts(items, deadlines)
-      return (await retrieveLeads({ leads: items }, last(deadlines))).results
-    }),
+    send: halveWhenTooLarge(inTime((leads, deadline) => retrieveLeads({ leads }, deadline))),
   })
   const listLeads = gather<LeadPage, LeadPageResult>({
     ...READS,
-    send: halveWhenTooLarge(async (items, deadlines) => {
-      setTimeouts(items, deadlines)
-      return (await listPages({ pages: items }, last(deadlines))).results
-    }),
+    send: halveWhenTooLarge(inTime((pages, deadline) => listPages({ pages }, deadline))),
   })
-  const createLeads = async (items: CreateLead[], deadlines: number[]) => {
-    setTimeouts(items, deadlines)
-    return (await createAll({ leads: items }, last(deadlines))).results
-  }
+  const createLeads = inTime((leads: CreateLead[], deadline) => createAll({ leads }, deadline))
   const createLead = gather<CreateLead, LeadResult>({ ...CREATES, send: createLeads })
   // On their own: a call with one takes seconds, and two of them at once would hold up everybody's small ones.
   // More than 32 of an account would wait longer than their requests do: they are refused at once instead.
@@ -132,7 +129,7 @@ export const connectClients = (options: {
     attachments: leadsConnection.client(AttachmentsServiceDefinition, deadline),
     files,
     webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
-    verifyToken: (hash: Uint8Array) => verifyToken(hash),
+    verifyToken,
     /** The public JSON of one lead. */
     retrieveLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>
       resultOf<Uint8Array>((await retrieveLead(lead, limits)).result),

@@ -1,35 +1,19 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
 import {
+  count,
   host,
   logLevel,
   makeValidator,
   port,
   readConfig,
-  type ServiceTokenConfig,
   serviceTokenSettings,
   str,
 } from '@leadwire/service-kit/runtime'
 
-export interface GatewayConfig extends ServiceTokenConfig {
-  LOG_LEVEL: string
-  HOST: string
-  PORT: number
-  HEALTH_PORT: number
-  LEADS_SERVICE_URL: string
-  FILES_SERVICE_URL: URL[]
-  WEBHOOK_SERVICE_URL: string
-  /** The address clients know the API by, without a slash at its end; without it, each request's own. */
-  PUBLIC_URL: string | undefined
-  /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
-  TRUSTED_PROXIES: string[]
-  /** The time zone in which clients give the dates of appointments and callbacks. */
-  TIME_ZONE: string
-  /** How many uploads of an account this copy takes at once. */
-  ACCOUNT_MAX_UPLOADS: number
-}
+export type GatewayConfig = ReturnType<typeof readGatewayConfig>
 
-const publicUrl = makeValidator<string>((text) => {
+const publicUrl = makeValidator<string | undefined>((text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
     throw new TypeError(`"${text}" is no http(s) address without credentials, query and fragment`)
@@ -48,11 +32,6 @@ const httpUrls = makeValidator<URL[]>((text) => {
   if (wrong.length > 0)
     throw new TypeError(`no address such as http://files-service:4000: ${wrong.join(', ')}`)
   return urls.map((url) => new URL(url))
-})
-
-const count = makeValidator<number>((text) => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new TypeError(`"${text}" is no whole number above 0`)
-  return Number(text)
 })
 
 const timeZone = makeValidator<string>((text) => {
@@ -79,8 +58,8 @@ const proxies = makeValidator<string[]>((text) => {
 })
 
 /** The gateway's settings. Throws a ConfigError with every fault at once. */
-export const readGatewayConfig = (env: NodeJS.ProcessEnv): GatewayConfig =>
-  readConfig<GatewayConfig>(env, {
+export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
+  readConfig(env, {
     LOG_LEVEL: logLevel(),
     HOST: host({ default: '127.0.0.1' }),
     PORT: port({ default: 3000 }),
@@ -88,9 +67,13 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv): GatewayConfig =>
     LEADS_SERVICE_URL: str(),
     FILES_SERVICE_URL: httpUrls(),
     WEBHOOK_SERVICE_URL: str(),
+    /** The address clients know the API by, without a slash at its end; without it, each request's own. */
     PUBLIC_URL: publicUrl({ default: undefined }),
+    /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
     TRUSTED_PROXIES: proxies({ default: [] }),
+    /** The time zone in which clients give the dates of appointments and callbacks. */
     TIME_ZONE: timeZone({ default: 'Europe/London' }),
-    ACCOUNT_MAX_UPLOADS: count({ default: 32 }),
+    /** How many uploads of an account this copy takes at once. */
+    ACCOUNT_MAX_UPLOADS: count({ default: 32, max: 999_999_999 }),
     ...serviceTokenSettings(env),
   })
