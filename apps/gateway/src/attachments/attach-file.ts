@@ -15,7 +15,7 @@ import { receiveFile } from './receive-file'
 const FORMATS = ['jpeg', 'png', 'gif', 'svg', 'pdf', 'txt', 'xlsx', 'docx'] as const
 
 const AttachFields = Type.Object({
-  name: text({ description: 'Name of the file.', examples: ['Survey of the house'] }),
+  name: text('Name of the file.', 'Survey of the house'),
 })
 
 const AttachForm = Type.Object({

@@ -1,6 +1,6 @@
 import type { Attempt, Delivery } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { nullableOf, timestamp } from '../docs/shared-schemas'
+import { leadReferenceSchema, nullableOf, timestamp } from '../docs/shared-schemas'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
 
@@ -13,7 +13,7 @@ export const DeliveryRecord = Type.Object(
       description: "Also the webhook's `webhook-id`.",
       examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
     }),
-    lead_reference: Type.String({ format: 'uuid', examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'] }),
+    lead_reference: leadReferenceSchema(),
     status: Type.Unsafe<string>({ type: 'string', enum: DELIVERY_STATUSES, examples: ['delivered'] }),
     attempt_count: Type.Integer({ examples: [1] }),
     next_attempt_at: nullableOf('string', 'Null unless another attempt is to come.'),

@@ -9,19 +9,15 @@ import { id, oneOf, text } from '../validation/fields'
 import { textFaults } from '../validation/text-faults'
 import { DELIVERY_STATUSES, deliveryRecord } from './delivery-schema'
 
-const Filters = Type.Object({
-  endpoint_id: Type.Optional(id({ description: 'Only those to this endpoint.', examples: [1] })),
-  status: Type.Optional(
-    oneOf(DELIVERY_STATUSES, { description: 'Only those in this state.', examples: ['pending'] }),
-  ),
-  lead_reference: Type.Optional(
-    text({
+const Filters = Type.Partial(
+  Type.Object({
+    endpoint_id: id('Only those to this endpoint.', 1),
+    status: oneOf(DELIVERY_STATUSES, 'Only those in this state.', 'pending'),
+    lead_reference: text('Only those of this lead.', '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10', {
       format: 'uuid',
-      description: 'Only those of this lead.',
-      examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'],
     }),
-  ),
-})
+  }),
+)
 
 const Query = Type.Object({ ...Filters.properties, ...PageQuery.properties })
 

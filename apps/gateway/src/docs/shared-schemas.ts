@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { PROBLEMS_PATH } from '../http/problem'
+import { notes } from '../validation/fields'
 
 /** A timestamp as every record carries it. */
 export const timestamp = (description: string) =>
@@ -43,11 +44,7 @@ export const pageOf = (schema: object, path: string) => {
 
 export const PageQuery = Type.Object({
   page: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      description: 'Which page; anything that is no page number counts as 1.',
-      examples: [1],
-    }),
+    Type.Integer({ minimum: 1, ...notes('Which page; anything that is no page number counts as 1.', 1) }),
   ),
 })
 
@@ -62,23 +59,20 @@ export const IdempotencyHeader = Type.Object({
   ),
 })
 
-export const LeadParams = Type.Object({
-  reference: Type.String({
-    format: 'uuid',
-    description: "The lead's reference.",
-    examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'],
-  }),
-})
+/** The reference of a lead. */
+export const leadReferenceSchema = (description?: string) =>
+  Type.String({ format: 'uuid', ...notes(description, '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10') })
+
+export const LeadParams = Type.Object({ reference: leadReferenceSchema("The lead's reference.") })
 
 export const IdParams = Type.Object({ id: Type.Integer({ minimum: 1, examples: [1] }) })
 
 /** Error documents (RFC 9457). */
 export const Problem = Type.Object(
   {
-    type: Type.String({
-      description: `The kind of problem, explained at ${PROBLEMS_PATH}.`,
-      examples: [`${PROBLEMS_PATH}#invalid`],
-    }),
+    type: Type.String(
+      notes(`The kind of problem, explained at ${PROBLEMS_PATH}.`, `${PROBLEMS_PATH}#invalid`),
+    ),
     title: Type.String({ examples: ['Unprocessable Content'] }),
     status: Type.Integer({ examples: [422] }),
     detail: Type.String({ examples: ['The given data was invalid.'] }),

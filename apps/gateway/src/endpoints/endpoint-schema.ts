@@ -1,24 +1,23 @@
 import type { Endpoint } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { timestamp } from '../docs/shared-schemas'
-import { nullable, text } from '../validation/fields'
+import { notes, nullable, text } from '../validation/fields'
 
 export const endpointFields = {
-  url: text({
-    maxLength: 2048,
-    format: 'web-url',
-    description: 'Where webhooks are sent: http or https, without credentials.',
-    examples: ['https://crm.example.com/webhooks/leads'],
-  }),
-  description: nullable(text({ description: 'For your own eyes. Null clears it.', examples: ['CRM'] })),
-  enabled: Type.Boolean({ description: 'While it is false, deliveries are held.', examples: [true] }),
+  url: text(
+    'Where webhooks are sent: http or https, without credentials.',
+    'https://crm.example.com/webhooks/leads',
+    { maxLength: 2048, format: 'web-url' },
+  ),
+  description: nullable(text('For your own eyes. Null clears it.', 'CRM')),
+  enabled: Type.Boolean(notes('While it is false, deliveries are held.', true)),
 }
 
-export const endpointSecret = text({
-  minLength: 16,
-  format: 'one-line',
-  description: 'The key that signs, 16 bytes or more; by default one is made for you.',
-})
+export const endpointSecret = text(
+  'The key that signs, 16 bytes or more; by default one is made for you.',
+  undefined,
+  { minLength: 16, format: 'one-line' },
+)
 
 export const EndpointRecord = Type.Object(
   {

@@ -6,10 +6,8 @@ import { text } from '../validation/fields'
 import { readEndpointChange } from './read-endpoint-change'
 
 const RecoverWebhookEndpoint = Type.Object({
-  since: text({
+  since: text('Deliveries recorded then or later, ISO 8601 with an offset.', '2026-11-20T00:00:00Z', {
     format: 'instant',
-    description: 'Deliveries recorded then or later, ISO 8601 with an offset.',
-    examples: ['2026-11-20T00:00:00Z'],
   }),
 })
 

@@ -8,12 +8,11 @@ import { readEndpointChange } from './read-endpoint-change'
 
 const RotateWebhookSecret = Type.Object({
   overlap: Type.Optional(
-    text({
-      format: 'overlap',
-      description:
-        'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
-      examples: ['24h'],
-    }),
+    text(
+      'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
+      '24h',
+      { format: 'overlap' },
+    ),
   ),
   secret: Type.Optional(endpointSecret),
 })

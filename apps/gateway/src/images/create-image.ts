@@ -8,12 +8,12 @@ import { text } from '../validation/fields'
 
 const FORMATS = ['jpeg', 'png', 'gif', 'svg'] as const
 
-const ImageFields = Type.Object({
-  alt: Type.Optional(
-    text({ description: 'Text for those who do not see it.', examples: ['A casement window'] }),
-  ),
-  name: Type.Optional(text({ examples: ['Front elevation'] })),
-})
+const ImageFields = Type.Partial(
+  Type.Object({
+    alt: text('Text for those who do not see it.', 'A casement window'),
+    name: text(undefined, 'Front elevation'),
+  }),
+)
 
 const ImageForm = Type.Object({
   file: Type.Unsafe({

@@ -5,36 +5,25 @@ import { visitorAddress } from '../http/visitor-address'
 import { id, integer, oneOf, text } from '../validation/fields'
 
 /** The value that a lead is given. */
-export const leadValue = integer({
-  minimum: 0,
-  maximum: 2_147_483_647,
-  description: 'Value of the lead in GBP.',
-  examples: [4500],
-})
+export const leadValue = integer('Value of the lead in GBP.', 4500, { minimum: 0, maximum: 2_147_483_647 })
 
 /** The fields of Create Lead, in the order of the interface. */
 export const CreateLead = Type.Object({
-  name: text({ description: 'Name of the lead.', examples: ['New windows, front of house'] }),
-  first_name: text({ description: "Customer's first name.", examples: ['Ada'] }),
-  last_name: text({ description: "Customer's last name.", examples: ['Lovelace'] }),
-  company_name: Type.Optional(
-    text({ description: "Customer's company.", examples: ['Analytical Engines Ltd'] }),
+  name: text('Name of the lead.', 'New windows, front of house'),
+  first_name: text("Customer's first name.", 'Ada'),
+  last_name: text("Customer's last name.", 'Lovelace'),
+  company_name: Type.Optional(text("Customer's company.", 'Analytical Engines Ltd')),
+  email: text("Customer's email address.", 'ada@example.com', { format: 'email' }),
+  phone: text('Telephone number; kept as it is given.', '020 7946 0123', { format: 'phone' }),
+  mobile: Type.Optional(text('Mobile number.', '07700 900123', { format: 'phone' })),
+  postcode: text(
+    'UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.',
+    'SW1A 1AA',
+    { format: 'postcode' },
   ),
-  email: text({ format: 'email', description: "Customer's email address.", examples: ['ada@example.com'] }),
-  phone: text({
-    format: 'phone',
-    description: 'Telephone number; kept as it is given.',
-    examples: ['020 7946 0123'],
-  }),
-  mobile: Type.Optional(text({ format: 'phone', description: 'Mobile number.', examples: ['07700 900123'] })),
-  postcode: text({
-    format: 'postcode',
-    description: 'UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.',
-    examples: ['SW1A 1AA'],
-  }),
-  referrer: oneOf(LEAD_REFERRERS, { description: 'Where the lead came from.', examples: ['Website'] }),
-  status: oneOf(LEAD_STATUSES, { description: 'Status of the lead.', examples: ['open'] }),
-  user_id: Type.Optional(id({ description: 'The user to assign the lead to.' })),
+  referrer: oneOf(LEAD_REFERRERS, 'Where the lead came from.', 'Website'),
+  status: oneOf(LEAD_STATUSES, 'Status of the lead.', 'open'),
+  user_id: Type.Optional(id('The user to assign the lead to.')),
 })
 
 const USER_AGENT_LENGTH = 1024

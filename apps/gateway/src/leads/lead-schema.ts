@@ -1,6 +1,7 @@
 import { LEAD_STATUSES, VISITOR_REFERRERS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { flag, nullableOf, timestamp } from '../docs/shared-schemas'
+import { flag, leadReferenceSchema, nullableOf, timestamp } from '../docs/shared-schemas'
+import { notes } from '../validation/fields'
 
 const nullableText = (description: string, example?: string) => nullableOf('string', description, example)
 
@@ -97,26 +98,16 @@ export const Quote = Type.Object(
 )
 
 const device = (what: string, example: string) =>
-  Type.String({
-    description: `${what}, told from the user agent; \`unknown\` when it can't be.`,
-    examples: [example],
-  })
+  Type.String(notes(`${what}, told from the user agent; \`unknown\` when it can't be.`, example))
 
 const leadFields = {
   id: Type.Integer({ examples: [1] }),
-  reference: Type.String({
-    format: 'uuid',
-    description: 'Identifies the lead in addresses.',
-    examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'],
-  }),
+  reference: leadReferenceSchema('Identifies the lead in addresses.'),
   name: Type.String({ examples: ['New windows, front of house'] }),
   value: Type.Integer({ description: 'In pounds (GBP).', examples: [0] }),
   description: nullableText('Null when none was given.'),
   postcode: Type.String({ examples: ['SW1A 1AA'] }),
-  user_agent: Type.String({
-    description: "The visitor's browser.",
-    examples: ['Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0'],
-  }),
+  user_agent: Type.String(notes("The visitor's browser.", 'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0')),
   ip: Type.String({ description: "The visitor's address.", examples: ['203.0.113.7'] }),
   referrer: Type.Unsafe<string>({ type: 'string', enum: VISITOR_REFERRERS, examples: ['Website'] }),
   referrer_url: nullableText('Where the visitor came from.'),

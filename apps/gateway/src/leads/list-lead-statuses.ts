@@ -5,7 +5,7 @@ import { operation } from '../operation'
 import { oneOf } from '../validation/fields'
 
 const LeadStatuses = Type.Object({
-  data: Type.Array(oneOf(LEAD_STATUSES, {}), { examples: [LEAD_STATUSES] }),
+  data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
 })
 
 const ANSWER = JSON.stringify({ data: LEAD_STATUSES })

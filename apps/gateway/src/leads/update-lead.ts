@@ -5,19 +5,19 @@ import { bodyOf } from '../http/body'
 import { limitsOf } from '../http/call-limits'
 import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
-import { oneOf, text } from '../validation/fields'
+import { notes, oneOf, text } from '../validation/fields'
 import { refusal } from '../validation/refusal'
 import { leadValue } from './lead-fields'
 import { leadReference } from './lead-reference'
 
-const UpdateLead = Type.Object({
-  value: Type.Optional(leadValue),
-  status: Type.Optional(oneOf(LEAD_STATUSES, { description: 'Status of the lead.', examples: ['sold'] })),
-  user_email: Type.Optional(text({ format: 'email', description: 'Email address of the user to assign.' })),
-  notify: Type.Optional(
-    Type.Boolean({ description: 'Whether to notify the assigned user.', examples: [true] }),
-  ),
-})
+const UpdateLead = Type.Partial(
+  Type.Object({
+    value: leadValue,
+    status: oneOf(LEAD_STATUSES, 'Status of the lead.', 'sold'),
+    user_email: text('Email address of the user to assign.', undefined, { format: 'email' }),
+    notify: Type.Boolean(notes('Whether to notify the assigned user.', true)),
+  }),
+)
 
 /** PATCH /leads/:reference (interface: Update Lead). */
 export const updateLead = operation({

@@ -1,31 +1,31 @@
 import type { Appointment } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
-import { IdempotencyHeader, LeadParams, timestamp } from '../docs/shared-schemas'
+import { IdempotencyHeader, LeadParams, leadReferenceSchema, timestamp } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
 import { limitsOf } from '../http/call-limits'
 import { idempotencyOf } from '../http/idempotency'
 import { leadReference } from '../leads/lead-reference'
 import type { OperationDependencies } from '../operation'
-import { id, text } from '../validation/fields'
+import { id, notes, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 import { refusal } from '../validation/refusal'
 
 /** The fields of Schedule Appointment and Schedule Callback, in the order of the interface. */
 export const ScheduleFields = Type.Object({
-  notify: Type.Boolean({ description: 'Whether to notify the user.', examples: [true] }),
-  user_id: id({ description: 'User it is assigned to.', examples: [1] }),
-  date: text({
-    format: 'local-date-time',
-    description: 'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
-    examples: ['24/12/2026 14:30'],
-  }),
+  notify: Type.Boolean(notes('Whether to notify the user.', true)),
+  user_id: id('User it is assigned to.', 1),
+  date: text(
+    'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
+    '24/12/2026 14:30',
+    { format: 'local-date-time' },
+  ),
 })
 
 export const Scheduled = Type.Object(
   {
     id: Type.Integer({ examples: [1] }),
-    lead_reference: Type.String({ format: 'uuid', examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'] }),
+    lead_reference: leadReferenceSchema(),
     user_id: Type.Integer({ examples: [1] }),
     date: timestamp('When it is to take place, in UTC.'),
     notify: Type.Boolean({ examples: [true] }),

@@ -6,30 +6,26 @@ import { grants, SCOPES } from '../auth/authenticate'
 import { dataOf } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
 import { addFaults } from '../validation/faults'
-import { oneOf, text } from '../validation/fields'
+import { notes, oneOf, text } from '../validation/fields'
 import { isInstant } from '../validation/formats'
 import { TokenRecord, tokenRecord } from './token-schema'
 
 const CreateToken = Type.Object({
-  name: text({ description: 'What the token is for.', examples: ['Website form'] }),
-  scopes: Type.Array(oneOf(SCOPES, { description: '`leads` includes `leads:read`.' }), {
+  name: text('What the token is for.', 'Website form'),
+  scopes: Type.Array(oneOf(SCOPES, '`leads` includes `leads:read`.'), {
     minItems: 1,
     maxItems: 10,
     examples: [['leads']],
   }),
   expires_at: Type.Optional(
-    text({
-      format: 'instant',
-      description:
-        'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
-      examples: ['2030-01-01T00:00:00Z'],
-    }),
+    text(
+      'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
+      '2030-01-01T00:00:00Z',
+      { format: 'instant' },
+    ),
   ),
   test: Type.Optional(
-    Type.Boolean({
-      description: 'Its leads are test leads. By default false; with a test token true.',
-      examples: [false],
-    }),
+    Type.Boolean(notes('Its leads are test leads. By default false; with a test token true.', false)),
   ),
 })
 

@@ -6,8 +6,8 @@ import { text } from '../validation/fields'
 import { userRecord } from './user-schema'
 
 const CreateUser = Type.Object({
-  email: text({ format: 'email', description: 'Once per account.', examples: ['sales@example.com'] }),
-  name: text({ examples: ['Grace Hopper'] }),
+  email: text('Once per account.', 'sales@example.com', { format: 'email' }),
+  name: text(undefined, 'Grace Hopper'),
 })
 
 /** POST /manage/users. */

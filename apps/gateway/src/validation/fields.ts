@@ -1,21 +1,34 @@
 import { type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 
-type Notes = { description?: string; examples?: unknown[]; default?: unknown }
+/** What the document says of a field. Without an example the field is left empty in the form on `/docs`. */
+export const notes = (description?: string, example?: unknown) => ({
+  ...(description !== undefined && { description }),
+  ...(example !== undefined && { examples: [example] }),
+})
 
 /** Text of at least `minLength` and at most `maxLength` code points. */
-export const text = (notes: Notes & { minLength?: number; maxLength?: number; format?: string }) =>
-  Type.String({ maxLength: 255, ...notes })
+export const text = (
+  description?: string,
+  example?: string,
+  rules: { minLength?: number; maxLength?: number; format?: string } = {},
+) => Type.String({ maxLength: 255, ...rules, ...notes(description, example) })
 
 /** A whole number that JSON carries without loss. */
-export const integer = (notes: Notes & { minimum?: number; maximum?: number }) =>
-  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...notes })
+export const integer = (
+  description: string,
+  example?: number,
+  { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = {},
+) => Type.Integer({ minimum, maximum, ...notes(description, example) })
 
 /** The id of something: 1 and up. */
-export const id = (notes: Notes) => integer({ minimum: 1, ...notes })
+export const id = (description: string, example?: number) => integer(description, example, { minimum: 1 })
 
 /** One of some words. */
-export const oneOf = <const Words extends readonly string[]>(words: Words, notes: Notes) =>
-  Type.Unsafe<Words[number]>({ type: 'string', enum: words, ...notes })
+export const oneOf = <const Words extends readonly string[]>(
+  words: Words,
+  description?: string,
+  example?: Words[number],
+) => Type.Unsafe<Words[number]>({ type: 'string', enum: words, ...notes(description, example) })
 
 /** The same, or null. */
 export const nullable = <Schema extends TSchema>(schema: Schema): TUnsafe<Schema['static'] | null> =>
