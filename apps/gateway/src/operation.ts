@@ -2,13 +2,12 @@ import type { CallLimits } from '@leadwire/service-kit'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Scope } from './auth/authenticate'
-import type { Clients } from './clients'
 import type { Dependencies } from './dependencies'
 import { type Description, describe } from './docs/describe'
 import { bodyOf } from './http/body'
 import { limitsOf } from './http/call-limits'
 import { sendJson } from './http/send-json'
-import type { Check, Checked } from './validation/checker'
+import type { Body, Checked } from './validation/checker'
 
 interface Route<Schema extends TObject> extends Description {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -19,15 +18,18 @@ interface Route<Schema extends TObject> extends Description {
   checks?: Schema
 }
 
-/** What a handler works with. */
-export type OperationDependencies<Fields> = Dependencies & { check: Check<Fields> }
+/** A request whose token has the operation's scope, and what it is answered with. */
+export interface Call<Fields> extends Dependencies {
+  request: FastifyRequest
+  reply: FastifyReply
+  accountId: number
+  limits: CallLimits
+  /** Checks the request's body, or other fields of it. */
+  check: (body?: Body) => Checked<Fields>
+}
 
-/** Answers a request whose token has the operation's scope. */
-export type Handler<Fields> = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  dependencies: OperationDependencies<Fields>,
-) => Promise<unknown>
+/** Resolves with the JSON of the answer. */
+export type Handler<Fields> = (call: Call<Fields>) => Promise<Uint8Array | string>
 
 interface Operation<Schema extends TObject> extends Route<Schema> {
   handler: Handler<Static<Schema>>
@@ -41,30 +43,28 @@ export const operation =
   <Schema extends TObject>({ method, url, checks, handler, ...description }: Operation<Schema>) =>
   (app: FastifyInstance, dependencies: Dependencies): void => {
     const check = dependencies.createCheck((checks ?? description.body ?? NOTHING) as Schema)
-    const operationDependencies = { ...dependencies, check }
     app.route({
       method,
       url,
       onRequest: dependencies.authenticate(description.scope),
       schema: describe(description),
-      handler: (request, reply) => handler(request, reply, operationDependencies),
+      handler: async (request, reply) => {
+        const json = await handler({
+          ...dependencies,
+          request,
+          reply,
+          accountId: request.principal.accountId,
+          limits: limitsOf(reply),
+          check: (body = bodyOf(request)) => check(body),
+        })
+        return sendJson(reply, json)
+      },
     })
   }
 
-/** A request of a management operation. */
-export interface ManagementCall<Fields> {
-  request: FastifyRequest
-  accountId: number
-  clients: Clients
-  limits: CallLimits
-  now: () => number
-  /** Checks the request's body. */
-  check: () => Checked<Fields>
-}
-
 interface ManagementOperation<Schema extends TObject> extends Omit<Route<Schema>, 'scope'> {
   /** Resolves with the `data` of the answer. */
-  run: (call: ManagementCall<Static<Schema>>) => Promise<unknown>
+  run: (call: Call<Static<Schema>>) => Promise<unknown>
 }
 
 /** An operation with the scope `manage` that answers with `{"data": ...}`. */
@@ -72,10 +72,5 @@ export const managementOperation = <Schema extends TObject>({ run, ...route }: M
   operation<Schema>({
     ...route,
     scope: 'manage',
-    handler: async (request, reply, { clients, now, check }) => {
-      const { accountId } = request.principal
-      const call = { request, accountId, clients, limits: limitsOf(reply), now }
-      const data = await run({ ...call, check: () => check(bodyOf(request)) })
-      return sendJson(reply, JSON.stringify({ data }))
-    },
+    handler: async (call) => JSON.stringify({ data: await run(call) }),
   })

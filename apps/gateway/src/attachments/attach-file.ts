@@ -1,13 +1,11 @@
 import type { ClaimIdempotencyKeyResponse } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dependencies } from '../dependencies'
 import { dataOf, IdempotencyHeader, LeadParams } from '../docs/shared-schemas'
 import { idempotencyKey, requestFingerprint } from '../http/idempotency'
-import { sendJson } from '../http/send-json'
 import { leadReference } from '../leads/lead-reference'
-import { type OperationDependencies, operation } from '../operation'
+import { type Call, operation } from '../operation'
 import { text } from '../validation/fields'
 import { keepStoredFile } from './keep-stored-file'
 import { receiveFile } from './receive-file'
@@ -35,20 +33,14 @@ const savedAnswer = ({ saved }: ClaimIdempotencyKeyResponse, fingerprint: Buffer
   })
 }
 
-interface Attaching {
-  request: FastifyRequest
-  reply: FastifyReply
-  reference: string
-}
-
 const attach = async (
-  dependencies: OperationDependencies<Static<typeof AttachFields>>,
-  { request, reply, reference }: Attaching,
+  call: Call<Static<typeof AttachFields>>,
+  reference: string,
   claim?: ClaimIdempotencyKeyResponse,
 ) => {
-  const { clients, addressOf } = dependencies
+  const { request, clients, addressOf } = call
   const { accountId, tokenId } = request.principal
-  const { fields, fileName, upload } = await receiveFile(request, reply, dependencies, {
+  const { fields, fileName, upload } = await receiveFile(call, {
     collection: 'attachments',
     formats: FORMATS.join(),
     keep: !claim?.saved,
@@ -60,7 +52,7 @@ const attach = async (
   const replay = claim && savedAnswer(claim, fingerprint)
   if (replay) return replay
   const { key, size, content_type: contentType } = upload
-  const { body } = await keepStoredFile(dependencies, key, () =>
+  const { body } = await keepStoredFile(call, key, () =>
     clients.attachments.attachFile({
       accountId,
       reference,
@@ -112,18 +104,14 @@ export const attachFile = operation({
     schema: dataOf({ $ref: 'Image#' }),
   },
   problems: ['timeout', 'conflict'],
-  handler: async (request, reply, dependencies) => {
-    const { accountId, tokenId } = request.principal
+  handler: async (call) => {
+    const { request, accountId, clients } = call
     const reference = leadReference(request)
-    const attaching = { request, reply, reference }
     const key = idempotencyKey(request)
-    const { leads } = dependencies.clients
-    const { leadMissing } = await leads.checkReferences({ accountId, leadReference: reference })
+    const { leadMissing } = await clients.leads.checkReferences({ accountId, leadReference: reference })
     if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
-    const body =
-      key === undefined
-        ? await attach(dependencies, attaching)
-        : await underKey(dependencies, { tokenId, key }, (claim) => attach(dependencies, attaching, claim))
-    return sendJson(reply, body)
+    if (key === undefined) return attach(call, reference)
+    const { tokenId } = request.principal
+    return underKey(call, { tokenId, key }, (claim) => attach(call, reference, claim))
   },
 })

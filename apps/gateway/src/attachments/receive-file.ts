@@ -3,10 +3,9 @@ import { addAbortSignal } from 'node:stream'
 import type { Multipart, MultipartFile } from '@fastify/multipart'
 import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Dependencies } from '../dependencies'
-import type { OperationDependencies } from '../operation'
-import type { Check } from '../validation/checker'
+import type { FastifyRequest } from 'fastify'
+import type { Clients } from '../clients'
+import type { Call } from '../operation'
 import { addFaults } from '../validation/faults'
 import { textFaults } from '../validation/text-faults'
 import { baseName, fileNameFault } from './file-name'
@@ -35,7 +34,7 @@ interface Form {
 interface Receiving {
   form: Form
   terms: FileTerms
-  dependencies: Pick<Dependencies, 'clients' | 'logger'>
+  clients: Clients
   signal: AbortSignal
 }
 
@@ -54,7 +53,7 @@ const addFault = (form: Form, field: string, message: string) => {
   form.faults = addFaults(form.faults, { [field]: [message] })
 }
 
-const takeFile = async (part: MultipartFile, { form, terms, dependencies, signal }: Receiving) => {
+const takeFile = async (part: MultipartFile, { form, terms, clients, signal }: Receiving) => {
   const name = baseName(part.filename ?? '')
   const fault =
     part.fieldname !== 'file' || form.fileName !== undefined
@@ -67,7 +66,7 @@ const takeFile = async (part: MultipartFile, { form, terms, dependencies, signal
   }
   const upload = { ...terms, file_name: name, max_bytes: MAX_FILE_BYTES }
   try {
-    form.upload = await dependencies.clients.files.upload(upload, part.file, signal)
+    form.upload = await clients.files.upload(upload, part.file, signal)
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'invalid') throw error
     form.faults = addFaults(form.faults, error.faults)
@@ -110,29 +109,26 @@ const unreadable = (error: unknown) =>
  * stand before or behind it. Throws invalid with every fault, the file's own among them; bad_request for a broken body;
  * too_large as soon as one byte too many came; a 408 for a client that is too slow. Nothing is kept then.
  */
-export const receiveFile = <Fields>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  dependencies: OperationDependencies<Fields>,
-  terms: FileTerms,
-): Promise<ReceivedFile<Fields>> =>
-  dependencies.uploads(request, reply, async (signal) => {
+export const receiveFile = <Fields>(call: Call<Fields>, terms: FileTerms): Promise<ReceivedFile<Fields>> => {
+  const { request, reply, clients } = call
+  return call.uploads(request, reply, async (signal) => {
     const form: Form = { fields: new Map(), faults: {} }
     try {
       if (request.isMultipart()) {
         for await (const part of partsUntil(request, signal))
-          await takePart(part, { form, terms, dependencies, signal })
+          await takePart(part, { form, terms, clients, signal })
       }
       signal.throwIfAborted()
-      return finishForm(form, dependencies.check)
+      return finishForm(form, call.check)
     } catch (error) {
       // Stored already, before the rest of the form was known.
-      if (form.upload?.key) await discardStoredFile(dependencies, form.upload.key)
+      if (form.upload?.key) await discardStoredFile(call, form.upload.key)
       throw signal.aborted ? signal.reason : unreadable(error)
     }
   })
+}
 
-const finishForm = <Fields>(form: Form, check: Check<Fields>): ReceivedFile<Fields> => {
+const finishForm = <Fields>(form: Form, check: Call<Fields>['check']): ReceivedFile<Fields> => {
   const { upload, fileName } = form
   if (fileName === undefined && !form.faults['file']) addFault(form, 'file', 'The file field is required.')
   const given = Object.fromEntries(form.fields)

@@ -1,9 +1,7 @@
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { PageQuery, pageOf } from '../docs/shared-schemas'
-import { limitsOf } from '../http/call-limits'
 import { pageJson, pageNumber } from '../http/paging'
-import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 import { id, oneOf, text } from '../validation/fields'
 import { textFaults } from '../validation/text-faults'
@@ -37,8 +35,7 @@ export const listDeliveries = operation({
     schema: pageOf({ $ref: 'Delivery#' }, '/manage/deliveries'),
   },
   problems: ['invalid'],
-  handler: async (request, reply, { clients, check, addressOf }) => {
-    const { accountId } = request.principal
+  handler: async ({ request, accountId, clients, limits, check, addressOf }) => {
     // What is no page is page 1, whatever it is.
     const { page: givenPage, ...filters } = request.query as Record<string, unknown>
     const { value, faults } = check({ fields: filters, faults: textFaults(filters) })
@@ -48,11 +45,11 @@ export const listDeliveries = operation({
     const page = pageNumber(givenPage)
     const { deliveries, total, perPage } = await clients.webhooks.listDeliveries(
       { accountId, endpointId, status, leadReference, page },
-      limitsOf(reply),
+      limits,
     )
     const query = Object.fromEntries(Object.entries(value).map(([name, filter]) => [name, String(filter)]))
     const items = JSON.stringify(deliveries.map(deliveryRecord))
     const path = `${addressOf(request)}/manage/deliveries`
-    return sendJson(reply, pageJson({ page, perPage, total, count: deliveries.length, items, path, query }))
+    return pageJson({ page, perPage, total, count: deliveries.length, items, path, query })
   },
 })

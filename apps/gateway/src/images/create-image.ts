@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox'
 import { keepStoredFile } from '../attachments/keep-stored-file'
 import { receiveFile } from '../attachments/receive-file'
 import { dataOf } from '../docs/shared-schemas'
-import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 import { text } from '../validation/fields'
 
@@ -37,15 +36,14 @@ export const createImage = operation({
   checks: ImageFields,
   answer: { description: 'The image.', schema: dataOf({ $ref: 'Image#' }) },
   problems: ['timeout'],
-  handler: async (request, reply, dependencies) => {
-    const { accountId } = request.principal
+  handler: async (call) => {
     const terms = { collection: 'images', formats: FORMATS.join(), keep: true, sha256: false }
-    const { fields, fileName, upload } = await receiveFile(request, reply, dependencies, terms)
+    const { fields, fileName, upload } = await receiveFile(call, terms)
     const { key, size, content_type: contentType } = upload
     const file = { name: fields.name ?? '', fileName, fileSize: size, contentType, key }
-    const { body } = await keepStoredFile(dependencies, key, () =>
-      dependencies.clients.attachments.createImage({ accountId, file, alt: fields.alt }),
+    const { body } = await keepStoredFile(call, key, () =>
+      call.clients.attachments.createImage({ accountId: call.accountId, file, alt: fields.alt }),
     )
-    return sendJson(reply, body)
+    return body
   },
 })

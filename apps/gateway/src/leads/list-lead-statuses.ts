@@ -1,6 +1,5 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 import { oneOf } from '../validation/fields'
 
@@ -19,5 +18,5 @@ export const listLeadStatuses = operation({
   summary: 'List lead statuses',
   scope: 'leads:read',
   answer: { description: 'The statuses a lead can have.', schema: LeadStatuses },
-  handler: async (_request, reply) => sendJson(reply, ANSWER),
+  handler: async () => ANSWER,
 })

@@ -1,7 +1,5 @@
 import { PageQuery, pageOf } from '../docs/shared-schemas'
-import { limitsOf } from '../http/call-limits'
 import { pageJson, pageNumber } from '../http/paging'
-import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 
 /** GET /leads (interface: Get Leads): the account's leads, newest first. */
@@ -16,10 +14,9 @@ export const listLeads = operation({
   scope: 'leads:read',
   query: PageQuery,
   answer: { description: 'A page of leads.', schema: pageOf({ $ref: 'LeadListItem#' }, '/leads') },
-  handler: async (request, reply, { clients, addressOf }) => {
-    const { accountId } = request.principal
+  handler: async ({ request, accountId, clients, limits, addressOf }) => {
     const page = pageNumber((request.query as Record<string, unknown>)['page'])
-    const listed = await clients.listLeads({ accountId, page }, limitsOf(reply))
-    return sendJson(reply, pageJson({ ...listed, page, path: `${addressOf(request)}/leads` }))
+    const listed = await clients.listLeads({ accountId, page }, limits)
+    return pageJson({ ...listed, page, path: `${addressOf(request)}/leads` })
   },
 })

@@ -1,6 +1,4 @@
 import { dataOf, LeadParams } from '../docs/shared-schemas'
-import { limitsOf } from '../http/call-limits'
-import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 import { leadReference } from './lead-reference'
 
@@ -14,8 +12,6 @@ export const retrieveLead = operation({
   scope: 'leads:read',
   params: LeadParams,
   answer: { description: 'The lead with its customer and quotes.', schema: dataOf({ $ref: 'Lead#' }) },
-  handler: async (request, reply, { clients }) => {
-    const lead = { accountId: request.principal.accountId, reference: leadReference(request) }
-    return sendJson(reply, await clients.retrieveLead(lead, limitsOf(reply)))
-  },
+  handler: ({ request, accountId, clients, limits }) =>
+    clients.retrieveLead({ accountId, reference: leadReference(request) }, limits),
 })

@@ -1,9 +1,6 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { dataOf, LeadParams } from '../docs/shared-schemas'
-import { bodyOf } from '../http/body'
-import { limitsOf } from '../http/call-limits'
-import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 import { notes, oneOf, text } from '../validation/fields'
 import { refusal } from '../validation/refusal'
@@ -31,19 +28,18 @@ export const updateLead = operation({
   params: LeadParams,
   body: UpdateLead,
   answer: { description: 'The lead as it is now.', schema: dataOf({ $ref: 'Lead#' }) },
-  handler: async (request, reply, { clients, check }) => {
-    const { accountId } = request.principal
+  handler: async (call) => {
+    const { request, accountId, clients, limits } = call
     const reference = leadReference(request)
-    const { value, faults, fields } = check(bodyOf(request))
+    const { value, faults, fields } = call.check()
     if (faults) {
-      const references = { leadReference: reference, userEmail: fields['user_email'] }
-      throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
+      throw await refusal(call, faults, { leadReference: reference, userEmail: fields['user_email'] })
     }
     const { user_email: userEmail, notify = false, ...changes } = value
     const { body } = await clients.leads.updateLead(
       { accountId, reference, ...changes, userEmail, notify },
-      limitsOf(reply),
+      limits,
     )
-    return sendJson(reply, body)
+    return body
   },
 })

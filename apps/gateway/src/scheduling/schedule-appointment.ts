@@ -1,6 +1,4 @@
 import { dataOf } from '../docs/shared-schemas'
-import { limitsOf } from '../http/call-limits'
-import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 import { readEntry, SCHEDULING } from './schedule-fields'
 
@@ -11,9 +9,9 @@ export const scheduleAppointment = operation({
   operationId: 'scheduleAppointment',
   summary: 'Schedule an appointment',
   answer: { description: 'The appointment.', schema: dataOf({ $ref: 'Scheduled#' }) },
-  handler: async (_request, reply, dependencies) => {
-    const appointment = await readEntry(dependencies, reply)
-    const { body } = await dependencies.clients.leads.scheduleAppointment({ appointment }, limitsOf(reply))
-    return sendJson(reply, body)
+  handler: async (call) => {
+    const appointment = await readEntry(call)
+    const { body } = await call.clients.leads.scheduleAppointment({ appointment }, call.limits)
+    return body
   },
 })

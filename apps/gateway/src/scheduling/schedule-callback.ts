@@ -1,6 +1,4 @@
 import { dataOf } from '../docs/shared-schemas'
-import { limitsOf } from '../http/call-limits'
-import { sendJson } from '../http/send-json'
 import { operation } from '../operation'
 import { readEntry, SCHEDULING } from './schedule-fields'
 
@@ -11,9 +9,9 @@ export const scheduleCallback = operation({
   operationId: 'scheduleCallback',
   summary: 'Schedule a callback',
   answer: { description: 'The callback.', schema: dataOf({ $ref: 'Scheduled#' }) },
-  handler: async (_request, reply, dependencies) => {
-    const callback = await readEntry(dependencies, reply)
-    const { body } = await dependencies.clients.leads.scheduleCallback({ callback }, limitsOf(reply))
-    return sendJson(reply, body)
+  handler: async (call) => {
+    const callback = await readEntry(call)
+    const { body } = await call.clients.leads.scheduleCallback({ callback }, call.limits)
+    return body
   },
 })

@@ -1,12 +1,10 @@
 import type { Appointment } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyReply } from 'fastify'
 import { IdempotencyHeader, LeadParams, leadReferenceSchema, timestamp } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
-import { limitsOf } from '../http/call-limits'
 import { idempotencyOf } from '../http/idempotency'
 import { leadReference } from '../leads/lead-reference'
-import type { OperationDependencies } from '../operation'
+import type { Call } from '../operation'
 import { id, notes, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 import { refusal } from '../validation/refusal'
@@ -47,20 +45,15 @@ export const SCHEDULING = {
 } as const
 
 /** What a request asks leads-service to schedule. Throws not_found, or invalid with every fault. */
-export const readEntry = async (
-  { clients, check, timeZone }: OperationDependencies<Static<typeof ScheduleFields>>,
-  reply: FastifyReply,
-): Promise<Appointment> => {
-  const { request } = reply
-  const { accountId } = request.principal
+export const readEntry = async (call: Call<Static<typeof ScheduleFields>>): Promise<Appointment> => {
+  const { request, accountId } = call
   const body = bodyOf(request)
   const idempotency = idempotencyOf(request, body.fields)
   const reference = leadReference(request)
-  const { value, faults, fields } = check(body)
+  const { value, faults, fields } = call.check(body)
   if (faults) {
-    const references = { leadReference: reference, userId: fields['user_id'] }
-    throw await refusal({ clients, limits: limitsOf(reply), accountId, faults, references })
+    throw await refusal(call, faults, { leadReference: reference, userId: fields['user_id'] })
   }
-  const date = localInstant(value.date, timeZone)!
+  const date = localInstant(value.date, call.timeZone)!
   return { accountId, reference, userId: value.user_id, notify: value.notify, date, idempotency }
 }

@@ -22,7 +22,7 @@ export type Checked<T> =
   | { value: T; faults?: undefined; fields?: undefined }
   | { value?: undefined; faults: Faults; fields: Record<string, unknown> }
 
-export type Check<T> = (body: Body) => Checked<T>
+type Check<T> = (body: Body) => Checked<T>
 
 /** Makes the check of a schema. */
 export type CreateCheck = <Schema extends TObject>(schema: Schema) => Check<Static<Schema>>

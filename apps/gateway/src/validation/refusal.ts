@@ -1,6 +1,6 @@
 import { type CheckReferencesRequest, type CheckReferencesResponse, isEmail } from '@leadwire/contracts'
-import { type CallLimits, type Faults, ServiceError } from '@leadwire/service-kit'
-import type { Clients } from '../clients'
+import { type Faults, ServiceError } from '@leadwire/service-kit'
+import type { Call } from '../operation'
 import { addFaults } from './faults'
 import { selectedIsInvalid } from './sentences'
 
@@ -13,6 +13,8 @@ export interface References {
 }
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+
+const isEmailText = (value: unknown): value is string => typeof value === 'string' && isEmail(value)
 
 const referenceFaults = (references: References, found: CheckReferencesResponse): Faults => {
   const missing = new Set(found.missingImageIds)
@@ -28,31 +30,22 @@ const referenceFaults = (references: References, found: CheckReferencesResponse)
  * lead is a 404 whatever else is wrong, and an unknown user or image is listed with the other faults
  * (design: Errors). A sound request needs no such call: the operation itself finds what is missing.
  */
-export const refusal = async (options: {
-  clients: Clients
-  limits: CallLimits
-  accountId: number
-  faults: Faults
-  references: References
-}): Promise<ServiceError> => {
-  const { references } = options
+export const refusal = async (
+  { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,
+  faults: Faults,
+  references: References,
+): Promise<ServiceError> => {
   const request: CheckReferencesRequest = {
-    accountId: options.accountId,
+    accountId,
     leadReference: references.leadReference,
     userId: isId(references.userId) ? references.userId : undefined,
-    userEmail:
-      typeof references.userEmail === 'string' && isEmail(references.userEmail)
-        ? references.userEmail
-        : undefined,
+    userEmail: isEmailText(references.userEmail) ? references.userEmail : undefined,
     imageIds: [...new Set((references.images ?? []).map(({ id }) => id).filter(isId))],
   }
-  const asks =
-    request.leadReference !== undefined ||
-    request.userId !== undefined ||
-    request.userEmail !== undefined ||
-    request.imageIds.length > 0
-  if (!asks) return ServiceError.invalid(options.faults)
-  const found = await options.clients.leads.checkReferences(request, options.limits)
+  const { leadReference, userId, userEmail, imageIds } = request
+  const asked = [leadReference, userId, userEmail, ...imageIds].filter((reference) => reference !== undefined)
+  if (asked.length === 0) return ServiceError.invalid(faults)
+  const found = await clients.leads.checkReferences(request, limits)
   if (found.leadMissing) return new ServiceError('not_found', 'There is no such lead.')
-  return ServiceError.invalid(addFaults(options.faults, referenceFaults(references, found)))
+  return ServiceError.invalid(addFaults(faults, referenceFaults(references, found)))
 }
