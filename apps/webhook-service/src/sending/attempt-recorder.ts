@@ -5,9 +5,9 @@ import type { WebhookMetrics } from '../webhook-metrics'
 import type { ClaimedDelivery } from './claim-deliveries'
 import { type AttemptRecord, recordAttempts } from './record-attempts'
 
-const MAX_BATCH = 500
+const MAX_BATCH = 100
 /** A statement for every attempt would cost more than the attempt: what ends meanwhile joins the next one. */
-const APART_MS = 100
+const APART_MS = 50
 
 /** The part of an attempt after the answer: its record, its metrics and its one log line. */
 export const createAttemptRecorder = (options: {

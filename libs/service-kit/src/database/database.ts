@@ -124,7 +124,8 @@ export const connectDatabase = (options: {
     max: options.poolSize,
     // For a connection that is free, or a new one.
     connectionTimeoutMillis: 3000,
-    idleTimeoutMillis: 60_000,
+    // They stay: a new one begins with a process of PostgreSQL's, and plans every statement anew.
+    idleTimeoutMillis: 0,
     query_timeout: options.answerLimitMs ?? ANSWER_LIMIT_MS,
     keepAlive: true,
     // Statements leave without waiting for the answers to those before.
