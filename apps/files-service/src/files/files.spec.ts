@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, pbkdf2, randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -224,6 +224,23 @@ describe('an upload that is not to be kept', () => {
     await ended
     await server.stop()
     expect(await filesLeft()).toEqual([])
+  })
+
+  test('many that are refused at their first bytes leave nothing behind, though files are opened late', async () => {
+    // Node opens and removes files on four threads: while they are busy, either may come first.
+    const busy = setInterval(() => {
+      for (let task = 0; task < 4; task += 1) pbkdf2('a', 'b', randomInt(300, 1300), 64, 'sha512', () => {})
+    }, 1)
+    try {
+      for (let round = 0; round < 10; round += 1) {
+        const refused = () => upload({ name: 'a.txt', chunks: [text], max_bytes: 10 })
+        for (const outcome of await Promise.allSettled(Array.from({ length: 100 }, refused)))
+          expect(outcome).toMatchObject({ reason: { code: 'too_large' } })
+      }
+      expect(await filesLeft()).toEqual([])
+    } finally {
+      clearInterval(busy)
+    }
   })
 
   test('a refusal reaches a client that goes on sending, and the connection ends all the same', async () => {

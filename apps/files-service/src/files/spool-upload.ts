@@ -54,9 +54,13 @@ const write = async (body: IncomingMessage, meter: Transform, path: string): Pro
   // The body is no part of the pipeline, which would destroy it with the rest, and the refusal could not be sent.
   finished(body, { writable: false }, (error) => error && meter.destroy(error))
   body.pipe(meter)
-  await pipeline(meter, file).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? storeAway(error) : error
-  })
+  // A file that is still being opened would be made after it was removed.
+  const closed = new Promise<void>((resolve) => file.once('close', resolve))
+  await pipeline(meter, file)
+    .catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'ENOENT' ? storeAway(error) : error
+    })
+    .finally(() => closed)
 }
 
 const KIBIBYTE = 1024
