@@ -114,18 +114,24 @@ test('an item whose caller has gone is not sent, and its neighbours are', async 
 })
 
 test('after its own deadline an item under way is late, one that waits is refused, and neighbours go on', async () => {
-  const { batches, call } = gathered()
-  const soon = { deadline: new Date(Date.now() + 5), isGone: () => false }
-  const sent = call('a', soon)
-  const neighbour = call('b', { deadline: inAMinute(), isGone: () => false })
-  await turn()
-  const waiting = call('c', soon)
-  await expect(sent).rejects.toMatchObject({ code: 'late' })
-  await expect(waiting).rejects.toMatchObject({ code: 'unavailable' })
-  batches[0]!.answer()
-  expect(await neighbour).toBe('B')
-  await turn()
-  expect(batches).toHaveLength(1)
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
+  try {
+    const { batches, call } = gathered()
+    const soon = { deadline: new Date(Date.now() + 5), isGone: () => false }
+    const sent = call('a', soon)
+    const neighbour = call('b', { deadline: inAMinute(), isGone: () => false })
+    await turn()
+    const waiting = call('c', soon)
+    jest.advanceTimersByTime(5)
+    await expect(sent).rejects.toMatchObject({ code: 'late' })
+    await expect(waiting).rejects.toMatchObject({ code: 'unavailable' })
+    batches[0]!.answer()
+    expect(await neighbour).toBe('B')
+    await turn()
+    expect(batches).toHaveLength(1)
+  } finally {
+    jest.useRealTimers()
+  }
 })
 
 test('send is told the deadline of each item', async () => {
