@@ -114,13 +114,14 @@ const wake = () => {
   for (const { sender } of alive()) sender.wake()
 }
 
+// A claim that ended on a delivery that is held is left to whoever attempts it when its endpoint is enabled.
 const settled = () =>
   eventually(
     async () => {
       wake()
       const rows = await database.query<object>({
         text: `SELECT d.id, status, claim, claimed_until, next_attempt_at, by_hand_at FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id
-               WHERE claim IS NOT NULL OR (status = 'pending' AND next_attempt_at <= $1)
+               WHERE claimed_until > now() OR (status = 'pending' AND next_attempt_at <= $1)
                  OR (by_hand_at <= $1 AND p.enabled)`,
         values: [clock.now().toISOString()],
       })
