@@ -1,6 +1,6 @@
 import { connectDatabase, type Database, type Lifecycle } from '@leadwire/service-kit'
 
-/** One to claim, two and three to store, and one for the metrics. */
+/** One finds and claims, two store what accounts share, three what is stored apart (`event-lanes.ts`), one is for metrics. */
 const CONNECTIONS = 7
 
 // A claim or an event that a crash of the database forgets costs a repetition; neither needs to wait for the disk.
