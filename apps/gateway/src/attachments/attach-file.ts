@@ -67,7 +67,7 @@ const attach = async (
 
 /** Runs `work` while no other request has its Idempotency-Key. */
 const underKey = async <T>(
-  { clients, logger }: Dependencies,
+  { clients, logger }: Pick<Dependencies, 'clients' | 'logger'>,
   key: { tokenId: number; key: string },
   work: (claim: ClaimIdempotencyKeyResponse) => Promise<T>,
 ): Promise<T> => {

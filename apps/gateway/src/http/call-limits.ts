@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { CallLimits } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
@@ -24,17 +25,30 @@ export const setDeadlines = (app: FastifyInstance, limitMs = REQUEST_LIMIT_MS): 
  * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. Not
  * Fastify's own `request.signal`: that one is aborted as soon as a body was read (seen with Fastify 5.12 on Node 20).
  */
-export const limitsOf = ({ request, raw }: FastifyReply): CallLimits => ({
-  deadline: request.deadline,
-  isGone: () => raw.destroyed,
+class RequestLimits implements CallLimits {
+  readonly deadline: Date
+  readonly #response: ServerResponse
+
+  constructor({ request, raw }: FastifyReply) {
+    this.deadline = request.deadline
+    this.#response = raw
+  }
+
+  isGone(): boolean {
+    return this.#response.destroyed
+  }
+
   // Made when it is asked for: calls that are gathered need none, and it costs more than the rest of them.
-  get signal() {
+  get signal(): AbortSignal {
+    const response = this.#response
     const controller = new AbortController()
     const abort = () => {
-      if (!raw.writableFinished) controller.abort()
+      if (!response.writableFinished) controller.abort()
     }
-    if (raw.destroyed) abort()
-    else raw.once('close', abort)
+    if (response.destroyed) abort()
+    else response.once('close', abort)
     return controller.signal
-  },
-})
+  }
+}
+
+export const limitsOf = (reply: FastifyReply): CallLimits => new RequestLimits(reply)

@@ -23,7 +23,8 @@ export interface Page {
 export const pageJson = ({ page, perPage, total, count, items, path, query }: Page): Buffer => {
   const lastPage = Math.max(1, Math.ceil(total / perPage))
   const first = (page - 1) * perPage + 1
-  const url = (number: number) => `${path}?${new URLSearchParams({ ...query, page: String(number) })}`
+  const filters = query ? String(new URLSearchParams(query)) : ''
+  const url = (number: number) => `${path}?${filters}${filters && '&'}page=${number}`
   const head = `{"current_page":${page},"data":`
   const tail = JSON.stringify({
     first_page_url: url(1),

@@ -16,7 +16,7 @@ export const listLeads = operation({
   answer: { description: 'A page of leads.', schema: pageOf({ $ref: 'LeadListItem#' }, '/leads') },
   handler: async ({ request, accountId, clients, limits, addressOf }) => {
     const page = pageNumber((request.query as Record<string, unknown>)['page'])
-    const listed = await clients.listLeads({ accountId, page }, limits)
-    return pageJson({ ...listed, page, path: `${addressOf(request)}/leads` })
+    const { items, count, total, perPage } = await clients.listLeads({ accountId, page }, limits)
+    return pageJson({ page, perPage, total, count, items, path: `${addressOf(request)}/leads` })
   },
 })

@@ -39,7 +39,7 @@ const within = <Item, Result>(
   const waiting: Waiting<Item, Result> = {
     item,
     deadline,
-    isGone: limits.isGone,
+    isGone: () => limits.isGone(),
     sent: false,
     resolve: (result) => {
       clearTimeout(timer)

@@ -6,6 +6,7 @@ export type Metrics = Registry
 export const createMetrics = (service: string): Metrics => {
   const registry = new Registry()
   registry.setDefaultLabels({ service })
-  collectDefaultMetrics({ register: registry })
+  // The default of 10 ms wakes each process a hundred times a second, for 5 ms of processor time.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 })
   return registry
 }
