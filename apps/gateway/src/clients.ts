@@ -33,9 +33,7 @@ const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000 }
 const byAccount = { laneOf: ({ accountId }: { accountId: number }) => accountId }
 
 // The response to a read may have a megabyte; how large it is nobody knows before.
-const READS = { ...GATHERED, ...byAccount, maxBatch: 64, restMs: 1 }
-// One batch at a time holds more: 78 instead of 90 us of the gateway for each lead, with 64 clients.
-const RETRIEVES = { ...READS, maxInFlight: 1 }
+const READS = { ...GATHERED, ...byAccount, maxBatch: 64 }
 
 // A lead as large as they may be, or as many small ones as a message has.
 const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300 }
@@ -96,7 +94,7 @@ export const connectClients = (options: {
   const verifyTokens = batches.method(AccountsServiceDefinition, 'verifyTokens')
 
   const retrieveLead = gather<RetrieveLead, LeadResult>({
-    ...RETRIEVES,
+    ...READS,
     send: halveWhenTooLarge(inTime((leads, deadline) => retrieveLeads({ leads }, deadline))),
   })
   const listLeads = gather<LeadPage, LeadPageResult>({

@@ -1,4 +1,3 @@
-import { eventually } from '@leadwire/test-kit'
 import { gather } from './gather'
 
 /** A `send` whose batches are answered when the spec says so. */
@@ -33,20 +32,6 @@ test('a lone item leaves at once, and what arrives meanwhile leaves together', a
   expect(batches.map(({ items }) => items)).toEqual([['a'], ['b', 'c']])
   batches[1]!.answer()
   expect(await Promise.all(others)).toEqual(['B', 'C'])
-})
-
-test('with a rest, the calls that the answers bring about join what waits', async () => {
-  const { batches, call } = gathered({ restMs: 1 })
-  const first = call('a').then(() => call('c'))
-  await turn()
-  void call('b')
-  batches[0]!.answer()
-  await eventually(() => expect(batches.map(({ items }) => items)).toEqual([['a'], ['b', 'c']]))
-  batches[1]!.answer()
-  expect(await first).toBe('C')
-  void call('d')
-  await turn()
-  expect(batches.map(({ items }) => items)).toEqual([['a'], ['b', 'c'], ['d']])
 })
 
 test('what one caller hands over in a loop leaves in full batches', async () => {

@@ -69,9 +69,6 @@ const within = <Item, Result>(
  * With `laneOf` items wait in lanes, and a batch takes one from each lane in turn: what one lane has waiting holds up no
  * other. Within a lane items keep their order. A lane whose next item does not fit is the first of the next batch.
  *
- * With `restMs` what waits when a batch was answered rests for so long, unless it fills a batch: the calls that the answers
- * bring about join it. A lone item still leaves at once.
- *
  * `maxQueued` bounds what waits: beyond it an item is rejected as unavailable, which is kinder than a queue that
  * can only grow. Where there are lanes, one holds at most half of it.
  */
@@ -83,16 +80,14 @@ export const gather = <Item, Result>(options: {
   costOf?: (item: Item) => number
   maxBatchCost?: number
   laneOf?: (item: Item) => unknown
-  restMs?: number
 }): ((item: Item, limits?: Omit<CallLimits, 'signal'>) => Promise<Result>) => {
-  const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf, restMs = 0 } = options
+  const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf } = options
   const maxInLane = laneOf ? options.maxQueued / 2 : options.maxQueued
   // In the order of their turns.
   const lanes = new Map<unknown, Waiting<Item, Result>[]>()
   let queued = 0
   let inFlight = 0
   let flushing = false
-  let resting = false
 
   const dispatch = async (batch: Waiting<Item, Result>[]) => {
     inFlight += 1
@@ -119,8 +114,7 @@ export const gather = <Item, Result>(options: {
     } finally {
       inFlight -= 1
       // The next batch leaves before this one's items are answered, so that both sides work meanwhile.
-      if (restMs > 0 && queued > 0 && queued < options.maxBatch) rest()
-      else flush()
+      flush()
     }
   }
 
@@ -141,16 +135,8 @@ export const gather = <Item, Result>(options: {
     return batch.filter(isAwaited)
   }
 
-  const rest = () => {
-    resting = true
-    setTimeout(() => {
-      resting = false
-      flush()
-    }, restMs)
-  }
-
   const flush = () => {
-    while (!resting && inFlight < options.maxInFlight && queued > 0) {
+    while (inFlight < options.maxInFlight && queued > 0) {
       const batch = nextBatch()
       if (batch.length > 0) void dispatch(batch)
     }
