@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Channel, connectivityState, credentials } from '@grpc/grpc-js'
+import { HealthDefinition, HealthCheckResponse_ServingStatus as ServingStatus } from '@leadwire/contracts'
 import {
   type Client,
   type CompatServiceDefinition,
@@ -9,12 +10,10 @@ import {
 import { type DeadlineOptions, deadlineMiddleware } from 'nice-grpc-client-middleware-deadline'
 import { type CallOptions, type ClientMiddlewareCall, Metadata } from 'nice-grpc-common'
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
-import { HealthDefinition } from 'nice-grpc-server-health'
 import type { Lifecycle } from '../runtime/lifecycle'
 import { ServiceError } from '../runtime/service-error'
 import { bearerOf } from '../runtime/service-token'
 import { statusToErrors } from './errors'
-import { SERVING } from './health'
 import { UNARY_OPTIONS } from './options'
 
 /** A call waits this long for a connection: a rolling restart needs it, and a service that is away must be told of soon. */
@@ -63,7 +62,7 @@ const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void
   const until = Date.now() + CHECK_LIMIT_MS
   for (;;) {
     const { status } = await ask()
-    if (status === SERVING) return
+    if (status === ServingStatus.SERVING) return
     if (Date.now() > until) throw new ServiceError('unavailable', 'The service is not ready.')
     await pause(CHECK_PAUSE_MS)
   }

@@ -1,5 +1,5 @@
+import { HealthDefinition } from '@leadwire/contracts'
 import { type Client, createChannel, createClient } from 'nice-grpc'
-import { HealthDefinition } from 'nice-grpc-server-health'
 import { connectGrpc, createGrpcServer, createLifecycle, createLogger } from '../index'
 
 const logger = createLogger({ service: 'spec', level: 'silent' })

@@ -1,13 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type HealthDefinition,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from '@leadwire/contracts'
 import { ServerError, type ServiceImplementation, Status } from 'nice-grpc'
-import type { HealthDefinition } from 'nice-grpc-server-health'
 import { type HealthCheck, readinessOf } from '../runtime/health'
 import type { Lifecycle } from '../runtime/lifecycle'
-
-/** grpc.health.v1.HealthCheckResponse.ServingStatus; the package that has the definition does not export it. */
-export const SERVING = 1
-const NOT_SERVING = 2
-const SERVICE_UNKNOWN = 3
 
 const WATCHED_EVERY_MS = 1000
 
@@ -21,18 +19,20 @@ export const healthService = (
   lifecycle: Lifecycle,
 ): ServiceImplementation<typeof HealthDefinition> => {
   const statusOf = async (service: string) => {
-    if (service !== '' && !services.has(service)) return SERVICE_UNKNOWN
-    return (await readinessOf(checks, lifecycle)).length === 0 ? SERVING : NOT_SERVING
+    if (service !== '' && !services.has(service)) return ServingStatus.SERVICE_UNKNOWN
+    return (await readinessOf(checks, lifecycle)).length === 0
+      ? ServingStatus.SERVING
+      : ServingStatus.NOT_SERVING
   }
   return {
     check: async ({ service }) => {
       const status = await statusOf(service)
-      if (status === SERVICE_UNKNOWN) throw new ServerError(Status.NOT_FOUND, 'unknown service')
+      if (status === ServingStatus.SERVICE_UNKNOWN) throw new ServerError(Status.NOT_FOUND, 'unknown service')
       return { status }
     },
     async *watch({ service }, { signal }) {
       const ends = AbortSignal.any([signal, lifecycle.signal])
-      let last: number | undefined
+      let last: ServingStatus | undefined
       for (;;) {
         const isLast = ends.aborted
         const status = await statusOf(service)

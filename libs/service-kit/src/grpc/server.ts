@@ -1,8 +1,7 @@
-import { DESCRIPTORS } from '@leadwire/contracts'
+import { DESCRIPTORS, HealthDefinition } from '@leadwire/contracts'
 import { type CompatServiceDefinition, createServer, type ServiceImplementation } from 'nice-grpc'
 import { type CallContext, ServerError, type ServerMiddlewareCall, Status } from 'nice-grpc-common'
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details'
-import { HealthDefinition } from 'nice-grpc-server-health'
 import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection'
 import type { HealthCheck } from '../runtime/health'
 import type { Lifecycle } from '../runtime/lifecycle'
@@ -63,7 +62,10 @@ export const createGrpcServer = ({
       server.add(readable(definition), implementation)
     },
     listen: async ({ host, port }) => {
-      server.add(ServerReflectionService, ServerReflection(DESCRIPTORS, [...services]))
+      server.add(
+        ServerReflectionService,
+        ServerReflection(DESCRIPTORS, [HealthDefinition.fullName, ...services]),
+      )
       const bound = await server.listen(`${host}:${port}`)
       lifecycle.onStop('grpc server', () => server.shutdown())
       return bound
