@@ -4,13 +4,17 @@ import { childrenOf, readStat } from './process-stat'
 /** Microseconds of processor time by process; `postgres` is the server with all its backends. */
 export type CpuTimes = Record<string, number>
 
-/** What every process of the stack has used so far; `npm start` is the one that runs the others and writes their log. */
-export const readCpu = async (stack: Stack): Promise<CpuTimes> => {
+/**
+ * What every process of the stack has used so far; `npm start` is the one that runs the others and writes their log.
+ * `others` are further processes, pids by name.
+ */
+export const readCpu = async (stack: Stack, others: Record<string, number> = {}): Promise<CpuTimes> => {
   const { services, pids } = await stack.readDev()
   const single: [string, number][] = [
     ...Object.entries(services).map(([name, { pid }]): [string, number] => [name, pid]),
     ['nats', pids.nats],
     ['npm start', stack.pid],
+    ...Object.entries(others),
   ]
   const times = await Promise.all(
     single.map(async ([name, pid]) => [name, (await readStat(pid))?.own ?? 0] as const),

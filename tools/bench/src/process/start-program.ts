@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 
 export interface Program {
+  pid: number
   /** What it said when it was ready. */
   ready: unknown
   stop(): Promise<void>
@@ -19,6 +20,7 @@ export const startProgram = async (name: string, settings: object = {}): Promise
     exited.then(([code, signal]) => Promise.reject(new Error(`${name} ended: ${signal ?? code}`))),
   ])
   return {
+    pid: child.pid!,
     ready,
     stop: async () => {
       if (child.connected) child.disconnect()

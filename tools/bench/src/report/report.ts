@@ -27,7 +27,7 @@ export interface Report extends Findings {
   /** A part that could not be measured. */
   failure(scenario: string, error: Error): void
   /** Microseconds of the whole stack for each request, one of `rounds` each. */
-  cpu(what: string, rounds: { cpu: CpuTimes }[], goal: Omit<Goal, 'better'>): void
+  cpu(what: string, rounds: { cpu: CpuTimes }[], goal?: Omit<Goal, 'better'>): void
 }
 
 /** Collects what scenarios find, and prints it as it comes. */

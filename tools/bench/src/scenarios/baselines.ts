@@ -20,6 +20,14 @@ export const startBaseline = async (
   }
 }
 
+/** The parts of a lead and its webhook in one process: answer, JetStream publish, consumer, one insert, POST. */
+export const startBareChain = ({ ground, stack, receiver }: Context): Promise<Baseline> =>
+  startBaseline({ ground }, 'bare-chain', {
+    databaseUrl: stack.database('webhooks'),
+    natsUrl: stack.dev.nats_url,
+    receiverPort: receiver.port,
+  })
+
 /** Makes sure that a baseline does the same work: its answer must be ours, page addresses aside. */
 export const requireSameAnswer = async (request: Request, ours: number, baseline: number): Promise<void> => {
   const [one, other] = await Promise.all([ours, baseline].map((port) => withoutAddresses(request, port)))

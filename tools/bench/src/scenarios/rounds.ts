@@ -35,16 +35,17 @@ export const interleave = async <Name extends string>(
   return rounds
 }
 
-/** What a request leaves to be done after its answer is part of its cost. */
+/** What a request leaves to be done after its answer is part of its cost. `others` are processes beside the stack's, by name. */
 export const measured = async <Result extends { requests: number }>(
   context: Context,
   work: () => Promise<Result>,
+  others?: Record<string, number>,
 ): Promise<Result & { cpu: CpuTimes }> => {
   await untilQuiet(context)
-  const before = await readCpu(context.stack)
+  const before = await readCpu(context.stack, others)
   const result = await work()
   await untilQuiet(context)
-  const used = cpuBetween(before, await readCpu(context.stack))
+  const used = cpuBetween(before, await readCpu(context.stack, others))
   const cpu = Object.fromEntries(Object.entries(used).map(([name, time]) => [name, time / result.requests]))
   return { ...result, cpu }
 }

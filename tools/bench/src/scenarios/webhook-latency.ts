@@ -2,7 +2,7 @@ import { fillAccounts } from '@leadwire/fill'
 import type { Context } from '../context'
 import { openLoop } from '../load/open-loop'
 import { percentile, sorted } from '../measure/statistics'
-import { startBaseline } from './baselines'
+import { startBareChain } from './baselines'
 import { createRequest, withEndpoints } from './requests'
 import { warmUpSeconds } from './rounds'
 
@@ -12,11 +12,7 @@ const RATE = 200
 export const webhookLatency = async (context: Context): Promise<void> => {
   const { report, stack, receiver, leads, options } = context
   const [account] = await fillAccounts(leads, 1)
-  const chain = await startBaseline(context, 'bare-chain', {
-    databaseUrl: stack.database('webhooks'),
-    natsUrl: stack.dev.nats_url,
-    receiverPort: receiver.port,
-  })
+  const chain = await startBareChain(context)
 
   const measure = async (port: number, seconds: number) => {
     const created = await openLoop({ port, seconds, requests: [createRequest(account!)], perSecond: RATE })
