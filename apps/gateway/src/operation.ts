@@ -19,7 +19,7 @@ interface Route<Schema extends TObject> extends Description {
 }
 
 /** A request whose token has the operation's scope, and what it is answered with. */
-export interface Call<Fields> extends Omit<Dependencies, 'authenticate' | 'createCheck'> {
+export interface Call<Fields> extends Omit<Dependencies, 'authenticate' | 'createCheck' | 'fileIdleMs'> {
   request: FastifyRequest
   reply: FastifyReply
   accountId: number
@@ -42,8 +42,7 @@ const NOTHING = Type.Object({})
 export const operation =
   <Schema extends TObject>({ method, url, checks, handler, ...description }: Operation<Schema>) =>
   (app: FastifyInstance, dependencies: Dependencies): void => {
-    const { authenticate, createCheck, clients, uploads, fileIdleMs, addressOf, timeZone, now, logger } =
-      dependencies
+    const { authenticate, createCheck, clients, uploads, addressOf, timeZone, now, logger } = dependencies
     const check = createCheck((checks ?? description.body ?? NOTHING) as Schema)
     app.route({
       method,
@@ -51,11 +50,11 @@ export const operation =
       onRequest: authenticate(description.scope),
       schema: describe(description),
       handler: async (request, reply) => {
-        // Each property by its name: what is spread becomes a hash table in V8 (45 of 160 us of a read).
+        // Each property by its name: V8 makes a hash table of what is spread. With that, and with a getter in the literal of
+        // the limits, the gateway needed 105 instead of 45 us for a read.
         const json = await handler({
           clients,
           uploads,
-          fileIdleMs,
           addressOf,
           timeZone,
           now,
