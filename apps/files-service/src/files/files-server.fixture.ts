@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -12,13 +13,17 @@ import {
   ServiceError,
   serviceErrorOfProblem,
 } from '@leadwire/service-kit'
+import { objectStoreDirectory } from '@leadwire/test-kit'
 import { buildFilesServer, type FilesServerOptions } from '../build-files-server'
+import { createDirectoryStore } from '../store/directory-store'
 import type { ObjectStore } from '../store/object-store'
 import { createFilesMetrics } from './files-metrics'
 
 export const MEBIBYTE = 1024 * 1024
 export const ALL_FORMATS = ['jpeg', 'png', 'gif', 'svg', 'pdf', 'txt', 'xlsx', 'docx']
 export const TOKEN = 'a-token-for-the-specs'
+/** A chunk of a text file. */
+export const TEXT = Buffer.alloc(64 * 1024, 'All work and no play makes a dull file.\n')
 
 export interface Sent extends Partial<UploadTerms> {
   name: string
@@ -41,6 +46,25 @@ export const startFilesServer = async (store: ObjectStore, options: Partial<File
   return { ...clientOf(port), app, metrics, port, stop: () => lifecycle.stop() }
 }
 
+/** The server over a folder of its own. */
+export const startFilesServerInFolder = async () => {
+  const { path: folder, remove: removeFolder } = await objectStoreDirectory()
+  const server = await startFilesServer(createDirectoryStore(folder))
+  return {
+    ...server,
+    folder,
+    removeFolder,
+    filesLeft: async () =>
+      (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()),
+    /** How many uploads ended how. */
+    outcomes: async () => {
+      const { values } = await server.metrics.getSingleMetric('files_uploads_total')!.get()
+      return Object.fromEntries(values.map(({ labels, value }) => [labels['outcome'], value]))
+    },
+  }
+}
+
+export type FilesServerInFolder = Awaited<ReturnType<typeof startFilesServerInFolder>>
 export type FilesServer = Awaited<ReturnType<typeof startFilesServer>>
 
 export const pathOf = (file: Omit<Sent, 'chunks'>): string => {

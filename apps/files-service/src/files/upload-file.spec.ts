@@ -1,9 +1,7 @@
-import { createHash, pbkdf2, randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { createHash, pbkdf2, randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { join } from 'node:path'
-import { eventually, type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
+import { eventually } from '@leadwire/test-kit'
 import { FORMATS } from '../formats/formats'
 import { FOREIGN, SAMPLES, SOUND } from '../formats/samples.fixture'
 import { createDirectoryStore } from '../store/directory-store'
@@ -11,27 +9,27 @@ import {
   ALL_FORMATS,
   clientOf,
   downloaded,
-  type FilesServer,
+  type FilesServerInFolder,
   faultsIn,
   MEBIBYTE,
   pathOf,
   repeated,
   type Sent,
   startFilesServer,
+  startFilesServerInFolder,
   TOKEN,
+  TEXT as text,
 } from './files-server.fixture'
 
-let directory: ObjectStoreDirectory
-let server: FilesServer
+let server: FilesServerInFolder
 
 beforeEach(async () => {
-  directory = await objectStoreDirectory()
-  server = await startFilesServer(createDirectoryStore(directory.path))
+  server = await startFilesServerInFolder()
 })
 
 afterEach(async () => {
   await server.stop()
-  await directory.remove()
+  await server.removeFolder()
 })
 
 const upload = (file: Sent) => server.upload(file)
@@ -39,17 +37,7 @@ const uploadBytes = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
   upload({ name, chunks: [bytes], ...rest })
 const faultsOf = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
   faultsIn(uploadBytes(name, bytes, rest))
-const filesLeft = async () =>
-  (await readdir(directory.path, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
-const outcomes = async () =>
-  Object.fromEntries(
-    (await server.metrics.getSingleMetric('files_uploads_total')!.get()).values.map(({ labels, value }) => [
-      labels['outcome'],
-      value,
-    ]),
-  )
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
-const text = Buffer.alloc(64 * 1024, 'All work and no play makes a dull file.\n')
 
 describe('the type of a file', () => {
   test.each(ALL_FORMATS)('%s is kept under a key of its own and comes back as it was', async (format) => {
@@ -71,7 +59,7 @@ describe('the type of a file', () => {
     expect(faults).toEqual(
       others.map((other) => [`The file extension .${other} does not match its content (${format}).`]),
     )
-    expect(await filesLeft()).toEqual([])
+    expect(await server.filesLeft()).toEqual([])
   })
 
   test.each(SOUND)('taken: %s', async (_what, name, bytes) => {
@@ -82,7 +70,7 @@ describe('the type of a file', () => {
     expect(await faultsOf(name, bytes)).toEqual([
       'The file must be a file of type: jpeg, png, gif, svg, pdf, txt, xlsx, docx.',
     ])
-    expect(await filesLeft()).toEqual([])
+    expect(await server.filesLeft()).toEqual([])
   })
 
   test('an HTML page called .svg is text at best', async () => {
@@ -136,8 +124,8 @@ describe('the size of a file', () => {
       code: 'too_large',
       detail: 'The file must not be larger than 10 MiB.',
     })
-    expect(await filesLeft()).toEqual([])
-    expect(await outcomes()).toEqual({ too_large: 1 })
+    expect(await server.filesLeft()).toEqual([])
+    expect(await server.outcomes()).toEqual({ too_large: 1 })
   })
 
   test('too large is said at once, while the client would go on for ever', async () => {
@@ -148,14 +136,14 @@ describe('the size of a file', () => {
       code: 'too_large',
       detail: 'The file must not be larger than 100000 bytes.',
     })
-    await eventually(async () => expect(await filesLeft()).toEqual([]))
+    await eventually(async () => expect(await server.filesLeft()).toEqual([]))
   })
 
   test('an empty file is refused', async () => {
     for (const chunks of [[], [Buffer.alloc(0)]]) {
       expect(await faultsIn(upload({ name: 'a.txt', chunks }))).toEqual(['The file must not be empty.'])
     }
-    expect(await filesLeft()).toEqual([])
+    expect(await server.filesLeft()).toEqual([])
   })
 })
 
@@ -168,8 +156,8 @@ describe('an upload that is not to be kept', () => {
       content_type: 'image/png',
       sha256: '',
     })
-    expect(await filesLeft()).toEqual([])
-    expect(await outcomes()).toEqual({ judged: 1 })
+    expect(await server.filesLeft()).toEqual([])
+    expect(await server.outcomes()).toEqual({ judged: 1 })
   })
 
   test.each<[string, Partial<Sent>]>([
@@ -181,7 +169,7 @@ describe('an upload that is not to be kept', () => {
     ['a limit that is no number', { max_bytes: 'x' as never }],
   ])('%s is a bad request', async (_what, terms) => {
     await expect(uploadBytes('a.png', SAMPLES['png']!, terms)).rejects.toMatchObject({ code: 'bad_request' })
-    expect(await filesLeft()).toEqual([])
+    expect(await server.filesLeft()).toEqual([])
   })
 
   /** Sends two chunks, and nothing more. */
@@ -195,18 +183,18 @@ describe('an upload that is not to be kept', () => {
     const controller = new AbortController()
     const uploading = server.upload({ name: 'a.txt', chunks: stalling() }, controller.signal)
     const ended = expect(uploading).rejects.toThrow()
-    await eventually(async () => expect(await filesLeft()).toHaveLength(1))
+    await eventually(async () => expect(await server.filesLeft()).toHaveLength(1))
     controller.abort()
     await ended
-    await eventually(async () => expect(await outcomes()).toEqual({ cancelled: 1 }))
-    expect(await filesLeft()).toEqual([])
+    await eventually(async () => expect(await server.outcomes()).toEqual({ cancelled: 1 }))
+    expect(await server.filesLeft()).toEqual([])
   })
 
   test('a client that falls silent is cut off, and leaves nothing behind', async () => {
-    const strict = await startFilesServer(createDirectoryStore(directory.path), { idleMs: 100 })
+    const strict = await startFilesServer(createDirectoryStore(server.folder), { idleMs: 100 })
     try {
       await expect(strict.upload({ name: 'a.txt', chunks: stalling() })).rejects.toThrow()
-      await eventually(async () => expect(await filesLeft()).toEqual([]))
+      await eventually(async () => expect(await server.filesLeft()).toEqual([]))
     } finally {
       await strict.stop()
     }
@@ -219,11 +207,11 @@ describe('an upload that is not to be kept', () => {
       client.upload({ name: 'a.txt', chunks: stalling() }, signal),
     )
     const ended = Promise.allSettled(uploads)
-    await eventually(async () => expect(await filesLeft()).toHaveLength(40))
+    await eventually(async () => expect(await server.filesLeft()).toHaveLength(40))
     for (const controller of controllers) controller.abort()
     await ended
     await server.stop()
-    expect(await filesLeft()).toEqual([])
+    expect(await server.filesLeft()).toEqual([])
   })
 
   test('many that are refused at their first bytes leave nothing behind, though files are opened late', async () => {
@@ -237,7 +225,7 @@ describe('an upload that is not to be kept', () => {
         for (const outcome of await Promise.allSettled(Array.from({ length: 100 }, refused)))
           expect(outcome).toMatchObject({ reason: { code: 'too_large' } })
       }
-      expect(await filesLeft()).toEqual([])
+      expect(await server.filesLeft()).toEqual([])
     } finally {
       clearInterval(busy)
     }
@@ -258,41 +246,7 @@ describe('an upload that is not to be kept', () => {
     const [next] = await once(socket, 'data')
     expect(String(next)).toMatch(/^HTTP\/1\.1 200 /)
     socket.destroy()
-    expect(await filesLeft()).toEqual([])
-  })
-})
-
-describe('the door', () => {
-  test.each([
-    '',
-    'Bearer another-token-altogether',
-    TOKEN,
-  ])('no operation is open to the authorization %j', async (authorization) => {
-    for (const [method, path] of [
-      ['POST', pathOf({ name: 'a.txt' })],
-      ['GET', `/files/attachments/${randomUUID()}.png`],
-      ['DELETE', `/files/attachments/${randomUUID()}.png`],
-    ] as const) {
-      const { status, type, body } = await server.ask(method, path, { authorization })
-      expect([status, type]).toEqual([401, 'application/problem+json; charset=utf-8'])
-      expect(JSON.parse(body)).toMatchObject({ type: '/problems#unauthenticated', status: 401 })
-    }
-  })
-
-  test('health needs no token, and knows whether the store is there', async () => {
-    expect(await server.ask('GET', '/healthz')).toMatchObject({ status: 200 })
-    expect(await server.ask('GET', '/readyz')).toMatchObject({ status: 200 })
-    await rm(directory.path, { recursive: true })
-    expect(await server.ask('GET', '/healthz')).toMatchObject({ status: 200 })
-    const { status, body } = await server.ask('GET', '/readyz')
-    expect([status, JSON.parse(body)]).toEqual([503, { status: 'not ready', missing: ['store'] }])
-  })
-
-  test('an address that is none is a problem document too', async () => {
-    expect(await server.ask('GET', '/nowhere')).toMatchObject({
-      status: 404,
-      type: 'application/problem+json; charset=utf-8',
-    })
+    expect(await server.filesLeft()).toEqual([])
   })
 })
 
@@ -309,96 +263,9 @@ describe('many at once', () => {
     clearInterval(watch)
     expect(new Set(responses.map(({ key }) => key)).size).toBe(40)
     expect(new Set(responses.map(({ sha256 }) => sha256)).size).toBe(1)
-    expect(await filesLeft()).toHaveLength(40)
+    expect(await server.filesLeft()).toHaveLength(40)
     // Client and server share this process; the files alone would be 400 MiB.
     expect((peak - before) / MEBIBYTE).toBeLessThan(300)
     // 400 MiB are sent, hashed and written: on a busy machine that takes minutes.
   }, 600_000)
-})
-
-describe('downloads', () => {
-  const kept = async (bytes = SAMPLES['png']!) => (await uploadBytes('a.png', bytes)).key
-
-  test('are read no faster than they are taken', async () => {
-    const { key } = await upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE) })
-    const sent = async () => {
-      const { values } = await server.metrics.getSingleMetric('files_bytes_total')!.get()
-      return values.find(({ labels }) => labels['direction'] === 'out')?.value ?? 0
-    }
-    const socket = connect(server.port, '127.0.0.1')
-    socket.write(`GET /files/${key} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TOKEN}\r\n\r\n`)
-    await once(socket, 'data')
-    socket.pause()
-    let before = -1
-    await eventually(
-      async () => {
-        const now = await sent()
-        const unchanged = now === before
-        before = now
-        expect(unchanged).toBe(true)
-      },
-      { everyMs: 50 },
-    )
-    // What the two ends of a connection hold for it, and no more.
-    expect(before).toBeLessThan(9 * MEBIBYTE)
-    socket.destroy()
-  })
-
-  test('a client that leaves in the middle has the file closed', async () => {
-    const { key } = await upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE) })
-    const openFiles = async () => {
-      const links = await readdir('/proc/self/fd')
-      const targets = await Promise.all(
-        links.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')),
-      )
-      return targets.filter((target) => target.includes(key))
-    }
-    const answer = await server.download(key)
-    expect(await openFiles()).toHaveLength(1)
-    answer.destroy()
-    await eventually(async () => expect(await openFiles()).toEqual([]))
-  })
-
-  test.each([
-    ['nobody has', () => `attachments/${randomUUID()}.png`],
-    ['leads out', () => `../attachments/${randomUUID()}.png`],
-    ['leads out further in', (key: string) => key.replace('/', '/../attachments/')],
-    ['is absolute', (key: string) => join(directory.path, key)],
-    ['has a NUL', (key: string) => `${key}\0`],
-    ['has a line end', (key: string) => `${key}\n`],
-    ['is in capitals', (key: string) => key.toUpperCase()],
-    ['has another extension', (key: string) => key.replace('.png', '.exe')],
-    ['is a folder', () => 'attachments'],
-    ['is empty', () => ''],
-  ])('a key that %s is not found', async (_what, keyFrom) => {
-    const key = keyFrom(await kept())
-    await expect(downloaded(server, key)).rejects.toMatchObject({ code: 'not_found' })
-  })
-
-  test('a symbolic link in the store is not followed', async () => {
-    const name = `attachments/${randomUUID()}.txt`
-    await kept()
-    await writeFile(join(directory.path, 'secret'), 'secret')
-    await symlink('../secret', join(directory.path, name))
-    await expect(downloaded(server, name)).rejects.toMatchObject({ code: 'not_found' })
-  })
-
-  test('a deleted file is gone; deleting it again is no failure, deleting what is no key is', async () => {
-    const key = await kept(Buffer.concat([SAMPLES['png']!, randomBytes(10)]))
-    await server.delete(key)
-    await server.delete(key)
-    await expect(downloaded(server, key)).rejects.toMatchObject({ code: 'not_found' })
-    expect(await filesLeft()).toEqual([])
-    await expect(server.delete('../a')).rejects.toMatchObject({ code: 'not_found' })
-  })
-})
-
-test('a store that is away is said to be away, by every operation', async () => {
-  const { key } = await uploadBytes('a.png', SAMPLES['png']!)
-  await rm(directory.path, { recursive: true })
-  const away = { code: 'unavailable' }
-  await expect(uploadBytes('a.png', SAMPLES['png']!)).rejects.toMatchObject(away)
-  await expect(downloaded(server, key)).rejects.toMatchObject(away)
-  await expect(server.delete(key)).rejects.toMatchObject(away)
-  expect(await outcomes()).toEqual({ kept: 1, unavailable: 1 })
 })
