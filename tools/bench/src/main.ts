@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { type Options, readOptions, usage } from './options'
 import { createGround } from './process/ground'
 import { verdictOf } from './report/figure'
-import { hottestOf } from './report/hottest'
 import { createReport } from './report/report'
 import { writeResults } from './report/results'
 import { runBench } from './run-bench'
@@ -37,8 +36,7 @@ const run = async (): Promise<boolean> => {
     const machine = await runBench({ options, ground, report: findings, say })
     // The services write their profiles when they end.
     await ground.leave()
-    const hottest = options.profile ? await hottestOf(join(options.out, 'profiles')) : []
-    await writeResults(options, { machine, findings, hottest })
+    await writeResults(options, { machine, findings })
     say(`written: ${join(options.out, 'results.md')}`)
     return findings.failures.length > 0 || findings.figures.some((figure) => verdictOf(figure) === 'FAIL')
   } finally {

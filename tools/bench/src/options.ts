@@ -35,7 +35,7 @@ export interface Options {
 export const usage = `npm run bench -- [options]
   --only NAME[,NAME]  some parts: ${scenarioNames.join(', ')}
   --huge              tables of 10^7 leads too (a quarter of an hour more, and 21 GB of disk)
-  --profile           profile the services: OUT/profiles/*.cpuprofile, and their hottest functions in results.md
+  --profile           profile the services: OUT/profiles/*.cpuprofile
   --rounds N          interleaved rounds of each comparison (3)
   --seconds N         load of each contender in each round (4)
   --quick             short rounds and small tables, to see that everything works: no figures to go by

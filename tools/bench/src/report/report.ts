@@ -15,7 +15,6 @@ export interface Findings {
   figures: Figure[]
   notes: string[]
   failures: { scenario: string; message: string }[]
-  charts: { file: string; title: string; svg: string }[]
 }
 
 export interface Report extends Findings {
@@ -33,7 +32,7 @@ export interface Report extends Findings {
 /** Collects what scenarios find, and prints it as it comes. */
 export const createReport = (print: (line: string) => void): Report => {
   const report: Report = {
-    ...{ figures: [], notes: [], failures: [], charts: [] },
+    ...{ figures: [], notes: [], failures: [] },
     figure: (figure) => {
       report.figures.push(figure)
       const [what, value, spread, floor, aim, verdict, detail] = cellsOf(figure)

@@ -1,16 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Options } from '../options'
-import { cellsOf, plain } from './figure'
-import type { Hottest } from './hottest'
+import { cellsOf } from './figure'
 import type { Findings } from './report'
 
 const INTRODUCTION = `Written by \`npm run bench\`. What each row is, and what dominates it, is in [docs/performance.md](../docs/performance.md).`
 
-/** Writes results.md with its chart beside it. */
+/** Writes results.md. */
 export const writeResults = async (
   options: Options,
-  { machine, findings, hottest }: { machine: string[]; findings: Findings; hottest: Hottest[] },
+  { machine, findings }: { machine: string[]; findings: Findings },
 ): Promise<void> => {
   const { rounds, seconds, quick, profile, out } = options
   const [warning] = [
@@ -30,17 +29,8 @@ export const writeResults = async (
     list(findings.failures.map(({ scenario, message }) => `${scenario}: ${message}`)),
     findings.notes.length > 0 && '## Also seen',
     list(findings.notes),
-    ...findings.charts.map(({ title, file }) => `![${title}](${file})`),
-    hottest.length > 0 && '## Where the time goes',
-    ...hottest.map(({ process, functions }) =>
-      table(
-        [process, 'Its own time'],
-        functions.map(({ name, share }) => [`\`${name}\``, `${plain(share * 100)} %`]),
-      ),
-    ),
   ]
   await mkdir(out, { recursive: true })
-  for (const { file, svg } of findings.charts) await writeFile(join(out, file), svg)
   await writeFile(join(out, 'results.md'), `${sections.filter(Boolean).join('\n\n')}\n`)
 }
 

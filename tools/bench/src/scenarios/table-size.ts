@@ -2,13 +2,10 @@ import { fillAccounts, fillLeads, settle } from '@leadwire/fill'
 import type { Request } from 'autocannon'
 import type { Context } from '../context'
 import { load } from '../load/load'
-import { median } from '../measure/statistics'
-import { chart } from '../report/chart'
 import { getRequest, retrieveRequests } from './requests'
 import { interleave } from './rounds'
 
 const KINDS = ['page 1', 'last page', 'one lead'] as const
-const TITLE = 'Requests a second by leads in the account, 64 connections'
 
 /** How little it matters how many leads an account has, and how deep one looks. */
 export const tableSize = async (context: Context): Promise<void> => {
@@ -47,9 +44,4 @@ export const tableSize = async (context: Context): Promise<void> => {
     rates('one lead', smallest),
     {},
   )
-  const series = KINDS.map((name) => ({
-    name,
-    points: sizes.map((size): [number, number] => [size, median(rates(name, size))]),
-  }))
-  report.charts.push({ file: 'table-size.svg', title: TITLE, svg: chart({ title: TITLE, series }) })
 }
