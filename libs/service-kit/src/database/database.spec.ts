@@ -151,7 +151,7 @@ test('a connection whose server has vanished without a word is given up', async 
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   target.port = String((proxy.address() as AddressInfo).port)
-  const behind = connectDatabase({ url: target.href, poolSize: 1, lifecycle, answerLimitMs: 200 })
+  const behind = connectDatabase({ url: target.href, poolSize: 1, lifecycle, answerLimitMs: 1500 })
   await behind.query({ text: 'SELECT 1' })
   for (const end of ends) end.unpipe().pause()
   await expect(behind.query({ text: 'SELECT 2' })).rejects.toMatchObject({ code: 'unavailable' })

@@ -1,4 +1,5 @@
 import { HealthDefinition } from '@leadwire/contracts'
+import { eventually } from '@leadwire/test-kit'
 import { type Client, createChannel, createClient } from 'nice-grpc'
 import { connectGrpc, createGrpcServer, createLifecycle, createLogger } from '../index'
 
@@ -35,7 +36,7 @@ const [SERVING, NOT_SERVING] = [1, 2]
 test('the server and each of its services serve while its checks pass', async () => {
   const { statusOf, databaseIs, connection, lifecycle, clients } = await startScene()
   for (const service of ['', 'spec.Service']) expect(await statusOf(service)).toBe(SERVING)
-  await expect(connection.check()).resolves.toBeUndefined()
+  await eventually(connection.check)
   await expect(statusOf('spec.Other')).rejects.toMatchObject({ details: 'unknown service' })
   databaseIs(false)
   for (const service of ['', 'spec.Service']) expect(await statusOf(service)).toBe(NOT_SERVING)
