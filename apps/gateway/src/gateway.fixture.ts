@@ -98,7 +98,10 @@ const startFiles = async (
   answer: RequestListener = (_request, response) => void response.writeHead(500).end(),
   lifecycle: Lifecycle,
 ): Promise<URL> => {
-  const server = createServer(answer)
+  const server = createServer((request, response) => {
+    if (request.url === '/healthz') response.end()
+    else answer(request, response)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   lifecycle.onStop('files', () => {
     server.closeAllConnections()

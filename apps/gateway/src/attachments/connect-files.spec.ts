@@ -16,8 +16,15 @@ afterEach(() => {
   servers = []
 })
 
-const serve = async (answer: RequestListener): Promise<URL> => {
-  const server = createServer(answer)
+const serve = async (answer: RequestListener): Promise<URL> =>
+  listen(
+    createServer((request, response) => {
+      if (request.url === '/healthz') response.end()
+      else answer(request, response)
+    }),
+  )
+
+const listen = async (server: Server): Promise<URL> => {
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
@@ -75,6 +82,19 @@ test('a copy that breaks off is not tried again elsewhere: nobody knows what it 
     reason: { code: 'unavailable' },
   })
   expect(counts).toEqual([1])
+})
+
+test('a copy that resets a connection before it answers is passed over', async () => {
+  const counts: number[] = []
+  const resetting = await listen(createServer(({ socket }) => socket.resetAndDestroy()))
+  const client = clientOf(await serve(counting(counts, 0)), resetting)
+  for (let sent = 0; sent < 2; sent += 1) {
+    await upload(client)
+    const { bytes } = await client.download('images/a.txt')
+    bytes.resume()
+    await client.delete('images/a.txt')
+  }
+  expect(counts).toEqual([6])
 })
 
 test('without any copy it is unavailable, and not ready', async () => {

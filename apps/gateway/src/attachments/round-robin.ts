@@ -16,7 +16,6 @@ async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
 export const away = (cause: unknown): ServiceError =>
   new ServiceError('unavailable', 'The service is away for a moment. Try again shortly.', { cause })
 
-// Nothing was sent: it is safe to try elsewhere, whatever the request does.
 const couldNotConnect = (error: unknown): boolean =>
   error instanceof errors.ConnectTimeoutError || (error as NodeJS.ErrnoException).syscall === 'connect'
 
@@ -26,6 +25,9 @@ const failureOf = (error: unknown): unknown => {
   // What is no failure of the network is the body's own, which broke off.
   return /^(E[A-Z]+$|UND_ERR_)/.test(String((error as NodeJS.ErrnoException).code)) ? away(error) : error
 }
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === 'unavailable'
 
 /**
  * Every address behind the URLs. Names are looked up anew each time: the copies behind one come and go, and a request is a
@@ -47,53 +49,70 @@ const addressesOf = async (urls: readonly URL[]): Promise<URL[]> => {
 }
 
 /**
- * Requests to the copies of a service, each in its turn; one that can't be connected to is passed over. Each request has a
+ * Requests to the copies of a service, each in its turn; a copy that does not take one is passed over. Each request has a
  * connection of its own: on one that is kept, a copy that drains could close under bytes which can't be sent again.
  */
 export const createRoundRobin = (urls: readonly URL[], idleMs: number) => {
   let turn = 0
 
-  const sendTo = (origin: URL, { body, ...request }: HttpRequest): Promise<Dispatcher.ResponseData> => {
+  const withClient = async <T>(origin: URL, work: (client: Client) => Promise<T>): Promise<T> => {
     const client = new Client(origin, {
       connect: { timeout: CONNECT_LIMIT_MS },
       // Both count from the last byte that went or came.
       headersTimeout: idleMs,
       bodyTimeout: idleMs,
     })
-    // Its types leave out what its documentation names: iterables.
-    const response = client.request({ ...request, ...(body && { body: chunksOf(body) as never }) })
-    // Once the answer is complete.
-    client.close().catch(() => undefined)
-    return response
+    try {
+      return await work(client)
+    } finally {
+      // Once the answer is complete.
+      client.close().catch(() => undefined)
+    }
   }
 
   return {
-    /** Fails with a ServiceError when no answer comes, and with the body's own error when that breaks off. */
-    send: async (request: HttpRequest): Promise<Dispatcher.ResponseData> => {
+    /**
+     * Sends what may be done twice without harm, or what has a body: that is sent once. Fails with a ServiceError when no
+     * answer comes, and with the body's own error when that breaks off.
+     */
+    send: async ({ body, ...request }: HttpRequest): Promise<Dispatcher.ResponseData> => {
+      let bodyIsSent = false
+      const sendTo = async (client: Client): Promise<Dispatcher.ResponseData> => {
+        if (!body) return client.request(request)
+        // A connection that only the kernel has accepted is reset when a copy stops listening, and what was sent of the
+        // body would be lost. Where a request was answered a process has accepted it.
+        const alive = await client.request({ ...request, method: 'GET', path: '/healthz' })
+        await alive.body.dump()
+        bodyIsSent = true
+        // Its types leave out what its documentation names: iterables.
+        return client.request({ ...request, body: chunksOf(body) as never })
+      }
+
       const addresses = await addressesOf(urls)
       turn += 1
       const first = turn % addresses.length
       let failure: unknown
       for (const address of [...addresses.slice(first), ...addresses.slice(0, first)]) {
         try {
-          return await sendTo(address, request)
+          return await withClient(address, sendTo)
         } catch (error) {
-          if (!couldNotConnect(error)) throw failureOf(error)
-          failure = error
+          failure = failureOf(error)
+          if (!isUnavailable(failure) || (bodyIsSent && !couldNotConnect(error))) throw failure
+          bodyIsSent = false
         }
       }
-      throw away(failure)
+      throw failure
     },
     /** The same request to every copy at once: the first sound answer counts. Rejects when there is none. */
     sendToAny: async (request: HttpRequest): Promise<void> => {
       const addresses = await addressesOf(urls)
-      await Promise.any(
-        addresses.map(async (address) => {
-          const { statusCode, body } = await sendTo(address, request)
+      const ask = (address: URL) =>
+        withClient(address, async (client) => {
+          const { statusCode, body } = await client.request(request)
           await body.dump()
           if (statusCode !== 200) throw new Error(`${address.host} answered ${statusCode}`)
-        }),
-      )
+        })
+      await Promise.any(addresses.map(ask))
     },
   }
 }
