@@ -19,7 +19,7 @@ trap 'exit 1' INT TERM
 
 # What .env.example leaves empty gets a value made up for this run.
 sed -n 's/^\([A-Z0-9_]*\)=$/\1/p' .env.example | while read -r name; do echo "$name=$(openssl rand -hex 24)"; done >"$settings"
-grep -hE '^(S3_ACCESS_KEY|NPMRC|[A-Z]*_IMAGE)=' .env.example $(ls .env 2>/dev/null) >>"$settings"
+grep -hE '^(S3_ACCESS_KEY|SMTP_[A-Z]*|NPMRC|[A-Z]*_IMAGE)=' .env.example $(ls .env 2>/dev/null) >>"$settings"
 printf '%s\n' "LISTEN=$address" "PUBLIC_URL=http://$address" FRONT_SUBNET=172.31.241.0/24 WEBHOOK_ALLOW_HOSTS=receiver >>"$settings"
 
 compose --profile tools build

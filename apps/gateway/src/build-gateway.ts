@@ -46,6 +46,9 @@ import { listLeadStatuses } from './leads/list-lead-statuses'
 import { listLeads } from './leads/list-leads'
 import { retrieveLead } from './leads/retrieve-lead'
 import { updateLead } from './leads/update-lead'
+import { listNotifications } from './notifications/list-notifications'
+import { NotificationRecord } from './notifications/notification-schema'
+import { retrieveNotification } from './notifications/retrieve-notification'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
 import { Scheduled } from './scheduling/schedule-fields'
@@ -90,6 +93,7 @@ const RECORDS = [
   EndpointRecord,
   DeliveryRecord,
   AttemptRecord,
+  NotificationRecord,
 ]
 
 // An upload of a file has 5 minutes.
@@ -201,6 +205,8 @@ const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void 
   listDeliveries(app, dependencies)
   retrieveDelivery(app, dependencies)
   retryDelivery(app, dependencies)
+  listNotifications(app, dependencies)
+  retrieveNotification(app, dependencies)
 
   serveAsset(app, dependencies)
 }

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import { Temporal } from '@js-temporal/polyfill'
 import {
   count,
   host,
@@ -9,6 +8,7 @@ import {
   readConfig,
   serviceTokenSettings,
   str,
+  timeZone,
 } from '@leadwire/service-kit/runtime'
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>
@@ -32,11 +32,6 @@ const httpUrls = makeValidator<URL[]>((text) => {
   if (wrong.length > 0)
     throw new TypeError(`no address such as http://files-service:4000: ${wrong.join(', ')}`)
   return urls.map((url) => new URL(url))
-})
-
-const timeZone = makeValidator<string>((text) => {
-  Temporal.Now.zonedDateTimeISO(text)
-  return text
 })
 
 const isRange = (entry: string): boolean => {

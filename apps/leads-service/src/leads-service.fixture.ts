@@ -24,11 +24,11 @@ import {
   type Lifecycle,
   migrate,
 } from '@leadwire/service-kit'
-import { createDatabase, createTemplateDatabase, gate } from '@leadwire/test-kit'
+import { createDatabase, createTemplateDatabase, eventually, gate } from '@leadwire/test-kit'
 import { addLeadsService } from './add-leads-service'
 import type { Limits } from './leads/limits'
 import { migrations } from './migrations'
-import { LEAD_EVENT, type OutboxEvent } from './outbox/record-events'
+import type { OutboxEvent } from './outbox/record-events'
 
 export const ASSETS_URL = 'https://assets.example.test'
 
@@ -86,7 +86,10 @@ export const startLeadsService = async (
       onCommitted,
     })
     const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`
-    return { target, ...connectTo(target, lifecycle) }
+    const clients = connectTo(target, lifecycle)
+    // Connected before a spec asks for anything: a busy process may need longer for it than a call waits.
+    await eventually(() => clients.leads.retrieveLeads({ leads: [] }))
+    return { target, ...clients }
   }
   const copy = await startCopy()
   const otherCopy = await startCopy(otherFormat)
@@ -211,7 +214,7 @@ export const listedOf = ({ result }: LeadPageResult): ListedLeads => {
 /** The LeadCreated events in the outbox, oldest first. */
 export const outboxOf = async ({ db }: RunningLeadsService) => {
   const rows = await db.query<{ payload: Buffer }>({
-    text: `SELECT payload FROM outbox WHERE ${LEAD_EVENT} ORDER BY id`,
+    text: `SELECT payload FROM outbox WHERE kind = 'lead.created' ORDER BY id`,
   })
   return rows.map(({ payload }) => LeadCreated.decode(payload))
 }

@@ -11,7 +11,9 @@ import {
   readConfig,
   serviceTokenSettings,
   str,
+  timeZone,
 } from '@leadwire/service-kit/runtime'
+import { mailSender, mailTarget } from './notifications/mail-settings'
 
 export type Config = ReturnType<typeof readWebhookConfig>
 
@@ -31,5 +33,10 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     WEBHOOK_CONCURRENCY: count({ default: 512 }),
     WEBHOOK_ENDPOINT_CONCURRENCY: count({ default: 16 }),
     WEBHOOK_ENDPOINTS_PER_ACCOUNT: count({ default: 100 }),
+    SMTP_URL: mailTarget(),
+    SMTP_FROM: mailSender(),
+    SMTP_TIMEOUT: duration({ default: 30_000 }),
+    /** The time zone of dates in notifications. */
+    TIME_ZONE: timeZone({ default: 'Europe/London' }),
     ...serviceTokenSettings(env),
   })

@@ -28,6 +28,10 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   WEBHOOK_CONCURRENCY: 256,
   WEBHOOK_ENDPOINT_CONCURRENCY: 16,
   WEBHOOK_ENDPOINTS_PER_ACCOUNT: 1000,
+  SMTP_URL: { folder: '/nowhere' },
+  SMTP_FROM: { name: 'Leadwire', address: 'leads@example.com' },
+  SMTP_TIMEOUT: 10_000,
+  TIME_ZONE: 'Europe/London',
   SERVICE_TOKEN: [],
   SERVICE_AUTH: 'none',
 }

@@ -1,6 +1,10 @@
-import { WebhooksServiceDefinition } from '@leadwire/contracts'
 import {
-  connectDatabase,
+  LEADS_STREAM,
+  NOTIFICATION_CONSUMER,
+  WEBHOOK_CONSUMER,
+  WebhooksServiceDefinition,
+} from '@leadwire/contracts'
+import {
   connectNats,
   createGrpcServer,
   createMetrics,
@@ -11,18 +15,18 @@ import {
 import { makeAttempt } from './attempt/make-attempt'
 import type { Clock } from './clock'
 import type { Config } from './config'
+import { connectTables, deliverEvents } from './deliver-events'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
-import { consumeLeads } from './events/consume-leads'
-import { takeLeadMessages } from './events/take-lead-messages'
+import { readLeadCreated } from './events/read-lead-created'
 import { migrations } from './migrations'
-import { connectQueue } from './sending/connect-queue'
-import { sendDeliveries } from './sending/send-deliveries'
-import { createWebhookMetrics } from './webhook-metrics'
+import { createMailboxes } from './notifications/ensure-mailbox'
+import { notifyUser } from './notifications/notify-user'
+import { readNotification } from './notifications/read-notification'
 import { webhooksService } from './webhooks-service'
 
-/** How long a claim outlasts the longest attempt: its result is written in that time. */
-const CLAIM_MARGIN_MS = 4000
+/** Messages handed over at once, of all accounts and of one. Mail servers take few connections of one client. */
+const MAIL = { concurrency: 8, endpointConcurrency: 2 }
 
 /**
  * Starts everything in the order in which it is needed; the lifecycle undoes it in reverse: no more events are
@@ -32,53 +36,68 @@ export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
   clock: Clock,
 ): Promise<{ grpcPort: number }> => {
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
-  const database = connectDatabase({
-    url: config.DATABASE_URL,
-    poolSize: config.DATABASE_POOL_SIZE,
-    lifecycle,
-  })
-  const queue = connectQueue({ url: config.DATABASE_URL, lifecycle })
+  // One finds and claims, two store what accounts share, three what is stored apart (`event-lanes.ts`), one is for metrics.
+  const leads = connectTables({ url, schema: 'public', poolSize, queueSize: 7, lifecycle })
+  const messages = connectTables({ url, schema: 'notifications', poolSize, queueSize: 3, lifecycle })
   let natsCheck = (): Promise<unknown> => Promise.reject(new Error('not connected yet'))
   const checks = [
-    { name: 'postgres', check: database.check },
+    { name: 'postgres', check: leads.database.check },
     { name: 'nats', check: () => natsCheck() },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
-  await untilMigrated(config.DATABASE_URL, migrations, { signal: lifecycle.signal, logger })
-  const webhookMetrics = createWebhookMetrics({ metrics, queue, clock, logger })
+  await untilMigrated(url, migrations, { signal: lifecycle.signal, logger })
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
-    connectMs: config.WEBHOOK_TIMEOUT,
+    connectMs: WEBHOOK_TIMEOUT,
   })
   lifecycle.onStop('http connections', () => dispatcher.destroy())
   const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, checks })
-  const sender = sendDeliveries({
-    database,
-    queue,
-    claimMs: config.WEBHOOK_TIMEOUT + CLAIM_MARGIN_MS,
-    attempt: (delivery) => makeAttempt(delivery, { dispatcher, timeoutMs: config.WEBHOOK_TIMEOUT, clock }),
-    schedule: config.WEBHOOK_RETRY_SCHEDULE,
+  const shared = { schedule: config.WEBHOOK_RETRY_SCHEDULE, clock, metrics, logger }
+  const webhooks = deliverEvents({
+    ...shared,
+    kind: 'webhook',
+    tables: leads,
+    read: readLeadCreated,
+    attempt: (delivery) => makeAttempt(delivery, { dispatcher, timeoutMs: WEBHOOK_TIMEOUT, clock }),
+    attemptMs: WEBHOOK_TIMEOUT,
     concurrency: config.WEBHOOK_CONCURRENCY,
     endpointConcurrency: config.WEBHOOK_ENDPOINT_CONCURRENCY,
-    clock,
-    metrics: webhookMetrics,
-    logger,
   })
+  const mail = {
+    ...{ target: config.SMTP_URL, from: config.SMTP_FROM, timeZone: config.TIME_ZONE },
+    ...{ timeoutMs: SMTP_TIMEOUT, clock },
+  }
+  const notifications = deliverEvents({
+    ...shared,
+    kind: 'notification',
+    tables: messages,
+    read: readNotification,
+    prepare: createMailboxes(messages.database),
+    attempt: (delivery) => notifyUser(delivery, mail),
+    attemptMs: SMTP_TIMEOUT,
+    ...MAIL,
+  })
+  const both = [webhooks, notifications]
   const service = webhooksService({
-    ...{ database, clock },
+    ...{ database: leads.database, notifications: messages.database, clock },
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
-    wake: (ids) => sender.wake(ids),
+    wake: webhooks.wake,
   })
   grpc.add(WebhooksServiceDefinition, service)
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
-  lifecycle.onStop('sender', () => sender.stop())
+  lifecycle.onStop('senders', () => Promise.all(both.map(({ stop }) => stop())))
 
   const nats = await connectNats({ url: config.NATS_URL, name: 'webhook-service', logger, lifecycle })
   natsCheck = () => nats.rtt()
 
-  const { take, settled } = takeLeadMessages({ store: sender.take, metrics: webhookMetrics, logger })
-  lifecycle.onStop('messages in hand', () => settled())
-  lifecycle.onStop('lead events', consumeLeads({ nats, take, logger }))
+  lifecycle.onStop('messages in hand', () => Promise.all(both.map(({ settled }) => settled())))
+  const { leadCreated, notificationRequested } = LEADS_STREAM.subjects
+  const stops = [
+    webhooks.consume(nats, { subject: leadCreated, name: WEBHOOK_CONSUMER }),
+    notifications.consume(nats, { subject: notificationRequested, name: NOTIFICATION_CONSUMER }),
+  ]
+  lifecycle.onStop('events', () => Promise.all(stops.map((stop) => stop())))
   return { grpcPort }
 }

@@ -14,10 +14,14 @@ import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import { findHeldEvents } from './events/find-held-events'
+import { listNotifications } from './notifications/list-notifications'
+import { retrieveNotification } from './notifications/retrieve-notification'
 import { checkWellFormed } from './well-formed'
 
 interface Dependencies {
   database: Database
+  /** The same for notifications. */
+  notifications: Database
   clock: Clock
   endpointsPerAccount: number
   /** Makes the sender look for what became due, at these endpoints or anywhere. */
@@ -32,7 +36,9 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     ) =>
     async (request: Request, { signal }: { signal: AbortSignal }): Promise<Response> => {
       checkWellFormed(request)
-      return operation({ ...dependencies, database: dependencies.database.until(signal) }, request)
+      const database = dependencies.database.until(signal)
+      const notifications = dependencies.notifications.until(signal)
+      return operation({ ...dependencies, database, notifications }, request)
     }
   return {
     listWebhookEndpoints: each(listWebhookEndpoints),
@@ -47,6 +53,8 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     listDeliveries: each(listDeliveries),
     retrieveDelivery: each(retrieveDelivery),
     retryDelivery: each(retryDelivery),
+    listNotifications: each(listNotifications),
+    retrieveNotification: each(retrieveNotification),
     findHeldEvents: each(findHeldEvents),
   }
 }

@@ -1,9 +1,9 @@
 const SECOND_NS = 1_000_000_000
 
-/** The JetStream stream that carries every lead event, with the subject of each. */
+/** The JetStream stream that carries what is to be told to the outside world, with the subject of each kind of event. */
 export const LEADS_STREAM = {
   name: 'LEADS',
-  subjects: { leadCreated: 'leads.created' },
+  subjects: { leadCreated: 'leads.created', notificationRequested: 'notifications.requested' },
 } as const
 
 /**
@@ -26,5 +26,7 @@ export const LEADS_STREAM_CONFIG = {
   duplicate_window: 10 * SECOND_NS,
 }
 
-/** The durable consumer that all copies of webhook-service share. */
+/** The durable consumer of lead events that all copies of webhook-service share. */
 export const WEBHOOK_CONSUMER = 'webhook-service'
+/** The same for notifications: what waits for a mail server is not in the way of webhooks. */
+export const NOTIFICATION_CONSUMER = 'webhook-service-notifications'

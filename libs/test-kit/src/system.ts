@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import {
   type Account,
   type Child,
@@ -73,6 +74,7 @@ export async function startSystem({ env = {}, replicas = 1, store }: SystemOptio
     databases: { leads: leads.url, webhooks: webhooks.url },
     nats: nats.url,
     store: store ?? { STORE_URL: files.url },
+    mail: join(files.path, 'mail'),
     serviceToken,
     env: { ...process.env, WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
   })

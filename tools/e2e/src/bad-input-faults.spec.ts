@@ -284,6 +284,7 @@ describe.each([
     ['DELETE', `/manage/webhook-endpoints/${id}`],
     ['DELETE', `/manage/tokens/${id}`],
     ['GET', `/manage/deliveries/${id}`],
+    ['GET', `/manage/notifications/${id}`],
   ])('is a 404 of %s %s', async (method, path) => {
     expectProblem(
       await world.client.request(method, path, method === 'PATCH' ? { json: { url: 'x' } } : {}),

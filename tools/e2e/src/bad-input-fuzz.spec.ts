@@ -81,6 +81,7 @@ test('every lead that came of it is told to the receiver, and every list is serv
     '/manage/tokens',
     '/manage/webhook-endpoints',
     '/manage/deliveries',
+    '/manage/notifications',
   ]) {
     expect(await world.client.request('GET', path)).toMatchObject({
       status: 200,

@@ -47,7 +47,7 @@ test('faulty settings of all services are listed at once, and nothing is started
   expect(output.stdout).toBe('')
   expect(output.stderr).toMatch(/^\nLeadwire can't start: \d settings are faulty\.\n/)
   expect(output.stderr).toMatch(/^ {2}gateway +PORT +.*"http"$/m)
-  expect(output.stderr).toMatch(/^ {2}gateway +TIME_ZONE +.*Mars\/Olympus.*$/m)
+  expect(output.stderr).toMatch(/^ {2}gateway, webhook-service +TIME_ZONE +.*Mars\/Olympus.*$/m)
   expect(output.stderr).toMatch(/^ {2}webhook-service +WEBHOOK_TIMEOUT +.*"soon".*$/m)
   expect(output.stderr).toMatch(/^ {2}files-service +STORE_URL +.*"ftp:\/\/files".*$/m)
   expect(output.stderr).toMatch(/^ {2}gateway, .*LOG_LEVEL +.*"loud".*$/m)

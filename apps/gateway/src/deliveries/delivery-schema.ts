@@ -28,8 +28,15 @@ export const AttemptRecord = Type.Object(
     number: Type.Integer({ examples: [1] }),
     started_at: timestamp('When it began.'),
     duration_ms: Type.Integer({ description: 'In milliseconds.', examples: [84] }),
-    status: nullableOf('integer', "The answer's HTTP status; null when there was no answer.", 200),
-    error: nullableOf('string', 'Null on success; else timeout, refused, dns, tls, http_status, blocked, …'),
+    status: nullableOf(
+      'integer',
+      "The answer's status, HTTP's or SMTP's; null when there was no answer.",
+      200,
+    ),
+    error: nullableOf(
+      'string',
+      'Null on success; else timeout, refused, dns, tls, http_status, smtp_status, blocked, …',
+    ),
     response: nullableOf('string', "The first 4 KiB of the answer's body.", 'ok'),
   },
   { $id: 'Attempt' },

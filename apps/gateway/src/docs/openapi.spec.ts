@@ -67,6 +67,8 @@ test('every operation is described', () => {
       'POST /manage/deliveries/{id}/retry',
       'GET /manage/deliveries',
       'GET /manage/deliveries/{id}',
+      'GET /manage/notifications',
+      'GET /manage/notifications/{id}',
       'GET /assets/images/{file}',
       'GET /healthz',
       'GET /readyz',

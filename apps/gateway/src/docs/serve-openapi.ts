@@ -19,6 +19,7 @@ const TAGS = [
   { name: 'Attachments', description: 'Files of a lead.' },
   { name: 'Management', description: 'Visitor leads, images, users and tokens.' },
   { name: 'Webhooks', description: 'Where Lead Created is sent, and how that went.' },
+  { name: 'Notifications', description: 'What users were told, and how that went.' },
   { name: 'Assets', description: 'Stored images.' },
   { name: 'Health', description: 'For whoever runs the service.' },
 ]

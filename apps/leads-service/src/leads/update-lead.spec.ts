@@ -67,7 +67,17 @@ test('notify tells the user the lead is assigned to after the change, and nobody
   expect(await notifications(accountId)).toEqual([])
   await update({ accountId, reference, userEmail: 'sam@EXAMPLE.test', notify: true })
   expect(await notifications(accountId)).toMatchObject([
-    { subject: 'assigned', userId: user!.id, leadReference: reference },
+    {
+      ...{ subject: 'assigned', userId: user!.id, userEmail: 'Sam@example.test', userName: 'Sam' },
+      ...{
+        accountName: 'Clear Windows',
+        leadReference: reference,
+        leadName: 'Bay window',
+        leadStatus: 'open',
+      },
+      ...{ customerName: 'Ada Byron', customerPhone: '01632 960123', customerPostcode: 'SW1A 1AA' },
+      requestedAt: expect.stringMatching(/\.\d{6}Z$/),
+    },
   ])
   await update({ accountId, reference, value: 2, notify: false })
   expect(await notifications(accountId)).toHaveLength(1)

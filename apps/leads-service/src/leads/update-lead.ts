@@ -74,7 +74,7 @@ export const updateLead =
         })
       }
       if (request.notify && userId !== null) {
-        recordNotification(tx, { accountId, subject: 'assigned', userId, leadReference: reference })
+        await recordNotification(tx, { accountId, leadId: lead.id, subject: 'assigned', userId })
       }
       const [body] = await loadLeads(tx, [{ accountId, reference }], deps)
       return { body: body! }

@@ -3,21 +3,37 @@ import { NotificationRequested } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
 import { recordEvents } from '../outbox/record-events'
 
-/** Records, in the transaction of what it tells of, that a user is to be told of it. */
-export const recordNotification = (
+const FIND = `
+  SELECT l.reference AS "leadReference", l.name AS "leadName", l.status AS "leadStatus",
+    u.email AS "userEmail", u.name AS "userName", a.name AS "accountName",
+    concat_ws(' ', c.first_name, c.last_name) AS "customerName", c.email AS "customerEmail",
+    c.phone AS "customerPhone", c.postcode AS "customerPostcode", clock_timestamp() AS "requestedAt"
+  FROM leads l
+  JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id
+  JOIN users u ON u.account_id = l.account_id AND u.id = $3
+  JOIN accounts a ON a.id = l.account_id
+  WHERE l.account_id = $1 AND l.id = $2`
+
+/** Records, in the transaction of what it tells of, that a user is to be told of it, with all that the message needs. */
+export const recordNotification = async (
   tx: OpenTransaction,
   notification: {
     accountId: number
+    leadId: number
     subject: 'assigned' | 'appointment' | 'callback'
     userId: number
-    leadReference: string
     date?: string
     entryId?: number
   },
-): void => {
+): Promise<void> => {
+  const { accountId, leadId, userId } = notification
+  const [found] = await tx.query<object>({
+    name: 'find-notified',
+    text: FIND,
+    values: [accountId, leadId, userId],
+  })
   const eventId = randomUUID()
-  const payload = NotificationRequested.encode(
-    NotificationRequested.fromPartial({ ...notification, eventId }),
-  ).finish()
-  recordEvents(tx, [{ eventId, accountId: notification.accountId, kind: 'notification.requested', payload }])
+  const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })
+  const payload = NotificationRequested.encode(event).finish()
+  recordEvents(tx, [{ eventId, accountId, kind: 'notification.requested', payload }])
 }

@@ -1,6 +1,5 @@
 import type { Database, Logger, Metrics } from '@leadwire/service-kit'
 import { Gauge } from 'prom-client'
-import { LEAD_EVENT } from './record-events'
 
 /** A count stops here: a scrape costs milliseconds, whatever has piled up. */
 const COUNTED_AT_MOST = 100_000
@@ -15,9 +14,9 @@ const ageOf = (where: string, order: string) => `
 
 /** A figure of the events in each state; `order` is the one in which the index of a state has them, oldest first. */
 const ofEachState = (figure: (where: string, order: string) => string) => `
-  SELECT 'unpublished' AS state, (${figure(`${LEAD_EVENT} AND published_at IS NULL`, 'id')})::float8 AS figure
+  SELECT 'unpublished' AS state, (${figure('published_at IS NULL', 'id')})::float8 AS figure
   UNION ALL
-  SELECT 'unconfirmed', (${figure(`${LEAD_EVENT} AND published_at IS NOT NULL`, 'published_at')})::float8`
+  SELECT 'unconfirmed', (${figure('published_at IS NOT NULL', 'published_at')})::float8`
 
 /** Adds what waits in the outbox to the metrics. It is looked up when somebody asks. */
 export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; logger: Logger }): void => {
@@ -38,12 +37,12 @@ export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; l
     })
   add(
     'leadwire_outbox_events',
-    `Lead events of the outbox: not published yet, and published but not known to be held by webhook-service; ${COUNTED_AT_MOST} stands for as many or more.`,
+    `Events of the outbox: not published yet, and published but not known to be held by webhook-service; ${COUNTED_AT_MOST} stands for as many or more.`,
     ofEachState(countOf),
   )
   add(
     'leadwire_outbox_oldest_seconds',
-    'Age of the oldest lead event of the outbox, by state; 0 when there is none.',
+    'Age of the oldest event of the outbox, by state; 0 when there is none.',
     ofEachState(ageOf),
   )
 }

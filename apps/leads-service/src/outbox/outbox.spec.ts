@@ -11,7 +11,7 @@ import {
   type RunningLeadsService,
   startLeadsService,
 } from '../leads-service.fixture'
-import { publishTo } from './publish'
+import { type Publish, publishTo } from './publish'
 import { createPublishFromMemory } from './publish-from-memory'
 import { relayOnce } from './relay'
 import { sweepOnce } from './sweep'
@@ -100,7 +100,7 @@ test('what the outbox holds of an event is, byte for byte, what went out from me
   const [alone] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
   const together = outcomesOf(await service.leads.createLeads({ leads: items }))
   const payloads: Buffer[] = []
-  const publish = async (payload: Uint8Array) => void payloads.push(Buffer.from(payload))
+  const publish: Publish = async ({ payload }) => void payloads.push(Buffer.from(payload))
   await relayOnce({ database: service.db, publish, logger: service.logger })
   const own = payloads.filter((payload) => LeadCreated.decode(payload).accountId === accountId)
   const sent = service.committed.filter((event) => event.accountId === accountId)
@@ -121,7 +121,7 @@ test('what a commit hands over is published from memory, and the relay leaves it
   const again: string[] = []
   await relayOnce({
     ...{ database: service.db, logger: service.logger, except: underWay() },
-    publish: async (_, eventId) => void again.push(eventId),
+    publish: async ({ eventId }) => void again.push(eventId),
   })
   expect(again).toEqual([])
   await eventually(async () => {

@@ -30,14 +30,14 @@ export const createPublishFromMemory = (deps: { database: Database; publish: Pub
     maxInFlight: 1,
     maxQueued: UNDER_WAY_AT_MOST,
   })
-  const publishOne = async ({ eventId, payload }: OutboxEvent) => {
-    await publish(payload, eventId)
-    await mark(eventId)
+  const publishOne = async (event: OutboxEvent) => {
+    await publish(event)
+    await mark(event.eventId)
   }
   return {
     handOver: (events: OutboxEvent[]): void => {
       for (const event of events) {
-        if (event.kind !== 'lead.created' || underWay.size >= UNDER_WAY_AT_MOST) continue
+        if (underWay.size >= UNDER_WAY_AT_MOST) continue
         const publishing = publishOne(event)
           .catch((error) => logger.debug({ err: error, event_id: event.eventId }, 'left to the relay'))
           .finally(() => underWay.delete(event.eventId))

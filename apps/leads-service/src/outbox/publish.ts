@@ -3,9 +3,15 @@ import { LEADS_STREAM, LEADS_STREAM_CONFIG } from '@leadwire/contracts'
 import { ensureStream } from '@leadwire/service-kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { headers, type NatsConnection } from '@nats-io/transport-node'
+import type { OutboxEvent } from './record-events'
 
-/** Publishes the event of a new lead; resolves when the stream has stored it. */
-export type Publish = (payload: Uint8Array, eventId: string) => Promise<unknown>
+/** Publishes an event; resolves when the stream has stored it. */
+export type Publish = (event: Omit<OutboxEvent, 'accountId'>) => Promise<unknown>
+
+const SUBJECTS: Record<OutboxEvent['kind'], string> = {
+  'lead.created': LEADS_STREAM.subjects.leadCreated,
+  'notification.requested': LEADS_STREAM.subjects.notificationRequested,
+}
 
 const TIMEOUT_MS = 3000
 
@@ -16,17 +22,17 @@ export const HEADER_BYTES = (() => {
   return Buffer.byteLength(known.toString())
 })()
 
-/** Publishes to the lead stream, which is made when it is missing: it may have been lost with everything in it. */
+/** Publishes to the stream, which is made when it is missing: it may have been lost with everything in it. */
 export const publishTo = (connection: NatsConnection): Publish => {
   const stream = jetstream(connection, { timeout: TIMEOUT_MS })
   let ensured: Promise<unknown> | undefined
   const ensureLeads = async () =>
     ensureStream(await jetstreamManager(connection, { timeout: TIMEOUT_MS }), LEADS_STREAM_CONFIG)
-  return async (payload, eventId) => {
+  return async ({ eventId, kind, payload }) => {
     ensured ??= ensureLeads()
     try {
       await ensured
-      return await stream.publish(LEADS_STREAM.subjects.leadCreated, payload, { msgID: eventId })
+      return await stream.publish(SUBJECTS[kind], payload, { msgID: eventId })
     } catch (error) {
       ensured = undefined
       throw error

@@ -8,9 +8,6 @@ export interface OutboxEvent {
   payload: Uint8Array
 }
 
-/** The condition of the rows that tell of new leads. */
-export const LEAD_EVENT = "kind = 'lead.created'"
-
 /** Writes events in the transaction of what they tell of: neither is ever there without the other. */
 export const recordEvents = inserter<OutboxEvent>('outbox', [
   ['event_id', 'uuid', ({ eventId }) => eventId],

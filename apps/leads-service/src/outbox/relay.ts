@@ -1,6 +1,6 @@
 import type { Database, Logger } from '@leadwire/service-kit'
 import type { Publish } from './publish'
-import { LEAD_EVENT } from './record-events'
+import type { OutboxEvent } from './record-events'
 
 const BATCH = 500
 // An event may have several megabytes: what is read at once is bounded, whatever waits.
@@ -9,14 +9,14 @@ const BATCH_BYTES = 16_000_000
 const CLAIM = `
   WITH claimed AS MATERIALIZED (
     SELECT id, octet_length(payload) AS bytes FROM outbox
-    WHERE ${LEAD_EVENT} AND published_at IS NULL AND event_id <> ALL ($1::uuid[])
+    WHERE published_at IS NULL AND event_id <> ALL ($1::uuid[])
     ORDER BY id LIMIT ${BATCH}
     FOR NO KEY UPDATE SKIP LOCKED
   ), fitting AS MATERIALIZED (
     SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM claimed) c
     WHERE before < ${BATCH_BYTES}
   )
-  SELECT id, event_id, payload FROM outbox WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
+  SELECT id, event_id AS "eventId", kind, payload FROM outbox WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
 
 const MARK = 'UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY ($1::bigint[])'
 
@@ -35,12 +35,12 @@ export const relayOnce = (deps: {
   except?: string[]
 }): Promise<boolean> =>
   deps.database.transaction(async (tx) => {
-    const rows = await tx.query<{ id: number; event_id: string; payload: Buffer }>({
+    const rows = await tx.query<{ id: number } & Omit<OutboxEvent, 'accountId'>>({
       name: 'claim-events',
       text: CLAIM,
       values: [deps.except ?? []],
     })
-    const published = await Promise.allSettled(rows.map((row) => deps.publish(row.payload, row.event_id)))
+    const published = await Promise.allSettled(rows.map((row) => deps.publish(row)))
     const confirmed = rows.filter((_, index) => published[index]!.status === 'fulfilled')
     if (confirmed.length > 0) {
       await tx.query({ name: 'mark-published', text: MARK, values: [confirmed.map(({ id }) => id)] })

@@ -1,5 +1,4 @@
 import type { Database, Logger } from '@leadwire/service-kit'
-import { LEAD_EVENT } from './record-events'
 
 const BATCH = 1000
 
@@ -9,7 +8,7 @@ export type FindHeldEvents = (eventIds: string[]) => Promise<string[]>
 // Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight.
 const SELECT = `
   SELECT id, event_id, published_at < clock_timestamp() - interval '15 seconds' AS overdue FROM outbox
-  WHERE ${LEAD_EVENT} AND published_at < clock_timestamp() - interval '2 seconds'
+  WHERE published_at < clock_timestamp() - interval '2 seconds'
   ORDER BY published_at LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
 

@@ -42,7 +42,7 @@ const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appoint
   })
   const { id, date, created_at } = entry!
   const leadReference = lead.reference
-  if (notify) recordNotification(tx, { accountId, subject, userId, leadReference, date, entryId: id })
+  if (notify) await recordNotification(tx, { accountId, leadId: lead.id, subject, userId, date, entryId: id })
   return Buffer.from(
     JSON.stringify({
       data: { id, lead_reference: leadReference, user_id: userId, date, notify, created_at },

@@ -6,13 +6,14 @@ import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 export const retrieveDelivery = async (
   { database }: { database: Database },
   { accountId, deliveryId }: RetrieveDeliveryRequest,
+  what = 'delivery',
 ): Promise<RetrieveDeliveryResponse> => {
   const [row] = await database.query<object>({
     name: 'retrieve-delivery',
     text: `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`,
     values: [accountId, deliveryId],
   })
-  if (!row) throw new ServiceError('not_found', 'There is no such delivery.')
+  if (!row) throw new ServiceError('not_found', `There is no such ${what}.`)
   const delivery = deliveryOf(row)
   const attempts = await database.query<object>({
     name: 'attempts-of-delivery',

@@ -2,20 +2,26 @@ import type { FindHeldEventsRequest, FindHeldEventsResponse } from '@leadwire/co
 import type { Database } from '@leadwire/service-kit'
 import { isUuid } from '../uuid'
 
-/**
- * Which of these events are stored; an event is stored together with its fan-out, or not at all. Events may be stored
- * without waiting for the disk, and who asks here forgets them: so the answer comes after a write that does wait.
- */
-export const findHeldEvents = async (
-  { database }: { database: Database },
-  { eventIds }: FindHeldEventsRequest,
-): Promise<FindHeldEventsResponse> => {
+const heldIn = async (database: Database, eventIds: string[]): Promise<string[]> => {
   const rows = await database.query<{ id: string }>({
     name: 'find-held-events',
     text: `WITH held AS MATERIALIZED (SELECT id FROM events WHERE id = ANY ($1::uuid[])),
              flushed AS MATERIALIZED (SELECT pg_logical_emit_message(true, 'leadwire', ''))
            SELECT id FROM held, flushed`,
-    values: [eventIds.filter(isUuid)],
+    values: [eventIds],
   })
-  return { eventIds: rows.map(({ id }) => id) }
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Which of these events, leads' and notifications', are stored; an event is stored together with its fan-out, or not at all. Events may be stored
+ * without waiting for the disk, and who asks here forgets them: so the answer comes after a write that does wait.
+ */
+export const findHeldEvents = async (
+  { database, notifications }: { database: Database; notifications: Database },
+  { eventIds }: FindHeldEventsRequest,
+): Promise<FindHeldEventsResponse> => {
+  const ids = eventIds.filter(isUuid)
+  const held = await Promise.all([heldIn(database, ids), heldIn(notifications, ids)])
+  return { eventIds: held.flat() }
 }

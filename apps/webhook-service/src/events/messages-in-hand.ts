@@ -1,5 +1,5 @@
 import type { JsMsg } from '@nats-io/jetstream'
-import type { StoredEvent } from './read-lead-created'
+import type { StoredEvent } from './stored-event'
 
 /** What is pulled and not yet answered. An account may have more than its share only while there is room for all. */
 const IN_HAND = { messages: 4000, bytes: 32 * 1024 * 1024 }

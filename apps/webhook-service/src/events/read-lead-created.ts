@@ -3,28 +3,7 @@ import { parseTraceparent } from '@leadwire/service-kit'
 import { isHeaderValue } from '../header-value'
 import { isUuid } from '../uuid'
 import { leadFault } from './lead-faults'
-
-/** An event as it is stored. */
-export interface StoredEvent {
-  id: string
-  accountId: number
-  accountKey: string
-  leadReference: string
-  /** What every attempt sends, byte for byte. */
-  body: Buffer
-  traceparent: string | null
-}
-
-/** A message that is no event, or one with broken parts; its id as far as it could be read. */
-export class UnfitEvent extends Error {
-  constructor(
-    fault: string,
-    readonly eventId?: string,
-  ) {
-    super(fault)
-    this.name = 'UnfitEvent'
-  }
-}
+import { type StoredEvent, UnfitEvent } from './stored-event'
 
 const faultOf = ({ accountId, accountKey, lead }: LeadCreated): string | undefined => {
   if (accountId < 1) return 'it has no account'

@@ -1,7 +1,7 @@
 import { ServiceError, type Transaction } from '@leadwire/service-kit'
 import type { Webhook } from '../attempt/webhook-headers'
 import type { Claim } from '../claim'
-import type { StoredEvent } from './read-lead-created'
+import type { StoredEvent } from './stored-event'
 
 /** A delivery that was made and is not held, with its endpoint as it was then. */
 export interface FreshDelivery extends Pick<Webhook, 'url' | 'secret' | 'oldSecrets' | 'eventId'> {

@@ -1,6 +1,6 @@
 import type { Migration } from '@leadwire/service-kit'
 
-const SCHEMA = `
+export const SCHEMA = `
 CREATE TABLE endpoints (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   account_id bigint NOT NULL,

@@ -1,5 +1,6 @@
 import type { Migration } from '@leadwire/service-kit'
 import { firstSchema } from './0001-first-schema'
+import { notifications } from './0002-notifications'
 
-/** The schema of the database "webhooks", step by step. */
-export const migrations: Migration[] = [firstSchema]
+/** The schema of the database "webhooks", step by step. A step that changes deliveries changes them in both schemas. */
+export const migrations: Migration[] = [firstSchema, notifications]

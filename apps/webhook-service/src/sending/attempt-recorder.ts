@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { gather, type Logger, type Transaction, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
-import type { WebhookMetrics } from '../webhook-metrics'
+import type { DeliveryMetrics } from '../delivery-metrics'
 import type { ClaimedDelivery } from './claim-deliveries'
 import { type AttemptRecord, recordAttempts } from './record-attempts'
 
@@ -16,7 +16,7 @@ export const createAttemptRecorder = (options: {
   schedule: number[]
   /** Aborted when there is no more time to wait for the database. */
   signal: AbortSignal
-  metrics: WebhookMetrics
+  metrics: DeliveryMetrics
   logger: Logger
 }) => {
   const { database, schedule, signal, metrics, logger } = options
@@ -34,7 +34,7 @@ export const createAttemptRecorder = (options: {
   })
 
   const retryAt = (delivery: ClaimedDelivery, outcome: Outcome): Date | null => {
-    const pause = schedule[delivery.scheduledAttempts]
+    const pause = outcome.permanent ? undefined : schedule[delivery.scheduledAttempts]
     if (outcome.error === null || delivery.byHand || pause === undefined) return null
     return new Date(outcome.startedAt.getTime() + outcome.durationMs + pause)
   }

@@ -1,6 +1,6 @@
 import { type Database, gather, type Logger } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
-import type { WebhookMetrics } from '../webhook-metrics'
+import type { DeliveryMetrics } from '../delivery-metrics'
 import type { BodiesInHand } from './bodies-in-hand'
 import type { ClaimedDelivery } from './claim-deliveries'
 import type { Running, Slots } from './slots'
@@ -19,7 +19,7 @@ export const createAttemptsUnderWay = (options: {
   onFree: () => void
   /** Aborted when what comes to its end is no longer written down. */
   signal: AbortSignal
-  metrics: WebhookMetrics
+  metrics: DeliveryMetrics
   logger: Logger
 }) => {
   const { database, attempt, record, slots, bodies, signal, metrics, logger } = options

@@ -1,8 +1,5 @@
 import { connectDatabase, type Database, type Lifecycle } from '@leadwire/service-kit'
 
-/** One finds and claims, two store what accounts share, three what is stored apart (`event-lanes.ts`), one is for metrics. */
-const CONNECTIONS = 7
-
 // A claim or an event that a crash of the database forgets costs a repetition; neither needs to wait for the disk.
 // Every statement here has its index, which gives the order too: a planner without statistics must neither scan nor sort.
 // Measured with 900 endpoints that wait: 300 ms for a look that sorts, else 4. What many accounts' events are stored
@@ -16,5 +13,9 @@ const SETTINGS = {
 }
 
 /** The same database over connections for the statements that store, find and claim deliveries. */
-export const connectQueue = (options: { url: string; lifecycle: Lifecycle }): Database =>
-  connectDatabase({ ...options, poolSize: CONNECTIONS, settings: SETTINGS })
+export const connectQueue = (options: {
+  url: string
+  poolSize: number
+  lifecycle: Lifecycle
+  settings?: Record<string, string>
+}): Database => connectDatabase({ ...options, settings: { ...SETTINGS, ...options.settings } })

@@ -1,7 +1,7 @@
 import { gather, isRefusedValue, type Logger } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
-import type { StoredEvent } from '../events/read-lead-created'
 import { isLate, type Stored, type StoreResult } from '../events/store-events'
+import type { StoredEvent } from '../events/stored-event'
 import { LARGE_BODY_BYTES } from './bodies-in-hand'
 import type { KnownEndpoints } from './known-endpoints'
 
@@ -73,10 +73,7 @@ export const createEventLanes = (options: {
       if (!isOfTheEvents(error)) throw error
       if (isLate(error)) keptApart.set(events[0]!.accountId, true)
       if (events.length === 1) return [{ fault: error }]
-      logger.warn(
-        { err: error, events: events.length },
-        'a batch of lead events failed: each is stored alone',
-      )
+      logger.warn({ err: error, events: events.length }, 'a batch of events failed: each is stored alone')
       const results: StoreResult[] = []
       for (const event of events) results.push(...(await storeOrSplit([event])))
       return results

@@ -4,8 +4,8 @@ import { createDatabase, eventually } from '@leadwire/test-kit'
 import { failureClass } from '../attempt/failure-class'
 import type { Outcome } from '../attempt/make-attempt'
 import { systemClock } from '../clock'
+import { createDeliveryMetrics } from '../delivery-metrics'
 import { migrations } from '../migrations'
-import { createWebhookMetrics } from '../webhook-metrics'
 import { sendDeliveries } from './send-deliveries'
 
 test('without free sockets no attempt is spent: the same is made again a moment later', async () => {
@@ -29,7 +29,8 @@ test('without free sockets no attempt is spent: the same is made again a moment 
     concurrency: 16,
     endpointConcurrency: 4,
     clock: systemClock,
-    metrics: createWebhookMetrics({
+    metrics: createDeliveryMetrics({
+      kind: 'webhook',
       metrics: createMetrics('spec'),
       queue: database,
       clock: systemClock,

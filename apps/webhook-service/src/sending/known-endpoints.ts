@@ -1,6 +1,6 @@
 import { type Database, gather } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
-import type { StoredEvent } from '../events/read-lead-created'
+import type { StoredEvent } from '../events/stored-event'
 
 const KNOWN_AT_MOST = 500_000
 /** Those that are deleted, or that another copy made, are seen after this long. */

@@ -9,7 +9,7 @@ import {
 } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { Clock } from '../clock'
-import { createWebhookMetrics } from '../webhook-metrics'
+import { createDeliveryMetrics } from '../delivery-metrics'
 import type { ClaimedDelivery } from './claim-deliveries'
 import { type Sender, sendDeliveries } from './send-deliveries'
 
@@ -113,7 +113,13 @@ export const startMortalWorker = (options: {
     concurrency: 16,
     endpointConcurrency: 4,
     clock,
-    metrics: createWebhookMetrics({ metrics: createMetrics('spec'), queue: database, clock, logger }),
+    metrics: createDeliveryMetrics({
+      kind: 'webhook',
+      metrics: createMetrics('spec'),
+      queue: database,
+      clock,
+      logger,
+    }),
     logger,
   })
   return {

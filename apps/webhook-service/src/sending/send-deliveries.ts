@@ -4,7 +4,7 @@ import { type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import { newClaim } from '../claim'
 import type { Clock } from '../clock'
-import type { WebhookMetrics } from '../webhook-metrics'
+import type { DeliveryMetrics } from '../delivery-metrics'
 import { createAttemptRecorder } from './attempt-recorder'
 import { type AttemptsUnderWay, createAttemptsUnderWay } from './attempts-under-way'
 import { type BodiesInHand, createBodiesInHand } from './bodies-in-hand'
@@ -78,7 +78,7 @@ export const sendDeliveries = (options: {
   concurrency: number
   endpointConcurrency: number
   clock: Clock
-  metrics: WebhookMetrics
+  metrics: DeliveryMetrics
   logger: Logger
 }) => {
   const { database, queue, claimMs, attempt, schedule, clock, metrics, logger } = options

@@ -35,6 +35,8 @@ const startProcess = async () => {
       NATS_URL: doors.nats.url,
       WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8',
       WEBHOOK_TIMEOUT: '10m',
+      SMTP_URL: 'file:///nowhere',
+      SMTP_FROM: 'leads@example.com',
     },
   })
   children.push(child)

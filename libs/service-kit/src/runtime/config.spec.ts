@@ -9,6 +9,7 @@ import {
   port,
   readConfig,
   str,
+  timeZone,
 } from './config'
 
 test('every fault is named at once', () => {
@@ -52,9 +53,15 @@ test.each([
   [{ BYTES: '99' }, 'BYTES'],
   [{ BYTES: '5001' }, 'BYTES'],
   [{ LEVEL: 'loud' }, 'LEVEL'],
+  [{ ZONE: 'Mars/Olympus' }, 'ZONE'],
 ])('%j is refused by its name', (env, name) => {
-  const specs = { POOL: poolSize(), BYTES: count({ default: 100, min: 100, max: 5000 }), LEVEL: logLevel() }
-  expect(readConfig({}, specs)).toEqual({ POOL: 10, BYTES: 100, LEVEL: 'info' })
+  const specs = {
+    POOL: poolSize(),
+    BYTES: count({ default: 100, min: 100, max: 5000 }),
+    LEVEL: logLevel(),
+    ZONE: timeZone({ default: 'Europe/London' }),
+  }
+  expect(readConfig({}, specs)).toEqual({ POOL: 10, BYTES: 100, LEVEL: 'info', ZONE: 'Europe/London' })
   try {
     readConfig(env, specs)
     expect('accepted').toBe('refused')

@@ -61,6 +61,11 @@ export const count = ({
     return number
   })(spec as { default: number })
 
+/** The name of a time zone, such as `Europe/London`. */
+export const timeZone = makeValidator<string>(
+  (text) => new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone && text,
+)
+
 /** How many connections to the database one copy may have. */
 export const poolSize = () => count({ default: 10, max: 1000 })
 

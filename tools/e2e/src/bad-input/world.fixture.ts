@@ -8,6 +8,7 @@ import {
   startSystem,
   tableContents,
 } from '@leadwire/test-kit'
+import { Client as PgClient } from 'pg'
 import { type Client, createClient } from '../client'
 
 type Inhabitant = { token: string; reference: string; userId: number; userEmail: string; imageId: number }
@@ -149,20 +150,30 @@ const settle = async (client: Client, token: string, name: string): Promise<Inha
 
 const tracesOf = async (from: { system: System; receiver: Receiver; store: string }): Promise<Traces> => {
   const { databases } = from.system
-  const [leads, webhooks, files] = await Promise.all([
-    // What is told to the receiver is counted there; its rows go a few seconds later.
-    tableContents(databases.leads, { outbox: "kind = 'notification.requested'" }),
+  const [leads, recorded, webhooks, files] = await Promise.all([
+    // An event's row goes a few seconds later: how many were ever recorded is told by its ids.
+    tableContents(databases.leads, { outbox: 'false' }),
+    lastEventId(databases.leads.url),
     tableContents(databases.webhooks),
     filesIn(from.store),
   ])
   // Their last use is written down now and then.
   leads['tokens'] = leads['tokens']!.replace(/ .*/, '')
+  leads['outbox'] = `last id ${recorded}`
   return {
     leads,
     webhooks,
     files,
     posts: from.receiver.requests.length,
   }
+}
+
+const lastEventId = async (connectionString: string): Promise<string> => {
+  const client = new PgClient({ connectionString })
+  await client.connect()
+  const { rows } = await client.query<{ last_value: string }>('SELECT last_value FROM outbox_id_seq')
+  await client.end()
+  return rows[0]!.last_value
 }
 
 const filesIn = async (store: string): Promise<string[]> => {

@@ -120,20 +120,23 @@ const furnish = async () => {
   const visitorLead = { ...LEAD, quotes: [{ items: [{ ...item, margin: 0.25 }] }] }
   const { reference } = await tenant.send('POST', '/manage/leads', { json: visitorLead })
   const attachment = await tenant.send('POST', `/leads/${reference}/attachments`, { multipart: form })
-  const delivery = await eventually(async () => {
-    const { json } = await tenant.client.request<{ data: { id: number }[] }>(
-      'GET',
-      '/manage/deliveries?status=delivered',
-    )
-    expect(json.data).toHaveLength(1)
-    return json.data[0]!
-  })
-  const entry = { notify: false, user_id: user.id, date: '01/02/2027 10:00' }
+  const entry = { notify: true, user_id: user.id, date: '01/02/2027 10:00' }
+  await tenant.send('POST', `/leads/${reference}/callbacks`, { json: entry })
+  const delivered = (path: string) =>
+    eventually(async () => {
+      const { json } = await tenant.client.request<{ data: { id: number }[] }>(
+        'GET',
+        `${path}?status=delivered`,
+      )
+      expect(json.data).toHaveLength(1)
+      return json.data[0]!.id
+    })
   const ids = {
     '/leads/{reference}/attachments/{id}': attachment.id,
     '/manage/tokens/{id}': (await tenant.newToken({})).id,
     '/manage/webhook-endpoints/{id}': endpointId,
-    '/manage/deliveries/{id}': delivery.id,
+    '/manage/deliveries/{id}': await delivered('/manage/deliveries'),
+    '/manage/notifications/{id}': await delivered('/manage/notifications'),
   }
   const bodies: Record<string, RequestOptions> = {
     'POST /leads': { json: LEAD },

@@ -20,6 +20,7 @@ export async function checkSettings(
     nats: 'nats://user:password@nats',
     serviceToken: 'a-token-for-this-check',
     store: { STORE_URL: (!minio && env['STORE_URL']) || 'file:///files' },
+    mail: '/mail',
     env,
     choosePort: async () => 1,
   })

@@ -1,6 +1,8 @@
+import { fileURLToPath } from 'node:url'
 import type { Demo } from './demo-account'
 import type { RegisteredEndpoint } from './demo-endpoint'
 import type { Running } from './dev-file'
+import type { ServicePlan } from './services'
 
 const SHOWN = 5
 
@@ -16,6 +18,14 @@ function endpointLines(endpoints: RegisteredEndpoint[], { webhooks }: Demo): str
     }),
     ...(more > 0 ? [`and ${more} more`] : []),
   ]
+}
+
+/** Where messages to users go; a mail server's password is not shown. */
+function mailLine(plans: ServicePlan[]): string {
+  const url = new URL(plans.find(({ service }) => service === 'webhook-service')!.env['SMTP_URL']!)
+  return url.protocol === 'file:'
+    ? `${fileURLToPath(url)}  (an .eml file each)`
+    : `${url.protocol}//${url.host}`
 }
 
 /** A label, and one line for each value. */
@@ -49,6 +59,7 @@ export function quickStart(
     ...section('Health', [`${base}/readyz`]),
     ...section('Token', [demo.token]),
     ...section('Webhooks to', endpointLines(endpoints, demo)),
+    ...section('E-mails to', [mailLine(plans)]),
     ...section('For scripts', [`${data}/dev.json`]),
     '',
     'Create a lead:',

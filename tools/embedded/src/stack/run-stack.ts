@@ -115,6 +115,7 @@ async function bringUp(
     replicas: options.replicas,
     gateway: options,
     ...servers,
+    mail: join(options.data, 'mail'),
     serviceToken: await ensureSecret(join(options.data, 'service-token')),
     env: { WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
   })

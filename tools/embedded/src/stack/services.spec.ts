@@ -6,6 +6,7 @@ const surroundings = (changes: Partial<Surroundings> = {}): Surroundings => ({
   databases: { leads: 'postgresql://leads', webhooks: 'postgresql://webhooks' },
   nats: 'nats://127.0.0.1:4222',
   store: { STORE_URL: 'file:///files' },
+  mail: '/data/mail',
   serviceToken: 'a-token-for-the-specs',
   env: { WEBHOOK_TIMEOUT: '2s', DATABASE_URL: 'postgresql://a-stranger' },
   ...changes,
@@ -34,6 +35,7 @@ test('each service is told where the others are, and keeps the settings of the e
   expect(plan('webhook-service').env).toMatchObject({
     DATABASE_URL: 'postgresql://webhooks',
     WEBHOOK_TIMEOUT: '2s',
+    SMTP_URL: 'file:///data/mail',
   })
   expect(plan('files-service')).toMatchObject({
     grpc: null,

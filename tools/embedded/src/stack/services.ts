@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { ObjectStore } from '../minio/minio'
 import { repositoryRoot } from '../paths'
 import { type Child, startChild } from '../process/child'
@@ -33,6 +34,8 @@ export type Surroundings = {
   nats: string
   /** STORE_URL and what belongs to it. */
   store: Record<string, string>
+  /** The folder into which messages to users are written, unless the environment names SMTP_URL. */
+  mail: string
   /** What the services show each other, unless the environment names SERVICE_TOKEN. */
   serviceToken: string
   /** The environment each starts from; what is said above wins. */
@@ -48,6 +51,7 @@ export async function planServices({
   databases,
   nats,
   store,
+  mail,
   serviceToken,
   env,
   choosePort = freePort,
@@ -71,7 +75,12 @@ export async function planServices({
       WEBHOOK_SERVICE_URL: target('webhook-service'),
     },
     'files-service': store,
-    'webhook-service': { DATABASE_URL: databases.webhooks, NATS_URL: nats },
+    'webhook-service': {
+      DATABASE_URL: databases.webhooks,
+      NATS_URL: nats,
+      SMTP_URL: env['SMTP_URL'] || pathToFileURL(mail).href,
+      SMTP_FROM: env['SMTP_FROM'] || 'Leadwire <leadwire@example.com>',
+    },
   }
   const base = baseUrl(gateway)
   const shared = {

@@ -14,6 +14,8 @@ const COUNT_OPEN = `SELECT
   (SELECT count(*) FROM (SELECT FROM deliveries WHERE status = 'held' LIMIT $1) h) AS held`
 
 interface Dependencies {
+  /** Part of each metric's name. */
+  kind: 'webhook' | 'notification'
   metrics: Metrics
   queue: Database
   clock: Clock
@@ -21,7 +23,7 @@ interface Dependencies {
 }
 
 /** Adds the figures that are looked up in the database when somebody asks. */
-const addLookUps = ({ metrics, queue, clock, logger }: Dependencies): void => {
+const addLookUps = ({ kind, metrics, queue, clock, logger }: Dependencies): void => {
   const add = (name: string, help: string, labelNames: string[], lookUp: (gauge: Gauge) => Promise<void>) =>
     new Gauge({
       ...{ name, help, labelNames, registers: [metrics] },
@@ -35,7 +37,7 @@ const addLookUps = ({ metrics, queue, clock, logger }: Dependencies): void => {
       },
     })
   add(
-    'leadwire_webhook_deliveries_open',
+    `leadwire_${kind}_deliveries_open`,
     `Deliveries that are not at their end, by status; ${COUNTED_AT_MOST} stands for as many or more.`,
     ['status'],
     async (gauge) => {
@@ -45,7 +47,7 @@ const addLookUps = ({ metrics, queue, clock, logger }: Dependencies): void => {
     },
   )
   add(
-    'leadwire_webhook_oldest_due_seconds',
+    `leadwire_${kind}_oldest_due_seconds`,
     'How long the attempt that is due longest has waited for somebody to begin it; 0 when none waits.',
     [],
     async (gauge) => {
@@ -57,9 +59,10 @@ const addLookUps = ({ metrics, queue, clock, logger }: Dependencies): void => {
   )
 }
 
-/** What is counted and timed about webhooks. What waits is looked up in the database, when somebody asks. */
-export const createWebhookMetrics = (deps: Dependencies) => {
+/** What is counted and timed about deliveries of a kind. What waits is looked up in the database, when somebody asks. */
+export const createDeliveryMetrics = (deps: Dependencies) => {
   const registers = [deps.metrics]
+  const prefix = `leadwire_${deps.kind}`
   const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
     new Counter({ name, help, labelNames, registers })
   const seconds = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
@@ -68,7 +71,7 @@ export const createWebhookMetrics = (deps: Dependencies) => {
   return {
     observeBodies: (bytesInHand: () => number) =>
       void new Gauge({
-        name: 'leadwire_webhook_bodies_in_hand_bytes',
+        name: `${prefix}_bodies_in_hand_bytes`,
         help: 'Bodies of the attempts under way; one for all deliveries of an event.',
         registers,
         collect() {
@@ -76,35 +79,30 @@ export const createWebhookMetrics = (deps: Dependencies) => {
         },
       }),
     eventsTaken: counter(
-      'leadwire_webhook_events_taken_total',
-      'Lead events stored with their fan-out, repetitions included.',
+      `${prefix}_events_taken_total`,
+      'Events stored with their fan-out, repetitions included.',
     ),
     eventsRefused: counter(
-      'leadwire_webhook_events_refused_total',
-      'Messages that are no lead event, or one with broken parts, repetitions included.',
+      `${prefix}_events_refused_total`,
+      'Messages that are no event of this kind, or one with broken parts, repetitions included.',
     ),
     attempts: counter(
-      'leadwire_webhook_attempts_total',
+      `${prefix}_attempts_total`,
       'Attempts by outcome: delivered, or the class of the failure.',
       ['outcome'],
     ),
-    attemptSeconds: seconds('leadwire_webhook_attempt_seconds', 'How long attempts took, by outcome.', [
-      'outcome',
-    ]),
+    attemptSeconds: seconds(`${prefix}_attempt_seconds`, 'How long attempts took, by outcome.', ['outcome']),
     firstAttemptSeconds: seconds(
-      'leadwire_webhook_first_attempt_delay_seconds',
+      `${prefix}_first_attempt_delay_seconds`,
       'From the storing of an event to the start of a first attempt at it.',
     ),
-    latenessSeconds: seconds(
-      'leadwire_webhook_lateness_seconds',
-      'From the time an attempt was due to its start.',
-    ),
+    latenessSeconds: seconds(`${prefix}_lateness_seconds`, 'From the time an attempt was due to its start.'),
     inFlight: new Gauge({
-      name: 'leadwire_webhook_attempts_in_flight',
+      name: `${prefix}_attempts_in_flight`,
       help: 'Attempts under way.',
       registers,
     }),
   }
 }
 
-export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>
+export type DeliveryMetrics = ReturnType<typeof createDeliveryMetrics>

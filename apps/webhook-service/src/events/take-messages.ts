@@ -2,8 +2,8 @@ import type { Logger } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
 import { createMessagesInHand } from './messages-in-hand'
-import { readLeadCreated, type StoredEvent, type UnfitEvent } from './read-lead-created'
 import { isLate, type StoreResult } from './store-events'
+import type { StoredEvent, UnfitEvent } from './stored-event'
 
 const RETRY_MS = 1000
 const RETRY_AT_MOST_MS = 60_000
@@ -22,13 +22,15 @@ const pauseOf = ({ info }: JsMsg) => Math.min(RETRY_AT_MOST_MS, RETRY_MS * 2 ** 
  * A message that is handed back holds its place in the consumer's `max_ack_pending`, which all accounts share. So of an
  * account that has more in hand than its share it is only a few times; then it is let go, and comes from the outbox.
  */
-export const takeLeadMessages = (options: {
+export const takeMessages = (options: {
+  /** Throws UnfitEvent for what is no event of this kind, or one with broken parts. */
+  read: (message: Uint8Array) => StoredEvent
   /** Resolves when it is stored, with what resolves when no crash of the database undoes that. */
   store: (event: StoredEvent) => Promise<StoreResult>
   metrics: { eventsTaken: { inc(): void }; eventsRefused: { inc(): void } }
   logger: Logger
 }): { take: (message: JsMsg) => void; settled: () => Promise<unknown> } => {
-  const { store, metrics, logger } = options
+  const { read, store, metrics, logger } = options
   const underWay = new Set<Promise<void>>()
   const inHand = createMessagesInHand()
   // The outbox's sweep publishes again what was refused, every quarter of a minute.
@@ -37,7 +39,7 @@ export const takeLeadMessages = (options: {
   const refuse = (message: JsMsg, error: unknown, eventId: string) => {
     metrics.eventsRefused.inc()
     if (!refused.has(eventId))
-      logger.error({ err: error, event_id: eventId, sequence: message.seq }, 'a lead event is refused')
+      logger.error({ err: error, event_id: eventId, sequence: message.seq }, 'an event is refused')
     refused.set(eventId, true)
     // Without a reason: servers before 2.11 don't know an acknowledgement that carries one.
     message.term()
@@ -56,11 +58,11 @@ export const takeLeadMessages = (options: {
         await result.durable
         message.ack()
       } else if (isLate(result.fault)) {
-        logger.warn({ err: result.fault, event_id: event.id }, 'storing a lead event took too long')
+        logger.warn({ err: result.fault, event_id: event.id }, 'storing an event took too long')
         message.nak(pauseOf(message))
       } else refuse(message, result.fault, event.id)
     } catch (error) {
-      logger.warn({ err: error, event_id: event.id }, 'a lead event waits for the database')
+      logger.warn({ err: error, event_id: event.id }, 'an event waits for the database')
       message.nak(RETRY_MS)
     }
   }
@@ -68,7 +70,7 @@ export const takeLeadMessages = (options: {
   const settle = async (message: JsMsg) => {
     let event: StoredEvent
     try {
-      event = readLeadCreated(message.data)
+      event = read(message.data)
     } catch (error) {
       const { eventId = `sequence ${message.seq}` } = error as UnfitEvent
       return refuse(message, error, eventId)

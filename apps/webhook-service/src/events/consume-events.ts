@@ -1,4 +1,4 @@
-import { LEADS_STREAM, LEADS_STREAM_CONFIG, WEBHOOK_CONSUMER } from '@leadwire/contracts'
+import { LEADS_STREAM, LEADS_STREAM_CONFIG } from '@leadwire/contracts'
 import { ensureStream, type Logger, untilSuccess } from '@leadwire/service-kit'
 import {
   AckPolicy,
@@ -25,45 +25,56 @@ const PULL_EXPIRES_MS = 2000
 const MAX_ON_THE_WAY = 64
 
 const SETTINGS = {
-  filter_subject: LEADS_STREAM.subjects.leadCreated,
   ack_wait: nanos(ACK_WAIT_MS),
   max_ack_pending: MAX_ACK_PENDING,
 }
 
-const ensureConsumer = async (nats: NatsConnection) => {
+const ensureConsumer = async ({
+  nats,
+  subject,
+  name,
+}: {
+  nats: NatsConnection
+  subject: string
+  name: string
+}) => {
+  const settings = { ...SETTINGS, filter_subject: subject }
   const manager = await jetstreamManager(nats, { checkAPI: false })
   await ensureStream(manager, LEADS_STREAM_CONFIG)
   const { consumers } = manager
   try {
     await consumers.add(LEADS_STREAM.name, {
-      durable_name: WEBHOOK_CONSUMER,
+      durable_name: name,
       ack_policy: AckPolicy.Explicit,
-      ...SETTINGS,
+      ...settings,
     })
   } catch (error) {
     // Servers before 2.10 change the settings of one that exists by the call that makes it.
     const exists = error instanceof JetStreamApiError && error.code === CONSUMER_EXISTS_WITH_OTHER_SETTINGS
     if (!exists) throw error
-    await consumers.update(LEADS_STREAM.name, WEBHOOK_CONSUMER, SETTINGS)
+    await consumers.update(LEADS_STREAM.name, name, settings)
   }
-  return jetstream(nats).consumers.get(LEADS_STREAM.name, WEBHOOK_CONSUMER)
+  return jetstream(nats).consumers.get(LEADS_STREAM.name, name)
 }
 
 /**
- * Hands every lead event to `take`, for as long as it runs: through restarts of NATS, and when the stream or the
+ * Hands every event of a subject to `take`, for as long as it runs: through restarts of NATS, and when the stream or the
  * consumer is deleted under it, it makes them anew. Answers with what stops it; messages in hand are then for `take`.
  */
-export const consumeLeads = (options: {
+export const consumeEvents = (options: {
   nats: NatsConnection
+  subject: string
+  /** The durable consumer's. */
+  name: string
   take: (message: JsMsg) => void
   logger: Logger
 }): (() => Promise<void>) => {
-  const { nats, take, logger } = options
+  const { name, take, logger } = options
   const stopping = new AbortController()
   let messages: ConsumerMessages | undefined
 
   const consume = async () => {
-    const consumer = await ensureConsumer(nats)
+    const consumer = await ensureConsumer(options)
     stopping.signal.throwIfAborted()
     messages = await consumer.consume({
       callback: take,
@@ -79,7 +90,8 @@ export const consumeLeads = (options: {
     signal: stopping.signal,
     pauseMs: 250,
     onFailure: (error) => {
-      if (!stopping.signal.aborted) logger.warn({ err: error }, 'lead events do not come: trying again')
+      if (!stopping.signal.aborted)
+        logger.warn({ err: error, consumer: name }, 'events do not come: trying again')
     },
   }).catch(() => undefined)
 

@@ -1,0 +1,109 @@
+import type { NotificationRequested } from '@leadwire/contracts'
+import ical, { ICalAttendeeStatus, ICalCalendarMethod } from 'ical-generator'
+import MailComposer from 'nodemailer/lib/mail-composer'
+import type { Sender } from './mail-settings'
+
+const MINUTES: Record<string, number> = { appointment: 60, callback: 15 }
+
+const TITLES: Record<string, string> = { assigned: 'Lead', appointment: 'Appointment', callback: 'Callback' }
+
+const OPENINGS: Record<string, (account: string) => string> = {
+  assigned: (account) => `${account} has a lead for you.`,
+  appointment: (account) => `${account} has an appointment for you.`,
+  callback: (account) => `${account} has a callback for you.`,
+}
+
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+
+const timeIn = (timeZone: string, date: string): string => {
+  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
+  return `${format.format(new Date(date))} (${timeZone})`
+}
+
+const rowsOf = (event: NotificationRequested, when: string | undefined): [label: string, value: string][] => {
+  const rows: [string, string][] = [
+    ['When', when ?? ''],
+    ['Lead', event.leadName],
+    ['Status', event.leadStatus],
+    ['Customer', event.customerName],
+    ['Phone', event.customerPhone],
+    ['E-mail', event.customerEmail],
+    ['Postcode', event.customerPostcode],
+    ['Reference', event.leadReference],
+  ]
+  return rows.filter(([, value]) => value !== '')
+}
+
+const textOf = (greeting: string, opening: string, rows: [string, string][]): string =>
+  [greeting, '', opening, '', ...rows.map(([label, value]) => `${`${label}:`.padEnd(11)}${value}`), ''].join(
+    '\n',
+  )
+
+const htmlOf = (greeting: string, opening: string, rows: [string, string][]): string => {
+  const cells = rows.map(
+    ([label, value]) => `<tr><th align="left">${label}</th><td>${escapeHtml(value)}</td></tr>`,
+  )
+  return `<!doctype html>
+<html lang="en">
+<body>
+<p>${escapeHtml(greeting)}</p>
+<p>${escapeHtml(opening)}</p>
+<table cellpadding="4">
+${cells.join('\n')}
+</table>
+</body>
+</html>
+`
+}
+
+/** The invitation to an appointment or callback: RFC 5545 and 5546, its instants in UTC. */
+const invitationOf = (event: NotificationRequested, from: Sender, summary: string, text: string): string => {
+  const start = new Date(event.date!)
+  const calendar = ical({ method: ICalCalendarMethod.REQUEST, prodId: '//Leadwire//Leadwire//EN' })
+  calendar.createEvent({
+    id: `${event.eventId}@leadwire`,
+    stamp: new Date(event.requestedAt),
+    start,
+    end: new Date(start.getTime() + MINUTES[event.subject]! * 60_000),
+    summary,
+    description: text,
+    organizer: { name: from.name || event.accountName, email: from.address },
+    attendees: [
+      { name: event.userName, email: event.userEmail, rsvp: true, status: ICalAttendeeStatus.NEEDSACTION },
+    ],
+  })
+  return calendar.toString()
+}
+
+/**
+ * The message of a notification, as a mail server takes it: plain text and HTML, and for an appointment or a callback an
+ * invitation. Its Message-ID is made of the event's id, so that it is the same each time.
+ */
+export const composeMessage = async (
+  event: NotificationRequested,
+  { from, timeZone }: { from: Sender; timeZone: string },
+): Promise<Buffer> => {
+  const { subject, eventId, userName, userEmail, accountName, leadName, requestedAt, date } = event
+  const when = date === undefined ? undefined : timeIn(timeZone, date)
+  const title = `${TITLES[subject]}: ${leadName}`
+  const rows = rowsOf(event, when)
+  const greeting = `Hello ${userName},`
+  const opening = OPENINGS[subject]!(accountName)
+  const text = textOf(greeting, opening, rows)
+  const composer = new MailComposer({
+    from,
+    to: { name: userName, address: userEmail },
+    subject: title,
+    text,
+    html: htmlOf(greeting, opening, rows),
+    ...(date !== undefined && {
+      icalEvent: { method: 'REQUEST', content: invitationOf(event, from, title, text) },
+    }),
+    messageId: `<${eventId}@${from.address.split('@').at(-1)}>`,
+    date: new Date(requestedAt),
+    // Nobody's holiday message answers it.
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  })
+  return composer.compile().build()
+}

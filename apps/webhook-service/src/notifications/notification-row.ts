@@ -1,0 +1,19 @@
+import { type Delivery, Notification, NotificationRequested } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+
+/** Deliveries of notifications together with what they are about. */
+export const notificationsOf = async (
+  database: Database,
+  deliveries: Delivery[],
+): Promise<Notification[]> => {
+  const events = await database.query<{ id: string; body: Buffer }>({
+    name: 'bodies-of-notifications',
+    text: 'SELECT id, body FROM events WHERE id = ANY ($1::uuid[])',
+    values: [deliveries.map(({ eventId }) => eventId)],
+  })
+  const bodies = new Map(events.map(({ id, body }) => [id, NotificationRequested.decode(body)]))
+  return deliveries.map((delivery) => {
+    const { subject, userId, userEmail, date } = bodies.get(delivery.eventId)!
+    return Notification.fromPartial({ delivery, subject, userId, userEmail, date })
+  })
+}
