@@ -134,7 +134,9 @@ export const connectClients = (options: {
     listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
       resultOf<ListedLeads>((await listLeads(page, limits)).result),
     /** Creates a lead. Resolves with its public JSON. */
-    createLead: async (item: CreateLead, limits: CallLimits) =>
-      resultOf<Uint8Array>((await (isLarge(item) ? createLargeLead : createLead)(item, limits)).result),
+    createLead: async (item: CreateLead, limits: CallLimits) => {
+      const { result, replayed } = await (isLarge(item) ? createLargeLead : createLead)(item, limits)
+      return { body: resultOf<Uint8Array>(result), replayed }
+    },
   }
 }

@@ -3,7 +3,7 @@ import { ServiceError } from '@leadwire/service-kit'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Dependencies } from '../dependencies'
 import { dataOf, IdempotencyHeader, LeadParams } from '../docs/shared-schemas'
-import { idempotencyKey, requestFingerprint } from '../http/idempotency'
+import { idempotencyKey, replayable, requestFingerprint } from '../http/idempotency'
 import { leadReference } from '../leads/lead-reference'
 import { type Call, operation } from '../operation'
 import { text } from '../validation/fields'
@@ -50,9 +50,9 @@ const attach = async (
   const { name } = fields
   const fingerprint = requestFingerprint(request, { name, file_name: fileName, file: upload.sha256 })
   const replay = claim && savedAnswer(claim, fingerprint)
-  if (replay) return replay
+  if (replay) return replayable(call.reply, { body: replay, replayed: true })
   const { key, size, content_type: contentType } = upload
-  const { body } = await keepStoredFile(call, key, () =>
+  const answer = await keepStoredFile(call, key, () =>
     clients.attachments.attachFile({
       accountId,
       reference,
@@ -62,7 +62,7 @@ const attach = async (
       claimId: claim?.claimId ?? '',
     }),
   )
-  return body
+  return replayable(call.reply, answer)
 }
 
 /** Runs `work` while no other request has its Idempotency-Key. */

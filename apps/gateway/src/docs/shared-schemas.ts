@@ -54,7 +54,7 @@ export const IdempotencyHeader = Type.Object({
     Type.String({
       maxLength: 255,
       description:
-        'A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409.',
+        'A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After.',
     }),
   ),
 })

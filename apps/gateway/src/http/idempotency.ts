@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Idempotency } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const BARE = /^[\x21\x23-\x7e][\x20-\x7e]{0,254}$/
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
@@ -33,10 +33,19 @@ export const idempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | u
   return key
 }
 
+// The members of an object have no order: what is written in another one asks for the same.
+const inOrder = (_name: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+    : value
+
 /** SHA-256 of what was asked: the method, the address (references in lower case) and the parsed content. */
 export const requestFingerprint = (request: FastifyRequest, content: unknown): Buffer => {
   const path = request.url.split('?', 1)[0]!.toLowerCase().replace(/\/+$/, '')
-  return createHash('sha256').update(`${request.method} ${path}\n`).update(JSON.stringify(content)).digest()
+  return createHash('sha256')
+    .update(`${request.method} ${path}\n`)
+    .update(JSON.stringify(content, inOrder))
+    .digest()
 }
 
 /** What leads-service needs to answer a request that is sent again as it was answered the first time. */
@@ -45,4 +54,13 @@ export const idempotencyOf = (request: FastifyRequest, content: unknown): Idempo
   return key === undefined
     ? undefined
     : { tokenId: request.principal.tokenId, key, fingerprint: requestFingerprint(request, content) }
+}
+
+/** The JSON of an answer; the header says when it is the one that was saved. */
+export const replayable = (
+  reply: FastifyReply,
+  { body, replayed }: { body: Uint8Array; replayed?: boolean | undefined },
+): Uint8Array => {
+  if (replayed) reply.header('idempotency-replayed', 'true')
+  return body
 }

@@ -203,11 +203,13 @@ test('a fingerprint is of what is asked, not of how it is written', async () => 
     headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
     payload: JSON.stringify(LEAD, null, 2),
   })
+  await create(Object.fromEntries(Object.entries(LEAD).toReversed()), headers)
   await create({ ...LEAD, name: 'Doors' }, headers)
-  const [first, second, third] = asked.map(({ idempotency }) =>
+  const [first, second, turned, third] = asked.map(({ idempotency }) =>
     Buffer.from(idempotency!.fingerprint).toString('hex'),
   )
   expect(second).toBe(first)
+  expect(turned).toBe(first)
   expect(third).not.toBe(first)
 })
 

@@ -2,7 +2,7 @@ import type { NewLead } from '@leadwire/contracts'
 import { newTraceparent, parseTraceparent } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
 import { bodyOf } from '../http/body'
-import { idempotencyOf } from '../http/idempotency'
+import { idempotencyOf, replayable } from '../http/idempotency'
 import type { Handler } from '../operation'
 import type { Body } from '../validation/checker'
 import { refusal } from '../validation/refusal'
@@ -21,5 +21,8 @@ export const leadCreation =
     }
     const traceparent = parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
     const lead = newLead(request, value, body)
-    return clients.createLead({ accountId, lead, idempotency, traceparent }, limits)
+    return replayable(
+      call.reply,
+      await clients.createLead({ accountId, lead, idempotency, traceparent }, limits),
+    )
   }

@@ -1,4 +1,5 @@
 import { dataOf } from '../docs/shared-schemas'
+import { replayable } from '../http/idempotency'
 import { operation } from '../operation'
 import { readEntry, SCHEDULING } from './schedule-fields'
 
@@ -11,7 +12,6 @@ export const scheduleAppointment = operation({
   answer: { description: 'The appointment.', schema: dataOf({ $ref: 'Scheduled#' }) },
   handler: async (call) => {
     const appointment = await readEntry(call)
-    const { body } = await call.clients.leads.scheduleAppointment({ appointment }, call.limits)
-    return body
+    return replayable(call.reply, await call.clients.leads.scheduleAppointment({ appointment }, call.limits))
   },
 })

@@ -44,8 +44,7 @@ const insertAttachment = async (tx: Transaction, request: AttachFileRequest): Pr
 /** Records a file that is stored as a lead's attachment (interface: Attach a file). Its url needs the bearer token. */
 export const attachFile =
   (deps: { database: Database }) =>
-  async (request: AttachFileRequest): Promise<AttachFileResponse> => ({
-    body: await deps.database.transaction((tx) =>
+  (request: AttachFileRequest): Promise<AttachFileResponse> =>
+    deps.database.transaction((tx) =>
       underKey(tx, request.idempotency, () => insertAttachment(tx, request), request.claimId),
-    ),
-  })
+    )

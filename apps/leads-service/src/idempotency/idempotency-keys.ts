@@ -59,7 +59,9 @@ const FORGET = `DELETE FROM idempotency_keys WHERE created_at < clock_timestamp(
 const nameOf = ({ tokenId, key }: Key) => `${tokenId}:${key}`
 
 const inFlight = () =>
-  new ServiceError('conflict', 'A request with this Idempotency-Key is still in flight. Try again shortly.')
+  new ServiceError('conflict', 'A request with this Idempotency-Key is still in flight. Try again shortly.', {
+    retryAfterS: 1,
+  })
 
 const usedForAnother = () =>
   ServiceError.invalid({ idempotency_key: ['This Idempotency-Key was used before for another request.'] })
@@ -69,6 +71,12 @@ const noSuchToken = () => new ServiceError('not_found', 'There is no such token.
 /** Whether a key and a fingerprint are such as can be saved. */
 export const isIdempotency = ({ tokenId, key, fingerprint }: Idempotency): boolean =>
   isId(tokenId) && isSaid(key) && fingerprint.length > 0
+
+/** The response to a request; `replayed` when it was saved under its key before. */
+export interface Answer {
+  body: Buffer
+  replayed: boolean
+}
 
 /** What is known of a key: its answer, or why there is none to wait for, or who holds a claim to it, if anybody does. */
 type Found =
@@ -115,7 +123,7 @@ export const judgeKeys = async (
   tx: Transaction,
   asked: (Idempotency | undefined)[],
   claimId?: string,
-): Promise<(Buffer | ServiceError | undefined)[]> => {
+): Promise<(Answer | ServiceError | undefined)[]> => {
   const first = new Map<string, Idempotency>()
   for (const item of asked) if (item && !first.has(nameOf(item))) first.set(nameOf(item), item)
   if (first.size === 0) return asked.map(() => undefined)
@@ -126,7 +134,7 @@ export const judgeKeys = async (
     if ('error' in found) return found.error
     if ('saved' in found) {
       const { fingerprint, body } = found.saved
-      return fingerprint.equals(item.fingerprint) ? body : usedForAnother()
+      return fingerprint.equals(item.fingerprint) ? { body, replayed: true } : usedForAnother()
     }
     const isClaimed = found.claimId !== null && found.claimId !== claimId
     return isClaimed || first.get(nameOf(item)) !== item ? inFlight() : undefined
@@ -153,15 +161,15 @@ export const underKey = async (
   asked: Idempotency | undefined,
   work: () => Promise<Buffer>,
   claimId?: string,
-): Promise<Buffer> => {
-  if (!asked) return work()
+): Promise<Answer> => {
+  if (!asked) return { body: await work(), replayed: false }
   demand({ idempotency: isIdempotency(asked) })
   const [settled] = await judgeKeys(tx, [asked], claimId)
   if (settled instanceof ServiceError) throw settled
   if (settled) return settled
   const body = await work()
   saveAnswers(tx, [{ asked, body }])
-  return body
+  return { body, replayed: false }
 }
 
 /** Holds a key for a request that takes long; others are told `conflict` until it is answered, released or six minutes old. */

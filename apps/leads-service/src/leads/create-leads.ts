@@ -16,7 +16,7 @@ import {
   unlessLate,
 } from '@leadwire/service-kit'
 import { invalidBy } from '../arguments'
-import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
+import { type Answer, judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
 import { type OutboxEvent, recordEvents } from '../outbox/record-events'
 import { type Draft, draftLead } from './draft-lead'
 import { insertLeads } from './insert-leads'
@@ -38,7 +38,7 @@ export interface CreateLeadsDeps extends JsonSettings {
 }
 
 /** The response to an item, or why there is none. */
-type Outcome = Buffer | ServiceError
+type Outcome = Answer | ServiceError
 
 const noSuchAccount = () => new ServiceError('not_found', 'There is no such account.')
 
@@ -110,7 +110,7 @@ const createAll = async (
   const written = drafts.length > 0 ? await writeAll(tx, drafts, deps.jsonFormat) : []
   for (const { item, event, body } of written) {
     events.push(event)
-    outcomes.set(item, body)
+    outcomes.set(item, { body, replayed: false })
   }
   return items.map((item, index) => settled[index] ?? outcomes.get(item) ?? noSuchAccount())
 }

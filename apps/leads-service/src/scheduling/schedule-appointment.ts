@@ -5,6 +5,5 @@ import { schedule } from './schedule'
 /** interface: Schedule Appointment. */
 export const scheduleAppointment =
   (deps: { database: Database }) =>
-  async ({ appointment }: ScheduleAppointmentRequest): Promise<ScheduleAppointmentResponse> => ({
-    body: await schedule(deps, 'appointment', appointment),
-  })
+  ({ appointment }: ScheduleAppointmentRequest): Promise<ScheduleAppointmentResponse> =>
+    schedule(deps, 'appointment', appointment)

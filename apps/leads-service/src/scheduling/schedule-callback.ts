@@ -5,6 +5,5 @@ import { schedule } from './schedule'
 /** interface: Schedule Callback. */
 export const scheduleCallback =
   (deps: { database: Database }) =>
-  async ({ callback }: ScheduleCallbackRequest): Promise<ScheduleCallbackResponse> => ({
-    body: await schedule(deps, 'callback', callback),
-  })
+  ({ callback }: ScheduleCallbackRequest): Promise<ScheduleCallbackResponse> =>
+    schedule(deps, 'callback', callback)

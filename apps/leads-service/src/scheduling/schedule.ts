@@ -1,7 +1,7 @@
 import type { Appointment } from '@leadwire/contracts'
 import { type Database, isUnfitTime, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
 import { demand, isId, isUuid } from '../arguments'
-import { underKey } from '../idempotency/idempotency-keys'
+import { type Answer, underKey } from '../idempotency/idempotency-keys'
 import { leadNotFound } from '../leads/lead-result'
 import { recordNotification } from '../notifications/record-notification'
 
@@ -55,7 +55,7 @@ export const schedule = async (
   deps: { database: Database },
   subject: Subject,
   asked: Appointment | undefined,
-): Promise<Buffer> => {
+): Promise<Answer> => {
   demand({ [subject]: asked !== undefined })
   const { idempotency } = asked!
   try {

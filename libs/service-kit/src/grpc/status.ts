@@ -1,6 +1,6 @@
 import type { Status as RpcStatus } from '@leadwire/contracts'
 import { Status } from 'nice-grpc-common'
-import { BadRequest, ErrorInfo } from 'nice-grpc-error-details'
+import { BadRequest, ErrorInfo, RetryInfo } from 'nice-grpc-error-details'
 import { type ErrorCode, type Faults, ServiceError } from '../runtime/service-error'
 
 const DOMAIN = 'leadwire'
@@ -20,14 +20,20 @@ const CODES: Record<ErrorCode, Status> = {
 
 export const statusCodeOf = (error: ServiceError): Status => CODES[error.code]
 
-/** The details of a ServiceError: which error it is (ErrorInfo), and the faulty fields (BadRequest). Its cause stays here. */
-export const detailsOf = ({ code, faults }: ServiceError): [ErrorInfo, BadRequest] => [
+type Detail = ErrorInfo | BadRequest | RetryInfo
+
+/**
+ * The details of a ServiceError: which error it is (ErrorInfo), the faulty fields (BadRequest), and when to try again
+ * (RetryInfo). Its cause stays here.
+ */
+export const detailsOf = ({ code, faults, retryAfterS }: ServiceError): Detail[] => [
   ErrorInfo.fromPartial({ reason: code.toUpperCase(), domain: DOMAIN }),
   BadRequest.fromPartial({
     fieldViolations: Object.entries(faults).flatMap(([field, messages]) =>
       messages.map((description) => ({ field, description })),
     ),
   }),
+  ...(retryAfterS === undefined ? [] : [RetryInfo.fromPartial({ retryDelay: { seconds: retryAfterS } })]),
 ]
 
 const faultsOf = ({ fieldViolations }: BadRequest): Faults => {
@@ -47,29 +53,31 @@ export const errorOfDetails = (message: string, details: unknown[]): ServiceErro
   const code = info?.domain === DOMAIN ? info.reason.toLowerCase() : ''
   if (!(code in CODES)) return undefined
   const badRequest = is<BadRequest>(BadRequest)
-  return new ServiceError(code as ErrorCode, message, { faults: badRequest ? faultsOf(badRequest) : {} })
+  const retryAfterS = is<RetryInfo>(RetryInfo)?.retryDelay?.seconds
+  return new ServiceError(code as ErrorCode, message, {
+    faults: badRequest ? faultsOf(badRequest) : {},
+    ...(retryAfterS !== undefined && { retryAfterS }),
+  })
 }
+
+const TYPES = [ErrorInfo, BadRequest, RetryInfo] as const
 
 const typeUrl = ({ $type }: { $type: string }) => `type.googleapis.com/${$type}`
 
 /** A ServiceError as the result of one item in a batch (google.rpc.Status). */
-export const statusOf = (error: ServiceError): RpcStatus => {
-  const [info, badRequest] = detailsOf(error)
-  return {
-    code: statusCodeOf(error),
-    message: error.detail,
-    details: [
-      { typeUrl: typeUrl(ErrorInfo), value: Buffer.from(ErrorInfo.encode(info).finish()) },
-      { typeUrl: typeUrl(BadRequest), value: Buffer.from(BadRequest.encode(badRequest).finish()) },
-    ],
-  }
-}
+export const statusOf = (error: ServiceError): RpcStatus => ({
+  code: statusCodeOf(error),
+  message: error.detail,
+  details: detailsOf(error).map((detail) => {
+    const type = TYPES.find(({ $type }) => $type === detail.$type)!
+    return { typeUrl: typeUrl(type), value: Buffer.from(type.encode(detail as never).finish()) }
+  }),
+})
 
 /** The ServiceError that `statusOf` made. */
 export const errorOfStatus = ({ message, details }: RpcStatus): ServiceError => {
-  const types = [ErrorInfo, BadRequest]
   const decoded = details.flatMap(({ typeUrl: url, value }) => {
-    const type = types.find((known) => typeUrl(known) === url)
+    const type = TYPES.find((known) => typeUrl(known) === url)
     return type ? [type.decode(value)] : []
   })
   return errorOfDetails(message, decoded) ?? ServiceError.internal()

@@ -78,7 +78,9 @@ export const problem = (kind: ProblemKind, detail: string, faults?: Faults): Pro
 export const problemOf = (error: unknown): Problem => {
   if (!(error instanceof ServiceError)) return problem('internal', '')
   const kind = kindOf(error.code)
-  return problem(kind, error.detail, kind === 'invalid' ? error.faults : undefined)
+  const found = problem(kind, error.detail, kind === 'invalid' ? error.faults : undefined)
+  const { retryAfterS } = error
+  return retryAfterS === undefined ? found : { ...found, headers: { 'retry-after': String(retryAfterS) } }
 }
 
 /** The problem as application/problem+json (RFC 9457). */

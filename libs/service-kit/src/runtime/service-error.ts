@@ -25,7 +25,7 @@ export class ServiceError extends Error {
   constructor(
     readonly code: ErrorCode,
     readonly detail: string,
-    readonly options: { faults?: Faults; cause?: unknown } = {},
+    readonly options: { faults?: Faults; retryAfterS?: number; cause?: unknown } = {},
   ) {
     super(detail, { cause: options.cause })
     this.name = 'ServiceError'
@@ -33,6 +33,11 @@ export class ServiceError extends Error {
 
   get faults(): Faults {
     return this.options.faults ?? {}
+  }
+
+  /** After how many seconds the same request may succeed, where that is known. */
+  get retryAfterS(): number | undefined {
+    return this.options.retryAfterS
   }
 
   /** Whoever asked waited as long as they would. */

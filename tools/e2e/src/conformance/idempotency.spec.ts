@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { eventually } from '@leadwire/test-kit'
 import { Client as Database } from 'pg'
-import { multipartBody } from '../client'
+import { type Answer, multipartBody } from '../client'
 import { PNG } from '../files/samples.fixture'
 import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
 
@@ -16,6 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.stop())
 
+const replayed = ({ headers }: Answer) => headers['idempotency-replayed']
 const keyed = (key = randomUUID() as string) => ({ 'idempotency-key': key })
 const total = async (of = tenant) => (await of.client.request<{ total: number }>('GET', '/leads')).json.total
 
@@ -53,6 +54,7 @@ describe('the same request under the same key', () => {
     await tenant.send('PATCH', `/leads/${reference}`, { json: { value: 77 } })
     const second = await tenant.client.request('POST', path, { json: LEAD, headers })
     expect([second.status, second.text]).toEqual([200, first.text])
+    expect([replayed(first), replayed(second)]).toEqual([undefined, 'true'])
     expect(second.headers['content-type']).toBe(first.headers['content-type'])
     expect(await total()).toBe(before + 1)
   })
@@ -64,6 +66,7 @@ describe('the same request under the same key', () => {
     const send = () => tenant.client.request('POST', `/leads/${reference}/${what}`, { json, headers })
     const [first, second] = [await send(), await send()]
     expect([first.status, second.text]).toEqual([200, first.text])
+    expect([replayed(first), replayed(second)]).toEqual([undefined, 'true'])
   })
 
   test('makes one attachment, whatever the boundary is', async () => {
@@ -78,6 +81,7 @@ describe('the same request under the same key', () => {
     const [first, second] = [await send('one'), await send('quite-another')]
     expect(first.status).toBe(200)
     expect([second.status, second.text]).toEqual([200, first.text])
+    expect([replayed(first), replayed(second)]).toEqual([undefined, 'true'])
   })
 
   test('is the same though its members stand otherwise or it is a form: what was parsed counts', async () => {
@@ -88,6 +92,9 @@ describe('the same request under the same key', () => {
       headers: { ...headers, 'content-type': 'application/json' },
     })
     expect([spaced.status, spaced.text]).toEqual([200, first.text])
+    const turned = Object.fromEntries(Object.entries(LEAD).toReversed())
+    const other = await tenant.client.request('POST', '/leads', { json: turned, headers })
+    expect([other.status, other.text]).toEqual([200, first.text])
   })
 
   test('may be quoted, as the draft has it', async () => {
@@ -170,7 +177,7 @@ test('while an upload is on its way, another under its key is 409; then it is re
   try {
     await claimed(headers['idempotency-key'])
     const conflict = await second()
-    expect(conflict.status).toBe(409)
+    expect([conflict.status, conflict.headers['retry-after']]).toEqual([409, '1'])
     expect(conflict.headers['content-type']).toMatch(/^application\/problem\+json/)
   } finally {
     stalled.end(bytes.subarray(-30))
