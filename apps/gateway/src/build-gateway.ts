@@ -49,6 +49,7 @@ import { updateLead } from './leads/update-lead'
 import { listNotifications } from './notifications/list-notifications'
 import { NotificationRecord } from './notifications/notification-schema'
 import { retrieveNotification } from './notifications/retrieve-notification'
+import { retryNotification } from './notifications/retry-notification'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
 import { Scheduled } from './scheduling/schedule-fields'
@@ -207,6 +208,7 @@ const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void 
   retryDelivery(app, dependencies)
   listNotifications(app, dependencies)
   retrieveNotification(app, dependencies)
+  retryNotification(app, dependencies)
 
   serveAsset(app, dependencies)
 }

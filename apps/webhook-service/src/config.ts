@@ -35,7 +35,7 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     WEBHOOK_ENDPOINTS_PER_ACCOUNT: count({ default: 100 }),
     SMTP_URL: mailTarget(),
     SMTP_FROM: mailSender(),
-    SMTP_TIMEOUT: duration({ default: 30_000 }),
+    SMTP_TIMEOUT: duration({ default: 60_000 }),
     /** The time zone of dates in notifications. */
     TIME_ZONE: timeZone({ default: 'Europe/London' }),
     ...serviceTokenSettings(env),

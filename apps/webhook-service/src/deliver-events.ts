@@ -58,6 +58,7 @@ export const deliverEvents = (options: {
   schedule: number[]
   concurrency: number
   endpointConcurrency: number
+  waitingAfterMs?: number
   clock: Clock
   metrics: Metrics
   logger: Logger

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import {
   LEADS_STREAM,
   NOTIFICATION_CONSUMER,
@@ -25,8 +26,8 @@ import { notifyUser } from './notifications/notify-user'
 import { readNotification } from './notifications/read-notification'
 import { webhooksService } from './webhooks-service'
 
-/** Messages handed over at once, of all accounts and of one. Mail servers take few connections of one client. */
-const MAIL = { concurrency: 8, endpointConcurrency: 2 }
+/** Connections to the mail server, for all accounts and for one. Mail servers take few of one client. */
+const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.POSITIVE_INFINITY }
 
 /**
  * Starts everything in the order in which it is needed; the lifecycle undoes it in reverse: no more events are
@@ -40,7 +41,7 @@ export const startWebhookService = async (
   const metrics = createMetrics('webhook-service')
   // One finds and claims, two store what accounts share, three what is stored apart (`event-lanes.ts`), one is for metrics.
   const leads = connectTables({ url, schema: 'public', poolSize, queueSize: 7, lifecycle })
-  const messages = connectTables({ url, schema: 'notifications', poolSize, queueSize: 3, lifecycle })
+  const messages = connectTables({ url, schema: 'notifications', poolSize: 3, queueSize: 3, lifecycle })
   let natsCheck = (): Promise<unknown> => Promise.reject(new Error('not connected yet'))
   const checks = [
     { name: 'postgres', check: leads.database.check },
@@ -65,9 +66,11 @@ export const startWebhookService = async (
     concurrency: config.WEBHOOK_CONCURRENCY,
     endpointConcurrency: config.WEBHOOK_ENDPOINT_CONCURRENCY,
   })
+  // Each attempt listens to it.
+  setMaxListeners(0, lifecycle.signal)
   const mail = {
     ...{ target: config.SMTP_URL, from: config.SMTP_FROM, timeZone: config.TIME_ZONE },
-    ...{ timeoutMs: SMTP_TIMEOUT, clock },
+    ...{ timeoutMs: SMTP_TIMEOUT, draining: lifecycle.signal, clock },
   }
   const notifications = deliverEvents({
     ...shared,
@@ -84,6 +87,7 @@ export const startWebhookService = async (
     ...{ database: leads.database, notifications: messages.database, clock },
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
     wake: webhooks.wake,
+    wakeNotifier: notifications.wake,
   })
   grpc.add(WebhooksServiceDefinition, service)
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })

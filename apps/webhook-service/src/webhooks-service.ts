@@ -16,6 +16,7 @@ import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import { findHeldEvents } from './events/find-held-events'
 import { listNotifications } from './notifications/list-notifications'
 import { retrieveNotification } from './notifications/retrieve-notification'
+import { retryNotification } from './notifications/retry-notification'
 import { checkWellFormed } from './well-formed'
 
 interface Dependencies {
@@ -26,6 +27,8 @@ interface Dependencies {
   endpointsPerAccount: number
   /** Makes the sender look for what became due, at these endpoints or anywhere. */
   wake: (endpointIds?: number[]) => void
+  /** The same for notifications. */
+  wakeNotifier: (endpointIds: number[]) => void
 }
 
 /** The gRPC service: one line an operation. */
@@ -55,6 +58,7 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     retryDelivery: each(retryDelivery),
     listNotifications: each(listNotifications),
     retrieveNotification: each(retrieveNotification),
+    retryNotification: each(retryNotification),
     findHeldEvents: each(findHeldEvents),
   }
 }

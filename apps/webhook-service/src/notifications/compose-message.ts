@@ -13,6 +13,18 @@ const OPENINGS: Record<string, (account: string) => string> = {
   callback: (account) => `${account} has a callback for you.`,
 }
 
+/** A message as a mail server takes it. */
+export interface Message {
+  eventId: string
+  from: string
+  to: string
+  /** With its headers. */
+  content: Buffer
+}
+
+// RFC 5545 has no way to write a quotation mark in a name.
+const calendarName = (name: string): string => name.replaceAll('"', "'").replace(/\p{Cc}/gu, ' ')
+
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
@@ -68,22 +80,27 @@ const invitationOf = (event: NotificationRequested, from: Sender, summary: strin
     end: new Date(start.getTime() + MINUTES[event.subject]! * 60_000),
     summary,
     description: text,
-    organizer: { name: from.name || event.accountName, email: from.address },
+    organizer: { name: calendarName(from.name || event.accountName), email: from.address },
     attendees: [
-      { name: event.userName, email: event.userEmail, rsvp: true, status: ICalAttendeeStatus.NEEDSACTION },
+      {
+        name: calendarName(event.userName),
+        email: event.userEmail,
+        rsvp: true,
+        status: ICalAttendeeStatus.NEEDSACTION,
+      },
     ],
   })
   return calendar.toString()
 }
 
 /**
- * The message of a notification, as a mail server takes it: plain text and HTML, and for an appointment or a callback an
+ * The message of a notification: plain text and HTML, and for an appointment or a callback an
  * invitation. Its Message-ID is made of the event's id, so that it is the same each time.
  */
 export const composeMessage = async (
   event: NotificationRequested,
   { from, timeZone }: { from: Sender; timeZone: string },
-): Promise<Buffer> => {
+): Promise<Message> => {
   const { subject, eventId, userName, userEmail, accountName, leadName, requestedAt, date } = event
   const when = date === undefined ? undefined : timeIn(timeZone, date)
   const title = `${TITLES[subject]}: ${leadName}`
@@ -105,5 +122,9 @@ export const composeMessage = async (
     // Nobody's holiday message answers it.
     headers: { 'Auto-Submitted': 'auto-generated' },
   })
-  return composer.compile().build()
+  const compiled = composer.compile()
+  // Domains are in ASCII here.
+  const envelope = compiled.getEnvelope()
+  const content = await compiled.build()
+  return { eventId, from: String(envelope.from), to: envelope.to[0]!, content }
 }

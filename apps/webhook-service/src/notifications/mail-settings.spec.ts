@@ -26,6 +26,7 @@ test.each([
   'smtp://a/b',
   'smtp://a?x=1',
   'smtp://%zz@a',
+  'smtp://user@a',
 ])('%s is refused, and not repeated', (text) => {
   expect(() => targetOf(text)).toThrow(/^SMTP_URL: is no smtp:/)
 })

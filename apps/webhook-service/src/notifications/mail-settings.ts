@@ -22,6 +22,8 @@ const parseTarget = (text: string): MailTarget => {
   const port = PORTS[url.protocol]
   if (port === undefined || url.hostname === '' || url.search !== '' || !['', '/'].includes(url.pathname))
     throw new TypeError('is no smtp://[user:password@]host[:port], smtps:// or file:/// URL')
+  if ((url.username === '') !== (url.password === ''))
+    throw new TypeError('a user and a password go together')
   const [user, pass] = [decodeURIComponent(url.username), decodeURIComponent(url.password)]
   return {
     server: {

@@ -6,8 +6,10 @@ import { LEADS_STREAM, NOTIFICATION_CONSUMER, NotificationRequested } from '@lea
 import { eventually, startReceiver } from '@leadwire/test-kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import ICAL from 'ical.js'
+import { keptText } from '../attempt/post'
 import type { Config } from '../config'
 import { openDoors, startService } from '../service.fixture'
+import { composeMessage } from './compose-message'
 import { type MailServer, reply, startMailServer } from './mail-server.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
@@ -110,6 +112,7 @@ test('an appointment is told in text and HTML, in the local time, with an invita
   expect(entry.uid).toBe(`${event.eventId}@leadwire`)
   expect(entry.organizer).toBe('mailto:leads@example.com')
   expect(entry.attendees.map((attendee) => attendee.getFirstValue())).toEqual(['MAILTO:sam@example.com'])
+  expect(entry.attendees[0]!.getParameter('cn')).toBe("Zoë 'Z' Ångström")
 
   const { notification: told, attempts } = await retrieve()
   expect(told).toMatchObject({
@@ -176,6 +179,88 @@ test('what the server refuses for good ends at once', async () => {
   const { notification: told, attempts } = await retrieve()
   expect(told!.delivery).toMatchObject({ status: 'exhausted', attemptCount: 1 })
   expect(attempts).toMatchObject([{ status: 550, error: 'smtp_status' }])
+})
+
+test('a refusal of our sender is no refusal of the message', async () => {
+  await start(
+    { onMailFrom: (_address, _session, done) => done(reply(550, 'Not you')) },
+    { WEBHOOK_RETRY_SCHEDULE: [50] },
+  )
+  await publish(notification())
+  expect((await retrieve()).attempts.map(({ status }) => status)).toEqual([550, 550])
+})
+
+test('a message that the server has and does not answer for is not sent again, unless somebody asks', async () => {
+  let taken = 0
+  await start(
+    {
+      onData: (stream, _session, done) => {
+        stream.resume().on('end', () => {
+          taken += 1
+          if (taken > 1) done()
+        })
+      },
+    },
+    { SMTP_TIMEOUT: 1000, WEBHOOK_RETRY_SCHEDULE: [50] },
+  )
+  await publish(notification())
+  const { notification: told, attempts } = await retrieve()
+  expect(told!.delivery).toMatchObject({ status: 'exhausted', attemptCount: 1 })
+  expect(attempts).toMatchObject([{ error: 'unconfirmed' }])
+  const key = { accountId: 1, notificationId: told!.delivery!.id }
+  expect((await service.client.retryNotification(key)).notification).toMatchObject({ userId: 5 })
+  await eventually(async () => {
+    const found = await service.client.retrieveNotification(key)
+    expect(found.attempts).toMatchObject([{ error: 'unconfirmed' }, { status: 250 }])
+  })
+  await expect(service.client.retryNotification({ ...key, accountId: 2 })).rejects.toMatchObject({
+    ...{ code: 'not_found', detail: 'There is no such notification.' },
+  })
+})
+
+test('a domain of other letters is told in ASCII, and what no server takes ends at once', async () => {
+  const from = { name: '', address: 'leads@example.com' }
+  const message = await composeMessage(notification({ userEmail: 'sam@bücher.example' }), {
+    ...{ from, timeZone: 'Europe/London' },
+  })
+  expect(message.to).toBe('sam@xn--bcher-kva.example')
+  const { mails } = await start()
+  await publish(
+    notification({ userEmail: 'sam@bücher.example' }),
+    notification({ userEmail: '"a<b"@example.com' }),
+  )
+  const found = await ended(2)
+  expect(found.map(({ delivery }) => delivery!.status).toSorted()).toEqual(['delivered', 'exhausted'])
+  expect(mails).toHaveLength(1)
+  const { id } = found.find(({ delivery }) => delivery!.status === 'exhausted')!.delivery!
+  const { attempts } = await service.client.retrieveNotification({ accountId: 1, notificationId: id })
+  expect(attempts).toHaveLength(1)
+})
+
+test('what a server answers is kept as text that can be stored', async () => {
+  await start({ onRcptTo: (_address, _session, done) => done(reply(550, 'b'.repeat(9000))) })
+  await publish(notification())
+  const { attempts } = await retrieve()
+  expect(keptText('a\0b')).toBe('ab')
+  expect(attempts[0]!.response!.length).toBeLessThanOrEqual(4096)
+})
+
+test('eight messages are under way at most', async () => {
+  let open = 0
+  let most = 0
+  const { mails } = await start({
+    onMailFrom: (_address, _session, done) => {
+      open += 1
+      most = Math.max(most, open)
+      setTimeout(() => {
+        open -= 1
+        done()
+      }, 300)
+    },
+  })
+  await publish(...Array.from({ length: 30 }, (_, index) => notification({ accountId: index + 1 })))
+  await eventually(() => expect(mails).toHaveLength(30))
+  expect(most).toBeLessThanOrEqual(8)
 })
 
 test('a server that is away, or offers no TLS for a password, is tried again', async () => {

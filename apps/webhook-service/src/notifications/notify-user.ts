@@ -2,50 +2,71 @@ import { NotificationRequested } from '@leadwire/contracts'
 import type { NodemailerError } from 'nodemailer'
 import { failureClass } from '../attempt/failure-class'
 import type { Outcome } from '../attempt/make-attempt'
+import { keptText } from '../attempt/post'
 import type { Webhook } from '../attempt/webhook-headers'
 import type { Clock } from '../clock'
-import { composeMessage } from './compose-message'
+import { composeMessage, type Message } from './compose-message'
 import type { MailTarget, Sender } from './mail-settings'
-import { sendMessage } from './send-message'
+import { type SendOptions, sendMessage, Unconfirmed } from './send-message'
 
-export interface MailOptions {
+export interface MailOptions extends SendOptions {
   target: MailTarget
   from: Sender
   timeZone: string
-  timeoutMs: number
   clock: Clock
 }
 
-// What the server says of a message or its addresses. A refusal of our connection or login is no fault of either.
-const OF_THE_MESSAGE = new Set(['EENVELOPE', 'EMESSAGE'])
+type Result = Omit<Outcome, 'startedAt' | 'durationMs'>
 
-/** Why an attempt failed. Only a refusal of the message for good (5xx) ends a notification. */
-const failureOf = (error: NodemailerError): Omit<Outcome, 'startedAt' | 'durationMs'> => {
-  const { code = '', originalCode, responseCode = null, response = null } = error
-  const about = { status: responseCode, response, cause: error }
-  if (code === 'EDNS') return { ...about, error: 'dns' }
-  if (code === 'ETLS') return { ...about, error: 'tls' }
-  if (responseCode === null) return { ...about, error: failureClass({ code: originalCode ?? code }) }
-  const permanent = OF_THE_MESSAGE.has(code) && error.permanent === true
-  return { ...about, error: 'smtp_status', permanent }
+const NO_ANSWER = { status: null, response: null }
+
+/** Whether the server refused the message or its recipient. A refusal of our connection, login or sender is no fault of theirs. */
+const isOfTheMessage = ({ code, command }: NodemailerError) =>
+  code === 'EMESSAGE' || (code === 'EENVELOPE' && command !== 'MAIL FROM')
+
+/** Why a message was not sent. It ends at once when the server refused it for good (5xx), or may have taken it. */
+const failureOf = (error: NodemailerError | Unconfirmed): Result => {
+  if (error instanceof Unconfirmed)
+    return { ...NO_ANSWER, error: 'unconfirmed', permanent: true, cause: error.cause }
+  const { code = '', originalCode, responseCode, response = '', permanent = false } = error
+  // Whatever begins with digits is a code to nodemailer.
+  const status = responseCode !== undefined && responseCode < 1000 ? responseCode : null
+  const said = { status, response: keptText(response), cause: error }
+  if (code === 'EDNS') return { ...said, error: 'dns' }
+  if (code === 'ETLS') return { ...said, error: 'tls' }
+  if (responseCode !== undefined)
+    return { ...said, error: 'smtp_status', permanent: permanent && isOfTheMessage(error) }
+  // nodemailer itself sends nothing to such an address.
+  if (code === 'EENVELOPE') return { ...said, error: 'unsendable', permanent: true }
+  return { ...said, error: failureClass({ code: originalCode ?? code }) }
+}
+
+const send = async (event: NotificationRequested, options: MailOptions): Promise<Result> => {
+  let message: Message
+  try {
+    message = await composeMessage(event, options)
+  } catch (cause) {
+    return { ...NO_ANSWER, error: 'unsendable', permanent: true, cause }
+  }
+  try {
+    const response = await sendMessage(options.target, message, options)
+    // It is some 2xx: nodemailer says so of nothing else.
+    return { status: 250, response: keptText(response), error: null }
+  } catch (error) {
+    // The folder is ours.
+    if ('folder' in options.target) return { ...NO_ANSWER, error: 'ours', cause: error }
+    return failureOf(error as NodemailerError | Unconfirmed)
+  }
 }
 
 /** Makes one attempt to hand a notification to the mail server. Never rejects. */
-export const notifyUser = async ({ body, eventId }: Webhook, options: MailOptions): Promise<Outcome> => {
-  const { target, from, timeoutMs, clock } = options
+export const notifyUser = async ({ body }: Webhook, options: MailOptions): Promise<Outcome> => {
+  const { clock } = options
   const startedAt = clock.now()
-  const ended = (rest: Omit<Outcome, 'startedAt' | 'durationMs'>): Outcome => ({
+  const result = await send(NotificationRequested.decode(body), options)
+  return {
     startedAt,
     durationMs: Math.max(0, clock.now().getTime() - startedAt.getTime()),
-    ...rest,
-  })
-  try {
-    const event = NotificationRequested.decode(body)
-    const content = await composeMessage(event, options)
-    const message = { eventId, from: from.address, to: event.userEmail, content }
-    const response = await sendMessage(target, message, timeoutMs)
-    return ended({ status: Number(response.slice(0, 3)), response, error: null })
-  } catch (error) {
-    return ended(failureOf(error as NodemailerError))
+    ...result,
   }
 }

@@ -1,42 +1,58 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { NodemailerError } from 'nodemailer'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import type { Message } from './compose-message'
 import type { MailServer, MailTarget } from './mail-settings'
 
-export interface Message {
-  eventId: string
-  from: string
-  to: string
-  /** With its headers. */
-  content: Buffer
-}
+/** How long a drain waits for the server's answer to a message. */
+const DRAIN_MS = 5000
+
+/** The server has the whole message and did not say what it did with it: it may have taken it. */
+export class Unconfirmed extends Error {}
 
 /** Hands a message to a mail server over a connection of its own; the time bounds all of it. */
-const sendToServer = (server: MailServer, message: Message, timeoutMs: number): Promise<string> =>
+const sendToServer = (
+  server: MailServer,
+  message: Message,
+  { timeoutMs, draining }: SendOptions,
+): Promise<string> =>
   new Promise((resolve, reject) => {
     const { auth, ...address } = server
     const connection = new SMTPConnection({
       ...address,
-      // A password is never sent in the clear.
+      // A password is never sent in the clear. Without one, TLS without a known certificate is still better than none.
       requireTLS: auth !== undefined && !server.secure,
+      tls: { rejectUnauthorized: auth !== undefined || server.secure },
       ...{ dnsTimeout: timeoutMs, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs },
       ...{ socketTimeout: timeoutMs, socketCloseTimeout: 0 },
     })
-    const fail = (error: unknown) => {
-      clearTimeout(timer)
-      connection.close()
-      reject(error)
+    const content = Readable.from([message.content])
+    const settle = (end: () => void) => {
+      for (const timer of timers) clearTimeout(timer)
+      draining.removeEventListener('abort', onDrain)
+      end()
     }
-    const timer = setTimeout(
-      () => fail(Object.assign(new Error('The mail server took too long.'), { code: 'ETIMEDOUT' })),
-      timeoutMs,
-    )
+    const fail = (error: NodemailerError) =>
+      settle(() => {
+        connection.close()
+        const silent = content.readableEnded && error.responseCode === undefined
+        reject(silent ? new Unconfirmed('The mail server did not answer.', { cause: error }) : error)
+      })
+    const late = () => fail(Object.assign(new Error('The mail server took too long.'), { code: 'ETIMEDOUT' }))
+    const timers = [setTimeout(late, timeoutMs)]
+    // What the server does not have whole by then it must not get any more: the drain gives its claim to another process.
+    const onDrain = () =>
+      timers.push(setTimeout(() => (content.readableEnded ? late() : connection.close()), DRAIN_MS))
+    draining.addEventListener('abort', onDrain)
     const send = () =>
-      connection.send({ from: message.from, to: message.to }, message.content, (error, info) => {
+      connection.send({ from: message.from, to: message.to }, content, (error, info) => {
         if (error) return fail(error)
-        clearTimeout(timer)
-        connection.quit()
-        resolve(info.response)
+        settle(() => {
+          connection.quit()
+          resolve(info.response)
+        })
       })
     connection.on('error', fail)
     connection.connect((error) => {
@@ -55,6 +71,15 @@ const writeToFolder = async (folder: string, { eventId, content }: Message): Pro
   return `250 written to ${name}`
 }
 
-/** Sends a message. Answers with what the server said; rejects with nodemailer's error, or ETIMEDOUT after `timeoutMs`. */
-export const sendMessage = (target: MailTarget, message: Message, timeoutMs: number): Promise<string> =>
-  'folder' in target ? writeToFolder(target.folder, message) : sendToServer(target.server, message, timeoutMs)
+export interface SendOptions {
+  timeoutMs: number
+  /** Aborted when the process is to end. */
+  draining: AbortSignal
+}
+
+/**
+ * Sends a message. Answers with what the server said. Rejects with nodemailer's error or ETIMEDOUT, and with Unconfirmed when
+ * the server may have taken the message.
+ */
+export const sendMessage = (target: MailTarget, message: Message, options: SendOptions): Promise<string> =>
+  'folder' in target ? writeToFolder(target.folder, message) : sendToServer(target.server, message, options)

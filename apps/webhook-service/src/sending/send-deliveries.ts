@@ -77,6 +77,8 @@ export const sendDeliveries = (options: {
   schedule: number[]
   concurrency: number
   endpointConcurrency: number
+  /** As `createSlots` takes it. */
+  waitingAfterMs?: number
   clock: Clock
   metrics: DeliveryMetrics
   logger: Logger
@@ -91,6 +93,7 @@ export const sendDeliveries = (options: {
   const slots = createSlots({
     concurrency: options.concurrency,
     perEndpoint: options.endpointConcurrency,
+    waitingAfterMs: options.waitingAfterMs,
     now: () => performance.now(),
   })
   const record = createAttemptRecorder({ database, schedule, signal: outOfTime.signal, metrics, logger })

@@ -40,7 +40,7 @@ const SLOW_AFTER_MS = 1000
 const WAITING_PER_SLOT = 8
 
 /** The attempts under way, by endpoint and by lane. */
-const createRunning = (now: () => number) => {
+const createRunning = (now: () => number, waitingAfterMs: number) => {
   const endpoints = new Map<number, Endpoint>()
   // Both in the order of their start.
   const young = new Set<Running>()
@@ -59,7 +59,7 @@ const createRunning = (now: () => number) => {
 
   const age = () => {
     for (const running of young) {
-      if (now() - running.startedAt < WAITING_AFTER_MS) break
+      if (now() - running.startedAt < waitingAfterMs) break
       young.delete(running)
       waiting.add(running)
       atWork[running.lane] -= 1
@@ -108,12 +108,17 @@ const createRunning = (now: () => number) => {
  * each attempt holds one until its time is up, so an attempt holds a slot only while it is young, and then waits in
  * a much larger room that endpoints of unknown or slow pace share; who is known to be quick is let past them.
  *
- * `now` is monotonic, in milliseconds.
+ * `now` is monotonic, in milliseconds. With `waitingAfterMs` at Infinity each attempt keeps its slot to its end.
  */
-export const createSlots = (options: { concurrency: number; perEndpoint: number; now: () => number }) => {
-  const { concurrency, perEndpoint, now } = options
+export const createSlots = (options: {
+  concurrency: number
+  perEndpoint: number
+  waitingAfterMs?: number | undefined
+  now: () => number
+}) => {
+  const { concurrency, perEndpoint, waitingAfterMs = WAITING_AFTER_MS, now } = options
   const forFresh = Math.floor(concurrency * SHARE_FOR_FRESH)
-  const { young, atWork, inFlight, endpointOf, age, start, drop } = createRunning(now)
+  const { young, atWork, inFlight, endpointOf, age, start, drop } = createRunning(now, waitingAfterMs)
 
   const roomIn = (lane: Pace, { given = 0, fresh = false } = {}): number => {
     const slots = Math.min(
@@ -171,7 +176,7 @@ export const createSlots = (options: { concurrency: number; perEndpoint: number;
     drop,
     /** In how many milliseconds the next attempt gives its slot away by waiting; undefined when none will. */
     nextFreeIn: (): number | undefined => {
-      for (const { startedAt } of young) return Math.max(0, startedAt + WAITING_AFTER_MS - now())
+      for (const { startedAt } of young) return Math.max(0, startedAt + waitingAfterMs - now())
       return undefined
     },
   }

@@ -109,6 +109,19 @@ test('what begins after its caller has gone is refused, and leaves nothing behin
   expect(await kept()).toEqual([])
 })
 
+test('options of the URL stand beside those that all connections have', async () => {
+  const url = new URL(server.url)
+  url.searchParams.set('options', '-c application_name=mine -c TimeZone=Asia/Tokyo')
+  const other = connectDatabase({ url: url.href, poolSize: 1, lifecycle, settings: { search_path: 'there' } })
+  const show = async (name: string) =>
+    (
+      await other.query<{ value: string }>({ text: 'SELECT current_setting($1) AS value', values: [name] })
+    )[0]!.value
+  expect(await show('application_name')).toBe('mine')
+  expect(await show('TimeZone')).toBe('UTC')
+  expect(await show('search_path')).toBe('there')
+})
+
 test('two statements of one name are refused', async () => {
   await database.query({ name: 'one', text: 'SELECT 1 AS n' })
   await expect(database.query({ name: 'one', text: 'SELECT 2 AS n' })).rejects.toThrow('must be unique')

@@ -1,4 +1,5 @@
 import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Lifecycle } from '../runtime/lifecycle'
 import { databaseFailure, isUnusable } from './failure'
 import { isoMicroseconds } from './iso-microseconds'
@@ -118,9 +119,11 @@ export const connectDatabase = (options: {
   settings?: Record<string, string>
 }): Database => {
   const ofThese = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`)
+  // Of a URL with options pg would take those alone.
+  const { options: given = '', ...config } = parseIntoClientConfig(options.url)
   const pool = new Pool({
-    connectionString: options.url,
-    options: `-c TimeZone=UTC ${LIMITS} ${BY_KEY}${ofThese.join('')}`,
+    ...config,
+    options: `${given} -c TimeZone=UTC ${LIMITS} ${BY_KEY}${ofThese.join('')}`,
     max: options.poolSize,
     // For a connection that is free, or a new one.
     connectionTimeoutMillis: 3000,

@@ -32,8 +32,9 @@ export const steady = async (context: Context): Promise<void> => {
   const ours: Rounds = []
   const bare: Rounds = []
   await withEndpoints(context, [account!], async () => {
+    // One by one, as they are measured: what only runs for a lead alone would else still be compiled.
     for (const { port } of [stack, chain])
-      await load({ port, requests, connections: 16, seconds: warmUpSeconds(context) })
+      await load({ port, requests, connections: 1, seconds: 3 * warmUpSeconds(context) })
     for (let round = 0; round < options.rounds; round++) {
       ours.push(await run(stack.port))
       bare.push(await run(chain.port))

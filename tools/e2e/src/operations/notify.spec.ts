@@ -86,6 +86,15 @@ test('another account sees none of them, and webhooks are not among them', async
   expect((await list('?status=none')).status).toBe(422)
 })
 
+test('one that was told can be told again by hand', async () => {
+  const [told] = (await list()).json.data
+  await tenant.send('POST', `/manage/notifications/${told!.id}/retry`)
+  await eventually(async () => {
+    const { attempts } = await tenant.send<Notification>('GET', `/manage/notifications/${told!.id}`)
+    expect(attempts).toMatchObject([{ number: 1 }, { number: 2, error: null }])
+  })
+})
+
 test('without notify nobody is told', async () => {
   const { reference } = await tenant.createLead()
   const entry = { user_id: userId, date: '24/12/2026 14:30' }
