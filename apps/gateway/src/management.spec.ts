@@ -131,7 +131,10 @@ test('a token is shown once', async () => {
 
 test.each([
   [{ scopes: [] }, { scopes: ['The scopes must have at least 1 items.'] }],
-  [{ scopes: ['root'] }, { 'scopes.0': ['The selected scopes.0 is invalid.'] }],
+  [
+    { scopes: ['root'] },
+    { 'scopes.0': ['The selected scopes.0 is invalid. It may be: leads, leads:read, manage.'] },
+  ],
   [{ scopes: 'leads' }, { scopes: ['The scopes must be an array.'] }],
   [
     { expires_at: '2999-01-01' },

@@ -193,6 +193,18 @@ describe('refused uploads', () => {
     }
   })
 
+  test('of too many parts are a 413 that says how many there may be', async () => {
+    const fields = Array.from({ length: 51 }, (_, index) => field(`f${index}`, 'x'))
+    const files = Array.from({ length: 11 }, () => text)
+    for (const [parts, limit] of [
+      [fields, '50 fields'],
+      [files, '10 files'],
+    ] as const) {
+      const { detail } = expectProblem(await send(rawMultipart(parts)), 413)
+      expect(detail).toBe(`The form may not have more than ${limit}.`)
+    }
+  })
+
   test('of one byte too many are a 413, whatever they claim', async () => {
     const large = Buffer.alloc(TEN_MEBIBYTES + 1, 'a')
     for (const parts of [

@@ -1,6 +1,7 @@
 import multipart, { type Multipart } from '@fastify/multipart'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuseOtherTypes } from '../http/body'
+import { FORM_LIMITS } from '../http/problem'
 import { refuseReplaced } from '../http/utf8'
 
 /** Lets the routes of `app` read multipart/form-data, and nothing else. */
@@ -17,9 +18,7 @@ export const readMultipart = (app: FastifyInstance): void => {
       fileSize: Number.POSITIVE_INFINITY,
       fieldSize: 4096,
       fieldNameSize: 255,
-      fields: 50,
-      files: 10,
-      parts: 50,
+      ...FORM_LIMITS,
     },
   } as Parameters<typeof app.register>[1])
 }

@@ -2,6 +2,9 @@ import { ServiceError } from '@leadwire/service-kit'
 import { parse } from 'qs'
 import { decodePercent, notUtf8 } from './utf8'
 
+const MAX_FIELDS = 20_000
+const MAX_ENTRIES = 1000
+
 const decoder = (text: string): string => {
   const decoded = decodePercent(text.replaceAll('+', ' '))
   if (decoded === undefined) throw notUtf8()
@@ -17,14 +20,18 @@ export const parseForm = (text: string): Record<string, unknown> => {
     return parse(text, {
       plainObjects: true,
       depth: 10,
-      arrayLimit: 1000,
-      parameterLimit: 20_000,
+      arrayLimit: MAX_ENTRIES,
+      parameterLimit: MAX_FIELDS,
       throwOnLimitExceeded: true,
       duplicates: 'combine',
       decoder,
     })
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause
-    throw new ServiceError('too_large', 'The form has too many fields.', { cause })
+    throw new ServiceError(
+      'too_large',
+      `The form may not have more than ${MAX_FIELDS} fields, nor a list more than ${MAX_ENTRIES} entries.`,
+      { cause },
+    )
   }
 }

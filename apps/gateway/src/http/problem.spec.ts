@@ -1,4 +1,4 @@
-import { type ErrorCode, ServiceError } from '@leadwire/service-kit'
+import { type ErrorCode, PROBLEMS, ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 let gateway: RunningGateway
@@ -61,6 +61,8 @@ test('every kind is explained at its type', async () => {
   const page = (await gateway.send({ url: '/problems' })).body
   const { type } = (await gateway.send({ url: '/nowhere' })).json()
   expect(page).toContain(`id="${type.split('#')[1]}"`)
+  for (const { meaning, mend } of Object.values(PROBLEMS))
+    for (const text of [meaning, mend]) expect(page.replace(/<\/?code>/g, '`')).toContain(text)
 })
 
 test.each([

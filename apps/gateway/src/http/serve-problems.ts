@@ -10,8 +10,8 @@ const page = () => `<!doctype html>
 <dl>
 ${Object.entries(PROBLEMS)
   .map(
-    ([kind, { status, title, meaning }]) =>
-      `<dt id="${kind}"><strong>${kind}</strong>: ${status} ${title}</dt><dd>${withCode(meaning)}</dd>`,
+    ([kind, { status, title, meaning, mend }]) =>
+      `<dt id="${kind}"><strong>${kind}</strong>: ${status} ${title}</dt><dd>${withCode(meaning)} ${withCode(mend)}</dd>`,
   )
   .join('\n')}
 </dl>

@@ -1,4 +1,4 @@
-import type { CreateLead } from '@leadwire/contracts'
+import { type CreateLead, LEAD_REFERRERS, LEAD_STATUSES } from '@leadwire/contracts'
 import { ServiceError, statusOf } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
@@ -95,10 +95,10 @@ test.each([
   ['postcode', 'SW1A 1AA 1', 'The postcode format is invalid.'],
   ['phone', 'none', 'The phone format is invalid.'],
   ['mobile', 'none', 'The mobile format is invalid.'],
-  ['referrer', 'Direct', 'The selected referrer is invalid.'],
-  ['referrer', 'website', 'The selected referrer is invalid.'],
-  ['status', 'closed', 'The selected status is invalid.'],
-  ['status', 'constructor', 'The selected status is invalid.'],
+  ['referrer', 'Direct', `The selected referrer is invalid. It may be: ${LEAD_REFERRERS.join(', ')}.`],
+  ['referrer', 'website', `The selected referrer is invalid. It may be: ${LEAD_REFERRERS.join(', ')}.`],
+  ['status', 'closed', `The selected status is invalid. It may be: ${LEAD_STATUSES.join(', ')}.`],
+  ['status', 'constructor', `The selected status is invalid. It may be: ${LEAD_STATUSES.join(', ')}.`],
   ['user_id', 'x', 'The user id must be an integer.'],
   ['user_id', 1.5, 'The user id must be an integer.'],
   ['user_id', 0, 'The user id must be at least 1.'],
@@ -126,7 +126,7 @@ test.each([
 
 test('an unknown user is listed with the other faults', async () => {
   expect(await faultsOf({ user_id: 404, status: 'closed' })).toEqual({
-    status: ['The selected status is invalid.'],
+    status: [`The selected status is invalid. It may be: ${LEAD_STATUSES.join(', ')}.`],
     user_id: ['The selected user id is invalid.'],
   })
   expect(references).toMatchObject([{ accountId: 3, userId: 404 }])

@@ -3,7 +3,7 @@ import type { ErrorObject } from 'ajv'
 /** How a field is named in a sentence: `quotes.0.items.1.image_id` is "quotes.0.items.1.image id", as in Laravel 7. */
 export const labelOf = (field: string): string => field.replaceAll('_', ' ')
 
-/** What is said of a field that names something which is not there, or not one of the allowed values. */
+/** What is said of a field that names something which is not there. */
 export const selectedIsInvalid = (field: string): string => `The selected ${labelOf(field)} is invalid.`
 
 const TYPES: Record<string, string> = {
@@ -31,7 +31,6 @@ const typeSentence = (label: string, type: string | string[]) => {
 
 const SENTENCES: Record<string, (label: string, limit: number) => string> = {
   required: (label) => `The ${label} field is required.`,
-  enum: selectedIsInvalid,
   maxLength: (label, limit) => `The ${label} may not be greater than ${limit} characters.`,
   minLength: (label, limit) => `The ${label} must be at least ${limit} characters.`,
   minimum: (label, limit) => `The ${label} must be at least ${limit}.`,
@@ -48,8 +47,11 @@ export const sentenceOf = (field: string, { keyword, params }: ErrorObject): str
     limit = 0,
     type = '',
     format = '',
-  } = params as { limit?: number; type?: string | string[]; format?: string }
+    allowedValues = [],
+  } = params as { limit?: number; type?: string | string[]; format?: string; allowedValues?: unknown[] }
   if (keyword === 'type') return typeSentence(label, type)
+  if (keyword === 'enum')
+    return `${selectedIsInvalid(field)} It may be: ${allowedValues.filter((value) => value !== null).join(', ')}.`
   if (keyword === 'format') return `The ${label} ${FORMATS[format] ?? 'format is invalid.'}`
   return SENTENCES[keyword]?.(label, limit) ?? `The ${label} is invalid.`
 }

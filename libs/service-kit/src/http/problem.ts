@@ -8,49 +8,101 @@ export interface Problem {
   headers?: Record<string, string>
 }
 
-const row = (status: number, title: string, meaning: string) => ({ status, title, meaning }) as const
+const row = (status: number, title: string, meaning: string, mend: string) =>
+  ({ status, title, meaning, mend }) as const
 
 /** Every kind of problem the API answers with; a kind is the last part of the problem's `type`, and never changes. */
 export const PROBLEMS = {
-  'bad-request': row(400, 'Bad Request', 'The request could not be read.'),
-  unauthenticated: row(401, 'Unauthorized', 'The bearer token is missing, unknown, revoked or expired.'),
-  forbidden: row(403, 'Forbidden', 'The token lacks the scope that the operation needs.'),
+  'bad-request': row(
+    400,
+    'Bad Request',
+    'The request could not be read.',
+    '`detail` says what is wrong with it: broken JSON, text that is not UTF-8, a header that is no good. Correct it.',
+  ),
+  unauthenticated: row(
+    401,
+    'Unauthorized',
+    'The bearer token is missing, unknown, revoked or expired.',
+    'Send `Authorization: Bearer` with a token that is valid. `POST /manage/tokens` makes one.',
+  ),
+  forbidden: row(
+    403,
+    'Forbidden',
+    'The token lacks the scope that the operation needs.',
+    'Use a token with the scope that `detail` names.',
+  ),
   'not-found': row(
     404,
     'Not Found',
     'There is nothing at this address, or nothing that belongs to the account.',
+    'Look at the address, and at the account that the token belongs to.',
   ),
   'method-not-allowed': row(
     405,
     'Method Not Allowed',
     'The address exists; the Allow header names the methods it takes.',
+    'Use one of these.',
   ),
-  timeout: row(408, 'Request Timeout', 'The request did not arrive in time.'),
-  conflict: row(409, 'Conflict', 'A request with the same Idempotency-Key is still being worked on.'),
-  'too-large': row(413, 'Content Too Large', 'The body or the file is too large.'),
+  timeout: row(
+    408,
+    'Request Timeout',
+    'The request did not arrive in time.',
+    'Send it again. Nothing was done of it.',
+  ),
+  conflict: row(
+    409,
+    'Conflict',
+    'A request with the same Idempotency-Key is still being worked on, or the state of the record forbids it.',
+    'Wait as long as Retry-After says, where it is there, and send it again. Otherwise look at the record.',
+  ),
+  'too-large': row(
+    413,
+    'Content Too Large',
+    'The body or the file is too large.',
+    '`detail` names the limit. Send less.',
+  ),
   'unsupported-media-type': row(
     415,
     'Unsupported Media Type',
     'The operation does not read bodies of this Content-Type.',
+    'Send JSON or a form, and files as `multipart/form-data`, in UTF-8 and not compressed.',
   ),
   'expectation-failed': row(
     417,
     'Expectation Failed',
     'The Expect header asks for what the API does not know.',
+    'Leave it out, or send `100-continue`.',
   ),
   invalid: row(
     422,
     'Unprocessable Content',
     'The request could be read, but its data is faulty: `errors` lists every faulty field.',
+    'Correct the fields. Each message says what may stand there.',
   ),
-  'headers-too-large': row(431, 'Request Header Fields Too Large', 'The headers are larger than 16 KiB.'),
-  internal: row(500, 'Internal Server Error', 'Something went wrong on our side.'),
+  'headers-too-large': row(
+    431,
+    'Request Header Fields Too Large',
+    'The headers are larger than 16 KiB.',
+    'Send fewer or shorter headers.',
+  ),
+  internal: row(
+    500,
+    'Internal Server Error',
+    'Something went wrong on our side.',
+    'Tell the operator the `request_id`.',
+  ),
   unavailable: row(
     503,
     'Service Unavailable',
     'Something behind the API is away for a moment; Retry-After says when to try again.',
+    'Try again then. A create is safe to repeat with an `Idempotency-Key`.',
   ),
-  late: row(504, 'Gateway Timeout', 'Something behind the API did not answer in time.'),
+  late: row(
+    504,
+    'Gateway Timeout',
+    'Something behind the API did not answer in time.',
+    'Try again. A write may have been done: repeat it with the same `Idempotency-Key`.',
+  ),
 } as const
 
 export type ProblemKind = keyof typeof PROBLEMS
