@@ -31,6 +31,7 @@ import { answerClientError, trackResponses } from './http/answer-client-error'
 import { readBodies } from './http/body'
 import { setDeadlines } from './http/call-limits'
 import { commonHeaders } from './http/common-headers'
+import { continueWhenJudged } from './http/expect-continue'
 import { answerError, handleErrors } from './http/handle-errors'
 import { observeRequests } from './http/observe-requests'
 import { publicAddress } from './http/public-address'
@@ -148,6 +149,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   drainUnreadBodies(app, lifecycle)
   observeRequests(app, { logger, metrics })
   readBodies(app)
+  continueWhenJudged(app)
   for (const record of RECORDS) app.addSchema(record)
   serveOpenApi(app, { publicUrl })
 

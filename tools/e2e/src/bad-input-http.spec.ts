@@ -304,6 +304,20 @@ describe('connections', () => {
     ]
     const withoutToken = await say(`POST /leads HTTP/1.1\r\nHost: x\r\n${headers.join('\r\n')}\r\n\r\n`)
     expectProblem(withoutToken.answers[0]!, 401)
+    // Who was not told to send the body may not send it: nothing else can be read on this connection.
+    expect([withoutToken.informational, withoutToken.answers[0]!.headers['connection']]).toEqual([
+      [],
+      'close',
+    ])
+    for (const [line, type, length] of [
+      ['POST /leads', 'application/json', 1024 * 1024 + 1],
+      ['POST /manage/images', 'multipart/form-data; boundary=b', 12 * 1024 * 1024],
+    ] as const) {
+      const long = ['Expect: 100-continue', `Content-Type: ${type}`, `Content-Length: ${length}`]
+      const refused = await say(request(line, long))
+      expectProblem(refused.answers[0]!, 413)
+      expect([refused.informational, refused.closed]).toEqual([[], true])
+    }
     const { answers, informational } = await say([request('PATCH /leads/x', headers), body])
     expect(informational).toEqual([100])
     expectProblem(answers[0]!, 404)

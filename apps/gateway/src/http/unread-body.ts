@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { finished } from 'node:stream'
 import type { Lifecycle } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
+import { waitsToSend } from './expect-continue'
 
 const DRAIN_LIMIT_BYTES = 32 * 1024 * 1024
 const DRAIN_LIMIT_MS = 10_000
@@ -22,7 +23,9 @@ export const drainUnreadBodies = (app: FastifyInstance, lifecycle: Lifecycle): v
     // Fastify asks for a close after every body it refuses, also when all of it was read: the requests that are
     // pipelined behind it would be lost.
     if (unread || (reply.hasHeader('connection') && !lifecycle.draining)) reply.removeHeader('connection')
-    if (unread) drainRest(raw, reply.raw)
+    // Who was not told to send the body may not send it: what came next on this connection would be taken for it.
+    if (unread && waitsToSend(raw)) reply.header('connection', 'close')
+    else if (unread) drainRest(raw, reply.raw)
     done(null, payload)
   })
 }
