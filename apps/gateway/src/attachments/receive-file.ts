@@ -98,9 +98,13 @@ async function* partsUntil(request: FastifyRequest, signal: AbortSignal): AsyncG
   }
 }
 
-// What the parser throws is the client's doing, whatever status the plugin would give it.
+// A form with too many parts, fields or files.
+const isLimit = (error: unknown) =>
+  /^FST_(PARTS|FIELDS|FILES)_LIMIT$/.test((error as { code?: string }).code ?? '')
+
+// What else the parser throws is the client's doing, whatever status the plugin would give it.
 const unreadable = (error: unknown) =>
-  error instanceof ServiceError || error instanceof TypeError
+  error instanceof ServiceError || error instanceof TypeError || isLimit(error)
     ? error
     : new ServiceError('bad_request', 'The multipart body could not be read.', { cause: error })
 

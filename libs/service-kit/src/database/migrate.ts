@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { knex as createKnex, type Knex } from 'knex'
 import { Client, DatabaseError } from 'pg'
 import type { Logger } from '../runtime/logger'
@@ -16,9 +17,30 @@ export interface Migration {
 // Any constant: it names the lock among all sessions of one database.
 const LOCK = 7_145_220_601
 
-// A statement that waits for a lock on a table makes all others wait behind it: it gives up soon, and the migration is
-// tried again. A statement itself may take as long as it takes.
-const SETTINGS = '-c TimeZone=UTC -c lock_timeout=2000 -c statement_timeout=0'
+// A statement may take as long as it takes.
+const SETTINGS = '-c TimeZone=UTC -c statement_timeout=0'
+
+const LOOK_MS = 100
+
+/**
+ * Waits for the lock by trying: a statement that waited for it would be a transaction for which another process's CREATE INDEX
+ * CONCURRENTLY waits in its turn.
+ */
+const lock = async (guard: Client): Promise<void> => {
+  const isOurs = async () =>
+    (await guard.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [LOCK])).rows[0]!
+      .locked
+  while (!(await isOurs())) await pause(LOOK_MS)
+}
+
+// A statement that waits for a lock on a table makes all others wait behind it: in a transaction it gives up soon, and the
+// migration is tried again. Outside of one only statements stand that wait without holding anybody up.
+const briefly =
+  (up: Migration['up']): Migration['up'] =>
+  async (knex) => {
+    await knex.raw("SET LOCAL lock_timeout = '2s'")
+    await up(knex)
+  }
 
 /**
  * Brings a database to the newest schema. Any number of processes may call it at once: an advisory lock lets one
@@ -34,13 +56,13 @@ export const migrate = async (url: string, migrations: Migration[]): Promise<voi
   })
   try {
     await guard.connect()
-    await guard.query('SELECT pg_advisory_lock($1)', [LOCK])
+    await lock(guard)
     const config: Knex.MigratorConfig = {
       migrationSource: {
         getMigrations: async () => migrations,
         getMigrationName: (migration: Migration) => migration.name,
         getMigration: async ({ up, transaction = true }: Migration) => ({
-          up,
+          up: transaction ? briefly(up) : up,
           down: noWayBack,
           config: { transaction },
         }),
