@@ -197,7 +197,7 @@ describe('refused uploads', () => {
     const fields = Array.from({ length: 51 }, (_, index) => field(`f${index}`, 'x'))
     const files = Array.from({ length: 11 }, () => text)
     for (const [parts, limit] of [
-      [fields, '50 fields'],
+      [fields, '50 parts'],
       [files, '10 files'],
     ] as const) {
       const { detail } = expectProblem(await send(rawMultipart(parts)), 413)
