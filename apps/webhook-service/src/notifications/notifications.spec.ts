@@ -218,6 +218,38 @@ test('a message that the server has and does not answer for is not sent again, u
   })
 })
 
+test('a drain leaves what is not sent to another process, and sends nothing twice that may have been taken', async () => {
+  const held: (() => void)[] = []
+  const seen = { begun: 0, taken: 0 }
+  const server = await start(
+    {
+      onMailFrom: ({ address }, _session, done) => {
+        seen.begun += 1
+        // The first message is held before it is sent, the others are not.
+        if (seen.begun === 1) held.push(done)
+        else done(address === '' ? reply(550, 'Nobody') : null)
+      },
+      onData: (stream, _session, done) => {
+        stream.resume().on('end', () => {
+          seen.taken += 1
+          // The second message is taken, and nobody is told.
+          if (seen.taken > 1) done()
+        })
+      },
+    },
+    { SMTP_TIMEOUT: 60_000 },
+  )
+  await publish(notification())
+  await eventually(() => expect(seen.begun).toBe(1))
+  await publish(notification())
+  await eventually(() => expect(seen.taken).toBe(1))
+  await service.stop()
+  service = await startService(doors, { SMTP_URL: server.target })
+  const statuses = (await ended(2)).map(({ delivery }) => delivery!.status)
+  expect(statuses.toSorted()).toEqual(['delivered', 'exhausted'])
+  expect(seen).toEqual({ begun: 3, taken: 2 })
+})
+
 test('a domain of other letters is told in ASCII, and what no server takes ends at once', async () => {
   const from = { name: '', address: 'leads@example.com' }
   const message = await composeMessage(notification({ userEmail: 'sam@bücher.example' }), {

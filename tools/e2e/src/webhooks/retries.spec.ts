@@ -217,16 +217,17 @@ test('a deleted endpoint’s deliveries are cancelled, and nothing is sent to it
   await eventually(() => expect(receiver.requests).toHaveLength(1))
   const { id: deliveryId } = await deliveryOf(lead)
   await tenant.send('DELETE', `/manage/webhook-endpoints/${id}`)
-  const sent = receiver.requests.length
-  const delivery = await eventually(async () => {
-    const found = await tenant.send<Delivery>('GET', `/manage/deliveries/${deliveryId}`)
-    expect(found).toMatchObject({ status: 'cancelled', next_attempt_at: null })
-    return found
-  })
-  await tenant.createLead()
+  const later = await tenant.createLead()
+  const deliveryNow = () => tenant.send<Delivery>('GET', `/manage/deliveries/${deliveryId}`)
   await retriesOfBefore()
-  expect(receiver.requests).toHaveLength(sent)
-  expect(delivery.attempt_count).toBe(1)
+  const delivery = await deliveryNow()
+  expect(delivery).toMatchObject({ status: 'cancelled', next_attempt_at: null })
+  // On a busy machine the retry may have begun before the deletion: then it is made to its end.
+  expect(delivery.attempt_count).toBeLessThanOrEqual(2)
+  await retriesOfBefore()
+  expect(await deliveryNow()).toEqual(delivery)
+  const ours = told(receiver).filter((reference) => [lead.reference, later.reference].includes(reference))
+  expect(ours).toEqual(Array(delivery.attempt_count).fill(lead.reference))
 })
 
 test('address and secret are read when an attempt starts', async () => {
