@@ -98,9 +98,8 @@ async function* partsUntil(request: FastifyRequest, signal: AbortSignal): AsyncG
   }
 }
 
-// A form with too many parts, fields or files.
-const isLimit = (error: unknown) =>
-  /^FST_(PARTS|FIELDS|FILES)_LIMIT$/.test((error as { code?: string }).code ?? '')
+// A form with too many parts or files.
+const isLimit = (error: unknown) => /^FST_(PARTS|FILES)_LIMIT$/.test((error as { code?: string }).code ?? '')
 
 // What else the parser throws is the client's doing, whatever status the plugin would give it.
 const unreadable = (error: unknown) =>

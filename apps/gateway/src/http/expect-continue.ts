@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from './problem'
 
+const MEBIBYTE = 1024 * 1024
 /** A form has a file of 10 MiB and what stands beside it. */
-const MAX_FORM_BYTES = 11 * 1024 * 1024
+const MAX_FORM_BYTES = 11 * MEBIBYTE
 
 const told = new WeakSet<IncomingMessage>()
 
@@ -14,9 +15,12 @@ const expects = ({ headers, httpVersion }: IncomingMessage): boolean =>
 export const waitsToSend = (request: IncomingMessage): boolean =>
   expects(request) && !told.has(request) && request.readableLength === 0
 
-const tooLong = ({ headers, routeOptions }: FastifyRequest): boolean => {
+const tooLong = ({ headers, routeOptions }: FastifyRequest): ProblemError | undefined => {
   const isForm = headers['content-type']?.startsWith('multipart/')
-  return Number(headers['content-length'] ?? 0) > (isForm ? MAX_FORM_BYTES : routeOptions.bodyLimit!)
+  const limit = isForm ? MAX_FORM_BYTES : routeOptions.bodyLimit!
+  return Number(headers['content-length'] ?? 0) > limit
+    ? new ProblemError('too-large', `The body may not be larger than ${limit / MEBIBYTE} MiB.`)
+    : undefined
 }
 
 /**
@@ -27,7 +31,8 @@ export const continueWhenJudged = (app: FastifyInstance): void => {
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (!expects(request.raw)) return done(null, payload)
-    if (tooLong(request)) return done(new ProblemError('too-large', 'The body or the file is too large.'))
+    const refused = tooLong(request)
+    if (refused) return done(refused)
     told.add(request.raw)
     reply.raw.writeContinue()
     done(null, payload)

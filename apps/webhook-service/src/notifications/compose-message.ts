@@ -3,14 +3,11 @@ import ical, { ICalAttendeeStatus, ICalCalendarMethod } from 'ical-generator'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type { Sender } from './mail-settings'
 
-const MINUTES: Record<string, number> = { appointment: 60, callback: 15 }
-
-const TITLES: Record<string, string> = { assigned: 'Lead', appointment: 'Appointment', callback: 'Callback' }
-
-const OPENINGS: Record<string, (account: string) => string> = {
-  assigned: (account) => `${account} has a lead for you.`,
-  appointment: (account) => `${account} has an appointment for you.`,
-  callback: (account) => `${account} has a callback for you.`,
+/** What a user is told of, and for how many minutes an invitation to it asks. */
+const SUBJECTS: Record<string, { title: string; what: string; minutes: number }> = {
+  assigned: { title: 'Lead', what: 'a lead', minutes: 0 },
+  appointment: { title: 'Appointment', what: 'an appointment', minutes: 60 },
+  callback: { title: 'Callback', what: 'a callback', minutes: 15 },
 }
 
 /** A message as a mail server takes it. */
@@ -77,7 +74,7 @@ const invitationOf = (event: NotificationRequested, from: Sender, summary: strin
     id: `${event.eventId}@leadwire`,
     stamp: new Date(event.requestedAt),
     start,
-    end: new Date(start.getTime() + MINUTES[event.subject]! * 60_000),
+    end: new Date(start.getTime() + SUBJECTS[event.subject]!.minutes * 60_000),
     summary,
     description: text,
     organizer: { name: calendarName(from.name || event.accountName), email: from.address },
@@ -94,8 +91,8 @@ const invitationOf = (event: NotificationRequested, from: Sender, summary: strin
 }
 
 /**
- * The message of a notification: plain text and HTML, and for an appointment or a callback an
- * invitation. Its Message-ID is made of the event's id, so that it is the same each time.
+ * The message of a notification: plain text and HTML, and for an appointment or a callback an invitation. Its Message-ID is
+ * made of the event's id, so that it is the same each time.
  */
 export const composeMessage = async (
   event: NotificationRequested,
@@ -103,10 +100,11 @@ export const composeMessage = async (
 ): Promise<Message> => {
   const { subject, eventId, userName, userEmail, accountName, leadName, requestedAt, date } = event
   const when = date === undefined ? undefined : timeIn(timeZone, date)
-  const title = `${TITLES[subject]}: ${leadName}`
+  const { title: about, what } = SUBJECTS[subject]!
+  const title = `${about}: ${leadName}`
   const rows = rowsOf(event, when)
   const greeting = `Hello ${userName},`
-  const opening = OPENINGS[subject]!(accountName)
+  const opening = `${accountName} has ${what} for you.`
   const text = textOf(greeting, opening, rows)
   const composer = new MailComposer({
     from,

@@ -20,10 +20,9 @@ const parseTarget = (text: string): MailTarget => {
   const url = new URL(text)
   if (url.protocol === 'file:') return { folder: fileURLToPath(url) }
   const port = PORTS[url.protocol]
-  if (port === undefined || url.hostname === '' || url.search !== '' || !['', '/'].includes(url.pathname))
-    throw new TypeError('is no smtp://[user:password@]host[:port], smtps:// or file:/// URL')
-  if ((url.username === '') !== (url.password === ''))
-    throw new TypeError('a user and a password go together')
+  const isBare = url.hostname !== '' && url.search === '' && ['', '/'].includes(url.pathname)
+  const isHalf = (url.username === '') !== (url.password === '')
+  if (port === undefined || !isBare || isHalf) throw new TypeError()
   const [user, pass] = [decodeURIComponent(url.username), decodeURIComponent(url.password)]
   return {
     server: {
