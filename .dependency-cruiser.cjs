@@ -54,7 +54,7 @@ module.exports = {
   ],
   options: {
     parser: 'swc',
-    exclude: { path: '(^|/)(dist|generated|node_modules)/' },
+    exclude: { path: '(^|/)(dist|generated|node_modules|generated-clients)/' },
     doNotFollow: { path: '(^|/)(dist|generated|node_modules)/' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],

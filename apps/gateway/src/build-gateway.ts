@@ -9,17 +9,14 @@ import { createAuthenticate } from './auth/authenticate'
 import { createTokenVerifier } from './auth/token-verifier'
 import type { Clients } from './clients'
 import { serveConsole } from './console/serve-console'
-import { AttemptRecord, DeliveryRecord } from './deliveries/delivery-schema'
 import { listDeliveries } from './deliveries/list-deliveries'
 import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
 import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
 import type { Dependencies } from './dependencies'
 import { serveOpenApi } from './docs/serve-openapi'
-import { Problem } from './docs/shared-schemas'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
-import { EndpointRecord } from './endpoints/endpoint-schema'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { listWebhookEndpoints } from './endpoints/list-webhook-endpoints'
 import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
@@ -42,25 +39,21 @@ import { drainUnreadBodies } from './http/unread-body'
 import { createImage } from './images/create-image'
 import { createLead } from './leads/create-lead'
 import { createVisitorLead } from './leads/create-visitor-lead'
-import { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './leads/lead-schema'
+import { LEAD_CREATED } from './leads/lead-created'
 import { listLeadStatuses } from './leads/list-lead-statuses'
 import { listLeads } from './leads/list-leads'
 import { retrieveLead } from './leads/retrieve-lead'
 import { updateLead } from './leads/update-lead'
 import { listNotifications } from './notifications/list-notifications'
-import { NotificationRecord } from './notifications/notification-schema'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
-import { Scheduled } from './scheduling/schedule-fields'
 import { createToken } from './tokens/create-token'
 import { listTokens } from './tokens/list-tokens'
 import { revokeToken } from './tokens/revoke-token'
-import { TokenRecord } from './tokens/token-schema'
 import { createUser } from './users/create-user'
 import { listUsers } from './users/list-users'
-import { UserRecord } from './users/user-schema'
 import { createChecks } from './validation/checker'
 
 export interface GatewayOptions {
@@ -80,23 +73,6 @@ export interface GatewayOptions {
 }
 
 const UPLOAD_LIMITS: UploadLimits = { maxPerAccount: 32, idleMs: 30_000, totalMs: 300_000 }
-
-const RECORDS = [
-  Problem,
-  Lead,
-  LeadListItem,
-  Customer,
-  Quote,
-  QuoteItem,
-  Image,
-  Scheduled,
-  UserRecord,
-  TokenRecord,
-  EndpointRecord,
-  DeliveryRecord,
-  AttemptRecord,
-  NotificationRecord,
-]
 
 // An upload of a file has 5 minutes.
 const REQUEST_TIMEOUT_MS = 330_000
@@ -139,6 +115,7 @@ const createApp = ({
 /** The gateway's HTTP server with every route; nothing listens yet. */
 export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const { clients, logger, lifecycle, metrics, publicUrl, timeZone, now = Date.now } = options
+  const addressOf = publicAddress(publicUrl)
   const limits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
   const app = createApp(options)
   const methods = refuseOtherMethods(app)
@@ -150,8 +127,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   observeRequests(app, { logger, metrics })
   readBodies(app)
   continueWhenJudged(app)
-  for (const record of RECORDS) app.addSchema(record)
-  serveOpenApi(app, { publicUrl })
+  serveOpenApi(app, { publicUrl, addressOf, leadCreated: LEAD_CREATED })
 
   const authenticate = createAuthenticate(app, createTokenVerifier({ verify: clients.verifyToken, now }))
   const dependencies: Dependencies = {
@@ -160,7 +136,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     createCheck: createChecks(timeZone),
     uploads: createUploadDoor(limits),
     fileIdleMs: limits.idleMs,
-    addressOf: publicAddress(publicUrl),
+    addressOf,
     timeZone,
     now,
     logger,

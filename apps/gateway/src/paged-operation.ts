@@ -1,5 +1,5 @@
 import { ServiceError } from '@leadwire/service-kit'
-import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { PageQuery, pageOf } from './docs/shared-schemas'
 import { pageJson, pageNumber } from './http/paging'
 import { type Call, operation } from './operation'
@@ -12,8 +12,8 @@ interface PagedOperation<Filters extends TObject> {
   summary: string
   /** What the query may hold beside `page`. */
   filters: Filters
-  /** The `$id` of a row's schema. */
-  record: string
+  /** The schema of a row. */
+  record: TSchema
   /** The rows of a page, and how many there are on all. */
   find: (
     call: Call<Static<Filters>>,
@@ -37,7 +37,7 @@ export const pagedOperation = <Filters extends TObject>({
     scope: 'manage',
     query: Type.Object({ ...filters.properties, ...PageQuery.properties }),
     checks: filters,
-    answer: { description: 'A page.', schema: pageOf({ $ref: `${record}#` }, url) },
+    answer: { description: 'A page.', schema: pageOf(record, url) },
     problems: ['invalid'],
     handler: async (call) => {
       const { request, check, addressOf } = call

@@ -1,4 +1,6 @@
+export { ATTEMPT_ERRORS, type AttemptError } from './attempt-errors'
 export { isEmail } from './email'
+export { FILE_FORMATS, type FileFormat, IMAGE_FORMATS } from './file-formats'
 export type { UploadedFile, UploadTerms } from './files'
 export { DESCRIPTORS } from './generated/descriptors'
 export { Status } from './generated/google/rpc/status'

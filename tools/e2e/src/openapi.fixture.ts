@@ -9,13 +9,15 @@ export type Operation = {
   description?: string
   parameters?: Schema[]
   requestBody?: { content: Media }
-  responses: Record<string, { content?: Media }>
+  responses: Record<string, Response | { $ref: string }>
 }
+
+type Response = { content?: Media; headers?: Record<string, object> }
 
 export type OpenApi = {
   openapi: string
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema> }
+  components: { schemas: Record<string, Schema>; responses: Record<string, Response> }
 }
 
 export type Route = { method: string; path: string; operation: Operation }
@@ -26,6 +28,18 @@ export async function fetchOpenApi(client: Client): Promise<OpenApi> {
   const answer = await client.request<OpenApi>('GET', '/openapi.json', { token: '' })
   expect(answer.status).toBe(200)
   return answer.json
+}
+
+/** A response of an operation, wherever the document has it. */
+export function responseOf(
+  document: OpenApi,
+  { responses }: Operation,
+  status: string,
+): Response | undefined {
+  const response = responses[status]
+  return response && '$ref' in response
+    ? document.components.responses[response.$ref.split('/').pop()!]
+    : response
 }
 
 /** Every operation of the document. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { FORMATS, type Format } from '../formats/formats'
+import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
 
-const KINDS = Object.values(FORMATS)
+const KINDS = Object.values(FILE_FORMATS)
 const EXTENSIONS = KINDS.map(({ extension }) => extension).join('|')
 const KEY = new RegExp(`^[a-z]+/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.(${EXTENSIONS})$`)
 
@@ -11,8 +11,8 @@ export interface KeyParams {
 }
 
 /** A key nobody has and nobody can guess: `<collection>/<random uuid>.<extension>`. Nothing a client sent is in it. */
-export const newObjectKey = (collection: string, format: Format): string =>
-  `${collection}/${randomUUID()}.${FORMATS[format].extension}`
+export const newObjectKey = (collection: string, format: FileFormat): string =>
+  `${collection}/${randomUUID()}.${FILE_FORMATS[format].extension}`
 
 /** Whether `newObjectKey` could have made it. No other key may reach a store: it becomes a path there. */
 export const isObjectKey = (key: string): boolean => KEY.test(key)

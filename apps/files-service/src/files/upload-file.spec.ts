@@ -1,8 +1,8 @@
 import { createHash, pbkdf2, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { FILE_FORMATS } from '@leadwire/contracts'
 import { eventually } from '@leadwire/test-kit'
-import { FORMATS } from '../formats/formats'
 import { FOREIGN, SAMPLES, SOUND } from '../formats/samples.fixture'
 import { createDirectoryStore } from '../store/directory-store'
 import {
@@ -41,7 +41,7 @@ const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12
 
 describe('the type of a file', () => {
   test.each(ALL_FORMATS)('%s is kept under a key of its own and comes back as it was', async (format) => {
-    const { extension, contentType } = FORMATS[format as keyof typeof FORMATS]
+    const { extension, contentType } = FILE_FORMATS[format as keyof typeof FILE_FORMATS]
     const bytes = SAMPLES[format]!
     const response = await uploadBytes(`My file.${extension}`, bytes)
     expect(response).toEqual({

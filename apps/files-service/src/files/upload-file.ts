@@ -1,8 +1,8 @@
 import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
+import { FILE_FORMATS } from '@leadwire/contracts'
 import { type Logger, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
-import { FORMATS } from '../formats/formats'
 import { judgeFile } from '../formats/judge-file'
 import type { ObjectStore } from '../store/object-store'
 import { signalOf } from './client-gone'
@@ -16,7 +16,7 @@ export interface UploadDependencies {
   logger: Logger
 }
 
-const FORMAT = `(${Object.keys(FORMATS).join('|')})`
+const FORMAT = `(${Object.keys(FILE_FORMATS).join('|')})`
 
 const Terms = {
   type: 'object',
@@ -102,7 +102,7 @@ const finish = async (
   const faults = judgeFile({ name: terms.file_name, size, format, accepted: terms.formats.split(',') })
   facts['faults'] = faults
   if (!format || faults.length > 0) throw ServiceError.invalid({ file: faults })
-  const { contentType } = FORMATS[format]
+  const { contentType } = FILE_FORMATS[format]
   if (!terms.keep) return { key: '', size, content_type: contentType, sha256 }
   signal.throwIfAborted()
   const key = newObjectKey(terms.collection, format)

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
+import type { FileFormat } from '@leadwire/contracts'
 import { detectOfficeFormat } from './detect-office-format'
-import type { Format } from './formats'
 import { isSvg } from './is-svg'
 import type { TextFindings } from './text-check'
 
@@ -9,7 +9,7 @@ const PROLOG_LIMIT = 256 * 1024
 
 const ZIP = Buffer.from('PK\x03\x04', 'latin1')
 
-const SIGNATURES: [Format, Buffer][] = [
+const SIGNATURES: [FileFormat, Buffer][] = [
   ['jpeg', Buffer.from([0xff, 0xd8, 0xff])],
   ['png', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')],
   ['gif', Buffer.from('GIF87a', 'latin1')],
@@ -24,7 +24,7 @@ const startsWith = (bytes: Buffer, signature: Buffer) => bytes.subarray(0, signa
  * The format of a file by its content alone: by its signature, so that it need not decode. Text that begins with another
  * format's signature is of that format. Undefined for everything that is not one of ours.
  */
-export const detectFormat = async (path: string, text: TextFindings): Promise<Format | undefined> => {
+export const detectFormat = async (path: string, text: TextFindings): Promise<FileFormat | undefined> => {
   const head = await readHead(path, 16)
   const signed = SIGNATURES.find(([, signature]) => startsWith(head, signature))
   if (signed) return signed[0]

@@ -1,5 +1,5 @@
+import { FILE_FORMATS } from '@leadwire/contracts'
 import { openPromise, type ZipFile } from 'yauzl'
-import { FORMATS } from './formats'
 
 // A document has some dozen parts, a big workbook some hundred. Reading a directory of more is not worth the time.
 const MOST_ENTRIES = 10_000
@@ -10,7 +10,7 @@ const MAIN_NAME = { docx: 'word/document.xml', xlsx: 'xl/workbook.xml' }
 type OfficeFormat = keyof typeof MAIN_NAME
 
 // ECMA-376 part 1, 11.3.10 and 12.3.23; the strict variant has the same media types.
-const mainPart = (format: OfficeFormat) => `"${FORMATS[format].contentType}.main+xml"`
+const mainPart = (format: OfficeFormat) => `"${FILE_FORMATS[format].contentType}.main+xml"`
 
 /**
  * Which Office format a zip file is, undefined for any other zip, for one with macros, and for one that can't be read.

@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { FORMATS, type Format } from './formats'
+import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
 
 /**
  * What is wrong with a file, as sentences for the API's client; empty when nothing is.
@@ -8,14 +8,14 @@ import { FORMATS, type Format } from './formats'
 export const judgeFile = (file: {
   name: string
   size: number
-  format: Format | undefined
+  format: FileFormat | undefined
   accepted: readonly string[]
 }): string[] => {
   const { name, size, format, accepted } = file
   if (size === 0) return ['The file must not be empty.']
   if (!format || !accepted.includes(format))
     return [`The file must be a file of type: ${accepted.join(', ')}.`]
-  const { extensions } = FORMATS[format]
+  const { extensions } = FILE_FORMATS[format]
   const extension = extname(name).slice(1)
   if (extensions.includes(extension.toLowerCase())) return []
   const expected = extensions.map((known) => `.${known}`).join(' or ')

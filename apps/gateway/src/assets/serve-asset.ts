@@ -1,3 +1,4 @@
+import { FILE_FORMATS, IMAGE_FORMATS } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
@@ -8,12 +9,9 @@ import { describe } from '../docs/describe'
 
 const FILE = /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.(png|jpg|gif|svg)$/
 
-const TYPES: Record<string, string> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  gif: 'image/gif',
-  svg: 'image/svg+xml',
-}
+const TYPES = new Map<string, string>(
+  IMAGE_FORMATS.map((name) => [FILE_FORMATS[name].extension, FILE_FORMATS[name].contentType]),
+)
 
 const Params = Type.Object({ file: Type.String({ examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10.png'] }) })
 
@@ -21,7 +19,7 @@ const matches = (header: string | undefined, etag: string) =>
   header?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
 
 const headersOf = (extension: string, etag: string) => ({
-  'content-type': TYPES[extension],
+  'content-type': TYPES.get(extension),
   'cache-control': 'public, max-age=31536000, immutable',
   etag,
   'content-security-policy': SANDBOX,
@@ -38,8 +36,9 @@ export const serveAsset = (app: FastifyInstance, { clients, fileIdleMs }: Depend
       operationId: 'serveAsset',
       tag: 'Assets',
       summary: 'Get an image',
+      description: 'Anyone may. An image never changes: keep it for as long as you like.',
       params: Params,
-      answer: { description: 'The image.', type: 'image/*' },
+      answer: { description: 'The image.', types: [...TYPES.values()] },
     }),
   }
   serveFile(app, '/assets/images/:file', options, async (request, reply) => {

@@ -1,29 +1,33 @@
-import type { ClaimIdempotencyKeyResponse } from '@leadwire/contracts'
+import { type ClaimIdempotencyKeyResponse, FILE_FORMATS } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Dependencies } from '../dependencies'
-import { dataOf, IdempotencyHeader, LeadParams } from '../docs/shared-schemas'
+import { dataOf, LeadParams } from '../docs/shared-schemas'
 import { idempotencyKey, replayable, requestFingerprint } from '../http/idempotency'
 import { leadReference } from '../leads/lead-reference'
+import { Image } from '../leads/lead-schema'
 import { type Call, operation } from '../operation'
 import { text } from '../validation/fields'
 import { keepStoredFile } from './keep-stored-file'
 import { receiveFile } from './receive-file'
 
-const FORMATS = ['jpeg', 'png', 'gif', 'svg', 'pdf', 'txt', 'xlsx', 'docx'] as const
+const FORMATS = Object.keys(FILE_FORMATS)
 
 const AttachFields = Type.Object({
   name: text('Name of the file.', 'Survey of the house'),
 })
 
-const AttachForm = Type.Object({
-  ...AttachFields.properties,
-  file: Type.Unsafe({
-    type: 'string',
-    format: 'binary',
-    description: `The file, at most 10 MiB (10,485,760 bytes): ${FORMATS.join(', ')}.`,
-  }),
-})
+const AttachForm = Type.Object(
+  {
+    ...AttachFields.properties,
+    file: Type.Unsafe({
+      type: 'string',
+      format: 'binary',
+      description: `The file, at most 10 MiB (10,485,760 bytes): ${FORMATS.join(', ')}.`,
+    }),
+  },
+  { title: 'AttachFileRequest' },
+)
 
 const savedAnswer = ({ saved }: ClaimIdempotencyKeyResponse, fingerprint: Buffer) => {
   if (!saved || fingerprint.equals(saved.fingerprint)) return saved?.body
@@ -96,14 +100,13 @@ export const attachFile = operation({
     'The type of a file is told from its content, and its name must have an extension of that type.',
   scope: 'leads',
   params: LeadParams,
-  headers: IdempotencyHeader,
+  idempotent: true,
   multipart: AttachForm,
   checks: AttachFields,
   answer: {
     description: 'The attachment. Its url needs a bearer token.',
-    schema: dataOf({ $ref: 'Image#' }),
+    schema: dataOf(Image),
   },
-  problems: ['timeout', 'conflict'],
   handler: async (call) => {
     const { request, accountId, clients } = call
     const reference = leadReference(request)

@@ -1,3 +1,4 @@
+import { FILE_FORMATS } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
@@ -28,7 +29,10 @@ export const downloadAttachment = (app: FastifyInstance, dependencies: Dependenc
       summary: 'Download an attachment',
       scope: 'leads:read',
       params: Params,
-      answer: { description: 'The file as it was sent.', type: 'application/octet-stream' },
+      answer: {
+        description: 'The file as it was sent.',
+        types: Object.values(FILE_FORMATS).map(({ contentType }) => contentType),
+      },
     }),
   }
   serveFile(app, '/leads/:reference/attachments/:id', options, async (request, reply) => {

@@ -1,6 +1,6 @@
-import type { Attempt, Delivery } from '@leadwire/contracts'
+import { ATTEMPT_ERRORS, type Attempt, type Delivery } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { leadReferenceSchema, nullableOf, timestamp } from '../docs/shared-schemas'
+import { leadReferenceSchema, nullableOf, nullableTimestamp, timestamp } from '../docs/shared-schemas'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
 
@@ -16,11 +16,11 @@ export const DeliveryRecord = Type.Object(
     lead_reference: leadReferenceSchema(),
     status: Type.Unsafe<string>({ type: 'string', enum: DELIVERY_STATUSES, examples: ['delivered'] }),
     attempt_count: Type.Integer({ examples: [1] }),
-    next_attempt_at: nullableOf('string', 'Null unless another attempt is to come.'),
+    next_attempt_at: nullableTimestamp('Null unless another attempt is to come.'),
     created_at: timestamp('When it was recorded.'),
     updated_at: timestamp('When it changed last.'),
   },
-  { $id: 'Delivery', description: 'One event on its way to one endpoint.' },
+  { title: 'Delivery', description: 'One event on its way to one endpoint.' },
 )
 
 export const AttemptRecord = Type.Object(
@@ -33,17 +33,19 @@ export const AttemptRecord = Type.Object(
       "The answer's status, HTTP's or SMTP's; null when there was no answer.",
       200,
     ),
-    error: nullableOf(
-      'string',
-      'Null on success; else timeout, refused, dns, tls, http_status, smtp_status, blocked, unconfirmed, …',
-    ),
+    error: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      enum: [...ATTEMPT_ERRORS, null],
+      description: 'Why the attempt failed; null on success.',
+      examples: [null],
+    }),
     response: nullableOf(
       'string',
       'The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.',
       'ok',
     ),
   },
-  { $id: 'Attempt' },
+  { title: 'Attempt' },
 )
 
 /** A delivery's public record. */

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { pagedOperation } from '../paged-operation'
 import { id } from '../validation/fields'
 import { DELIVERY_FILTERS } from './delivery-filters'
-import { deliveryRecord } from './delivery-schema'
+import { DeliveryRecord, deliveryRecord } from './delivery-schema'
 
 /** GET /manage/deliveries. */
 export const listDeliveries = pagedOperation({
@@ -13,7 +13,7 @@ export const listDeliveries = pagedOperation({
   filters: Type.Partial(
     Type.Object({ endpoint_id: id('Only those to this endpoint.', 1), ...DELIVERY_FILTERS }),
   ),
-  record: 'Delivery',
+  record: DeliveryRecord,
   find: async ({ accountId, clients, limits }, { endpoint_id: endpointId, status, lead_reference, page }) => {
     const leadReference = lead_reference?.toLowerCase()
     const asked = { accountId, endpointId, status, leadReference, page }

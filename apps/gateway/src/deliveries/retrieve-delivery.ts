@@ -2,12 +2,15 @@ import { Type } from '@sinclair/typebox'
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
-import { attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
+import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
-const DeliveryWithAttempts = Type.Object({
-  ...DeliveryRecord.properties,
-  attempts: Type.Array(Type.Unsafe({ $ref: 'Attempt#' })),
-})
+const DeliveryWithAttempts = Type.Object(
+  {
+    ...DeliveryRecord.properties,
+    attempts: Type.Array(AttemptRecord),
+  },
+  { title: 'DeliveryWithAttempts' },
+)
 
 /** GET /manage/deliveries/:id: a delivery with every attempt. */
 export const retrieveDelivery = managementOperation({

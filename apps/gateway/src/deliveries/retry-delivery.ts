@@ -1,7 +1,7 @@
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
-import { deliveryRecord } from './delivery-schema'
+import { DeliveryRecord, deliveryRecord } from './delivery-schema'
 
 /** POST /manage/deliveries/:id/retry. */
 export const retryDelivery = managementOperation({
@@ -13,7 +13,7 @@ export const retryDelivery = managementOperation({
   description:
     'One attempt at once, whatever the state of the delivery. It starts no new schedule and moves none. A conflict while an attempt is under way or due, or when the endpoint is disabled or deleted.',
   params: IdParams,
-  answer: { description: 'The delivery, on its way.', schema: dataOf({ $ref: 'Delivery#' }) },
+  answer: { description: 'The delivery, on its way.', schema: dataOf(DeliveryRecord) },
   problems: ['conflict'],
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, deliveryId: pathId(request) }

@@ -1,7 +1,7 @@
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
-import { deliveryRecord } from './delivery-schema'
+import { DeliveryRecord, deliveryRecord } from './delivery-schema'
 
 /** POST /manage/webhook-endpoints/:id/test: sends a sample. */
 export const testWebhookEndpoint = managementOperation({
@@ -13,7 +13,7 @@ export const testWebhookEndpoint = managementOperation({
   description:
     'A Lead Created with a sample lead (`test` is 1, ids are 0), to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.',
   params: IdParams,
-  answer: { description: 'The delivery, on its way.', schema: dataOf({ $ref: 'Delivery#' }) },
+  answer: { description: 'The delivery, on its way.', schema: dataOf(DeliveryRecord) },
   run: async ({ request, accountId, clients, limits }) => {
     const endpointId = pathId(request)
     const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)

@@ -1,7 +1,10 @@
-import type { TSchema } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema } from 'fastify'
 import type { Scope } from '../auth/authenticate'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
+import { documentedFields } from './documented-fields'
+import { type Headers, IDEMPOTENCY_REPLAYED, PROBLEM_HEADERS, REQUEST_ID } from './response-headers'
+import { Problem } from './shared-schemas'
 
 export interface Description {
   /** The name that clients made from the document give to the operation. */
@@ -13,12 +16,14 @@ export interface Description {
   scope?: Scope
   params?: TSchema
   query?: TSchema
-  headers?: TSchema
-  /** Of a JSON body; forms are read by the same schema. */
+  /** Whether it reads the Idempotency-Key. */
+  idempotent?: boolean
+  /** Of a JSON body; forms are read by the same schema. Its title is its name among the document's components. */
   body?: TSchema
   /** Of a multipart/form-data body. */
   multipart?: TSchema
-  answer: { description: string; schema: TSchema | { $ref: string } } | { description: string; type: string }
+  /** `types` are the media types of a file. */
+  answer: { description: string; headers?: Headers } & ({ schema: TSchema } | { types: readonly string[] })
   /** Those of its own, beside the ones that follow from the rest. */
   problems?: readonly ProblemKind[]
 }
@@ -26,34 +31,52 @@ export interface Description {
 /** A route that needs no token. */
 export const PUBLIC = { security: [] as { [name: string]: string[] }[] }
 
-const problemResponse = (kinds: ProblemKind[]) => ({
-  description: kinds.map((kind) => PROBLEMS[kind].meaning).join(' '),
-  content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } },
+const IDEMPOTENCY_KEY = Type.Partial(
+  Type.Object({
+    'Idempotency-Key': Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After.',
+    }),
+  }),
+)
+
+/** The response of a problem. */
+export const problemResponse = (kind: ProblemKind) => ({
+  description: PROBLEMS[kind].meaning,
+  headers: { ...REQUEST_ID, ...PROBLEM_HEADERS[kind] },
+  content: { 'application/problem+json': { schema: Problem } },
 })
 
-const problemResponses = (kinds: ProblemKind[]) => {
-  const statuses = [...new Set(kinds.map((kind) => PROBLEMS[kind].status))]
-  const withStatus = (status: number) => kinds.filter((kind) => PROBLEMS[kind].status === status)
-  return Object.fromEntries(statuses.map((status) => [status, problemResponse(withStatus(status))]))
-}
-
-const kindsOf = ({ scope, params, body, multipart, problems = [] }: Description): ProblemKind[] => [
+const kindsOf = ({
+  scope,
+  params,
+  idempotent,
+  body,
+  multipart,
+  problems = [],
+}: Description): ProblemKind[] => [
   'bad-request',
   ...(scope ? (['unauthenticated', 'forbidden'] as const) : []),
   ...(params ? (['not-found'] as const) : []),
+  ...(idempotent ? (['conflict'] as const) : []),
   ...problems,
-  ...(body || multipart ? (['too-large', 'unsupported-media-type', 'invalid'] as const) : []),
+  ...(body || multipart ? (['timeout', 'too-large', 'unsupported-media-type', 'invalid'] as const) : []),
   'internal',
   'unavailable',
   'late',
 ]
 
-const answerOf = (answer: Description['answer']) => ({
+const BYTES = { schema: { type: 'string', format: 'binary' } }
+
+const answerOf = ({ answer, idempotent }: Description) => ({
   description: answer.description,
+  headers: { ...REQUEST_ID, ...(idempotent && IDEMPOTENCY_REPLAYED), ...answer.headers },
   content:
     'schema' in answer
       ? { 'application/json': { schema: answer.schema } }
-      : { [answer.type]: { schema: { type: 'string', format: 'binary' } } },
+      : Object.fromEntries(answer.types.map((type) => [type, BYTES])),
 })
 
 /** The fields that have an example of their own. One that names what an account may not have, a user above all, has none. */
@@ -64,42 +87,51 @@ const exampleOf = (body: TSchema): object => {
   )
 }
 
-// `/docs` fills in every field of a form. What is optional and has no example stays empty, which counts as absent.
+// `/docs` fills in every field of a form. What has no example stays empty, which counts as absent.
+const formField = (field: TSchema): object =>
+  field['examples']
+    ? field
+    : { description: field.description, anyOf: [field, { type: 'string', maxLength: 0 }], default: '' }
+
 const formOf = (body: TSchema): object => {
   const fields = Object.entries(body['properties'] as Record<string, TSchema>)
-  const withDefault = fields.map(([name, field]): [string, object] => {
-    const empty = field['type'] === 'array' ? [] : ''
-    return [name, field['examples'] ? field : { ...field, default: empty }]
-  })
-  return { ...body, properties: Object.fromEntries(withDefault), examples: [exampleOf(body)] }
+  const properties = Object.fromEntries(fields.map(([name, field]) => [name, formField(field)]))
+  return { ...body, title: `${body.title}Form`, properties }
 }
 
-const contentOf = ({ body, multipart }: Description) => {
-  if (multipart) return { 'multipart/form-data': { schema: multipart } }
-  if (!body) return {}
+const contentOf = (body: TSchema | undefined, multipart: TSchema | undefined) => {
+  if (multipart) return { 'multipart/form-data': { schema: documentedFields(multipart) } }
+  if (!body) return undefined
   // The document has the examples of a schema beside it, as those of the whole body.
+  const documented = { ...documentedFields(body), examples: [exampleOf(body)] }
   return {
-    'application/json': { schema: { ...body, examples: [exampleOf(body)] } },
-    'application/x-www-form-urlencoded': { schema: formOf(body) },
+    'application/json': { schema: documented },
+    'application/x-www-form-urlencoded': { schema: formOf(documented) },
   }
 }
 
 /** The part of a route that the OpenAPI document is made of. Nothing of it is checked by Fastify itself. */
-export const describe = (options: Description): FastifySchema => ({
-  operationId: options.operationId,
-  tags: [options.tag],
-  summary: options.summary,
-  description: [
-    options.description,
-    options.scope &&
-      `Needs a token with the scope \`${options.scope}\`${options.scope === 'leads:read' ? ' (or `leads`)' : ''}.`,
-  ]
-    .filter(Boolean)
-    .join('\n\n'),
-  ...(options.scope ? { security: [{ bearer: [] }] } : PUBLIC),
-  ...(options.params && { params: options.params }),
-  ...(options.query && { querystring: options.query }),
-  ...(options.headers && { headers: options.headers }),
-  ...((options.body || options.multipart) && { body: { content: contentOf(options) } }),
-  response: { 200: answerOf(options.answer), ...problemResponses(kindsOf(options)) },
-})
+export const describe = (options: Description): FastifySchema => {
+  const content = contentOf(options.body, options.multipart)
+  return {
+    operationId: options.operationId,
+    tags: [options.tag],
+    summary: options.summary,
+    description: [
+      options.description,
+      options.scope &&
+        `Needs a token with the scope \`${options.scope}\`${options.scope === 'leads:read' ? ' (or `leads`)' : ''}.`,
+    ]
+      .filter(Boolean)
+      .join('\n\n'),
+    ...(options.scope ? { security: [{ bearer: [] }] } : PUBLIC),
+    ...(options.params && { params: options.params }),
+    ...(options.query && { querystring: documentedFields(options.query) }),
+    ...(options.idempotent && { headers: IDEMPOTENCY_KEY }),
+    ...(content && { body: { content } }),
+    response: {
+      200: answerOf(options),
+      ...Object.fromEntries(kindsOf(options).map((kind) => [PROBLEMS[kind].status, problemResponse(kind)])),
+    },
+  }
+}

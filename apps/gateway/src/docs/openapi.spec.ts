@@ -2,12 +2,18 @@ import { Ajv2020 } from 'ajv/dist/2020'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 type Schema = { [key: string]: unknown; examples?: unknown[]; example?: unknown }
+interface Response {
+  description: string
+  headers?: object
+  content?: Record<string, { schema: Schema }>
+}
 interface Operation {
   operationId: string
   summary: string
   tags: string[]
   security?: Record<string, string[]>[]
-  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
+  responses: Record<string, Response | { $ref: string }>
+  requestBody?: { content: Record<string, { schema: Schema }> }
 }
 
 let gateway: RunningGateway
@@ -15,13 +21,26 @@ let document: {
   openapi: string
   info: { license: object }
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: object }
+  servers: { url: string }[]
+  webhooks: object
+  components: {
+    schemas: Record<string, Schema>
+    responses: Record<string, Response>
+    pathItems: Record<string, { post: Operation }>
+  }
 }
 beforeAll(async () => {
   gateway = await startGateway()
   document = (await gateway.app.inject({ url: '/openapi.json' })).json()
 })
 afterAll(() => gateway.stop())
+
+const responseOf = ({ responses }: Operation, status: string) => {
+  const response = responses[status]
+  return response && '$ref' in response
+    ? document.components.responses[response.$ref.split('/').pop()!]
+    : response
+}
 
 const operations = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -92,7 +111,7 @@ test('every operation has a summary, a tag and its problems; all but public ones
       expect.arrayContaining(['200', '500', '503', '504', ...(isPublic ? [] : ['401', '403'])]),
     )
     for (const status of statuses.filter((code) => code !== '200')) {
-      expect(operation.responses[status]!.content).toHaveProperty(['application/problem+json'])
+      expect(responseOf(operation, status)!.content).toHaveProperty(['application/problem+json'])
     }
   }
 })
@@ -105,16 +124,61 @@ test('clients can be made from it: names of operations, an identifier of the lic
   expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
   const text = JSON.stringify(document)
   expect(text).not.toContain('contentMediaType')
-  // Two forms with a file, two downloads.
-  expect(text.match(/"type":"string","format":"binary"/g)).toHaveLength(4)
+  // Two forms with a file, downloads of eight and of four types.
+  expect(text.match(/"format":"binary"/g)).toHaveLength(14)
 })
 
 test('every reference leads somewhere', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!)
   expect(references.length).toBeGreaterThan(50)
   for (const reference of new Set(references)) {
-    expect(document.components.schemas).toHaveProperty(reference.replace('#/components/schemas/', ''))
+    expect(document).toHaveProperty(reference.replace('#/', '').split('/'))
   }
+})
+
+test('it says where the API is: at the configured address, else where it was asked', async () => {
+  expect(document.servers).toEqual([{ url: 'https://api.example.test' }])
+  const other = await startGateway({}, { publicUrl: undefined })
+  const { body } = await other.app.inject({ url: '/openapi.json', headers: { host: 'leads.test:81' } })
+  expect(JSON.parse(body).servers).toEqual([{ url: 'http://leads.test:81' }])
+  await other.stop()
+})
+
+test('the webhook is described, and its items have no product_style', () => {
+  expect(document.webhooks).toEqual({ 'lead.created': { $ref: '#/components/pathItems/LeadCreated' } })
+  const { post } = document.components.pathItems['LeadCreated']!
+  expect(post.requestBody!.content['application/json']!.schema).toEqual({
+    $ref: '#/components/schemas/LeadCreated',
+  })
+  const { LeadCreatedQuoteItem: sent, QuoteItem: answered } = document.components.schemas
+  expect(answered!['properties']).toHaveProperty('product_style')
+  expect(sent!['properties']).not.toHaveProperty('product_style')
+  expect(sent!['required']).not.toContain('product_style')
+})
+
+test('each response has its headers', () => {
+  const headersOf = (path: string, method: string, status: string) =>
+    Object.keys(responseOf(document.paths[path]![method]!, status)!.headers!)
+  expect(headersOf('/leads', 'post', '200')).toEqual(['X-Request-Id', 'Idempotency-Replayed'])
+  expect(headersOf('/leads', 'get', '401')).toEqual(['X-Request-Id', 'WWW-Authenticate'])
+  expect(headersOf('/leads', 'get', '503')).toEqual(['X-Request-Id', 'Retry-After'])
+  expect(headersOf('/leads', 'post', '409')).toEqual(['X-Request-Id', 'Retry-After'])
+  expect(headersOf('/leads/{reference}', 'patch', '405')).toEqual(['X-Request-Id', 'Allow'])
+})
+
+test('formats are those that JSON Schema knows; others are patterns', () => {
+  const formats = [...JSON.stringify(document).matchAll(/"format":"([^"]+)"/g)].map(([, format]) => format)
+  expect([...new Set(formats)].sort()).toEqual(
+    ['binary', 'date-time', 'email', 'ipv4', 'ipv6', 'uri', 'uuid'].sort(),
+  )
+  const { properties } = document.components.schemas['CreateLeadRequest'] as {
+    properties: Record<string, { pattern?: string; minLength?: number }>
+  }
+  const postcode = new RegExp(properties['postcode']!.pattern!)
+  expect(['SW1A 1AA', 'sw1a1aa', 'GIR 0AA', 'M1 1AE'].every((text) => postcode.test(text))).toBe(true)
+  expect(['SW1A', 'SW1A 1A', '12345'].some((text) => postcode.test(text))).toBe(false)
+  expect(properties['name']!.minLength).toBe(1)
+  expect(properties['mobile']).not.toHaveProperty('minLength')
 })
 
 const withExamples = (node: unknown, found: Schema[] = []): Schema[] => {

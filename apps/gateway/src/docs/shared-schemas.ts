@@ -1,10 +1,19 @@
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { PROBLEMS_PATH } from '../http/problem'
 import { notes } from '../validation/fields'
 
 /** A timestamp as every record carries it. */
 export const timestamp = (description: string) =>
   Type.String({ description, format: 'date-time', examples: ['2026-11-21T09:30:00.123456Z'] })
+
+/** A timestamp that may be null. */
+export const nullableTimestamp = (description: string, example: string | null = null) =>
+  Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    format: 'date-time',
+    description,
+    examples: [example],
+  })
 
 /** A value that may be null. */
 export const nullableOf = (
@@ -18,44 +27,35 @@ export const flag = (description: string) =>
   Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description, examples: [0] })
 
 /** `{"data": ...}` around a record. */
-export const dataOf = (schema: object) => Type.Object({ data: Type.Unsafe(schema) })
+export const dataOf = (schema: TSchema) => Type.Object({ data: schema }, { title: `${schema.title}Response` })
 
 /** `{"data": [...]}` around records. */
-export const listOf = (schema: object) => Type.Object({ data: Type.Array(Type.Unsafe(schema)) })
+export const listOf = (schema: TSchema) =>
+  Type.Object({ data: Type.Array(schema) }, { title: `${schema.title}List` })
 
 /** The paging fields around the rows of a list (interface: Get Leads). */
-export const pageOf = (schema: object, path: string) => {
+export const pageOf = (schema: TSchema, path: string) => {
   const address = `https://api.example.com${path}`
-  return Type.Object({
+  const fields = {
     current_page: Type.Integer({ examples: [1] }),
-    data: Type.Array(Type.Unsafe(schema)),
-    first_page_url: Type.String({ examples: [`${address}?page=1`] }),
+    data: Type.Array(schema),
+    first_page_url: Type.String({ format: 'uri', examples: [`${address}?page=1`] }),
     from: nullableOf('integer', 'Position of the first row; null on an empty page.', 1),
     last_page: Type.Integer({ examples: [3] }),
-    last_page_url: Type.String({ examples: [`${address}?page=3`] }),
+    last_page_url: Type.String({ format: 'uri', examples: [`${address}?page=3`] }),
     next_page_url: nullableOf('string', 'Null on the last page and past it.', `${address}?page=2`),
-    path: Type.String({ examples: [address] }),
+    path: Type.String({ format: 'uri', examples: [address] }),
     per_page: Type.Integer({ examples: [20] }),
     prev_page_url: nullableOf('string', 'Null on the first page.'),
     to: nullableOf('integer', 'Position of the last row; null on an empty page.', 20),
     total: Type.Integer({ description: 'How many there are on all pages.', examples: [42] }),
-  })
+  }
+  return Type.Object(fields, { title: `${schema.title}Page` })
 }
 
 export const PageQuery = Type.Object({
   page: Type.Optional(
     Type.Integer({ minimum: 1, ...notes('Which page; anything that is no page number counts as 1.', 1) }),
-  ),
-})
-
-/** Header of requests that may be sent again. */
-export const IdempotencyHeader = Type.Object({
-  'idempotency-key': Type.Optional(
-    Type.String({
-      maxLength: 255,
-      description:
-        'A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After.',
-    }),
   ),
 })
 
@@ -87,5 +87,5 @@ export const Problem = Type.Object(
       }),
     ),
   },
-  { $id: 'Problem', description: 'What went wrong (RFC 9457).' },
+  { title: 'Problem', description: 'What went wrong (RFC 9457).' },
 )

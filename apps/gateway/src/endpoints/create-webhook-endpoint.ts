@@ -4,17 +4,23 @@ import { dataOf } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
 import { EndpointRecord, endpointFields, endpointRecord, endpointSecret } from './endpoint-schema'
 
-const CreateWebhookEndpoint = Type.Object({
-  url: endpointFields.url,
-  description: Type.Optional(endpointFields.description),
-  enabled: Type.Optional(endpointFields.enabled),
-  secret: Type.Optional(endpointSecret),
-})
+const CreateWebhookEndpoint = Type.Object(
+  {
+    url: endpointFields.url,
+    description: Type.Optional(endpointFields.description),
+    enabled: Type.Optional(endpointFields.enabled),
+    secret: Type.Optional(endpointSecret),
+  },
+  { title: 'CreateWebhookEndpointRequest' },
+)
 
-const CreatedEndpoint = Type.Object({
-  ...EndpointRecord.properties,
-  secret: Type.String({ description: 'The key that signs, shown only here.', examples: ['whsec_…'] }),
-})
+const CreatedEndpoint = Type.Object(
+  {
+    ...EndpointRecord.properties,
+    secret: Type.String({ description: 'The key that signs, shown only here.', examples: ['whsec_…'] }),
+  },
+  { title: 'CreatedWebhookEndpoint' },
+)
 
 /** POST /manage/webhook-endpoints. */
 export const createWebhookEndpoint = managementOperation({

@@ -1,7 +1,7 @@
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
-import { endpointRecord } from './endpoint-schema'
+import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
 /** DELETE /manage/webhook-endpoints/:id. */
 export const deleteWebhookEndpoint = managementOperation({
@@ -12,7 +12,7 @@ export const deleteWebhookEndpoint = managementOperation({
   summary: 'Delete a webhook endpoint',
   description: 'What is pending for it is cancelled.',
   params: IdParams,
-  answer: { description: 'The endpoint as it was.', schema: dataOf({ $ref: 'WebhookEndpoint#' }) },
+  answer: { description: 'The endpoint as it was.', schema: dataOf(EndpointRecord) },
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, endpointId: pathId(request) }
     const { endpoint } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)

@@ -22,11 +22,17 @@ export const endpointSecret = text(
 export const EndpointRecord = Type.Object(
   {
     id: Type.Integer({ examples: [1] }),
-    ...endpointFields,
+    url: Type.String({
+      format: 'uri',
+      description: 'Where webhooks are sent.',
+      examples: ['https://crm.example.com/webhooks/leads'],
+    }),
+    description: endpointFields.description,
+    enabled: endpointFields.enabled,
     created_at: timestamp('When it was made.'),
     updated_at: timestamp('When it changed last.'),
   },
-  { $id: 'WebhookEndpoint', description: 'An address that webhooks are sent to.' },
+  { title: 'WebhookEndpoint', description: 'An address that webhooks are sent to.' },
 )
 
 /** An endpoint's public record, without its secret. */

@@ -1,29 +1,34 @@
 import type { EndpointHealth } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { listOf, nullableOf, timestamp } from '../docs/shared-schemas'
+import { listOf, nullableTimestamp, timestamp } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
 
 const count = (description: string) => Type.Integer({ description, examples: [0] })
 
-const Health = Type.Object({
-  endpoint_id: Type.Integer({ examples: [1] }),
-  last_success_at: nullableOf(
-    'string',
-    'When the last attempt that succeeded began; null when none ever did.',
-    '2026-11-21T09:30:00.123456Z',
-  ),
-  pending: count('Deliveries on their way.'),
-  held: count('Deliveries that wait for the endpoint to be enabled.'),
-  exhausted: count('Deliveries that were given up.'),
-  hours: Type.Array(
-    Type.Object({
-      hour: timestamp('When the hour began.'),
-      succeeded: count('Attempts of the hour that succeeded.'),
-      failed: count('Attempts of the hour that failed.'),
-    }),
-    { description: 'The last 24 hours, the current one last.' },
-  ),
-})
+const Health = Type.Object(
+  {
+    endpoint_id: Type.Integer({ examples: [1] }),
+    last_success_at: nullableTimestamp(
+      'When the last attempt that succeeded began; null when none ever did.',
+      '2026-11-21T09:30:00.123456Z',
+    ),
+    pending: count('Deliveries on their way.'),
+    held: count('Deliveries that wait for the endpoint to be enabled.'),
+    exhausted: count('Deliveries that were given up.'),
+    hours: Type.Array(
+      Type.Object(
+        {
+          hour: timestamp('When the hour began.'),
+          succeeded: count('Attempts of the hour that succeeded.'),
+          failed: count('Attempts of the hour that failed.'),
+        },
+        { title: 'WebhookEndpointHour' },
+      ),
+      { description: 'The last 24 hours, the current one last.' },
+    ),
+  },
+  { title: 'WebhookEndpointHealth' },
+)
 
 const healthRecord = ({ endpointId, lastSuccessAt, pending, held, exhausted, hours }: EndpointHealth) => ({
   endpoint_id: endpointId,

@@ -1,6 +1,6 @@
 import { listOf } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
-import { endpointRecord } from './endpoint-schema'
+import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
 /** GET /manage/webhook-endpoints. */
 export const listWebhookEndpoints = managementOperation({
@@ -9,7 +9,7 @@ export const listWebhookEndpoints = managementOperation({
   operationId: 'listWebhookEndpoints',
   tag: 'Webhooks',
   summary: 'List webhook endpoints',
-  answer: { description: "The account's endpoints.", schema: listOf({ $ref: 'WebhookEndpoint#' }) },
+  answer: { description: "The account's endpoints.", schema: listOf(EndpointRecord) },
   run: async ({ accountId, clients, limits }) => {
     const { endpoints } = await clients.webhooks.listWebhookEndpoints({ accountId }, limits)
     return endpoints.map(endpointRecord)

@@ -5,15 +5,21 @@ import { managementOperation } from '../operation'
 import { text } from '../validation/fields'
 import { readEndpointChange } from './read-endpoint-change'
 
-const RecoverWebhookEndpoint = Type.Object({
-  since: text('Deliveries recorded then or later, ISO 8601 with an offset.', '2026-11-20T00:00:00Z', {
-    format: 'instant',
-  }),
-})
+const RecoverWebhookEndpoint = Type.Object(
+  {
+    since: text('Deliveries recorded then or later, ISO 8601 with an offset.', '2026-11-20T00:00:00Z', {
+      format: 'instant',
+    }),
+  },
+  { title: 'RecoverWebhookEndpointRequest' },
+)
 
-const Recovered = Type.Object({
-  recovered: Type.Integer({ description: 'How many deliveries are attempted again.', examples: [12] }),
-})
+const Recovered = Type.Object(
+  {
+    recovered: Type.Integer({ description: 'How many deliveries are attempted again.', examples: [12] }),
+  },
+  { title: 'RecoveredDeliveries' },
+)
 
 /** POST /manage/webhook-endpoints/:id/recover. */
 export const recoverWebhookEndpoint = managementOperation({

@@ -1,7 +1,7 @@
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
-import { endpointRecord } from './endpoint-schema'
+import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
 /** GET /manage/webhook-endpoints/:id. */
 export const retrieveWebhookEndpoint = managementOperation({
@@ -13,7 +13,7 @@ export const retrieveWebhookEndpoint = managementOperation({
   params: IdParams,
   answer: {
     description: 'The endpoint, without its secret.',
-    schema: dataOf({ $ref: 'WebhookEndpoint#' }),
+    schema: dataOf(EndpointRecord),
   },
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, endpointId: pathId(request) }

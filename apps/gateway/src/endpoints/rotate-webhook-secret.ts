@@ -6,22 +6,28 @@ import { text } from '../validation/fields'
 import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
 import { readEndpointChange } from './read-endpoint-change'
 
-const RotateWebhookSecret = Type.Object({
-  overlap: Type.Optional(
-    text(
-      'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
-      '24h',
-      { format: 'overlap' },
+const RotateWebhookSecret = Type.Object(
+  {
+    overlap: Type.Optional(
+      text(
+        'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
+        '24h',
+        { format: 'overlap' },
+      ),
     ),
-  ),
-  secret: Type.Optional(endpointSecret),
-})
+    secret: Type.Optional(endpointSecret),
+  },
+  { title: 'RotateWebhookSecretRequest' },
+)
 
-const RotatedEndpoint = Type.Object({
-  ...EndpointRecord.properties,
-  secret: Type.String({ description: 'The new key, shown only here.', examples: ['whsec_…'] }),
-  old_secret_until: timestamp('From then on the new secret signs alone.'),
-})
+const RotatedEndpoint = Type.Object(
+  {
+    ...EndpointRecord.properties,
+    secret: Type.String({ description: 'The new key, shown only here.', examples: ['whsec_…'] }),
+    old_secret_until: timestamp('From then on the new secret signs alone.'),
+  },
+  { title: 'RotatedWebhookEndpoint' },
+)
 
 /** POST /manage/webhook-endpoints/:id/rotate-secret. */
 export const rotateWebhookSecret = managementOperation({

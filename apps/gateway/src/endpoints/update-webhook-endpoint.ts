@@ -1,10 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
-import { endpointFields, endpointRecord } from './endpoint-schema'
+import { EndpointRecord, endpointFields, endpointRecord } from './endpoint-schema'
 import { readEndpointChange } from './read-endpoint-change'
 
-const UpdateWebhookEndpoint = Type.Partial(Type.Object(endpointFields))
+const UpdateWebhookEndpoint = Type.Partial(Type.Object(endpointFields), {
+  title: 'UpdateWebhookEndpointRequest',
+})
 
 /** PATCH /manage/webhook-endpoints/:id. */
 export const updateWebhookEndpoint = managementOperation({
@@ -16,7 +18,7 @@ export const updateWebhookEndpoint = managementOperation({
   description: 'Changes what is given and leaves the rest. When it is enabled, held deliveries go on.',
   params: IdParams,
   body: UpdateWebhookEndpoint,
-  answer: { description: 'The endpoint as it is now.', schema: dataOf({ $ref: 'WebhookEndpoint#' }) },
+  answer: { description: 'The endpoint as it is now.', schema: dataOf(EndpointRecord) },
   run: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const { url, enabled } = value

@@ -1,19 +1,61 @@
 import { type HealthCheck, type Lifecycle, readinessOf } from '@leadwire/service-kit'
-import type { FastifyInstance } from 'fastify'
-import { PUBLIC } from '../docs/describe'
+import { type TObject, Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifySchema } from 'fastify'
+import { PUBLIC, problemResponse } from '../docs/describe'
+import { REQUEST_ID } from '../docs/response-headers'
 
-const describeCheck = (operationId: string, summary: string) => ({
-  schema: { ...PUBLIC, operationId, tags: ['Health'], summary },
+const answer = (description: string, schema: TObject) => ({
+  description,
+  headers: REQUEST_ID,
+  content: { 'application/json': { schema } },
 })
+
+interface Check {
+  operationId: string
+  summary: string
+  description: string
+  response: object
+}
+
+const describeCheck = ({ response, ...check }: Check): { schema: FastifySchema } => ({
+  schema: {
+    ...PUBLIC,
+    ...check,
+    tags: ['Health'],
+    response: { ...response, 400: problemResponse('bad-request') },
+  },
+})
+
+const status = (word: string) => Type.Unsafe<string>({ type: 'string', enum: [word] })
+
+const Alive = Type.Object({ status: status('alive') }, { title: 'Alive' })
+const Ready = Type.Object({ status: status('ready') }, { title: 'Ready' })
+const NotReady = Type.Object(
+  {
+    status: status('not ready'),
+    missing: Type.Array(Type.String(), { description: 'What is away.', examples: [['leads-service']] }),
+  },
+  { title: 'NotReady' },
+)
 
 /** GET /healthz: the process lives. GET /readyz: it can serve, or 503 with what is missing. Neither needs a token. */
 export const serveHealth = (
   app: FastifyInstance,
   options: { checks: HealthCheck[]; lifecycle: Lifecycle },
 ): void => {
-  const live = describeCheck('checkLiveness', 'Is the process alive?')
+  const live = describeCheck({
+    operationId: 'checkLiveness',
+    summary: 'Is the process alive?',
+    description: 'Answers as long as the process runs, whatever else is away.',
+    response: { 200: answer('It is.', Alive) },
+  })
   app.get('/healthz', live, async () => ({ status: 'alive' }))
-  const ready = describeCheck('checkReadiness', 'Can it serve? 503 with what is missing')
+  const ready = describeCheck({
+    operationId: 'checkReadiness',
+    summary: 'Can it serve?',
+    description: 'Asks each service behind the API. For load balancers.',
+    response: { 200: answer('It can.', Ready), 503: answer('It can not, for now.', NotReady) },
+  })
   app.get('/readyz', ready, async (_request, reply) => {
     const missing = await readinessOf(options.checks, options.lifecycle)
     if (missing.length === 0) return { status: 'ready' }

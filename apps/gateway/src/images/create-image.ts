@@ -1,11 +1,11 @@
+import { IMAGE_FORMATS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { keepStoredFile } from '../attachments/keep-stored-file'
 import { receiveFile } from '../attachments/receive-file'
 import { dataOf } from '../docs/shared-schemas'
+import { Image } from '../leads/lead-schema'
 import { operation } from '../operation'
 import { text } from '../validation/fields'
-
-const FORMATS = ['jpeg', 'png', 'gif', 'svg'] as const
 
 const ImageFields = Type.Partial(
   Type.Object({
@@ -14,14 +14,17 @@ const ImageFields = Type.Partial(
   }),
 )
 
-const ImageForm = Type.Object({
-  file: Type.Unsafe({
-    type: 'string',
-    format: 'binary',
-    description: `The image, at most 10 MiB: ${FORMATS.join(', ')}.`,
-  }),
-  ...ImageFields.properties,
-})
+const ImageForm = Type.Object(
+  {
+    file: Type.Unsafe({
+      type: 'string',
+      format: 'binary',
+      description: `The image, at most 10 MiB: ${IMAGE_FORMATS.join(', ')}.`,
+    }),
+    ...ImageFields.properties,
+  },
+  { title: 'CreateImageRequest' },
+)
 
 /** POST /manage/images: an image that quote items can refer to. */
 export const createImage = operation({
@@ -34,10 +37,9 @@ export const createImage = operation({
   scope: 'manage',
   multipart: ImageForm,
   checks: ImageFields,
-  answer: { description: 'The image.', schema: dataOf({ $ref: 'Image#' }) },
-  problems: ['timeout'],
+  answer: { description: 'The image.', schema: dataOf(Image) },
   handler: async (call) => {
-    const terms = { collection: 'images', formats: FORMATS.join(), keep: true, sha256: false }
+    const terms = { collection: 'images', formats: IMAGE_FORMATS.join(), keep: true, sha256: false }
     const { fields, fileName, upload } = await receiveFile(call, terms)
     const { key, size, content_type: contentType } = upload
     const file = { name: fields.name ?? '', fileName, fileSize: size, contentType, key }

@@ -1,7 +1,8 @@
-import { dataOf, IdempotencyHeader } from '../docs/shared-schemas'
+import { dataOf } from '../docs/shared-schemas'
 import { operation } from '../operation'
 import { leadCreation } from './lead-creation'
 import { CreateLead, newLead } from './lead-fields'
+import { Lead } from './lead-schema'
 
 /** POST /leads (interface: Create Lead). */
 export const createLead = operation({
@@ -13,9 +14,8 @@ export const createLead = operation({
   description:
     "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are told from the request.",
   scope: 'leads',
-  headers: IdempotencyHeader,
+  idempotent: true,
   body: CreateLead,
-  answer: { description: 'The new lead.', schema: dataOf({ $ref: 'Lead#' }) },
-  problems: ['conflict'],
+  answer: { description: 'The new lead.', schema: dataOf(Lead) },
   handler: leadCreation(newLead),
 })

@@ -1,6 +1,7 @@
-import { dataOf, IdempotencyHeader } from '../docs/shared-schemas'
+import { dataOf } from '../docs/shared-schemas'
 import { operation } from '../operation'
 import { leadCreation } from './lead-creation'
+import { Lead } from './lead-schema'
 import { newVisitorLead } from './visitor-lead'
 import { VisitorLead } from './visitor-lead-fields'
 
@@ -14,9 +15,8 @@ export const createVisitorLead = operation({
   description:
     'Creates a lead with its customer, quotes and items, all or nothing, and sends the Lead Created webhook. A lead may have 20 quotes, 250 items in all, and an event of 1,000,000 bytes (the webhook with its image records, as it is sent to be delivered), unless the operator has set other limits: beyond them the answer is 422, with the limit.',
   scope: 'manage',
-  headers: IdempotencyHeader,
+  idempotent: true,
   body: VisitorLead,
-  answer: { description: 'The new lead.', schema: dataOf({ $ref: 'Lead#' }) },
-  problems: ['conflict'],
+  answer: { description: 'The new lead.', schema: dataOf(Lead) },
   handler: leadCreation(newVisitorLead),
 })

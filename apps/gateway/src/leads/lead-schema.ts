@@ -22,7 +22,7 @@ export const Image = Type.Object(
       examples: ['https://assets.example.com/images/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10.png'],
     }),
   },
-  { $id: 'Image', description: 'A stored image, or a file attached to a lead.' },
+  { title: 'Image', description: 'A stored image, or a file attached to a lead.' },
 )
 
 export const Customer = Type.Object(
@@ -45,7 +45,7 @@ export const Customer = Type.Object(
     avatar_url: nullableText('Address of a picture.'),
     created_at: timestamp('When the customer was stored.'),
   },
-  { $id: 'Customer' },
+  { title: 'Customer' },
 )
 
 export const QuoteItem = Type.Object(
@@ -65,14 +65,14 @@ export const QuoteItem = Type.Object(
     status: Type.String({ examples: ['active'] }),
     created_at: timestamp('When the item was stored.'),
     updated_at: timestamp('When the item changed last.'),
-    image: Type.Unsafe({ $ref: 'Image#' }),
+    image: Image,
     product_style: Type.Object(
       {
         sku: Type.String({ examples: ['CAS-2'] }),
         name: Type.String({ examples: ['Casement, two panes'] }),
-        product: Type.Object({ name: Type.String({ examples: ['Window'] }) }),
+        product: Type.Object({ name: Type.String({ examples: ['Window'] }) }, { title: 'Product' }),
       },
-      { description: 'Only in answers, never in the webhook.' },
+      { title: 'ProductStyle', description: 'Only in answers, never in the webhook.' },
     ),
     options: Type.Unsafe<Record<string, string | number>>({
       type: 'object',
@@ -82,7 +82,7 @@ export const QuoteItem = Type.Object(
       examples: [{ width: 1200, height: 900, glass: 'Clear', frame_material: 'uPVC' }],
     }),
   },
-  { $id: 'QuoteItem' },
+  { title: 'QuoteItem' },
 )
 
 export const Quote = Type.Object(
@@ -92,9 +92,9 @@ export const Quote = Type.Object(
     status: Type.String({ examples: ['complete'] }),
     created_at: timestamp('When the quote was stored.'),
     updated_at: timestamp('When the quote changed last.'),
-    items: Type.Array(Type.Unsafe({ $ref: 'QuoteItem#' })),
+    items: Type.Array(QuoteItem),
   },
-  { $id: 'Quote' },
+  { title: 'Quote' },
 )
 
 const device = (what: string, example: string) =>
@@ -124,13 +124,16 @@ const leadFields = {
   updated_at: timestamp('When the lead changed last.'),
 }
 
-export const LeadListItem = Type.Object(leadFields, { $id: 'LeadListItem', description: 'A lead in a list.' })
+export const LeadListItem = Type.Object(leadFields, {
+  title: 'LeadListItem',
+  description: 'A lead in a list.',
+})
 
 export const Lead = Type.Object(
   {
     ...leadFields,
-    customer: Type.Unsafe({ $ref: 'Customer#' }),
-    quotes: Type.Array(Type.Unsafe({ $ref: 'Quote#' })),
+    customer: Customer,
+    quotes: Type.Array(Quote),
   },
-  { $id: 'Lead', description: 'A lead with its customer and quotes.' },
+  { title: 'Lead', description: 'A lead with its customer and quotes.' },
 )

@@ -3,9 +3,12 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../operation'
 import { oneOf } from '../validation/fields'
 
-const LeadStatuses = Type.Object({
-  data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
-})
+const LeadStatuses = Type.Object(
+  {
+    data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
+  },
+  { title: 'LeadStatusList' },
+)
 
 const ANSWER = JSON.stringify({ data: LEAD_STATUSES })
 

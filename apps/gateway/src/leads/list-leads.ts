@@ -1,6 +1,7 @@
 import { PageQuery, pageOf } from '../docs/shared-schemas'
 import { pageJson, pageNumber } from '../http/paging'
 import { operation } from '../operation'
+import { LeadListItem } from './lead-schema'
 
 /** GET /leads (interface: Get Leads): the account's leads, newest first. */
 export const listLeads = operation({
@@ -13,7 +14,7 @@ export const listLeads = operation({
     'Leads, newest first, 20 a page. Every page costs the same, however deep. A page past the end is empty.',
   scope: 'leads:read',
   query: PageQuery,
-  answer: { description: 'A page of leads.', schema: pageOf({ $ref: 'LeadListItem#' }, '/leads') },
+  answer: { description: 'A page of leads.', schema: pageOf(LeadListItem, '/leads') },
   handler: async ({ request, accountId, clients, limits, addressOf }) => {
     const page = pageNumber((request.query as Record<string, unknown>)['page'])
     const { items, count, total, perPage } = await clients.listLeads({ accountId, page }, limits)

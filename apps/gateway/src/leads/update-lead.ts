@@ -6,6 +6,7 @@ import { notes, oneOf, text } from '../validation/fields'
 import { refusal } from '../validation/refusal'
 import { leadValue } from './lead-fields'
 import { leadReference } from './lead-reference'
+import { Lead } from './lead-schema'
 
 const UpdateLead = Type.Partial(
   Type.Object({
@@ -14,6 +15,7 @@ const UpdateLead = Type.Partial(
     user_email: text('Email address of the user to assign.', undefined, { format: 'email' }),
     notify: Type.Boolean(notes('Whether to notify the assigned user.', true)),
   }),
+  { title: 'UpdateLeadRequest' },
 )
 
 /** PATCH /leads/:reference (interface: Update Lead). */
@@ -27,7 +29,8 @@ export const updateLead = operation({
   scope: 'leads',
   params: LeadParams,
   body: UpdateLead,
-  answer: { description: 'The lead as it is now.', schema: dataOf({ $ref: 'Lead#' }) },
+  problems: ['method-not-allowed'],
+  answer: { description: 'The lead as it is now.', schema: dataOf(Lead) },
   handler: async (call) => {
     const { request, accountId, clients, limits } = call
     const reference = leadReference(request)

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { DELIVERY_FILTERS } from '../deliveries/delivery-filters'
 import { pagedOperation } from '../paged-operation'
-import { notificationRecord } from './notification-schema'
+import { NotificationRecord, notificationRecord } from './notification-schema'
 
 /** GET /manage/notifications. */
 export const listNotifications = pagedOperation({
@@ -10,7 +10,7 @@ export const listNotifications = pagedOperation({
   tag: 'Notifications',
   summary: 'List notifications',
   filters: Type.Partial(Type.Object(DELIVERY_FILTERS)),
-  record: 'Notification',
+  record: NotificationRecord,
   find: async ({ accountId, clients, limits }, { status, lead_reference, page }) => {
     const asked = { accountId, status, leadReference: lead_reference?.toLowerCase(), page }
     const { notifications, total, perPage } = await clients.webhooks.listNotifications(asked, limits)

@@ -1,7 +1,7 @@
 import type { Notification } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { DeliveryRecord, deliveryRecord } from '../deliveries/delivery-schema'
-import { nullableOf } from '../docs/shared-schemas'
+import { nullableTimestamp } from '../docs/shared-schemas'
 
 const { endpoint_id: _, event_id, ...fields } = DeliveryRecord.properties
 
@@ -20,9 +20,9 @@ export const NotificationRecord = Type.Object(
       description: 'Where the message goes: the address that the user had when it was recorded.',
       examples: ['sam@example.com'],
     }),
-    date: nullableOf('string', 'When the appointment or callback is, in UTC.', '2026-12-24T14:30:00.000000Z'),
+    date: nullableTimestamp('When the appointment or callback is, in UTC.', '2026-12-24T14:30:00.000000Z'),
   },
-  { $id: 'Notification', description: 'One message on its way to one user.' },
+  { title: 'Notification', description: 'One message on its way to one user.' },
 )
 
 /** A notification's public record. */

@@ -1,14 +1,17 @@
 import { Type } from '@sinclair/typebox'
-import { attemptRecord } from '../deliveries/delivery-schema'
+import { AttemptRecord, attemptRecord } from '../deliveries/delivery-schema'
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
 import { NotificationRecord, notificationRecord } from './notification-schema'
 
-const NotificationWithAttempts = Type.Object({
-  ...NotificationRecord.properties,
-  attempts: Type.Array(Type.Unsafe({ $ref: 'Attempt#' })),
-})
+const NotificationWithAttempts = Type.Object(
+  {
+    ...NotificationRecord.properties,
+    attempts: Type.Array(AttemptRecord),
+  },
+  { title: 'NotificationWithAttempts' },
+)
 
 /** GET /manage/notifications/:id: a notification with every attempt. */
 export const retrieveNotification = managementOperation({

@@ -1,7 +1,7 @@
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
-import { notificationRecord } from './notification-schema'
+import { NotificationRecord, notificationRecord } from './notification-schema'
 
 /** POST /manage/notifications/:id/retry. */
 export const retryNotification = managementOperation({
@@ -13,7 +13,7 @@ export const retryNotification = managementOperation({
   description:
     'One attempt at once, whatever its state: a user who was told is told twice. It starts no new schedule and moves none. A conflict while an attempt is under way or due.',
   params: IdParams,
-  answer: { description: 'The notification, on its way.', schema: dataOf({ $ref: 'Notification#' }) },
+  answer: { description: 'The notification, on its way.', schema: dataOf(NotificationRecord) },
   problems: ['conflict'],
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, notificationId: pathId(request) }

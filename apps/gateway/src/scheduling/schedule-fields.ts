@@ -1,6 +1,6 @@
 import type { Appointment } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
-import { IdempotencyHeader, LeadParams, leadReferenceSchema, timestamp } from '../docs/shared-schemas'
+import { LeadParams, leadReferenceSchema, timestamp } from '../docs/shared-schemas'
 import { bodyOf } from '../http/body'
 import { idempotencyOf } from '../http/idempotency'
 import { leadReference } from '../leads/lead-reference'
@@ -10,15 +10,18 @@ import { localInstant } from '../validation/local-instant'
 import { refusal } from '../validation/refusal'
 
 /** The fields of Schedule Appointment and Schedule Callback, in the order of the interface. */
-export const ScheduleFields = Type.Object({
-  notify: Type.Boolean(notes('Whether to notify the user.', true)),
-  user_id: id('User it is assigned to.', 1),
-  date: text(
-    'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
-    '24/12/2026 14:30',
-    { format: 'local-date-time' },
-  ),
-})
+export const ScheduleFields = Type.Object(
+  {
+    notify: Type.Boolean(notes('Whether to notify the user.', true)),
+    user_id: id('User it is assigned to.', 1),
+    date: text(
+      'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
+      '24/12/2026 14:30',
+      { format: 'local-date-time' },
+    ),
+  },
+  { title: 'ScheduleRequest' },
+)
 
 export const Scheduled = Type.Object(
   {
@@ -29,7 +32,7 @@ export const Scheduled = Type.Object(
     notify: Type.Boolean({ examples: [true] }),
     created_at: timestamp('When it was scheduled.'),
   },
-  { $id: 'Scheduled', description: 'An appointment or a callback.' },
+  { title: 'Scheduled', description: 'An appointment or a callback.' },
 )
 
 /** What both operations have in common. */
@@ -39,9 +42,8 @@ export const SCHEDULING = {
   description: 'The status of the lead does not change by it.',
   scope: 'leads',
   params: LeadParams,
-  headers: IdempotencyHeader,
+  idempotent: true,
   body: ScheduleFields,
-  problems: ['conflict'],
 } as const
 
 /** What a request asks leads-service to schedule. Throws not_found, or invalid with every fault. */

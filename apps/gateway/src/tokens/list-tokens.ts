@@ -1,6 +1,6 @@
 import { listOf } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
-import { tokenRecord } from './token-schema'
+import { TokenRecord, tokenRecord } from './token-schema'
 
 /** GET /manage/tokens. */
 export const listTokens = managementOperation({
@@ -11,7 +11,7 @@ export const listTokens = managementOperation({
   summary: 'List tokens',
   answer: {
     description: "The account's tokens, without the tokens themselves.",
-    schema: listOf({ $ref: 'Token#' }),
+    schema: listOf(TokenRecord),
   },
   run: async ({ accountId, clients, limits }) => {
     const { tokens } = await clients.accounts.listTokens({ accountId }, limits)

@@ -1,7 +1,7 @@
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
-import { tokenRecord } from './token-schema'
+import { TokenRecord, tokenRecord } from './token-schema'
 
 /** DELETE /manage/tokens/:id. */
 export const revokeToken = managementOperation({
@@ -12,7 +12,7 @@ export const revokeToken = managementOperation({
   summary: 'Revoke a token',
   description: 'It stops working everywhere within a second.',
   params: IdParams,
-  answer: { description: 'The revoked token.', schema: dataOf({ $ref: 'Token#' }) },
+  answer: { description: 'The revoked token.', schema: dataOf(TokenRecord) },
   run: async ({ request, accountId, clients, limits }) => {
     const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId(request) }, limits)
     return tokenRecord(token!)

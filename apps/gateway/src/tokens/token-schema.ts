@@ -1,10 +1,7 @@
 import type { Token } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { SCOPES } from '../auth/authenticate'
-import { timestamp } from '../docs/shared-schemas'
-
-const nullableTimestamp = (description: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description, examples: [null] })
+import { nullableTimestamp, timestamp } from '../docs/shared-schemas'
 
 export const TokenRecord = Type.Object(
   {
@@ -18,7 +15,7 @@ export const TokenRecord = Type.Object(
     created_at: timestamp('When it was made.'),
   },
   {
-    $id: 'Token',
+    title: 'Token',
     description: 'What is known of a bearer token. The token itself is shown once, when it is made.',
   },
 )

@@ -3,12 +3,15 @@ import { Type } from '@sinclair/typebox'
 import { dataOf } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
 import { text } from '../validation/fields'
-import { userRecord } from './user-schema'
+import { UserRecord, userRecord } from './user-schema'
 
-const CreateUser = Type.Object({
-  email: text('Once per account.', 'sales@example.com', { format: 'email' }),
-  name: text(undefined, 'Grace Hopper'),
-})
+const CreateUser = Type.Object(
+  {
+    email: text('Once per account.', 'sales@example.com', { format: 'email' }),
+    name: text(undefined, 'Grace Hopper'),
+  },
+  { title: 'CreateUserRequest' },
+)
 
 /** POST /manage/users. */
 export const createUser = managementOperation({
@@ -18,7 +21,7 @@ export const createUser = managementOperation({
   tag: 'Management',
   summary: 'Create a user',
   body: CreateUser,
-  answer: { description: 'The new user.', schema: dataOf({ $ref: 'User#' }) },
+  answer: { description: 'The new user.', schema: dataOf(UserRecord) },
   run: async ({ accountId, clients, limits, check }) => {
     const { value, faults } = check()
     if (faults) throw ServiceError.invalid(faults)

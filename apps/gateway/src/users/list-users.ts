@@ -1,6 +1,6 @@
 import { listOf } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
-import { userRecord } from './user-schema'
+import { UserRecord, userRecord } from './user-schema'
 
 /** GET /manage/users. */
 export const listUsers = managementOperation({
@@ -9,7 +9,7 @@ export const listUsers = managementOperation({
   operationId: 'listUsers',
   tag: 'Management',
   summary: 'List users',
-  answer: { description: "The account's users.", schema: listOf({ $ref: 'User#' }) },
+  answer: { description: "The account's users.", schema: listOf(UserRecord) },
   run: async ({ accountId, clients, limits }) => {
     const { users } = await clients.accounts.listUsers({ accountId }, limits)
     return users.map(userRecord)

@@ -9,7 +9,7 @@ export const UserRecord = Type.Object(
     name: Type.String({ examples: ['Grace Hopper'] }),
     created_at: timestamp('When the user was made.'),
   },
-  { $id: 'User', description: 'Someone leads are assigned to.' },
+  { title: 'User', description: 'Someone leads are assigned to.' },
 )
 
 /** A user's public record. */

@@ -1,3 +1,5 @@
+import type { AttemptError } from '@leadwire/contracts'
+
 const CODES = {
   timeout: ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT'],
   refused: ['ECONNREFUSED'],
@@ -9,8 +11,8 @@ const CODES = {
   ours: ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'],
 }
 
-/** Why an attempt failed, as deliveries show it; `ours` is no failure of the receiver's and never spends an attempt. */
-export type FailureClass = keyof typeof CODES | 'protocol' | 'network'
+/** Why an attempt failed; `ours` is no failure of the receiver's and never spends an attempt. */
+export type FailureClass = AttemptError | 'ours'
 
 const CLASSES = Object.keys(CODES) as (keyof typeof CODES)[]
 

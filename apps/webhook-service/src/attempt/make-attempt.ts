@@ -1,6 +1,7 @@
+import type { AttemptError } from '@leadwire/contracts'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
-import { type FailureClass, failureClass } from './failure-class'
+import { failureClass } from './failure-class'
 import { type Answer, AttemptTimeout, post } from './post'
 import { type Webhook, webhookHeaders } from './webhook-headers'
 
@@ -9,7 +10,7 @@ export interface Outcome {
   startedAt: Date
   durationMs: number
   status: number | null
-  error: FailureClass | 'http_status' | 'smtp_status' | 'unsendable' | 'unconfirmed' | null
+  error: AttemptError | 'ours' | null
   /** Whether trying again would come to the same. */
   permanent?: boolean
   response: string | null

@@ -1,0 +1,40 @@
+import type { TSchema } from '@sinclair/typebox'
+
+// JSON Schema does not know the formats that requests are checked by (validation/formats.ts). This is how it can say them.
+const FORMATS: Record<string, object> = {
+  postcode: {
+    pattern: '^([Gg][Ii][Rr] *0[Aa][Aa]|[A-Za-z][A-Za-z]?[0-9][A-Za-z0-9]? *[0-9][A-Za-z][A-Za-z])$',
+  },
+  phone: { pattern: '[0-9]' },
+  ip: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
+  'one-line': { pattern: '^[^\\x00-\\x1f\\x7f]*$' },
+  'web-url': { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' },
+  instant: { format: 'date-time' },
+  overlap: { pattern: '^[0-9]+(ms|s|m|h|d)$' },
+  'local-date-time': { pattern: '^[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}$' },
+}
+
+const isText = ({ type, format, enum: words }: TSchema) => type === 'string' && format !== 'binary' && !words
+
+const inJsonSchema = ({ format, ...rest }: TSchema) => {
+  const said = FORMATS[format]
+  return said ? { ...rest, ...said } : { ...rest, ...(format && { format }) }
+}
+
+const documentedField = (schema: TSchema, required: boolean) => ({
+  // An empty text counts as none.
+  ...(required && isText(schema) && { minLength: 1 }),
+  ...inJsonSchema(documentedFields(schema)),
+})
+
+/** The fields of a request as JSON Schema alone can say them. */
+export const documentedFields = (schema: TSchema): TSchema => {
+  const { properties, items, required = [] } = schema
+  if (items) return { ...schema, items: documentedFields(items) }
+  if (!properties) return schema
+  const fields = Object.entries(properties as Record<string, TSchema>).map(([name, field]) => [
+    name,
+    documentedField(field, required.includes(name)),
+  ])
+  return { ...schema, properties: Object.fromEntries(fields) }
+}

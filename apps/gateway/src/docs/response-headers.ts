@@ -1,0 +1,29 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { ProblemKind } from '../http/problem'
+
+/** The headers of a response, by their names. */
+export type Headers = Record<string, TSchema>
+
+export const REQUEST_ID: Headers = {
+  'X-Request-Id': Type.String({ description: 'Quote it when you ask us about the request.' }),
+}
+
+export const IDEMPOTENCY_REPLAYED: Headers = {
+  'Idempotency-Replayed': Type.Unsafe({
+    type: 'string',
+    enum: ['true'],
+    description: 'There when the answer is the one that was saved for the Idempotency-Key.',
+  }),
+}
+
+const RETRY_AFTER: Headers = {
+  'Retry-After': Type.Integer({ minimum: 1, description: 'In seconds: when to send the request again.' }),
+}
+
+/** The headers of its own that a problem comes with. */
+export const PROBLEM_HEADERS: Partial<Record<ProblemKind, Headers>> = {
+  unauthenticated: { 'WWW-Authenticate': Type.String({ description: 'Begins with `Bearer` (RFC 6750).' }) },
+  'method-not-allowed': { Allow: Type.String({ description: 'The methods that the address takes.' }) },
+  conflict: RETRY_AFTER,
+  unavailable: RETRY_AFTER,
+}

@@ -1,0 +1,58 @@
+import { Type } from '@sinclair/typebox'
+import { Lead, Quote, QuoteItem } from './lead-schema'
+
+const PayloadItem = Type.Omit(QuoteItem, ['product_style'], { title: 'LeadCreatedQuoteItem' })
+
+const PayloadQuote = Type.Object(
+  { ...Quote.properties, items: Type.Array(PayloadItem) },
+  { title: 'LeadCreatedQuote' },
+)
+
+const PayloadLead = Type.Object(
+  { ...Lead.properties, quotes: Type.Array(PayloadQuote) },
+  { title: 'LeadCreatedLead', description: 'The lead as it was created. Its items have no `product_style`.' },
+)
+
+const LeadCreated = Type.Object({ data: PayloadLead }, { title: 'LeadCreated' })
+
+const header = (name: string, description: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+})
+
+const HEADERS = [
+  header('User-Agent', '`Leadwire/` and the version.'),
+  header(
+    'X-SERVICE-Signature',
+    "The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret.",
+  ),
+  header('X-SERVICE-Account-Key', "The account's API key."),
+  header('webhook-id', "The event's id, the same on every attempt (Standard Webhooks 1.0.0)."),
+  header('webhook-timestamp', 'When the attempt began, in seconds since 1970.'),
+  header(
+    'webhook-signature',
+    '`v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between.',
+  ),
+  header('traceparent', 'W3C trace context.'),
+]
+
+/** The Lead Created webhook, as the OpenAPI document has it (interface: Events). */
+export const LEAD_CREATED = {
+  post: {
+    operationId: 'leadCreated',
+    tags: ['Events'],
+    summary: 'Lead Created',
+    description:
+      'Sent to each webhook endpoint of the account when a lead was created. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.',
+    security: [],
+    parameters: HEADERS,
+    requestBody: { required: true, content: { 'application/json': { schema: LeadCreated } } },
+    responses: {
+      '2XX': { description: 'The webhook has arrived. The body of the answer is kept, up to 4 KiB.' },
+      '4XX': { description: 'As every other status: the attempt failed.' },
+    },
+  },
+}
