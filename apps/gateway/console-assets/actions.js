@@ -1,4 +1,4 @@
-import { call } from './api.js'
+import { api, dataOf } from './api.js'
 import { h } from './dom.js'
 import { number } from './format.js'
 
@@ -8,14 +8,21 @@ import { number } from './format.js'
 /** @param {number} count */
 const deliveries = (count) => (count === 1 ? '1 delivery' : `${number(count)} deliveries`)
 
+/** @param {string} id */
+const pathOf = (id) => ({ params: { path: { id: Number(id) } } })
+
+/** @param {string} id @param {boolean} enabled */
+const enable = (id, enabled) =>
+  api().PATCH('/manage/webhook-endpoints/{id}', { ...pathOf(id), body: { enabled } })
+
 /** What the buttons and forms do, by their `data-action`. @type {Record<string, (asked: Asked) => Promise<Told>>} */
 export const actions = {
   retry: async ({ id }) => {
-    await call('POST', `deliveries/${id}/retry`)
+    await api().POST('/manage/deliveries/{id}/retry', pathOf(id))
     return `Delivery ${id} is being attempted once more.`
   },
   'send-test': async ({ id }) => {
-    const { data } = await call('POST', `webhook-endpoints/${id}/test`)
+    const { data } = await dataOf(api().POST('/manage/webhook-endpoints/{id}/test', pathOf(id)))
     return h(
       'span',
       {},
@@ -25,16 +32,17 @@ export const actions = {
     )
   },
   enable: async ({ id }) => {
-    await call('PATCH', `webhook-endpoints/${id}`, { body: { enabled: true } })
+    await enable(id, true)
     return 'Enabled: what was held goes on.'
   },
   disable: async ({ id }) => {
-    await call('PATCH', `webhook-endpoints/${id}`, { body: { enabled: false } })
+    await enable(id, false)
     return 'Disabled: its deliveries are held until it is enabled.'
   },
   recover: async ({ id, fields }) => {
     const since = new Date(String(fields.get('since'))).toISOString()
-    const { data } = await call('POST', `webhook-endpoints/${id}/recover`, { body: { since } })
+    const recovered = api().POST('/manage/webhook-endpoints/{id}/recover', { ...pathOf(id), body: { since } })
+    const { data } = await dataOf(recovered)
     return data.recovered === 0
       ? 'No delivery was exhausted since then.'
       : `${deliveries(data.recovered)} will be attempted once more.`

@@ -1,16 +1,20 @@
+import { createLeadwire, LeadwireProblem } from './client.js'
+
 /**
- * @typedef {{id: number, url: string, description: string | null, enabled: boolean, created_at: string, updated_at: string}} Endpoint
- * @typedef {{hour: string, succeeded: number, failed: number}} Hour
- * @typedef {{endpoint_id: number, last_success_at: string | null, pending: number, held: number, exhausted: number, hours: Hour[]}} Health
+ * @typedef {import('./client.js').components['schemas']} Schemas
+ * @typedef {Schemas['WebhookEndpoint']} Endpoint
+ * @typedef {Schemas['WebhookEndpointHour']} Hour
+ * @typedef {Schemas['WebhookEndpointHealth']} Health
  * @typedef {Endpoint & {health: Health}} WatchedEndpoint
- * @typedef {{id: number, endpoint_id: number, event_id: string, lead_reference: string, status: string, attempt_count: number, next_attempt_at: string | null, created_at: string, updated_at: string}} Delivery
- * @typedef {{number: number, started_at: string, duration_ms: number, status: number | null, error: string | null, response: string | null}} Attempt
+ * @typedef {Schemas['Delivery']} Delivery
+ * @typedef {Schemas['Attempt']} Attempt
+ * @typedef {Schemas['DeliveryPage']} Page
  * @typedef {Record<string, string[]>} Faults By the field they are about.
- * @typedef {{current_page: number, data: Delivery[], from: number | null, to: number | null, total: number, last_page: number}} Page
  */
 
+export { LeadwireProblem as Problem } from './client.js'
+
 const KEPT_AS = 'leadwire.token'
-const LATE_MS = 20_000
 
 /** The token lives in this tab alone and ends with it. */
 export const token = {
@@ -20,69 +24,53 @@ export const token = {
   forget: () => sessionStorage.removeItem(KEPT_AS),
 }
 
-/** What went wrong, in the words of the gateway's problem document where there is one. */
-export class Problem extends Error {
-  /** @param {number} status 0: no answer. @param {string} title @param {string} detail @param {Faults} [faults] */
-  constructor(status, title, detail, faults = {}) {
-    super(detail)
-    this.status = status
-    this.title = title
-    this.faults = faults
-  }
-}
+/** A problem that the console itself has. @param {number} status @param {string} title @param {string} detail */
+export const ownProblem = (status, title, detail) => new LeadwireProblem(status, { title, detail })
 
-/** @param {Response} response */
-const problemOf = async (response) => {
-  const { title, detail, errors } = await response.json().catch(() => ({}))
-  const faults = errors && Object.values(/** @type {Faults} */ (errors)).flat()
-  const told = faults?.join(' ') || detail || 'The gateway did not say why.'
-  return new Problem(response.status, title ?? `Status ${response.status}`, told, errors)
-}
+/** What to tell of a problem: what is wrong with each field where that is known. @param {LeadwireProblem} problem */
+export const tellOf = (problem) => Object.values(problem.errors).flat().join(' ') || problem.message
 
-/**
- * Calls a /manage operation with the tab's token.
- * @param {string} method @param {string} path Below /manage. @param {{body?: object, signal?: AbortSignal}} [options]
- * @throws {Problem} for every answer but 2xx, and when there is none
- */
-export const call = async (method, path, { body, signal } = {}) => {
-  const late = AbortSignal.timeout(LATE_MS)
-  // Beside this file's own address, so that the console also works below a path of a proxy.
-  const address = new URL(`../manage/${path}`, import.meta.url)
-  try {
-    const response = await fetch(address, {
-      method,
-      headers: {
-        authorization: `Bearer ${token.read()}`,
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: signal ? AbortSignal.any([signal, late]) : late,
-      cache: 'no-store',
-      credentials: 'omit',
-    })
-    if (!response.ok) throw await problemOf(response)
-    return await response.json()
-  } catch (error) {
-    if (error instanceof Problem || signal?.aborted) throw error
-    throw late.aborted
-      ? new Problem(0, 'No answer', `The gateway did not answer within ${LATE_MS / 1000} seconds.`)
-      : new Problem(0, 'Out of reach', 'The gateway could not be reached.')
-  }
-}
+/** @type {typeof fetch} */
+const send = (input, init) => fetch(input, { ...init, cache: 'no-store', credentials: 'omit' })
 
-/** @param {string} path @param {AbortSignal} [signal] */
-export const get = (path, signal) => call('GET', path, { signal })
+/** The API, with the tab's token. Every operation throws LeadwireProblem for what is no success. */
+export const api = () =>
+  createLeadwire({
+    // Beside this file's own address, so that the console also works below a path of a proxy.
+    baseUrl: new URL('..', import.meta.url).href,
+    token: token.read() ?? '',
+    fetch: send,
+    // Whoever looks at the page tries again.
+    retries: 0,
+  }).api
 
-/** Every endpoint with its health, oldest first. @param {AbortSignal} [signal] @returns {Promise<WatchedEndpoint[]>} */
-export const listEndpoints = async (signal) => {
+/** What the API answered. @template Data @param {Promise<{data?: Data}>} answer @returns {Promise<Data>} */
+export const dataOf = async (answer) => /** @type {Data} */ ((await answer).data)
+
+/** @param {AbortSignal} signal */
+export const listEndpoints = async (signal) =>
+  (await dataOf(api().GET('/manage/webhook-endpoints', { signal }))).data
+
+/** The deliveries that a query of the page asks for. @param {URLSearchParams} asked @param {AbortSignal} signal */
+export const listDeliveries = (asked, signal) =>
+  // What is no filter, or has no such value, is for the API to tell.
+  dataOf(
+    api().GET('/manage/deliveries', {
+      params: { query: /** @type {object} */ (Object.fromEntries(asked)) },
+      signal,
+    }),
+  )
+
+/** Every endpoint with its health, oldest first. @param {AbortSignal} signal @returns {Promise<WatchedEndpoint[]>} */
+export const watchEndpoints = async (signal) => {
   const [endpoints, health] = await Promise.all([
-    get('webhook-endpoints', signal),
-    get('webhook-endpoint-health', signal),
+    listEndpoints(signal),
+    dataOf(api().GET('/manage/webhook-endpoint-health', { signal })),
   ])
-  const byId = new Map(health.data.map((/** @type {Health} */ one) => [one.endpoint_id, one]))
+  const byId = new Map(health.data.map((one) => [one.endpoint_id, one]))
   // One that was made between the two answers has no health yet.
   const none = { last_success_at: null, pending: 0, held: 0, exhausted: 0, hours: [] }
-  return endpoints.data.map((/** @type {Endpoint} */ endpoint) => ({
+  return endpoints.map((endpoint) => ({
     ...endpoint,
     health: byId.get(endpoint.id) ?? { ...none, endpoint_id: endpoint.id },
   }))

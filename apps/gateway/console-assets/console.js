@@ -1,5 +1,5 @@
 import { actions } from './actions.js'
-import { Problem, token } from './api.js'
+import { ownProblem, Problem, tellOf, token } from './api.js'
 import { deliveriesView } from './deliveries-view.js'
 import { deliveryView } from './delivery-view.js'
 import { h, morph } from './dom.js'
@@ -129,7 +129,7 @@ const showProblem = (problem) =>
       'div',
       { class: 'card padded problem' },
       h('h1', { tabindex: -1 }, problem.title),
-      h('p', {}, problem.message),
+      h('p', {}, tellOf(problem)),
       h(
         'div',
         { class: 'actions' },
@@ -142,7 +142,7 @@ const showProblem = (problem) =>
 
 /** @param {unknown} error */
 const asProblem = (error) =>
-  error instanceof Problem ? error : new Problem(0, 'The console failed', String(error))
+  error instanceof Problem ? error : ownProblem(0, 'The console failed', String(error))
 
 /** Shows what no page can be shown with; gives back what one can be. @param {unknown} error @returns {Problem | undefined} */
 const refuse = (error) => {
@@ -156,7 +156,7 @@ const refuse = (error) => {
 /** Loads what the address points to, as a new page or over the one that is there. @param {boolean} fresh */
 const load = async (fresh) => {
   const target = whereTo()
-  if (!target) return showProblem(new Problem(404, 'Nothing here', 'The console has no such page.'))
+  if (!target) return showProblem(ownProblem(404, 'Nothing here', 'The console has no such page.'))
   const { view, place } = target
   isLoading = true
   loads += 1
@@ -178,7 +178,7 @@ const load = async (fresh) => {
     const problem = refuse(error)
     if (!problem) return
     // What is shown stays: old numbers with their age are better than none.
-    freshness.textContent = `Not updated since ${clock(shownAt)}: ${problem.message}`
+    freshness.textContent = `Not updated since ${clock(shownAt)}: ${tellOf(problem)}`
     freshness.classList.add('stale')
   } finally {
     if (!isOvertaken()) isLoading = false
@@ -219,7 +219,9 @@ const act = async (source, name, asked) => {
     // What was asked for has often happened by then.
     setTimeout(() => signal.aborted || refresh(), 1000)
   } catch (error) {
-    if (!signal.aborted) say(alarm, refuse(error)?.message)
+    if (signal.aborted) return
+    const problem = refuse(error)
+    say(alarm, problem && tellOf(problem))
   } finally {
     source.ariaBusy = null
   }

@@ -1,4 +1,4 @@
-import { get, Problem } from './api.js'
+import { listDeliveries, listEndpoints, Problem } from './api.js'
 import { h } from './dom.js'
 import { ago, number } from './format.js'
 import { noteReference, wholeReference } from './lead-reference.js'
@@ -139,9 +139,9 @@ const listed = async (query, signal) => {
       if ('fault' in found) return { faults: { lead_reference: [found.fault] } }
       asked.set('lead_reference', found.reference)
     }
-    return { page: await get(`deliveries?${asked}`, signal), faults: {} }
+    return { page: await listDeliveries(asked, signal), faults: {} }
   } catch (error) {
-    if (error instanceof Problem && error.status === 422) return { faults: error.faults }
+    if (error instanceof Problem && error.status === 422) return { faults: error.errors }
     throw error
   }
 }
@@ -168,11 +168,8 @@ export const deliveriesView = {
   title: () => 'Deliveries',
   /** @param {Place} place */
   load: async ({ query, signal }) => {
-    const [{ page, faults }, endpoints] = await Promise.all([
-      listed(query, signal),
-      get('webhook-endpoints', signal),
-    ])
-    return { page, faults, endpoints: endpoints.data, query }
+    const [{ page, faults }, endpoints] = await Promise.all([listed(query, signal), listEndpoints(signal)])
+    return { page, faults, endpoints, query }
   },
   /** @param {{page?: import('./api.js').Page, faults: Faults, endpoints: Endpoint[], query: URLSearchParams}} data */
   render: ({ page, faults, endpoints, query }) => [

@@ -1,4 +1,4 @@
-import { get } from './api.js'
+import { api, dataOf, listEndpoints } from './api.js'
 import { h } from './dom.js'
 import { ago, exactly, span } from './format.js'
 import { badge, button, empty, nameOf } from './parts.js'
@@ -156,12 +156,10 @@ export const deliveryView = {
   /** @param {import('./console.js').Place} place @returns {Promise<Data>} */
   load: async ({ id, signal }) => {
     const [delivery, endpoints] = await Promise.all([
-      get(`deliveries/${id}`, signal),
-      get('webhook-endpoints', signal),
+      dataOf(api().GET('/manage/deliveries/{id}', { params: { path: { id: Number(id) } }, signal })),
+      listEndpoints(signal),
     ])
-    const endpoint = endpoints.data.find(
-      (/** @type {{id: number}} */ one) => one.id === delivery.data.endpoint_id,
-    )
+    const endpoint = endpoints.find((one) => one.id === delivery.data.endpoint_id)
     return { delivery: delivery.data, endpoint }
   },
   /** @param {Data} data */

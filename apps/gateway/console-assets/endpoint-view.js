@@ -1,4 +1,4 @@
-import { get, listEndpoints, Problem } from './api.js'
+import { listDeliveries, ownProblem, watchEndpoints } from './api.js'
 import { attemptsChart, attemptsTable, dayOf, totalOf } from './attempts-chart.js'
 import { deliveriesTable } from './deliveries-view.js'
 import { h } from './dom.js'
@@ -121,11 +121,11 @@ export const endpointView = {
   /** @param {import('./console.js').Place} place */
   load: async ({ id, signal }) => {
     const [endpoints, page] = await Promise.all([
-      listEndpoints(signal),
-      get(`deliveries?endpoint_id=${id}`, signal),
+      watchEndpoints(signal),
+      listDeliveries(new URLSearchParams({ endpoint_id: id }), signal),
     ])
     const endpoint = endpoints.find((one) => one.id === Number(id))
-    if (!endpoint) throw new Problem(404, 'Not Found', `There is no endpoint ${id}.`)
+    if (!endpoint) throw ownProblem(404, 'Not Found', `There is no endpoint ${id}.`)
     return { endpoint, page }
   },
   /** @param {{endpoint: WatchedEndpoint, page: import('./api.js').Page}} data */

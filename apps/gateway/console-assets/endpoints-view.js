@@ -1,4 +1,4 @@
-import { listEndpoints } from './api.js'
+import { watchEndpoints } from './api.js'
 import { attemptsChart, dayOf, totalOf } from './attempts-chart.js'
 import { h } from './dom.js'
 import { ago, number, successRate } from './format.js'
@@ -75,7 +75,7 @@ export const endpointsView = {
   area: 'endpoints',
   title: () => 'Endpoints',
   /** @param {import('./console.js').Place} place */
-  load: ({ signal }) => listEndpoints(signal),
+  load: ({ signal }) => watchEndpoints(signal),
   /** @param {WatchedEndpoint[]} endpoints */
   render: (endpoints) => [
     h('h1', { tabindex: -1 }, 'Endpoints'),

@@ -1,4 +1,4 @@
-import { get } from './api.js'
+import { listDeliveries } from './api.js'
 
 const SHAPE = 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx'
 const LEAST = 4
@@ -41,7 +41,7 @@ export const wholeReference = async (typed, query, signal) => {
       return { fault: 'None of the newest deliveries is of a lead that begins like that: give all of it.' }
     }
     others.set('page', String(page))
-    const found = await get(`deliveries?${others}`, signal)
+    const found = await listDeliveries(others, signal)
     for (const { lead_reference } of found.data) noteReference(lead_reference)
     last = found.last_page
   }

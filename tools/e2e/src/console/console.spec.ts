@@ -295,7 +295,7 @@ suite('the console in a browser', () => {
     await page.getByText('Live', { exact: true }).waitFor()
     await stage.system.kill('gateway')
     try {
-      await page.getByText(/Not updated since \d\d:\d\d: The gateway could not be reached/).waitFor()
+      await page.getByText(/Not updated since \d\d:\d\d: The API could not be reached/).waitFor()
       expect(await page.getByRole('link', { name: 'CRM' }).isVisible()).toBe(true)
     } finally {
       await stage.system.restart('gateway')

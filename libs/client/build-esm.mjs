@@ -1,0 +1,15 @@
+// Run after `tsc --build`, which makes the CommonJS half: the same as one ES module.
+import { writeFile } from 'node:fs/promises'
+import { build } from 'esbuild'
+
+await build({
+  entryPoints: ['src/index.ts'],
+  outfile: 'dist/index.mjs',
+  bundle: true,
+  platform: 'neutral',
+  format: 'esm',
+  target: 'es2022',
+  packages: 'external',
+  logLevel: 'warning',
+})
+await writeFile('dist/index.d.mts', "export * from './index.js'\n")

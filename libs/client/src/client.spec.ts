@@ -1,0 +1,127 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createLeadwire, LeadwireProblem } from './index'
+
+const LEAD = {
+  name: 'Bay window',
+  first_name: 'Ada',
+  last_name: 'Lovelace',
+  email: 'ada@example.com',
+  phone: '020 7946 0123',
+  postcode: 'SW1A 1AA',
+  referrer: 'Website',
+  status: 'open',
+} as const
+
+interface Answer {
+  status: number
+  headers?: Record<string, string>
+  body?: unknown
+}
+
+let server: Server
+let baseUrl: string
+let seen: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[]
+/** In their order; the last one stays. A string ends the connection. */
+let answers: (Answer | 'reset')[]
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    seen.push({ method: request.method!, url: request.url!, headers: request.headers, body })
+    const answer = answers.length > 1 ? answers.shift()! : answers[0]!
+    if (answer === 'reset') return void request.socket.destroy()
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+    response.end(JSON.stringify(answer.body ?? { data: {} }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+beforeEach(() => {
+  seen = []
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const AWAY = {
+  status: 503,
+  headers: { 'retry-after': '0' },
+  body: { type: '/problems#unavailable', title: 'Service Unavailable', status: 503, detail: 'Away.' },
+}
+
+const problemOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => Promise.reject(new Error('there was no problem')),
+    (error: unknown) => error as LeadwireProblem,
+  )
+
+describe('sent again', () => {
+  test('a create, with the same key, after an answer that passes and after a broken connection', async () => {
+    answers = [AWAY, 'reset', { status: 200, body: { data: { reference: 'r' } } }]
+    const { leads } = createLeadwire({ baseUrl: `${baseUrl}/`, token: 't' })
+    expect(await leads.create(LEAD)).toEqual({ reference: 'r' })
+    expect(seen.map(({ method, url, body }) => [method, url, JSON.parse(body)])).toEqual(
+      Array(3).fill(['POST', '/leads', LEAD]),
+    )
+    const keys = seen.map(({ headers }) => headers['idempotency-key'])
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/)
+    expect(new Set(keys).size).toBe(1)
+    expect(seen[0]!.headers.authorization).toBe('Bearer t')
+  })
+
+  test('as often as was said, and then the last problem is thrown', async () => {
+    answers = [AWAY]
+    const { leads } = createLeadwire({ baseUrl, token: 't', retries: 2 })
+    expect(await problemOf(leads.retrieve('r'))).toMatchObject({ status: 503, kind: 'unavailable' })
+    expect(seen).toHaveLength(3)
+  })
+
+  test('never an update, nor an operation that reads no key', async () => {
+    answers = [AWAY]
+    const { leads, api } = createLeadwire({ baseUrl, token: 't' })
+    await problemOf(leads.update('r', { status: 'sold' }))
+    await problemOf(api.POST('/manage/users', { body: { email: 'u@example.com', name: 'U' } }))
+    expect(seen.map(({ method }) => method)).toEqual(['PATCH', 'POST'])
+  })
+
+  test('never what is wrong', async () => {
+    const errors = { email: ['The email must be a valid email address.'] }
+    const body = {
+      type: '/problems#invalid',
+      title: 'Unprocessable Content',
+      status: 422,
+      detail: 'No.',
+      errors,
+    }
+    answers = [{ status: 422, body: { ...body, request_id: 'abc' } }]
+    const { leads } = createLeadwire({ baseUrl, token: 't' })
+    const problem = await problemOf(leads.create(LEAD))
+    expect(problem).toBeInstanceOf(LeadwireProblem)
+    expect(problem).toMatchObject({ kind: 'invalid', status: 422, message: 'No.', requestId: 'abc', errors })
+    expect(seen).toHaveLength(1)
+  })
+
+  test('not after it was called off, not even while it waits', async () => {
+    answers = [{ ...AWAY, headers: { 'retry-after': '3600' } }]
+    const { leads } = createLeadwire({ baseUrl, token: 't' })
+    const called = new AbortController()
+    const retrieved = leads.retrieve('r', { signal: called.signal })
+    while (seen.length === 0) await new Promise(setImmediate)
+    called.abort()
+    await expect(retrieved).rejects.toMatchObject({ name: 'AbortError' })
+    expect(seen).toHaveLength(1)
+  })
+})
+
+test('no answer at all is a problem too', async () => {
+  const { leads } = createLeadwire({ baseUrl: 'http://127.0.0.1:9', token: 't', retries: 0 })
+  expect(await problemOf(leads.statuses())).toMatchObject({ status: 0, kind: 'unreachable' })
+})
+
+test('an answer that is no problem document is one all the same', async () => {
+  answers = [{ status: 502, body: 'Bad gateway' }]
+  const { leads } = createLeadwire({ baseUrl, token: 't', retries: 0 })
+  expect(await problemOf(leads.statuses())).toMatchObject({ status: 502, kind: 'unknown', errors: {} })
+})

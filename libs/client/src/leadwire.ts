@@ -1,0 +1,146 @@
+import createClient, { type Client } from 'openapi-fetch'
+import type { paths } from './generated/schema'
+import { send } from './send'
+import type {
+  CreateLeadRequest,
+  CreateVisitorLeadRequest,
+  Image,
+  Lead,
+  LeadListItem,
+  LeadListItemPage,
+  Scheduled,
+  ScheduleRequest,
+  UpdateLeadRequest,
+} from './types'
+import { type FileToSend, uploadRequest } from './upload'
+
+export interface LeadwireOptions {
+  /** The address of the API, such as `https://leads.example.com`. */
+  baseUrl: string
+  token: string
+  /** How often a request that is safe to repeat is sent again. By default 3. */
+  retries?: number
+  /** How long each attempt waits for an answer to begin; not where a file is sent. By default 20 seconds. */
+  timeoutMs?: number
+  fetch?: typeof fetch
+}
+
+export interface CallOptions {
+  signal?: AbortSignal
+}
+
+interface CreateOptions extends CallOptions {
+  /** By default one is made up, so that the request is safe to repeat. Give your own to repeat it in another process. */
+  idempotencyKey?: string
+}
+
+/** The API of one account. Every method throws LeadwireProblem for what is no success. */
+export interface Leadwire {
+  leads: {
+    create(lead: CreateLeadRequest, options?: CreateOptions): Promise<Lead>
+    /** With quotes and items; needs the scope `manage`. */
+    createVisitorLead(lead: CreateVisitorLeadRequest, options?: CreateOptions): Promise<Lead>
+    retrieve(reference: string, options?: CallOptions): Promise<Lead>
+    /** Never sent twice by itself: another change may have come between. */
+    update(reference: string, change: UpdateLeadRequest, options?: CallOptions): Promise<Lead>
+    /** Every lead, newest first, page by page. Those that are created meanwhile are not repeated and not among them. */
+    list(options?: CallOptions): AsyncGenerator<LeadListItem, void>
+    page(page: number, options?: CallOptions): Promise<LeadListItemPage>
+    statuses(options?: CallOptions): Promise<Lead['status'][]>
+    scheduleAppointment(
+      reference: string,
+      entry: ScheduleRequest,
+      options?: CreateOptions,
+    ): Promise<Scheduled>
+    scheduleCallback(reference: string, entry: ScheduleRequest, options?: CreateOptions): Promise<Scheduled>
+    attach(reference: string, file: FileToSend & { name: string }, options?: CreateOptions): Promise<Image>
+    /** The bytes of an attachment are the body of the response. */
+    download(reference: string, attachmentId: number, options?: CallOptions): Promise<Response>
+  }
+  /** Every operation by its path, typed, with the token and the retries of this client. */
+  api: Client<paths>
+}
+
+const keyed = ({ idempotencyKey = crypto.randomUUID(), signal }: CreateOptions = {}) => ({
+  params: { header: { 'Idempotency-Key': idempotencyKey } },
+  ...(signal && { signal }),
+})
+
+// `send` has thrown for everything else.
+const dataOf = <Data>({ data }: { data?: { data: Data } }): Data => data!.data
+
+async function* walk(
+  pageOf: (page: number) => Promise<LeadListItemPage>,
+): AsyncGenerator<LeadListItem, void> {
+  // New leads push others to later pages. Ids fall along the list, so what was seen is known by its id.
+  let lastId = Number.POSITIVE_INFINITY
+  for (let page = 1; ; page++) {
+    const { data, next_page_url: next } = await pageOf(page)
+    for (const lead of data) {
+      if (lead.id >= lastId) continue
+      lastId = lead.id
+      yield lead
+    }
+    if (next === null) return
+  }
+}
+
+/** A client of the API. */
+export const createLeadwire = (options: LeadwireOptions): Leadwire => {
+  const { token, retries = 3, timeoutMs = 20_000, fetch: given = fetch } = options
+  const baseUrl = options.baseUrl.replace(/\/+$/, '')
+  const headers = { authorization: `Bearer ${token}` }
+  const terms = { fetch: given, retries }
+  const api = createClient<paths>({
+    baseUrl,
+    headers,
+    fetch: (request) => send(() => request.clone(), { ...terms, timeoutMs }),
+  })
+  const to = (reference: string) => ({ path: { reference } })
+  const pageOf = async (page: number, call: CallOptions = {}) =>
+    (await api.GET('/leads', { params: { query: { page } }, ...call })).data!
+
+  const leads: Leadwire['leads'] = {
+    create: async (body, call) => dataOf(await api.POST('/leads', { body, ...keyed(call) })),
+    createVisitorLead: async (body, call) =>
+      dataOf(await api.POST('/manage/leads', { body, ...keyed(call) })),
+    retrieve: async (reference, call) =>
+      dataOf(await api.GET('/leads/{reference}', { params: to(reference), ...call })),
+    update: async (reference, body, call) =>
+      dataOf(await api.PATCH('/leads/{reference}', { params: to(reference), body, ...call })),
+    list: (call) => walk((page) => pageOf(page, call)),
+    page: pageOf,
+    statuses: async (call) => dataOf(await api.GET('/leads/statuses', { ...call })),
+    scheduleAppointment: async (reference, body, call) => {
+      const { params, ...rest } = keyed(call)
+      const path = '/leads/{reference}/appointments'
+      return dataOf(await api.POST(path, { body, params: { ...params, ...to(reference) }, ...rest }))
+    },
+    scheduleCallback: async (reference, body, call) => {
+      const { params, ...rest } = keyed(call)
+      const path = '/leads/{reference}/callbacks'
+      return dataOf(await api.POST(path, { body, params: { ...params, ...to(reference) }, ...rest }))
+    },
+    attach: async (reference, { name, ...file }, { idempotencyKey = crypto.randomUUID(), signal } = {}) => {
+      const upload = {
+        ...file,
+        url: `${baseUrl}/leads/${encodeURIComponent(reference)}/attachments`,
+        headers: { ...headers, 'idempotency-key': idempotencyKey },
+        fields: { name },
+        signal,
+      }
+      const once = file.content instanceof Blob ? terms : { ...terms, retries: 0 }
+      const response = await send(() => uploadRequest(upload), once)
+      return ((await response.json()) as { data: Image }).data
+    },
+    download: async (reference, id, call) =>
+      (
+        await api.GET('/leads/{reference}/attachments/{id}', {
+          params: { path: { reference, id } },
+          parseAs: 'stream',
+          ...call,
+        })
+      ).response,
+  }
+  return { leads, api }
+}

@@ -1,0 +1,77 @@
+import { LeadwireProblem, problemOf } from './problem'
+
+/** What is sent, made anew for each attempt: a stream can be read once. */
+export type MakeRequest = () => Request
+
+interface SendOptions {
+  fetch: typeof fetch
+  /** How often it may be sent again. */
+  retries: number
+  /** How long each attempt waits for the beginning of an answer. */
+  timeoutMs?: number
+}
+
+// 409: the first request with the key is still under way.
+const TEMPORARY = [409, 429, 502, 503, 504]
+
+/** Whether sending it twice does no more than once. A key makes it so where the operation reads one. */
+const isSafe = ({ method, headers }: Request) =>
+  method === 'GET' || method === 'HEAD' || headers.has('idempotency-key')
+
+const passes = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve, reject) => {
+    const aborted = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', aborted)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', aborted, { once: true })
+  })
+
+const FIRST_PAUSE_MS = 250
+
+// As the answer says, else twice as long each time; not all clients at once.
+const pauseMs = (attempt: number, response: Response | undefined) => {
+  const seconds = Number(response?.headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) ? seconds * 1000 : FIRST_PAUSE_MS * 2 ** attempt * (0.5 + Math.random() / 2)
+}
+
+const noAnswer = (detail: string, cause: unknown) =>
+  new LeadwireProblem(0, { type: '#unreachable', title: 'No answer', detail }, { cause })
+
+const tryOnce = async (
+  request: Request,
+  { fetch, timeoutMs }: SendOptions,
+): Promise<Response | LeadwireProblem> => {
+  const late = new AbortController()
+  const timer = timeoutMs && setTimeout(() => late.abort(), timeoutMs)
+  try {
+    return await fetch(request, { signal: AbortSignal.any([request.signal, late.signal]) })
+  } catch (cause) {
+    if (request.signal.aborted) throw cause
+    return late.signal.aborted
+      ? noAnswer(`The API did not answer within ${timeoutMs! / 1000} seconds.`, cause)
+      : noAnswer('The API could not be reached.', cause)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Sends a request, again when that is safe and may help. Throws LeadwireProblem for everything but a success. */
+export const send = async (make: MakeRequest, options: SendOptions): Promise<Response> => {
+  for (let attempt = 0; ; attempt++) {
+    const request = make()
+    const outcome = await tryOnce(request, options)
+    const response = outcome instanceof LeadwireProblem ? undefined : outcome
+    if (response?.ok) return response
+    const mayHelp = !response || TEMPORARY.includes(response.status)
+    if (attempt >= options.retries || !isSafe(request) || !mayHelp) {
+      throw response ? await problemOf(response) : outcome
+    }
+    await response?.body?.cancel()
+    await passes(pauseMs(attempt, response), request.signal)
+  }
+}
