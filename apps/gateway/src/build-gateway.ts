@@ -3,6 +3,7 @@ import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } 
 import { serveAsset } from './assets/serve-asset'
 import { attachFile } from './attachments/attach-file'
 import { downloadAttachment } from './attachments/download-attachment'
+import { listAttachments } from './attachments/list-attachments'
 import { readMultipart } from './attachments/read-multipart'
 import { createUploadDoor, type UploadLimits } from './attachments/upload-door'
 import { createAuthenticate } from './auth/authenticate'
@@ -47,6 +48,8 @@ import { updateLead } from './leads/update-lead'
 import { listNotifications } from './notifications/list-notifications'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
+import { listAppointments } from './scheduling/list-appointments'
+import { listCallbacks } from './scheduling/list-callbacks'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
 import { createToken } from './tokens/create-token'
@@ -165,6 +168,9 @@ const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void 
   scheduleAppointment(app, dependencies)
   scheduleCallback(app, dependencies)
   downloadAttachment(app, dependencies)
+  listAppointments(app, dependencies)
+  listCallbacks(app, dependencies)
+  listAttachments(app, dependencies)
 
   createVisitorLead(app, dependencies)
   listUsers(app, dependencies)

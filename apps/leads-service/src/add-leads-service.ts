@@ -18,6 +18,7 @@ import { retrieveAccount } from './accounts/retrieve-account'
 import { revokeToken } from './accounts/revoke-token'
 import { verifyTokens } from './accounts/verify-tokens'
 import { attachFile } from './attachments/attach-file'
+import { listAttachments } from './attachments/list-attachments'
 import { retrieveAttachment } from './attachments/retrieve-attachment'
 import { claimKey, releaseKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/create-image'
@@ -26,6 +27,8 @@ import { type CreateLeadsDeps, createLeads } from './leads/create-leads'
 import { listLeads } from './leads/list-leads'
 import { retrieveLeads } from './leads/retrieve-leads'
 import { updateLead } from './leads/update-lead'
+import { listAppointments } from './scheduling/list-appointments'
+import { listCallbacks } from './scheduling/list-callbacks'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
 
@@ -39,6 +42,8 @@ const leadsService = (deps: Deps): LeadsServiceImplementation => ({
   scheduleAppointment: perCall(deps, scheduleAppointment),
   scheduleCallback: perCall(deps, scheduleCallback),
   checkReferences: perCall(deps, checkReferences),
+  listAppointments: perCall(deps, listAppointments),
+  listCallbacks: perCall(deps, listCallbacks),
 })
 
 const accountsService = (deps: Deps): AccountsServiceImplementation => ({
@@ -60,6 +65,7 @@ const attachmentsService = (deps: Deps): AttachmentsServiceImplementation => ({
   attachFile: perCall(deps, attachFile),
   retrieveAttachment: perCall(deps, retrieveAttachment),
   createImage: perCall(deps, createImage),
+  listAttachments: perCall(deps, listAttachments),
 })
 
 /** Adds everything leads-service answers to a server. `jsonFormat` stands for another release's in specs. */

@@ -168,6 +168,12 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
       [`account ${id}`, () => accounts.retrieveAccount({ accountId: id })],
       [`tokens of ${id}`, () => accounts.listTokens({ accountId: id })],
       [`users of ${id}`, () => accounts.listUsers({ accountId: id })],
+      [`appointments of ${id}`, () => leads.listAppointments({ accountId: id, reference })],
+      [`callbacks before ${id}`, () => leads.listCallbacks({ accountId, reference, before: id })],
+      [
+        `attachments of ${id}`,
+        () => attachments.listAttachments({ accountId: id, reference, baseUrl: 'https://a.test' }),
+      ],
       [`token ${id}`, () => accounts.revokeToken({ accountId, tokenId: id })],
       [`token of ${id}`, () => accounts.createToken({ ...token, accountId: id })],
       [`user of ${id}`, () => accounts.createUser({ accountId: id, email: 'a@example.test', name: 'a' })],
@@ -204,6 +210,7 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
     ['no scopes', () => accounts.createToken({ ...token, scopes: [] })],
     ['expiry', () => accounts.createToken({ ...token, expiresAt: 'infinity' })],
     ['NUL in an expiry', () => accounts.createToken({ ...token, expiresAt: NUL })],
+    ['NUL in an address', () => attachments.listAttachments({ accountId, reference, baseUrl: NUL })],
     ['NUL in an email', () => accounts.createUser({ accountId, email: 'a\0@example.test', name: 'a' })],
   ]
 }

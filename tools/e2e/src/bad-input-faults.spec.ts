@@ -237,6 +237,9 @@ const AT_LEADS: [string, 'GET' | 'POST' | 'PATCH', (reference: string) => string
   ['Schedule Appointment', 'POST', (reference) => `/leads/${reference}/appointments`],
   ['Schedule Callback', 'POST', (reference) => `/leads/${reference}/callbacks`],
   ['Attach a file', 'POST', (reference) => `/leads/${reference}/attachments`],
+  ['the list of appointments', 'GET', (reference) => `/leads/${reference}/appointments?cursor=x`],
+  ['the list of callbacks', 'GET', (reference) => `/leads/${reference}/callbacks`],
+  ['the list of attachments', 'GET', (reference) => `/leads/${reference}/attachments?cursor=%00`],
   ['the download of an attachment', 'GET', (reference) => `/leads/${reference}/attachments/1`],
 ]
 

@@ -4,14 +4,9 @@ import { demand, isId, isUuid } from '../arguments'
 import { type Answer, underKey } from '../idempotency/idempotency-keys'
 import { leadNotFound } from '../leads/lead-result'
 import { recordNotification } from '../notifications/record-notification'
+import { ENTRY_COLUMNS, type EntryRow, entryJson } from './entry-row'
 
 type Subject = 'appointment' | 'callback'
-
-interface EntryRow {
-  id: number
-  date: string
-  created_at: string
-}
 
 // PostgreSQL would also read words such as infinity.
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z$/
@@ -21,8 +16,8 @@ const FIND = `
   FROM leads l WHERE l.reference = $2 AND l.account_id = $1`
 
 const insertInto = (subject: Subject) => `
-  INSERT INTO ${subject}s (account_id, lead_id, user_id, date, notify) VALUES ($1, $2, $3, $4, $5)
-  RETURNING id, date, created_at`
+  INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify) VALUES ($1, $2, $3, $4, $5)
+  RETURNING ${ENTRY_COLUMNS}`
 
 const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appointment): Promise<Buffer> => {
   const { accountId, userId, notify } = asked
@@ -40,14 +35,9 @@ const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appoint
     text: insertInto(subject),
     values: [accountId, lead.id, userId, asked.date, notify],
   })
-  const { id, date, created_at } = entry!
-  const leadReference = lead.reference
-  if (notify) await recordNotification(tx, { accountId, leadId: lead.id, subject, userId, date, entryId: id })
-  return Buffer.from(
-    JSON.stringify({
-      data: { id, lead_reference: leadReference, user_id: userId, date, notify, created_at },
-    }),
-  )
+  const { id: entryId, date } = entry!
+  if (notify) await recordNotification(tx, { accountId, leadId: lead.id, subject, userId, date, entryId })
+  return Buffer.from(`{"data":${entryJson(entry!, lead.reference)}}`)
 }
 
 /** Stores an appointment or a callback, and, with `notify`, that its user is to be told. The lead's status stays. */

@@ -221,6 +221,35 @@ test('appointments and callbacks answer with what was scheduled, in UTC', async 
   }
 })
 
+test('what was scheduled and attached is listed as it was answered with, newest first, cursor by cursor', async () => {
+  const { reference } = await tenant.createLead()
+  const user = await tenant.send('POST', '/manage/users', { json: { email: 'l@example.com', name: 'Lin' } })
+  const json = { notify: false, user_id: user.id, date: '01/07/2027 14:30' }
+  const multipart = [
+    { name: 'name', value: 'Front' },
+    { name: 'file', value: PNG, fileName: 'a.png' },
+  ]
+  const [bodies, count] = [{ appointments: { json }, callbacks: { json }, attachments: { multipart } }, 101]
+  for (const [what, body] of Object.entries(bodies)) {
+    const path = `/leads/${reference}/${what}`
+    const made = await Promise.all(
+      Array.from({ length: what === 'appointments' ? count : 2 }, () =>
+        tenant.send<{ id: number }>('POST', path, body),
+      ),
+    )
+    const newestFirst = made.toSorted((a, b) => b.id - a.id)
+    const list = async (cursor = '') =>
+      (await tenant.client.request<object>('GET', `${path}?cursor=${cursor}`)).json as {
+        data: object[]
+        next_cursor: string | null
+      }
+    const first = await list()
+    expect(first.data).toEqual(newestFirst.slice(0, 100))
+    if (what !== 'appointments') expect(first.next_cursor).toBeNull()
+    else expect(await list(first.next_cursor!)).toEqual({ data: newestFirst.slice(100), next_cursor: null })
+  }
+})
+
 test('the statuses are the thirteen of the interface', async () => {
   const answer = await tenant.client.request('GET', '/leads/statuses')
   expect(answer.status).toBe(200)

@@ -193,9 +193,9 @@ describe('addresses and methods', () => {
     ['DELETE', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10', ['GET', 'HEAD', 'PATCH']],
     ['PATCH', '/leads/statuses', ['GET', 'HEAD']],
     ['POST', '/leads/statuses', ['GET', 'HEAD']],
-    ['GET', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/appointments', ['POST']],
-    ['GET', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/callbacks', ['POST']],
-    ['PUT', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/attachments', ['POST']],
+    ['PATCH', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/appointments', ['GET', 'HEAD', 'POST']],
+    ['DELETE', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/callbacks', ['GET', 'HEAD', 'POST']],
+    ['PUT', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/attachments', ['GET', 'HEAD', 'POST']],
     ['PUT', '/manage/tokens', ['GET', 'HEAD', 'POST']],
     ['POST', '/healthz', ['GET', 'HEAD']],
   ])('%s %s is 405 and says what is allowed', async (method, path, allowed) => {
@@ -227,7 +227,8 @@ describe('addresses and methods', () => {
     expect((await request('GET', `/leads/${reference}`)).status).toBe(404)
     expect((await request('PATCH', `/leads/${reference}`, { json: { value: -1 } })).status).toBe(404)
     for (const what of ['appointments', 'callbacks', 'attachments'])
-      expect((await request('POST', `/leads/${reference}/${what}`)).status).toBe(404)
+      for (const method of ['POST', 'GET'])
+        expect((await request(method, `/leads/${reference}/${what}`)).status).toBe(404)
   })
 
   test('a slash at the end changes nothing', async () => {

@@ -1,0 +1,12 @@
+import { leadListOperation } from '../leads/lead-list-operation'
+
+/** GET /leads/:reference/attachments. */
+export const listAttachments = leadListOperation({
+  url: '/leads/:reference/attachments',
+  operationId: 'listAttachments',
+  tag: 'Attachments',
+  summary: 'List attachments',
+  record: 'Image',
+  find: ({ clients, limits, addressOf, request }, asked) =>
+    clients.attachments.listAttachments({ ...asked, baseUrl: addressOf(request) }, limits),
+})

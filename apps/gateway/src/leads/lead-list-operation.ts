@@ -1,0 +1,70 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { LeadParams, nullableOf } from '../docs/shared-schemas'
+import { type Call, operation } from '../operation'
+import { notes } from '../validation/fields'
+import { refusal } from '../validation/refusal'
+import { textFaults } from '../validation/text-faults'
+import { leadReference } from './lead-reference'
+
+const CursorQuery = Type.Object({
+  cursor: Type.Optional(
+    // An id: the records of the answer have lower ones.
+    Type.String({
+      pattern: '^[1-9][0-9]{0,14}$',
+      ...notes('The `next_cursor` of the answer before. Without it the newest records come.'),
+    }),
+  ),
+})
+
+interface LeadListOperation {
+  url: string
+  operationId: string
+  tag: string
+  summary: string
+  /** The `$id` of a record's schema. */
+  record: string
+  find: (
+    call: Call<Static<typeof CursorQuery>>,
+    asked: { accountId: number; reference: string; before: number | undefined },
+  ) => Promise<{ items: Uint8Array; nextBefore?: number | undefined }>
+}
+
+const listJson = (items: Uint8Array, nextBefore: number | undefined): Buffer => {
+  const cursor = nextBefore === undefined ? null : String(nextBefore)
+  return Buffer.concat([
+    Buffer.from('{"data":'),
+    items,
+    Buffer.from(`,"next_cursor":${JSON.stringify(cursor)}}`),
+  ])
+}
+
+/** A list of what belongs to a lead, newest first, answer by answer: each names the cursor of the next. */
+export const leadListOperation = ({ record, find, ...about }: LeadListOperation) =>
+  operation<typeof CursorQuery>({
+    ...about,
+    method: 'GET',
+    description:
+      'Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.',
+    scope: 'leads:read',
+    params: LeadParams,
+    query: CursorQuery,
+    checks: CursorQuery,
+    answer: {
+      description: 'The newest, or those that follow the cursor.',
+      schema: Type.Object({
+        data: Type.Array(Type.Unsafe({ $ref: `${record}#` })),
+        next_cursor: nullableOf('string', 'Null when there are no more.'),
+      }),
+    },
+    problems: ['invalid'],
+    handler: async (call) => {
+      const { request, accountId, check } = call
+      const reference = leadReference(request)
+      const given = request.query as Record<string, unknown>
+      const { value, faults } = check({ fields: given, faults: textFaults(given) })
+      if (faults) throw await refusal(call, faults, { leadReference: reference })
+      const before = value.cursor === undefined ? undefined : Number(value.cursor)
+      const { items, nextBefore } = await find(call, { accountId, reference, before })
+      return listJson(items, nextBefore)
+    },
+  })

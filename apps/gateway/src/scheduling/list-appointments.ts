@@ -1,0 +1,11 @@
+import { leadListOperation } from '../leads/lead-list-operation'
+
+/** GET /leads/:reference/appointments. */
+export const listAppointments = leadListOperation({
+  url: '/leads/:reference/appointments',
+  operationId: 'listAppointments',
+  tag: 'Scheduling',
+  summary: 'List appointments',
+  record: 'Scheduled',
+  find: ({ clients, limits }, asked) => clients.leads.listAppointments(asked, limits),
+})

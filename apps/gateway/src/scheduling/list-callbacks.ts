@@ -1,0 +1,11 @@
+import { leadListOperation } from '../leads/lead-list-operation'
+
+/** GET /leads/:reference/callbacks. */
+export const listCallbacks = leadListOperation({
+  url: '/leads/:reference/callbacks',
+  operationId: 'listCallbacks',
+  tag: 'Scheduling',
+  summary: 'List callbacks',
+  record: 'Scheduled',
+  find: ({ clients, limits }, asked) => clients.leads.listCallbacks(asked, limits),
+})
