@@ -57,6 +57,9 @@ import { listTokens } from './tokens/list-tokens'
 import { revokeToken } from './tokens/revoke-token'
 import { createUser } from './users/create-user'
 import { listUsers } from './users/list-users'
+import { removeUser } from './users/remove-user'
+import { retrieveUser } from './users/retrieve-user'
+import { updateUser } from './users/update-user'
 import { createChecks } from './validation/checker'
 
 export interface GatewayOptions {
@@ -175,6 +178,9 @@ const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void 
   createVisitorLead(app, dependencies)
   listUsers(app, dependencies)
   createUser(app, dependencies)
+  retrieveUser(app, dependencies)
+  updateUser(app, dependencies)
+  removeUser(app, dependencies)
   listTokens(app, dependencies)
   createToken(app, dependencies)
   revokeToken(app, dependencies)

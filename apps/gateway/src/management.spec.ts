@@ -22,6 +22,9 @@ const delivery = {
   updatedAt: NOW,
 }
 
+const user = { id: 1, email: 'a@example.com', name: 'A', createdAt: NOW }
+type Changed = { userId: number; email: string; name: string }
+
 let gateway: RunningGateway
 let asked: Record<string, unknown>[]
 const note =
@@ -45,9 +48,18 @@ beforeAll(async () => {
   gateway = await startGateway({
     accounts: {
       createUser: note(({ email, name }: { email: string; name: string }) => ({
-        user: { id: 1, email, name, createdAt: NOW },
+        user: { ...user, email, name },
       })),
       listUsers: note(() => ({ users: [] })),
+      retrieveUser: note(({ userId }: { userId: number }) => {
+        if (userId !== 1) throw new ServiceError('not_found', 'There is no such user.')
+        return { user: { ...user, removedAt: NOW } }
+      }),
+      updateUser: note(({ userId, email = user.email, name = user.name }: Partial<Changed>) => {
+        if (userId !== 1) throw ServiceError.invalid({ id: ['The user was removed and can not be changed.'] })
+        return { user: { ...user, email, name } }
+      }),
+      removeUser: note(() => ({ user: { ...user, removedAt: NOW } })),
       createToken: note(() => ({ token, secret: 'lw_live_x' })),
       retrieveAccount: note(() => ({ account: { id: 3, name: 'A', apiKey: 'the-key', createdAt: NOW } })),
       revokeToken: note(({ tokenId }: { tokenId: number }) => {
@@ -111,12 +123,43 @@ const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, p
 
 test('users', async () => {
   const { body } = await call('POST', 'users', { email: 'a@example.com', name: 'A' })
-  expect(body).toEqual({ data: { id: 1, email: 'a@example.com', name: 'A', created_at: NOW } })
+  expect(body).toEqual({
+    data: { id: 1, email: 'a@example.com', name: 'A', created_at: NOW, removed_at: null },
+  })
   expect((await call('GET', 'users')).body).toEqual({ data: [] })
   expect((await call('POST', 'users', { email: 'x' })).body.errors).toEqual({
     name: ['The name field is required.'],
     email: ['The email must be a valid email address.'],
   })
+})
+
+test('one user is retrieved, changed and removed', async () => {
+  const record = { id: 1, email: 'a@example.com', name: 'A', created_at: NOW, removed_at: null }
+  expect((await call('GET', 'users/1')).body).toEqual({ data: { ...record, removed_at: NOW } })
+  const change = { email: ' b@example.com ', name: '', other: 1 }
+  expect((await call('PATCH', 'users/1', change)).body).toEqual({
+    data: { ...record, email: 'b@example.com' },
+  })
+  expect((await call('PATCH', 'users/1')).body).toEqual({ data: record })
+  expect((await call('DELETE', 'users/1')).body).toEqual({ data: { ...record, removed_at: NOW } })
+  expect(asked).toEqual([
+    { accountId: 3, userId: 1 },
+    { accountId: 3, userId: 1, email: 'b@example.com' },
+    { accountId: 3, userId: 1 },
+    { accountId: 3, userId: 1 },
+  ])
+})
+
+test('a missing user is a 404 before the faults of its change; a removed one is a 422', async () => {
+  const faulty = { email: 'x', name: 'n'.repeat(256) }
+  expect((await call('PATCH', 'users/9', faulty)).status).toBe(404)
+  const { status, body } = await call('PATCH', 'users/1', faulty)
+  expect([status, Object.keys(body.errors).toSorted()]).toEqual([422, ['email', 'name']])
+  const removed = await call('PATCH', 'users/2', { name: 'B' })
+  expect([removed.status, removed.body.errors]).toEqual([
+    422,
+    { id: ['The user was removed and can not be changed.'] },
+  ])
 })
 
 test('a token is shown once', async () => {
@@ -198,6 +241,7 @@ test('revoking answers with the record', async () => {
 
 test.each(['x', '0', '-1', '1.5', '9007199254740992', '01'])('the id %s names nothing', async (id) => {
   expect((await call('DELETE', `tokens/${id}`)).status).toBe(404)
+  expect((await call('PATCH', `users/${id}`, { name: 'B' })).status).toBe(404)
   expect((await call('GET', `deliveries/${id}`)).status).toBe(404)
   expect(asked).toEqual([])
 })

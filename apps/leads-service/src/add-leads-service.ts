@@ -14,8 +14,11 @@ import { createUser } from './accounts/create-user'
 import { listAccounts } from './accounts/list-accounts'
 import { listTokens } from './accounts/list-tokens'
 import { listUsers } from './accounts/list-users'
+import { removeUser } from './accounts/remove-user'
 import { retrieveAccount } from './accounts/retrieve-account'
+import { retrieveUser } from './accounts/retrieve-user'
 import { revokeToken } from './accounts/revoke-token'
+import { updateUser } from './accounts/update-user'
 import { verifyTokens } from './accounts/verify-tokens'
 import { attachFile } from './attachments/attach-file'
 import { listAttachments } from './attachments/list-attachments'
@@ -56,6 +59,9 @@ const accountsService = (deps: Deps): AccountsServiceImplementation => ({
   revokeToken: perCall(deps, revokeToken),
   listUsers: perCall(deps, listUsers),
   createUser: perCall(deps, createUser),
+  retrieveUser: perCall(deps, retrieveUser),
+  updateUser: perCall(deps, updateUser),
+  removeUser: perCall(deps, removeUser),
 })
 
 /** The records of stored bytes, and the keys that are held while bytes are on their way. */

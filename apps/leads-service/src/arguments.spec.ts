@@ -168,6 +168,9 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
       [`account ${id}`, () => accounts.retrieveAccount({ accountId: id })],
       [`tokens of ${id}`, () => accounts.listTokens({ accountId: id })],
       [`users of ${id}`, () => accounts.listUsers({ accountId: id })],
+      [`user ${id}`, () => accounts.retrieveUser({ accountId, userId: id })],
+      [`change of user ${id}`, () => accounts.updateUser({ accountId, userId: id })],
+      [`removal by ${id}`, () => accounts.removeUser({ accountId: id, userId: 1 })],
       [`appointments of ${id}`, () => leads.listAppointments({ accountId: id, reference })],
       [`callbacks before ${id}`, () => leads.listCallbacks({ accountId, reference, before: id })],
       [
@@ -210,6 +213,7 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
     ['no scopes', () => accounts.createToken({ ...token, scopes: [] })],
     ['expiry', () => accounts.createToken({ ...token, expiresAt: 'infinity' })],
     ['NUL in an expiry', () => accounts.createToken({ ...token, expiresAt: NUL })],
+    ['NUL in a new name', () => accounts.updateUser({ accountId, userId: 1, name: NUL })],
     ['NUL in an address', () => attachments.listAttachments({ accountId, reference, baseUrl: NUL })],
     ['NUL in an email', () => accounts.createUser({ accountId, email: 'a\0@example.test', name: 'a' })],
   ]

@@ -117,6 +117,15 @@ export const newAccount = async ({ accounts }: RunningLeadsService) => {
   return { accountId: account!.id, apiKey: account!.apiKey, tokenId: token!.id, secret }
 }
 
+/** How many statements wait for a lock. */
+export const lockWaiters = async ({ db }: { db: Database }) =>
+  (
+    await db.query<{ count: number }>({
+      text: `SELECT count(*)::int FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    })
+  )[0]!.count
+
 /** Locks an account's row, so that creates wait for it; `waiters` tells how many do. */
 export const holdAccount = async ({ db }: { db: Database }, accountId: number) => {
   const [held, letGo] = [gate(), gate()]
@@ -131,13 +140,7 @@ export const holdAccount = async ({ db }: { db: Database }, accountId: number) =
       letGo.open()
       return holding
     },
-    waiters: async () =>
-      (
-        await db.query<{ count: number }>({
-          text: `SELECT count(*)::int FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        })
-      )[0]!.count,
+    waiters: () => lockWaiters({ db }),
   }
 }
 

@@ -286,6 +286,9 @@ describe.each([
     ['PATCH', `/manage/webhook-endpoints/${id}`],
     ['DELETE', `/manage/webhook-endpoints/${id}`],
     ['DELETE', `/manage/tokens/${id}`],
+    ['GET', `/manage/users/${id}`],
+    ['PATCH', `/manage/users/${id}`],
+    ['DELETE', `/manage/users/${id}`],
     ['GET', `/manage/deliveries/${id}`],
     ['GET', `/manage/notifications/${id}`],
   ])('is a 404 of %s %s', async (method, path) => {

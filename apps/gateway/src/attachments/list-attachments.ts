@@ -1,4 +1,5 @@
 import { leadListOperation } from '../leads/lead-list-operation'
+import { Image } from '../leads/lead-schema'
 
 /** GET /leads/:reference/attachments. */
 export const listAttachments = leadListOperation({
@@ -6,7 +7,7 @@ export const listAttachments = leadListOperation({
   operationId: 'listAttachments',
   tag: 'Attachments',
   summary: 'List attachments',
-  record: 'Image',
+  record: Image,
   find: ({ clients, limits, addressOf, request }, asked) =>
     clients.attachments.listAttachments({ ...asked, baseUrl: addressOf(request) }, limits),
 })

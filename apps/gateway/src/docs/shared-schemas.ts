@@ -33,6 +33,13 @@ export const dataOf = (schema: TSchema) => Type.Object({ data: schema }, { title
 export const listOf = (schema: TSchema) =>
   Type.Object({ data: Type.Array(schema) }, { title: `${schema.title}List` })
 
+/** `{"data": [...], "next_cursor": ...}` around the records of a walk. */
+export const cursorPageOf = (schema: TSchema) =>
+  Type.Object(
+    { data: Type.Array(schema), next_cursor: nullableOf('string', 'Null when there are no more.') },
+    { title: `${schema.title}CursorPage` },
+  )
+
 /** The paging fields around the rows of a list (interface: Get Leads). */
 export const pageOf = (schema: TSchema, path: string) => {
   const address = `https://api.example.com${path}`

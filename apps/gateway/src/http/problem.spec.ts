@@ -88,6 +88,7 @@ test.each([
   ['DELETE', LEAD, 'GET, HEAD, PATCH'],
   ['PATCH', `${LEAD}/appointments`, 'GET, HEAD, POST'],
   ['DELETE', `${LEAD}/attachments`, 'GET, HEAD, POST'],
+  ['POST', '/manage/users/1', 'DELETE, GET, HEAD, PATCH'],
   ['OPTIONS', '/manage/tokens', 'GET, HEAD, POST'],
   ['POST', '/manage/tokens/1', 'DELETE'],
   ['POST', '/healthz', 'GET, HEAD'],

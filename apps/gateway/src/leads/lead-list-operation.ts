@@ -1,5 +1,5 @@
-import { type Static, Type } from '@sinclair/typebox'
-import { LeadParams, nullableOf } from '../docs/shared-schemas'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { cursorPageOf, LeadParams } from '../docs/shared-schemas'
 import { type Call, operation } from '../operation'
 import { notes } from '../validation/fields'
 import { refusal } from '../validation/refusal'
@@ -21,8 +21,8 @@ interface LeadListOperation {
   operationId: string
   tag: string
   summary: string
-  /** The `$id` of a record's schema. */
-  record: string
+  /** The schema of a record. */
+  record: TSchema
   find: (
     call: Call<Static<typeof CursorQuery>>,
     asked: { accountId: number; reference: string; before: number | undefined },
@@ -51,10 +51,7 @@ export const leadListOperation = ({ record, find, ...about }: LeadListOperation)
     checks: CursorQuery,
     answer: {
       description: 'The newest, or those that follow the cursor.',
-      schema: Type.Object({
-        data: Type.Array(Type.Unsafe({ $ref: `${record}#` })),
-        next_cursor: nullableOf('string', 'Null when there are no more.'),
-      }),
+      schema: cursorPageOf(record),
     },
     problems: ['invalid'],
     handler: async (call) => {

@@ -1,4 +1,5 @@
 import { leadListOperation } from '../leads/lead-list-operation'
+import { Scheduled } from './schedule-fields'
 
 /** GET /leads/:reference/appointments. */
 export const listAppointments = leadListOperation({
@@ -6,6 +7,6 @@ export const listAppointments = leadListOperation({
   operationId: 'listAppointments',
   tag: 'Scheduling',
   summary: 'List appointments',
-  record: 'Scheduled',
+  record: Scheduled,
   find: ({ clients, limits }, asked) => clients.leads.listAppointments(asked, limits),
 })

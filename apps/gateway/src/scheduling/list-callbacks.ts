@@ -1,4 +1,5 @@
 import { leadListOperation } from '../leads/lead-list-operation'
+import { Scheduled } from './schedule-fields'
 
 /** GET /leads/:reference/callbacks. */
 export const listCallbacks = leadListOperation({
@@ -6,6 +7,6 @@ export const listCallbacks = leadListOperation({
   operationId: 'listCallbacks',
   tag: 'Scheduling',
   summary: 'List callbacks',
-  record: 'Scheduled',
+  record: Scheduled,
   find: ({ clients, limits }, asked) => clients.leads.listCallbacks(asked, limits),
 })

@@ -2,16 +2,9 @@ import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { dataOf } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
-import { text } from '../validation/fields'
-import { UserRecord, userRecord } from './user-schema'
+import { UserRecord, userFields, userRecord } from './user-schema'
 
-const CreateUser = Type.Object(
-  {
-    email: text('Once per account.', 'sales@example.com', { format: 'email' }),
-    name: text(undefined, 'Grace Hopper'),
-  },
-  { title: 'CreateUserRequest' },
-)
+const CreateUser = Type.Object(userFields, { title: 'CreateUserRequest' })
 
 /** POST /manage/users. */
 export const createUser = managementOperation({

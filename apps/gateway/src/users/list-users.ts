@@ -9,7 +9,10 @@ export const listUsers = managementOperation({
   operationId: 'listUsers',
   tag: 'Management',
   summary: 'List users',
-  answer: { description: "The account's users.", schema: listOf(UserRecord) },
+  answer: {
+    description: "The account's users, without those who were removed.",
+    schema: listOf(UserRecord),
+  },
   run: async ({ accountId, clients, limits }) => {
     const { users } = await clients.accounts.listUsers({ accountId }, limits)
     return users.map(userRecord)

@@ -1,6 +1,12 @@
 import type { User } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { timestamp } from '../docs/shared-schemas'
+import { nullableTimestamp, timestamp } from '../docs/shared-schemas'
+import { text } from '../validation/fields'
+
+export const userFields = {
+  email: text('Once per account.', 'sales@example.com', { format: 'email' }),
+  name: text(undefined, 'Grace Hopper'),
+}
 
 export const UserRecord = Type.Object(
   {
@@ -8,6 +14,7 @@ export const UserRecord = Type.Object(
     email: Type.String({ examples: ['sales@example.com'] }),
     name: Type.String({ examples: ['Grace Hopper'] }),
     created_at: timestamp('When the user was made.'),
+    removed_at: nullableTimestamp('Null until the user is removed.'),
   },
   { title: 'User', description: 'Someone leads are assigned to.' },
 )
@@ -18,4 +25,5 @@ export const userRecord = (user: User) => ({
   email: user.email,
   name: user.name,
   created_at: user.createdAt,
+  removed_at: user.removedAt ?? null,
 })

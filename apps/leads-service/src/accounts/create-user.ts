@@ -1,7 +1,8 @@
-import { type CreateUserRequest, type CreateUserResponse, isEmail } from '@leadwire/contracts'
+import type { CreateUserRequest, CreateUserResponse } from '@leadwire/contracts'
 import { type Database, ServiceError, violatedConstraint } from '@leadwire/service-kit'
 import { faultsOf, isId, nameFaults, refuse } from '../arguments'
 import { USER } from './account-rows'
+import { emailFailure, emailFaults } from './user-email'
 
 const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) RETURNING ${USER.columns}`
 
@@ -9,22 +10,13 @@ const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) 
 export const createUser =
   (deps: { database: Database }) =>
   async ({ accountId, email, name }: CreateUserRequest): Promise<CreateUserResponse> => {
-    refuse({
-      ...faultsOf({ account_id: isId(accountId) }),
-      ...nameFaults(name),
-      ...(!isEmail(email) && { email: ['The email must be a valid email address.'] }),
-    })
+    refuse({ ...faultsOf({ account_id: isId(accountId) }), ...nameFaults(name), ...emailFaults(email) })
     try {
       const [user] = await USER.query(deps.database, { text: INSERT, values: [accountId, email, name] })
       return { user }
     } catch (error) {
-      switch (violatedConstraint(error)) {
-        case 'users_email_once_per_account':
-          throw ServiceError.invalid({ email: ['The email has already been taken.'] })
-        case 'users_account_id_fkey':
-          throw new ServiceError('not_found', 'There is no such account.')
-        default:
-          throw error
-      }
+      if (violatedConstraint(error) === 'users_account_id_fkey')
+        throw new ServiceError('not_found', 'There is no such account.')
+      throw emailFailure(error)
     }
   }

@@ -3,9 +3,9 @@ import type { Database } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
 import { USER } from './account-rows'
 
-const SELECT = `SELECT ${USER.columns} FROM users WHERE account_id = $1 ORDER BY id`
+const SELECT = `SELECT ${USER.columns} FROM users WHERE account_id = $1 AND removed_at IS NULL ORDER BY id`
 
-/** Every user of an account, oldest first. */
+/** Every user of an account that was not removed, oldest first. */
 export const listUsers =
   (deps: { database: Database }) =>
   async ({ accountId }: ListUsersRequest): Promise<ListUsersResponse> => {

@@ -5,8 +5,11 @@ import { demand, isId, isText, isUuid } from '../arguments'
 const CHECK = `
   SELECT
     $2::uuid IS NULL OR EXISTS (SELECT 1 FROM leads WHERE reference = $2 AND account_id = $1) AS lead,
-    $3::bigint IS NULL OR EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND id = $3) AS user_by_id,
-    $4::text IS NULL OR EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND lower(email) = lower($4)) AS user_by_email,
+    $3::bigint IS NULL
+      OR EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND id = $3 AND removed_at IS NULL) AS user_by_id,
+    $4::text IS NULL
+      OR EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND lower(email) = lower($4) AND removed_at IS NULL)
+      AS user_by_email,
     ARRAY (
       SELECT asked.id FROM unnest($5::bigint[]) AS asked (id)
       WHERE NOT EXISTS (SELECT 1 FROM images WHERE account_id = $1 AND images.id = asked.id)

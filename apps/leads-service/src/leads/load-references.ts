@@ -11,7 +11,7 @@ export interface References {
 
 const SELECT_USERS = `
   SELECT account_id, id FROM users
-  WHERE (account_id, id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))`
+  WHERE (account_id, id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[])) AND removed_at IS NULL`
 
 const SELECT_IMAGES = `
   SELECT m.account_id, ${IMAGE_COLUMNS} FROM images m

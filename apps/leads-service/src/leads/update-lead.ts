@@ -13,7 +13,8 @@ const LOCK_LEAD = `
   SELECT ${LEAD.columns}, l.user_id, greatest(clock_timestamp(), l.updated_at) AS now
   FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR NO KEY UPDATE`
 
-const FIND_USER = 'SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($2)'
+const FIND_USER =
+  'SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($2) AND removed_at IS NULL'
 
 // JSON of another format is given up (format 0), for the release that made it too: the lead is rendered from its columns.
 const UPDATE_LEAD = `

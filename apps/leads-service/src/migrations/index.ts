@@ -1,6 +1,15 @@
 import type { Migration } from '@leadwire/service-kit'
 import { firstSchema } from './0001-first-schema'
 import { publishNotifications } from './0002-publish-notifications'
+import { removedUsers } from './0003-removed-users'
+import { emailsOfPresentUsers } from './0004-emails-of-present-users'
+import { freeEmails } from './0005-free-emails'
 
 /** The schema of the database "leads", step by step. */
-export const migrations: Migration[] = [firstSchema, publishNotifications]
+export const migrations: Migration[] = [
+  firstSchema,
+  publishNotifications,
+  removedUsers,
+  emailsOfPresentUsers,
+  freeEmails,
+]

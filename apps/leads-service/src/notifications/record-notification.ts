@@ -10,11 +10,14 @@ const FIND = `
     c.phone AS "customerPhone", c.postcode AS "customerPostcode", clock_timestamp() AS "requestedAt"
   FROM leads l
   JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id
-  JOIN users u ON u.account_id = l.account_id AND u.id = $3
+  JOIN users u ON u.account_id = l.account_id AND u.id = $3 AND u.removed_at IS NULL
   JOIN accounts a ON a.id = l.account_id
   WHERE l.account_id = $1 AND l.id = $2`
 
-/** Records, in the transaction of what it tells of, that a user is to be told of it, with all that the message needs. */
+/**
+ * Records, in the transaction of what it tells of, that a user is to be told of it, with all that the message needs. A user
+ * who was removed, perhaps just now, is told nothing.
+ */
 export const recordNotification = async (
   tx: OpenTransaction,
   notification: {
@@ -32,6 +35,7 @@ export const recordNotification = async (
     text: FIND,
     values: [accountId, leadId, userId],
   })
+  if (!found) return
   const eventId = randomUUID()
   const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })
   const payload = NotificationRequested.encode(event).finish()

@@ -12,7 +12,7 @@ type Subject = 'appointment' | 'callback'
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z$/
 
 const FIND = `
-  SELECT l.id, l.reference, EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND id = $3) AS user_known
+  SELECT l.id, l.reference, EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND id = $3 AND removed_at IS NULL) AS user_known
   FROM leads l WHERE l.reference = $2 AND l.account_id = $1`
 
 const insertInto = (subject: Subject) => `

@@ -194,22 +194,21 @@ createVisitorLead.fields['quotes.0.items'] = optional({
   right: [{ what: '[]', value: [] }],
 })
 
+const freeEmail: Kind = {
+  wrong: [
+    ...email.wrong,
+    { what: 'one that is there', value: (world: World) => world.userEmail },
+    { what: 'one that is there in capitals', value: (world: World) => world.userEmail.toUpperCase() },
+  ],
+  right: [],
+}
+
 export const createUser: Operation = {
   name: 'a user',
   method: 'POST',
   path: () => '/manage/users',
   body: (world) => ({ email: world.freshEmail(), name: 'Grace Hopper' }),
-  fields: {
-    email: required({
-      wrong: [
-        ...email.wrong,
-        { what: 'one that is there', value: (world: World) => world.userEmail },
-        { what: 'one that is there in capitals', value: (world: World) => world.userEmail.toUpperCase() },
-      ],
-      right: [],
-    }),
-    name: required(text()),
-  },
+  fields: { email: required(freeEmail), name: required(text()) },
 }
 
 export const createToken: Operation = {
@@ -278,6 +277,14 @@ export const updateEndpoint: Operation = {
   },
 }
 
+export const updateUser: Operation = {
+  name: 'a change of a user',
+  method: 'PATCH',
+  path: (world) => `/manage/users/${world.idleUserId}`,
+  body: (world) => ({ email: world.freshEmail(), name: 'Grace Hopper' }),
+  fields: { email: optional(freeEmail), name: optional(text()) },
+}
+
 /** Every operation that reads a JSON or form body. */
 export const OPERATIONS: Operation[] = [
   createLead,
@@ -289,4 +296,5 @@ export const OPERATIONS: Operation[] = [
   createToken,
   createEndpoint,
   updateEndpoint,
+  updateUser,
 ]

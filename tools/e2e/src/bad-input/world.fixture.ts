@@ -22,6 +22,8 @@ export type World = Inhabitant & {
   other: Inhabitant
   /** An endpoint that is disabled, for specs to change. */
   idleEndpointId: number
+  /** A user that nothing is assigned to, for specs to change. */
+  idleUserId: number
   freshEmail: () => string
   /** Makes a sound lead and answers with its reference. */
   newLead: () => Promise<string>
@@ -73,6 +75,8 @@ export const startWorld = async (): Promise<World> => {
     (await created(client, '/manage/webhook-endpoints', { json: { url, enabled } })).id
   const endpointId = await endpoint(receiver.url, true)
   const idleEndpointId = await endpoint('https://idle.example/', false)
+  const idleUser = { email: 'idle@b.example', name: 'Idle' }
+  const { id: idleUserId } = await created(client, '/manage/users', { json: idleUser })
   const pids = system.services.map(({ name }) => system.pid(name))
   let emails = 0
 
@@ -107,6 +111,7 @@ export const startWorld = async (): Promise<World> => {
     baseUrl: system.baseUrl,
     client,
     idleEndpointId,
+    idleUserId,
     freshEmail: () => `user${emails++}@b.example`,
     newLead,
     traces,

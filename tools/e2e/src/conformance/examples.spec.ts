@@ -40,8 +40,11 @@ const bodiesOf = ({ requestBody }: Operation, { userId }: Ids): [string, Request
   })
 }
 
-const addressOf = ({ path }: Route, { reference, endpointId }: Ids) =>
-  path.replace('{reference}', reference).replace('{id}', String(endpointId))
+const addressOf = ({ path }: Route, { reference, endpointId, userId }: Ids) =>
+  path
+    .replace('{reference}', reference)
+    .replace('users/{id}', `users/${userId}`)
+    .replace('{id}', String(endpointId))
 
 test('every example of a body succeeds on a new account', async () => {
   const { client } = await stage.newTenant()

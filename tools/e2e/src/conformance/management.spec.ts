@@ -31,13 +31,45 @@ test('users: made, listed, once per e-mail, told apart by their faults', async (
     ['email', 'grace@example.com'],
     ['name', 'Grace Hopper'],
     ['created_at', timestamp],
+    ['removed_at', null],
   ])
   expect(await tenant.send('GET', '/manage/users')).toEqual([user])
+  expect(await tenant.send('GET', `/manage/users/${user.id}`)).toEqual(user)
   expect(await faultyFields('POST', '/manage/users', json)).toEqual(['email'])
   expect(await faultyFields('POST', '/manage/users', { ...json, email: 'GRACE@example.com' })).toEqual([
     'email',
   ])
   expect(await faultyFields('POST', '/manage/users', { email: 'x' })).toEqual(['email', 'name'])
+})
+
+test('a user: changed, removed, still retrieved, replaced by another with its e-mail, assigned to nothing more', async () => {
+  const json = { email: 'grace@example.com', name: 'Grace' }
+  const user = await tenant.send<Named>('POST', '/manage/users', { json })
+  const path = `/manage/users/${user.id}`
+  const changed = await tenant.send('PATCH', path, { json: { name: 'Grace Hopper' } })
+  expect(changed).toEqual({ ...user, name: 'Grace Hopper' })
+  const { reference } = await tenant.createLead({ user_id: user.id })
+  const entry = { notify: false, user_id: user.id, date: '01/02/2027 10:00' }
+  const kept = await tenant.send('POST', `/leads/${reference}/callbacks`, { json: entry })
+
+  const removed = await tenant.send('DELETE', path)
+  expect(removed).toEqual({ ...(changed as object), removed_at: timestamp })
+  expect(await tenant.send('DELETE', path)).toEqual(removed)
+  expect(await tenant.send('GET', path)).toEqual(removed)
+  expect(await tenant.send('GET', '/manage/users')).toEqual([])
+  expect(await tenant.send('GET', `/leads/${reference}/callbacks`)).toEqual([kept])
+  expect(await faultyFields('PATCH', path, { name: 'Late' })).toEqual(['id'])
+  const { email } = json
+  expect(await faultyFields('POST', '/leads', { ...LEAD, user_id: user.id })).toEqual(['user_id'])
+  expect(await faultyFields('POST', '/manage/leads', { ...LEAD, user_id: user.id })).toEqual(['user_id'])
+  expect(await faultyFields('PATCH', `/leads/${reference}`, { user_email: email })).toEqual(['user_email'])
+  for (const what of ['appointments', 'callbacks'])
+    expect(await faultyFields('POST', `/leads/${reference}/${what}`, entry)).toEqual(['user_id'])
+
+  const another = await tenant.send<Named>('POST', '/manage/users', { json })
+  expect(another.id).not.toBe(user.id)
+  await tenant.send('PATCH', `/leads/${reference}`, { json: { user_email: email } })
+  expect(await tenant.send('GET', '/manage/users')).toEqual([another])
 })
 
 test('tokens: made, listed without themselves, revoked for good', async () => {

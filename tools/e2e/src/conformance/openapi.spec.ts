@@ -123,6 +123,7 @@ const furnish = async () => {
     })
   const ids = {
     '/leads/{reference}/attachments/{id}': attachment.id,
+    '/manage/users/{id}': user.id,
     '/manage/tokens/{id}': (await tenant.newToken({})).id,
     '/manage/webhook-endpoints/{id}': endpointId,
     '/manage/deliveries/{id}': await delivered('/manage/deliveries'),
@@ -137,6 +138,7 @@ const furnish = async () => {
     'POST /manage/leads': { json: visitorLead },
     'POST /manage/images': { multipart: form },
     'POST /manage/users': { json: { email: 'v@example.com', name: 'V' } },
+    'PATCH /manage/users/{id}': { json: { name: 'Changed' } },
     'POST /manage/tokens': { json: { name: 'T', scopes: ['leads'] } },
     'POST /manage/webhook-endpoints': { json: { url: 'https://a.example/', enabled: false } },
     'PATCH /manage/webhook-endpoints/{id}': { json: { description: 'Changed' } },

@@ -74,6 +74,11 @@ test('another account’s users are unknown', async () => {
     expect(await faulty('POST', `/leads/${reference}/${what}`, entry)).toEqual([422, ['user_id']])
   const again = await other.send('POST', '/manage/users', { json: { email: 'u@example.com', name: 'U' } })
   expect(again.id).not.toBe(user.id)
+  const address = `/manage/users/${user.id}`
+  expect(await status('GET', address)).toBe(404)
+  expect(await status('PATCH', address, { name: 'Theirs' })).toBe(404)
+  expect(await status('DELETE', address)).toBe(404)
+  expect(await own.send('GET', address)).toEqual(user)
   expect(await other.send('GET', '/manage/users')).not.toContainEqual(
     expect.objectContaining({ id: user.id }),
   )

@@ -1,0 +1,20 @@
+import { dataOf, IdParams } from '../docs/shared-schemas'
+import { pathId } from '../http/path-id'
+import { managementOperation } from '../operation'
+import { UserRecord, userRecord } from './user-schema'
+
+/** GET /manage/users/:id. */
+export const retrieveUser = managementOperation({
+  method: 'GET',
+  url: '/manage/users/:id',
+  operationId: 'retrieveUser',
+  tag: 'Management',
+  summary: 'Retrieve a user',
+  description: 'Also one that was removed.',
+  params: IdParams,
+  answer: { description: 'The user.', schema: dataOf(UserRecord) },
+  run: async ({ request, accountId, clients, limits }) => {
+    const { user } = await clients.accounts.retrieveUser({ accountId, userId: pathId(request) }, limits)
+    return userRecord(user!)
+  },
+})

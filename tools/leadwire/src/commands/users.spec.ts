@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { type System, startSystem } from '@leadwire/test-kit'
+
+const MAIN = resolve(__dirname, '../../dist/main.js')
+
+let system: System
+let env: NodeJS.ProcessEnv
+
+beforeAll(async () => {
+  system = await startSystem()
+  const grpcOf = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
+  env = {
+    ...process.env,
+    LEADS_SERVICE_URL: grpcOf('leads-service'),
+    WEBHOOK_SERVICE_URL: grpcOf('webhook-service'),
+    SERVICE_TOKEN: system.serviceToken,
+  }
+})
+afterAll(() => system?.stop())
+
+/** What `leadwire users …` prints. Rejects with its `stderr` when it fails. */
+const users = async (...args: string[]) => {
+  const account = ['--account', String(system.account.id)]
+  const command = [MAIN, 'users', ...args, ...account, '--json']
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env })
+  return JSON.parse(stdout)
+}
+
+test('a user is made, changed, removed, and then refused', async () => {
+  const user = await users('create', '--email', 'sam@example.com', '--name', 'Sam')
+  expect(user).toMatchObject({ email: 'sam@example.com', name: 'Sam', removed_at: null })
+  const id = ['--id', String(user.id)]
+  expect(await users('update', ...id, '--name', 'Samantha')).toEqual({ ...user, name: 'Samantha' })
+  const changed = await users('update', ...id, '--email', 'samantha@example.com')
+  expect(changed).toEqual({ ...user, name: 'Samantha', email: 'samantha@example.com' })
+  expect(await users('list')).toEqual([changed])
+  expect(await users('remove', ...id)).toEqual({ ...changed, removed_at: expect.any(String) })
+  expect(await users('list')).toEqual([])
+  await expect(users('update', ...id, '--name', 'Sue')).rejects.toMatchObject({
+    stderr: expect.stringContaining('id: The user was removed and can not be changed.'),
+  })
+  await expect(users('remove', '--id', '999999999')).rejects.toMatchObject({
+    stderr: expect.stringContaining('There is no such user.'),
+  })
+})
