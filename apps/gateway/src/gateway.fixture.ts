@@ -61,6 +61,11 @@ const TOKENS: Record<string, Partial<VerifiedToken>> = {
   test: { scopes: ['leads', 'manage'], test: true },
   manage: { scopes: ['manage'] },
   expiring: { scopes: ['leads', 'manage'], expiresAtMs: Date.parse('2998-01-01T00:00:00Z') },
+  ending: {
+    scopes: ['leads'],
+    expiresAtMs: Date.parse('2026-12-05T00:00:00.123Z'),
+    expiresAt: '2026-12-05T00:00:00.123456Z',
+  },
   expired: { scopes: ['leads'], expiresAtMs: Date.now() - 1 },
 }
 
@@ -68,7 +73,8 @@ const tokenOf = (hash: Uint8Array): VerifiedToken | undefined => {
   const found = Object.entries(TOKENS).find(([token]) =>
     createHash('sha256').update(token).digest().equals(hash),
   )
-  return found && { tokenId: 7, accountId: 3, scopes: [], test: false, expiresAtMs: undefined, ...found[1] }
+  const token = { tokenId: 7, accountId: 3, scopes: [], test: false }
+  return found && { ...token, expiresAtMs: undefined, expiresAt: undefined, ...found[1] }
 }
 
 // A method that a spec did not foresee answers like a bug would.

@@ -25,6 +25,16 @@ const delivery = {
 const user = { id: 1, email: 'a@example.com', name: 'A', createdAt: NOW }
 type Changed = { userId: number; email: string; name: string }
 
+const CLOCK = Date.parse('2026-11-21T09:30:00Z')
+const EXPIRIES = [
+  { revokedAt: undefined, expiresAt: undefined },
+  { revokedAt: undefined, expiresAt: '2026-11-21T09:30:00.000000Z' },
+  { revokedAt: undefined, expiresAt: '2026-11-21T09:30:01.000000Z' },
+  { revokedAt: undefined, expiresAt: '2026-12-05T09:30:00.000000Z' },
+  { revokedAt: undefined, expiresAt: '2026-12-05T09:30:00.001000Z' },
+  { revokedAt: NOW, expiresAt: '2026-11-21T09:30:01.000000Z' },
+]
+
 let gateway: RunningGateway
 let asked: Record<string, unknown>[]
 const note =
@@ -45,7 +55,7 @@ beforeAll(async () => {
     revokedAt: NOW,
     createdAt: NOW,
   }
-  gateway = await startGateway({
+  const behind = {
     accounts: {
       createUser: note(({ email, name }: { email: string; name: string }) => ({
         user: { ...user, email, name },
@@ -60,6 +70,7 @@ beforeAll(async () => {
         return { user: { ...user, email, name } }
       }),
       removeUser: note(() => ({ user: { ...user, removedAt: NOW } })),
+      listTokens: note(() => ({ tokens: EXPIRIES.map((expiry) => ({ ...token, ...expiry })) })),
       createToken: note(() => ({ token, secret: 'lw_live_x' })),
       retrieveAccount: note(() => ({ account: { id: 3, name: 'A', apiKey: 'the-key', createdAt: NOW } })),
       revokeToken: note(({ tokenId }: { tokenId: number }) => {
@@ -109,7 +120,8 @@ beforeAll(async () => {
         ],
       })),
     },
-  })
+  }
+  gateway = await startGateway(behind, { now: () => CLOCK })
 })
 beforeEach(() => {
   asked = []
@@ -159,6 +171,13 @@ test('a missing user is a 404 before the faults of its change; a removed one is 
   expect([removed.status, removed.body.errors]).toEqual([
     422,
     { id: ['The user was removed and can not be changed.'] },
+  ])
+})
+
+test('tokens say whether they expire soon: unrevoked, in the future and within 14 days', async () => {
+  const { body } = await call('GET', 'tokens')
+  expect(body.data.map((token: { expires_soon: boolean }) => token.expires_soon)).toEqual([
+    ...[false, false, true, true, false, false],
   ])
 })
 

@@ -64,6 +64,52 @@ test('what a token opened is kept in no cache', async () => {
   expect((await gateway.send({ url: '/leads/statuses' })).headers['cache-control']).toBe('no-store')
 })
 
+describe('Token-Expires-At', () => {
+  const EXPIRY = '2026-12-05T00:00:00.123456Z'
+  const clock = { now: 0 }
+  let gatewayOfThen: RunningGateway
+  beforeAll(async () => {
+    gatewayOfThen = await startGateway({}, { now: () => clock.now })
+  })
+  afterAll(() => gatewayOfThen.stop())
+
+  const answerAt = (time: string, { token = 'ending', method = 'GET', url = '/leads/statuses' } = {}) => {
+    clock.now = Date.parse(time)
+    const headers = { authorization: `Bearer ${token}` }
+    return gatewayOfThen.send({ method: method as 'GET', url, headers })
+  }
+
+  test.each([
+    ['2026-11-20T23:59:59Z', undefined],
+    ['2026-11-21T00:00:00.123Z', EXPIRY],
+    ['2026-12-05T00:00:00.122Z', EXPIRY],
+  ])('at %s is %s', async (time, expiry) => {
+    const { statusCode, headers } = await answerAt(time)
+    expect([statusCode, headers['token-expires-at']]).toEqual([200, expiry])
+  })
+
+  test.each([
+    ['HEAD', '/leads/statuses', 200],
+    ['GET', '/leads/x', 404],
+    ['POST', '/leads', 422],
+    ['GET', '/manage/users', 403],
+    ['GET', '/leads', 500],
+  ])('is in the answer to %s %s, which is %i', async (method, url, status) => {
+    const { statusCode, headers } = await answerAt('2026-12-01T00:00:00Z', { method, url })
+    expect([statusCode, headers['token-expires-at']]).toEqual([status, EXPIRY])
+  })
+
+  test.each(['all', 'expiring', 'nobody'])('is not in an answer to the token "%s"', async (token) => {
+    const { headers } = await answerAt('2026-12-01T00:00:00Z', { token })
+    expect(headers).not.toHaveProperty('token-expires-at')
+  })
+
+  test('is not told when the token has expired', async () => {
+    const { statusCode, headers } = await answerAt('2026-12-05T00:00:00.123Z')
+    expect([statusCode, headers['token-expires-at']]).toEqual([401, undefined])
+  })
+})
+
 describe('the verifier', () => {
   const token = (change: Partial<VerifiedToken> = {}): VerifiedToken => ({
     tokenId: 1,

@@ -1,12 +1,11 @@
-import type { VerifiedToken } from '@leadwire/contracts'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { ProblemError } from '../http/problem'
-import type { TokenVerifier } from './token-verifier'
+import type { Principal, TokenVerifier } from './token-verifier'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Whose token the request carries. Null on routes that need none. */
-    principal: VerifiedToken
+    principal: Principal
   }
 }
 
@@ -38,8 +37,8 @@ const lacksScope = (scope: Scope) =>
 
 /** Bearer-token authentication (interface: Authentication; RFC 6750): 401 without a valid token, 403 without the scope. */
 export const createAuthenticate = (app: FastifyInstance, verifyToken: TokenVerifier): Authenticate => {
-  app.decorateRequest('principal', null as unknown as VerifiedToken)
-  const admit = (request: FastifyRequest, verified: VerifiedToken | undefined, scope: Scope) => {
+  app.decorateRequest('principal', null as unknown as Principal)
+  const admit = (request: FastifyRequest, verified: Principal | undefined, scope: Scope) => {
     if (!verified) return unauthenticated(request.headers.authorization)
     request.principal = verified
     return grants(verified.scopes, scope) ? undefined : lacksScope(scope)

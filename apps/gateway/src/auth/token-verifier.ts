@@ -1,11 +1,18 @@
 import { hash } from 'node:crypto'
 import type { VerifiedToken } from '@leadwire/contracts'
 import { LRUCache } from 'lru-cache'
+import { endsSoon } from './token-expiry'
 
 const FRESH_MS = 500
 const MAX_CACHED = 20_000
 
-type Verified = VerifiedToken | undefined
+/** Whose token a request carries. */
+export interface Principal extends VerifiedToken {
+  /** When the token ends, if that is soon. */
+  endsSoonAt: string | undefined
+}
+
+type Verified = Principal | undefined
 
 interface Verification {
   /** Who the token belongs to, once that is known. */
@@ -29,8 +36,15 @@ export const createTokenVerifier = (options: {
 }): TokenVerifier => {
   const cache = new LRUCache<string, Verification>({ max: MAX_CACHED })
 
+  // Here, once for all requests until it is asked again.
+  const principalOf = (verified: VerifiedToken | undefined): Verified =>
+    verified &&
+    Object.assign(verified, {
+      endsSoonAt: endsSoon(verified.expiresAtMs, options.now()) ? verified.expiresAt : undefined,
+    })
+
   const ask = (key: string): Verification => {
-    const asked = options.verify(Buffer.from(key, 'base64'))
+    const asked = options.verify(Buffer.from(key, 'base64')).then(principalOf)
     const verification: Verification = { result: asked, startedAt: options.now() }
     cache.set(key, verification)
     asked.then(

@@ -7,7 +7,7 @@ import { nameComponents } from './name-components'
 
 const DESCRIPTION = `Stores sales leads and tells the outside world about each new one with a signed webhook.
 
-**Tokens.** Every operation but those under Health and Assets needs \`Authorization: Bearer <token>\`. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\`), \`leads:read\`, \`manage\`.
+**Tokens.** Every operation but those under Health and Assets needs \`Authorization: Bearer <token>\`. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\`), \`leads:read\`, \`manage\`. When a token expires within 14 days, every answer to its requests says when, in the header \`Token-Expires-At\`.
 
 **Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. Booleans may be true, false, 1, 0, "1" and "0", in forms also \`true\` and \`false\`; a repeated field of a form is a list; integers may come as digits in a string; strings are trimmed; an empty string counts as null; unknown fields are ignored.
 

@@ -6,8 +6,11 @@ export const commonHeaders = (app: FastifyInstance, lifecycle: Lifecycle): void 
   app.addHook('onSend', (request, reply, payload, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    const { principal } = request
+    // Clients learn that they need another token before theirs is refused.
+    if (principal?.endsSoonAt) reply.header('token-expires-at', principal.endsSoonAt)
     // What a token opened belongs in no shared cache; a route that knows better has said so already.
-    if (request.principal && !reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    if (principal && !reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
     if (lifecycle.draining) reply.header('connection', 'close')
     done(null, payload)
   })

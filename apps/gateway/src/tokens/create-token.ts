@@ -107,6 +107,6 @@ export const createToken = managementOperation({
       },
       limits,
     )
-    return { ...tokenRecord(token!), token: secret }
+    return { ...tokenRecord(token!, now()), token: secret }
   },
 })

@@ -13,8 +13,8 @@ export const listTokens = managementOperation({
     description: "The account's tokens, without the tokens themselves.",
     schema: listOf(TokenRecord),
   },
-  run: async ({ accountId, clients, limits }) => {
+  run: async ({ accountId, clients, limits, now }) => {
     const { tokens } = await clients.accounts.listTokens({ accountId }, limits)
-    return tokens.map(tokenRecord)
+    return tokens.map((token) => tokenRecord(token, now()))
   },
 })

@@ -13,8 +13,8 @@ export const revokeToken = managementOperation({
   description: 'It stops working everywhere within a second.',
   params: IdParams,
   answer: { description: 'The revoked token.', schema: dataOf(TokenRecord) },
-  run: async ({ request, accountId, clients, limits }) => {
+  run: async ({ request, accountId, clients, limits, now }) => {
     const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId(request) }, limits)
-    return tokenRecord(token!)
+    return tokenRecord(token!, now())
   },
 })

@@ -1,6 +1,7 @@
 import type { Token } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { SCOPES } from '../auth/authenticate'
+import { endsSoon } from '../auth/token-expiry'
 import { nullableTimestamp, timestamp } from '../docs/shared-schemas'
 
 export const TokenRecord = Type.Object(
@@ -13,6 +14,10 @@ export const TokenRecord = Type.Object(
     last_used_at: nullableTimestamp('Null when it was never used.'),
     revoked_at: nullableTimestamp('Null until it is revoked.'),
     created_at: timestamp('When it was made.'),
+    expires_soon: Type.Boolean({
+      description: 'It is not revoked and expires within 14 days.',
+      examples: [false],
+    }),
   },
   {
     title: 'Token',
@@ -20,8 +25,8 @@ export const TokenRecord = Type.Object(
   },
 )
 
-/** A token's public record. */
-export const tokenRecord = (token: Token) => ({
+/** A token's public record. `now` is in milliseconds since the epoch. */
+export const tokenRecord = (token: Token, now: number) => ({
   id: token.id,
   name: token.name,
   scopes: token.scopes,
@@ -30,4 +35,7 @@ export const tokenRecord = (token: Token) => ({
   last_used_at: token.lastUsedAt ?? null,
   revoked_at: token.revokedAt ?? null,
   created_at: token.createdAt,
+  expires_soon:
+    token.revokedAt === undefined &&
+    endsSoon(token.expiresAt === undefined ? undefined : Date.parse(token.expiresAt), now),
 })

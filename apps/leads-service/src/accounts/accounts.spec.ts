@@ -41,7 +41,10 @@ test('expired and revoked tokens verify no more, and revoking twice keeps the fi
   })
   expect(soon.secret).toMatch(/^lw_test_/)
   expect(await verify(soon.secret)).toMatchObject([
-    { test: true, expiresAtMs: Date.parse('2999-01-01T00:00:00Z') },
+    {
+      ...{ test: true, expiresAtMs: Date.parse('2999-01-01T00:00:00Z') },
+      expiresAt: '2999-01-01T00:00:00.000000Z',
+    },
   ])
   await service.db.query({
     text: 'UPDATE tokens SET expires_at = clock_timestamp() WHERE id = $1',
@@ -82,11 +85,32 @@ test('names, addresses and times that will not do are refused, whoever asks', as
   await accounts.createToken({ ...token, name: '🪟'.repeat(255) })
 })
 
-test('the last use of a token is noted', async () => {
-  const { accountId, secret } = await newAccount(service)
+test('the last use of a token is noted, and noted again ten seconds later', async () => {
+  const { accountId, secret, tokenId } = await newAccount(service)
+  const noted = async () => {
+    const { tokens } = await service.accounts.listTokens({ accountId })
+    return tokens[0]!.lastUsedAt
+  }
+  expect(await noted()).toBeUndefined()
   await verify(secret, secret)
-  const { tokens } = await service.accounts.listTokens({ accountId })
-  expect(tokens[0]!.lastUsedAt).toMatch(/\.\d{6}Z$/)
+  const first = await noted()
+  expect(first).toMatch(/\.\d{6}Z$/)
+  await verify(secret)
+  expect(await noted()).toBe(first)
+  await service.db.query({
+    text: `UPDATE tokens SET last_used_at = last_used_at - interval '11 seconds' WHERE id = $1`,
+    values: [tokenId],
+  })
+  await verify(secret)
+  const later = await noted()
+  expect(later! > first!).toBe(true)
+  await service.accounts.revokeToken({ accountId, tokenId })
+  await service.db.query({
+    text: `UPDATE tokens SET last_used_at = last_used_at - interval '1 hour' WHERE id = $1`,
+    values: [tokenId],
+  })
+  await verify(secret)
+  expect((await noted())! < first!).toBe(true)
 })
 
 test('ten processes that migrate at once migrate once', async () => {

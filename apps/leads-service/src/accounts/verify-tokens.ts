@@ -16,7 +16,8 @@ const VERIFY = `
     )
   )
   SELECT hash, id AS "tokenId", account_id AS "accountId", scopes, test,
-    floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs"
+    floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs",
+    expires_at AS "expiresAt"
   FROM found`
 
 /** Verifies many tokens at once, by hash: unknown, revoked and expired ones come back empty. */

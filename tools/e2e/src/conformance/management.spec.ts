@@ -86,6 +86,7 @@ test('tokens: made, listed without themselves, revoked for good', async () => {
       last_used_at: null,
       revoked_at: null,
       created_at: timestamp,
+      expires_soon: false,
     },
   })
   expect(await tenant.send('GET', '/manage/tokens')).toContainEqual(record)
@@ -103,6 +104,26 @@ test('tokens: made, listed without themselves, revoked for good', async () => {
   const again = await tenant.client.request('DELETE', `/manage/tokens/${record.id}`)
   expect([200, 404]).toContain(again.status)
   expect((await tenant.client.request('DELETE', '/manage/tokens/999999999')).status).toBe(404)
+})
+
+test('a token that expires within 14 days says so in the list and in every answer', async () => {
+  const day = 24 * 3_600_000
+  const expiryIn = (ms: number) => ({ expires_at: new Date(Date.now() + ms).toISOString() })
+  const soon = await tenant.newToken({ name: 'soon', ...expiryIn(14 * day - 3_600_000) })
+  const later = await tenant.newToken({ name: 'later', ...expiryIn(14 * day + 3_600_000) })
+  const listed = async () =>
+    new Map((await tenant.send<Named[]>('GET', '/manage/tokens')).map((record) => [record.id, record]))
+  const records = await listed()
+  expect(records.get(soon.id)).toMatchObject({ expires_soon: true })
+  expect(records.get(later.id)).toMatchObject({ expires_soon: false })
+  for (const path of ['/leads', '/leads/x', '/manage/users']) {
+    const told = await tenant.client.request('GET', path, { token: soon.token })
+    expect(told.headers['token-expires-at']).toBe(records.get(soon.id)!['expires_at'])
+    const other = await tenant.client.request('GET', path, { token: later.token })
+    expect(other.headers).not.toHaveProperty('token-expires-at')
+  }
+  await tenant.send('DELETE', `/manage/tokens/${soon.id}`)
+  expect((await listed()).get(soon.id)).toMatchObject({ expires_soon: false })
 })
 
 test.each([
