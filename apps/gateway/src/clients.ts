@@ -48,6 +48,12 @@ const resultOf = <Value>(result: LeadResult['result'] | LeadPageResult['result']
   return result.value as Value
 }
 
+const leadOf = ({ result, etag, replayed }: LeadResult) => ({
+  body: resultOf<Uint8Array>(result),
+  etag,
+  replayed,
+})
+
 /**
  * Sends batches with `call`. Each item says how long whoever asked for it still waits, and the call is waited for until
  * nobody waits for any of them.
@@ -128,15 +134,13 @@ export const connectClients = (options: {
     files,
     webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
     verifyToken,
-    /** The public JSON of one lead. */
+    /** The public JSON of one lead, and its entity tag. */
     retrieveLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>
-      resultOf<Uint8Array>((await retrieveLead(lead, limits)).result),
+      leadOf(await retrieveLead(lead, limits)),
     listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
       resultOf<ListedLeads>((await listLeads(page, limits)).result),
-    /** Creates a lead. Resolves with its public JSON. */
-    createLead: async (item: CreateLead, limits: CallLimits) => {
-      const { result, replayed } = await (isLarge(item) ? createLargeLead : createLead)(item, limits)
-      return { body: resultOf<Uint8Array>(result), replayed }
-    },
+    /** Creates a lead. Resolves with the same of it. */
+    createLead: async (item: CreateLead, limits: CallLimits) =>
+      leadOf(await (isLarge(item) ? createLargeLead : createLead)(item, limits)),
   }
 }

@@ -28,8 +28,8 @@ export interface Call<Fields> extends Omit<Dependencies, 'authenticate' | 'creat
   check: (body?: Body) => Checked<Fields>
 }
 
-/** Resolves with the JSON of the answer. */
-export type Handler<Fields> = (call: Call<Fields>) => Promise<Uint8Array | string>
+/** Resolves with the JSON of the answer; undefined where it has no body. */
+export type Handler<Fields> = (call: Call<Fields>) => Promise<Uint8Array | string | undefined>
 
 interface Operation<Schema extends TObject> extends Route<Schema> {
   handler: Handler<Static<Schema>>
@@ -65,7 +65,7 @@ export const operation =
           limits: limitsOf(reply),
           check: (body = bodyOf(request)) => check(body),
         })
-        return sendJson(reply, json)
+        return json === undefined ? reply.send() : sendJson(reply, json)
       },
     })
   }

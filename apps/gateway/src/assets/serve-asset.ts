@@ -6,6 +6,7 @@ import { SANDBOX } from '../attachments/download-attachment'
 import { closeFile, sendFile, serveFile } from '../attachments/serve-file'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
+import { isKnown } from '../http/entity-tags'
 
 const FILE = /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.(png|jpg|gif|svg)$/
 
@@ -14,9 +15,6 @@ const TYPES = new Map<string, string>(
 )
 
 const Params = Type.Object({ file: Type.String({ examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10.png'] }) })
-
-const matches = (header: string | undefined, etag: string) =>
-  header?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
 
 const headersOf = (extension: string, etag: string) => ({
   'content-type': TYPES.get(extension),
@@ -38,6 +36,7 @@ export const serveAsset = (app: FastifyInstance, { clients, fileIdleMs }: Depend
       summary: 'Get an image',
       description: 'Anyone may. An image never changes: keep it for as long as you like.',
       params: Params,
+      etag: 'read',
       answer: { description: 'The image.', types: [...TYPES.values()] },
     }),
   }
@@ -50,7 +49,7 @@ export const serveAsset = (app: FastifyInstance, { clients, fileIdleMs }: Depend
     const headers = headersOf(extension, etag)
     const stored = await clients.files.download(`images/${file}`)
     // Only now: what is not there is 404, whatever the client claims to have of it (RFC 9110, 13.2.1).
-    if (!matches(request.headers['if-none-match'], etag))
+    if (!isKnown(request, etag))
       return sendFile(request, reply.headers(headers), { file: stored, idleMs: fileIdleMs })
     closeFile(stored)
     return reply.code(304).headers(headers).send()

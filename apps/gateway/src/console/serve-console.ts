@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isKnown } from '../http/entity-tags'
 import { ProblemError } from '../http/problem'
 import { type ConsoleFile, readConsoleFiles } from './console-files'
 
@@ -27,12 +28,9 @@ const HEADERS = {
   vary: 'accept-encoding',
 }
 
-const matches = (header: string | undefined, etag: string) =>
-  header?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
-
 const send = (request: FastifyRequest, reply: FastifyReply, file: ConsoleFile) => {
   reply.headers({ ...HEADERS, etag: file.etag })
-  if (matches(request.headers['if-none-match'], file.etag)) return reply.code(304).send()
+  if (isKnown(request, file.etag)) return reply.code(304).send()
   reply.type(file.type)
   if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(request.headers['accept-encoding'] ?? ''))
     return reply.send(file.bytes)

@@ -3,7 +3,8 @@ import type { FastifySchema } from 'fastify'
 import type { Scope } from '../auth/authenticate'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
 import { documentedFields } from './documented-fields'
-import { type Headers, IDEMPOTENCY_REPLAYED, PROBLEM_HEADERS, REQUEST_ID } from './response-headers'
+import { CONDITION_HEADERS, ETAG_HEADER, type EtagUse, NOT_MODIFIED } from './entity-tags'
+import { IDEMPOTENCY_REPLAYED, PROBLEM_HEADERS, REQUEST_ID } from './response-headers'
 import { Problem } from './shared-schemas'
 
 export interface Description {
@@ -18,12 +19,13 @@ export interface Description {
   query?: TSchema
   /** Whether it reads the Idempotency-Key. */
   idempotent?: boolean
+  etag?: EtagUse
   /** Of a JSON body; forms are read by the same schema. Its title is its name among the document's components. */
   body?: TSchema
   /** Of a multipart/form-data body. */
   multipart?: TSchema
   /** `types` are the media types of a file. */
-  answer: { description: string; headers?: Headers } & ({ schema: TSchema } | { types: readonly string[] })
+  answer: { description: string } & ({ schema: TSchema } | { types: readonly string[] })
   /** Those of its own, beside the ones that follow from the rest. */
   problems?: readonly ProblemKind[]
 }
@@ -53,6 +55,7 @@ const kindsOf = ({
   scope,
   params,
   idempotent,
+  etag,
   body,
   multipart,
   problems = [],
@@ -61,6 +64,7 @@ const kindsOf = ({
   ...(scope ? (['unauthenticated', 'forbidden'] as const) : []),
   ...(params ? (['not-found'] as const) : []),
   ...(idempotent ? (['conflict'] as const) : []),
+  ...(etag === 'change' ? (['precondition-failed'] as const) : []),
   ...problems,
   ...(body || multipart ? (['timeout', 'too-large', 'unsupported-media-type', 'invalid'] as const) : []),
   'internal',
@@ -70,9 +74,9 @@ const kindsOf = ({
 
 const BYTES = { schema: { type: 'string', format: 'binary' } }
 
-const answerOf = ({ answer, idempotent }: Description) => ({
+const answerOf = ({ answer, idempotent, etag }: Description) => ({
   description: answer.description,
-  headers: { ...REQUEST_ID, ...(idempotent && IDEMPOTENCY_REPLAYED), ...answer.headers },
+  headers: { ...REQUEST_ID, ...(idempotent && IDEMPOTENCY_REPLAYED), ...(etag && ETAG_HEADER) },
   content:
     'schema' in answer
       ? { 'application/json': { schema: answer.schema } }
@@ -128,9 +132,11 @@ export const describe = (options: Description): FastifySchema => {
     ...(options.params && { params: options.params }),
     ...(options.query && { querystring: documentedFields(options.query) }),
     ...(options.idempotent && { headers: IDEMPOTENCY_KEY }),
+    ...(options.etag && CONDITION_HEADERS[options.etag]),
     ...(content && { body: { content } }),
     response: {
       200: answerOf(options),
+      ...(options.etag === 'read' && { 304: NOT_MODIFIED }),
       ...Object.fromEntries(kindsOf(options).map((kind) => [PROBLEMS[kind].status, problemResponse(kind)])),
     },
   }

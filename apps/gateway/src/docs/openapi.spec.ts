@@ -12,6 +12,7 @@ interface Operation {
   summary: string
   tags: string[]
   security?: Record<string, string[]>[]
+  parameters?: { name: string }[]
   responses: Record<string, Response | { $ref: string }>
   requestBody?: { content: Record<string, { schema: Schema }> }
 }
@@ -116,10 +117,29 @@ test('every operation has a summary, a tag and its problems; all but public ones
     expect(statuses).toEqual(
       expect.arrayContaining(['200', '500', '503', '504', ...(isPublic ? [] : ['401', '403'])]),
     )
-    for (const status of statuses.filter((code) => code !== '200')) {
+    for (const status of statuses.filter((code) => !['200', '304'].includes(code))) {
       expect(responseOf(operation, status)!.content).toHaveProperty(['application/problem+json'])
     }
   }
+})
+
+test('what has an ETag says so, with the condition that it is for', () => {
+  const told = operations()
+    .map(({ operation }) => operation)
+    .filter((operation) => 'ETag' in responseOf(operation, '200')!.headers!)
+    .map(({ operationId, responses, parameters = [] }) => [
+      operationId,
+      Object.keys(responses).filter((status) => ['304', '412'].includes(status)),
+      parameters.filter(({ name }) => name.startsWith('If-')).map(({ name }) => name),
+    ])
+  expect(told.sort()).toEqual([
+    ['createLead', [], []],
+    ['createVisitorLead', [], []],
+    ['listLeads', ['304'], ['If-None-Match']],
+    ['retrieveLead', ['304'], ['If-None-Match']],
+    ['serveAsset', ['304'], ['If-None-Match']],
+    ['updateLead', ['412'], ['If-Match']],
+  ])
 })
 
 test('clients can be made from it: names of operations, an identifier of the licence, files that are binary', () => {

@@ -27,6 +27,7 @@ test.each<[ErrorCode, number, string]>([
   ['forbidden', 403, 'Forbidden'],
   ['not_found', 404, 'Not Found'],
   ['conflict', 409, 'Conflict'],
+  ['precondition_failed', 412, 'Precondition Failed'],
   ['too_large', 413, 'Content Too Large'],
   ['invalid', 422, 'Unprocessable Content'],
   ['unavailable', 503, 'Service Unavailable'],

@@ -15,6 +15,7 @@ export const createLead = operation({
     "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are told from the request.",
   scope: 'leads',
   idempotent: true,
+  etag: 'new',
   body: CreateLead,
   answer: { description: 'The new lead.', schema: dataOf(Lead) },
   handler: leadCreation(newLead),

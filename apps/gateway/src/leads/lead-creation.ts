@@ -2,6 +2,7 @@ import type { NewLead } from '@leadwire/contracts'
 import { newTraceparent, parseTraceparent } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
 import { bodyOf } from '../http/body'
+import { tagged } from '../http/entity-tags'
 import { idempotencyOf, replayable } from '../http/idempotency'
 import type { Handler } from '../operation'
 import type { Body } from '../validation/checker'
@@ -21,8 +22,6 @@ export const leadCreation =
     }
     const traceparent = parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
     const lead = newLead(request, value, body)
-    return replayable(
-      call.reply,
-      await clients.createLead({ accountId, lead, idempotency, traceparent }, limits),
-    )
+    const created = await clients.createLead({ accountId, lead, idempotency, traceparent }, limits)
+    return tagged(call.reply, created.etag, replayable(call.reply, created))
   }

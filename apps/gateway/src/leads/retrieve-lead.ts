@@ -1,4 +1,5 @@
 import { dataOf, LeadParams } from '../docs/shared-schemas'
+import { unlessKnown } from '../http/entity-tags'
 import { operation } from '../operation'
 import { leadReference } from './lead-reference'
 import { Lead } from './lead-schema'
@@ -12,7 +13,13 @@ export const retrieveLead = operation({
   summary: 'Retrieve a lead',
   scope: 'leads:read',
   params: LeadParams,
+  etag: 'read',
   answer: { description: 'The lead with its customer and quotes.', schema: dataOf(Lead) },
-  handler: ({ request, accountId, clients, limits }) =>
-    clients.retrieveLead({ accountId, reference: leadReference(request) }, limits),
+  handler: async ({ request, reply, accountId, clients, limits }) => {
+    const { body, etag } = await clients.retrieveLead(
+      { accountId, reference: leadReference(request) },
+      limits,
+    )
+    return unlessKnown(request, reply, etag, body)
+  },
 })

@@ -1,6 +1,7 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { dataOf, LeadParams } from '../docs/shared-schemas'
+import { demandedTags, tagged } from '../http/entity-tags'
 import { operation } from '../operation'
 import { notes, oneOf, text } from '../validation/fields'
 import { refusal } from '../validation/refusal'
@@ -25,24 +26,27 @@ export const updateLead = operation({
   operationId: 'updateLead',
   tag: 'Leads',
   summary: 'Update a lead',
-  description: 'Changes what is given and leaves the rest. `{}` changes nothing.',
+  description:
+    'Changes what is given and leaves the rest. `{}` changes nothing. With If-Match nothing is changed unless the lead still has this ETag.',
   scope: 'leads',
   params: LeadParams,
+  etag: 'change',
   body: UpdateLead,
   problems: ['method-not-allowed'],
   answer: { description: 'The lead as it is now.', schema: dataOf(Lead) },
   handler: async (call) => {
     const { request, accountId, clients, limits } = call
+    const ifMatch = demandedTags(request)
     const reference = leadReference(request)
     const { value, faults, fields } = call.check()
     if (faults) {
       throw await refusal(call, faults, { leadReference: reference, userEmail: fields['user_email'] })
     }
     const { user_email: userEmail, notify = false, ...changes } = value
-    const { body } = await clients.leads.updateLead(
-      { accountId, reference, ...changes, userEmail, notify },
+    const { body, etag } = await clients.leads.updateLead(
+      { accountId, reference, ...changes, userEmail, notify, ifMatch },
       limits,
     )
-    return body
+    return tagged(call.reply, etag, body)
   },
 })

@@ -21,6 +21,7 @@ import { type OutboxEvent, recordEvents } from '../outbox/record-events'
 import { type Draft, draftLead } from './draft-lead'
 import { insertLeads } from './insert-leads'
 import { leadFaults } from './lead-arguments'
+import { leadEtag } from './lead-etag'
 import { leadBody, leadJsonOf } from './lead-json'
 import { leadResultOf } from './lead-result'
 import { countFaults, type Limits, sizeFaults } from './limits'
@@ -192,5 +193,12 @@ export const createLeads = (
       throw error
     }
   }
-  return async ({ leads }) => ({ results: (await Promise.all(leads.map(createOne))).map(leadResultOf) })
+  // A replayed lead is as it was when it was created: of the first version, whatever became of it.
+  const etag = leadEtag(1, deps.jsonFormat)
+  const taggedOf = (outcome: Outcome) =>
+    outcome instanceof ServiceError ? outcome : { body: outcome.body, replayed: outcome.replayed, etag }
+  return async ({ leads }) => {
+    const outcomes = await Promise.all(leads.map(createOne))
+    return { results: outcomes.map((outcome) => leadResultOf(taggedOf(outcome))) }
+  }
 }

@@ -67,6 +67,25 @@ test('a lead of another format that is asked for twice at once is the same both 
   expect(results.map(({ result }) => String(result!.value))).toEqual([response, response])
 })
 
+test('services of two formats have each a tag of their own, and take the other one’s for a change', async () => {
+  const { accountId } = await newAccount(service)
+  const { reference } = await create(accountId)
+  const tagOf = async (leads: Leads) =>
+    (await leads.retrieveLeads({ leads: [{ accountId, reference }] })).results[0]!.etag!
+  const [tag, other] = [await tagOf(service.leads), await tagOf(service.otherLeads)]
+  expect(other).not.toBe(tag)
+  const { etag } = await service.leads.updateLead({
+    accountId,
+    reference,
+    value: 1,
+    ifMatch: { etags: [other] },
+  })
+  expect([await tagOf(service.leads), await tagOf(service.otherLeads)]).toEqual([
+    etag,
+    other.replace('"1-', '"2-'),
+  ])
+})
+
 test('a change moves the version, and is seen by services of both formats', async () => {
   const { accountId } = await newAccount(service)
   const { reference } = await create(accountId)

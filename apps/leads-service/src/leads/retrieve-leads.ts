@@ -9,12 +9,12 @@ export const retrieveLeads =
   ({ database, ...json }: { database: Database } & JsonSettings) =>
   async ({ leads }: RetrieveLeadsRequest): Promise<RetrieveLeadsResponse> => {
     const deadlines = leads.map(deadlineOf)
-    const bodies = await database.connection((db) =>
+    const found = await database.connection((db) =>
       unlessLate(leads, deadlines, (items) => loadLeads(db, items, json)),
     )
-    const outcomes = bodies.map((body, index) =>
+    const outcomes = found.map((lead, index) =>
       isId(leads[index]!.accountId)
-        ? (body ?? leadNotFound())
+        ? (lead ?? leadNotFound())
         : ServiceError.invalid(faultsOf({ account_id: false })),
     )
     return { results: outcomes.map(leadResultOf) }

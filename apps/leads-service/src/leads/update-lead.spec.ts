@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { NotificationRequested } from '@leadwire/contracts'
 import {
   newAccount,
@@ -57,6 +58,61 @@ test('a lead is a test lead while its status is test', async () => {
   const { reference } = await leadOf(accountId)
   expect(await update({ accountId, reference, status: 'test', notify: false })).toMatchObject({ test: 1 })
   expect(await update({ accountId, reference, status: 'open', notify: false })).toMatchObject({ test: 0 })
+})
+
+const tagOf = async (accountId: number, reference: string, leads = service.leads) =>
+  (await leads.retrieveLeads({ leads: [{ accountId, reference }] })).results[0]!.etag!
+
+test('the tag that a lead is created with changes with each change of it, and with nothing else', async () => {
+  const { accountId } = await newAccount(service)
+  const { results } = await service.leads.createLeads({ leads: [newItem(accountId)] })
+  const [{ reference }] = outcomesOf({ results })
+  const { etag } = results[0]!
+  expect(etag).toMatch(/^"1-\d+"$/)
+  expect(await tagOf(accountId, reference)).toBe(etag)
+  const unchanged = await service.leads.updateLead({ accountId, reference, ifMatch: { etags: [etag!] } })
+  expect(unchanged.etag).toBe(etag)
+  const changed = await service.leads.updateLead({ accountId, reference, value: 5 })
+  expect(changed.etag).toMatch(/^"2-/)
+  expect(await tagOf(accountId, reference)).toBe(changed.etag)
+})
+
+test('of a hundred changes that demand the same version one is made', async () => {
+  const { accountId } = await newAccount(service)
+  const { reference } = await leadOf(accountId)
+  const etags = [await tagOf(accountId, reference)]
+  const settled = await Promise.allSettled(
+    Array.from({ length: 100 }, (_, index) =>
+      update({ accountId, reference, value: index + 1, ifMatch: { etags } }),
+    ),
+  )
+  const made = settled.filter((result) => result.status === 'fulfilled')
+  const refused = settled.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code)
+  expect(made).toHaveLength(1)
+  expect(refused).toEqual(Array(99).fill('precondition_failed'))
+  expect(await tagOf(accountId, reference)).toMatch(/^"2-/)
+  const [now] = outcomesOf(await service.leads.retrieveLeads({ leads: [{ accountId, reference }] }))
+  expect(now.value).toBe(made[0]!.value.value)
+})
+
+test('a change that demands another version changes and tells nothing, and a faulty one is told of its faults', async () => {
+  const { accountId } = await newAccount(service)
+  await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
+  const before = await leadOf(accountId)
+  const asked = { accountId, reference: before.reference, notify: true, userEmail: 'sam@example.test' }
+  for (const etags of [['"2-1"'], [], ['"11-1"', '"1"', '1-1']])
+    await expect(update({ ...asked, ifMatch: { etags } })).rejects.toMatchObject({
+      code: 'precondition_failed',
+    })
+  expect(await notifications(accountId)).toEqual([])
+  expect(await tagOf(accountId, before.reference)).toMatch(/^"1-/)
+  const ifMatch = { etags: ['"2-1"'] }
+  await expect(update({ ...asked, ifMatch, userEmail: 'no@example.test' })).rejects.toMatchObject({
+    code: 'invalid',
+  })
+  await expect(update({ ...asked, ifMatch, reference: randomUUID() })).rejects.toMatchObject({
+    code: 'not_found',
+  })
 })
 
 test('notify tells the user the lead is assigned to after the change, and nobody when there is none', async () => {

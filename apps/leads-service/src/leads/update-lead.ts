@@ -1,16 +1,22 @@
-import { leadItemJson, type UpdateLeadRequest, type UpdateLeadResponse } from '@leadwire/contracts'
+import {
+  type IfMatch,
+  leadItemJson,
+  type UpdateLeadRequest,
+  type UpdateLeadResponse,
+} from '@leadwire/contracts'
 import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { demand, isId, isText, isUuid } from '../arguments'
 import { recordNotification } from '../notifications/record-notification'
 import type { Row } from '../row-mapper'
 import { isStatus } from './lead-arguments'
+import { isOfVersion } from './lead-etag'
 import { leadNotFound } from './lead-result'
 import { isTest, LEAD } from './lead-rows'
 import { type JsonSettings, loadLeads } from './load-leads'
 
 // updated_at never goes back, whatever the clock does.
 const LOCK_LEAD = `
-  SELECT ${LEAD.columns}, l.user_id, greatest(clock_timestamp(), l.updated_at) AS now
+  SELECT ${LEAD.columns}, l.user_id, l.version, greatest(clock_timestamp(), l.updated_at) AS now
   FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR NO KEY UPDATE`
 
 const FIND_USER =
@@ -24,6 +30,7 @@ const UPDATE_LEAD = `
 
 interface LockedRow extends Row {
   user_id: number | null
+  version: number
   now: string
 }
 
@@ -37,7 +44,19 @@ const assigneeOf = async (tx: Transaction, accountId: number, email: string): Pr
   return user.id
 }
 
-/** Updates what is given of a lead (interface: Update Lead). With `notify` the user it is then assigned to is told. */
+// Judged when the lead is locked and everything else is in order (RFC 9110, 13.2.1).
+const demandMatch = (ifMatch: IfMatch | undefined, version: number): void => {
+  if (ifMatch && !ifMatch.etags.some((etag) => isOfVersion(etag, version)))
+    throw new ServiceError(
+      'precondition_failed',
+      'The lead was changed and is no longer what If-Match names.',
+    )
+}
+
+/**
+ * Updates what is given of a lead (interface: Update Lead), unless it is no longer what `if_match` names. With `notify` the
+ * user it is then assigned to is told. Throws not_found, invalid and precondition_failed.
+ */
 export const updateLead =
   (deps: { database: Database } & JsonSettings) =>
   (request: UpdateLeadRequest): Promise<UpdateLeadResponse> =>
@@ -58,6 +77,7 @@ export const updateLead =
       if (!row) throw leadNotFound()
       const lead = LEAD.read(row)
       const userId = userEmail === undefined ? row.user_id : await assigneeOf(tx, accountId, userEmail)
+      demandMatch(request.ifMatch, row.version)
       const changed = {
         ...lead,
         value: value ?? lead.value,
@@ -77,6 +97,6 @@ export const updateLead =
       if (request.notify && userId !== null) {
         await recordNotification(tx, { accountId, leadId: lead.id, subject: 'assigned', userId })
       }
-      const [body] = await loadLeads(tx, [{ accountId, reference }], deps)
-      return { body: body! }
+      const [tagged] = await loadLeads(tx, [{ accountId, reference }], deps)
+      return tagged!
     })

@@ -55,6 +55,12 @@ export const PROBLEMS = {
     'A request with the same Idempotency-Key is still being worked on, or the state of the record forbids it.',
     'Wait as long as Retry-After says, where it is there, and send it again. Otherwise look at the record.',
   ),
+  'precondition-failed': row(
+    412,
+    'Precondition Failed',
+    'The lead is no longer what If-Match names: somebody changed it. Nothing was done.',
+    'Retrieve it, look whether your change still fits, and send it with the new ETag.',
+  ),
   'too-large': row(
     413,
     'Content Too Large',

@@ -5,6 +5,7 @@ export const ERROR_CODES = [
   'forbidden', // the token lacks a scope
   'not_found',
   'conflict',
+  'precondition_failed', // the record is no longer what the caller takes it for
   'too_large',
   'invalid', // it can be read, but fields are faulty
   'unavailable', // something behind is away; trying again helps
