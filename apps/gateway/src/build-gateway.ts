@@ -41,6 +41,7 @@ import { createImage } from './images/create-image'
 import { createLead } from './leads/create-lead'
 import { createVisitorLead } from './leads/create-visitor-lead'
 import { LEAD_CREATED } from './leads/lead-created'
+import { listLeadHistory } from './leads/list-lead-history'
 import { listLeadStatuses } from './leads/list-lead-statuses'
 import { listLeads } from './leads/list-leads'
 import { retrieveLead } from './leads/retrieve-lead'
@@ -176,6 +177,7 @@ const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void 
   listAttachments(app, dependencies)
 
   createVisitorLead(app, dependencies)
+  listLeadHistory(app, dependencies)
   listUsers(app, dependencies)
   createUser(app, dependencies)
   retrieveUser(app, dependencies)

@@ -73,7 +73,7 @@ const tokenOf = (hash: Uint8Array): VerifiedToken | undefined => {
   const found = Object.entries(TOKENS).find(([token]) =>
     createHash('sha256').update(token).digest().equals(hash),
   )
-  const token = { tokenId: 7, accountId: 3, scopes: [], test: false }
+  const token = { tokenId: 7, accountId: 3, scopes: [], test: false, name: 'Spec' }
   return found && { ...token, expiresAtMs: undefined, expiresAt: undefined, ...found[1] }
 }
 

@@ -27,6 +27,7 @@ import { claimKey, releaseKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/create-image'
 import { checkReferences } from './leads/check-references'
 import { type CreateLeadsDeps, createLeads } from './leads/create-leads'
+import { listLeadHistory } from './leads/list-lead-history'
 import { listLeads } from './leads/list-leads'
 import { retrieveLeads } from './leads/retrieve-leads'
 import { updateLead } from './leads/update-lead'
@@ -47,6 +48,7 @@ const leadsService = (deps: Deps): LeadsServiceImplementation => ({
   checkReferences: perCall(deps, checkReferences),
   listAppointments: perCall(deps, listAppointments),
   listCallbacks: perCall(deps, listCallbacks),
+  listLeadHistory: perCall(deps, listLeadHistory),
 })
 
 const accountsService = (deps: Deps): AccountsServiceImplementation => ({

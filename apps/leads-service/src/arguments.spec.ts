@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type CreateLead, LeadsServiceDefinition, type NewLead } from '@leadwire/contracts'
+import { type Actor, type CreateLead, LeadsServiceDefinition, type NewLead } from '@leadwire/contracts'
 import { connectGrpc } from '@leadwire/service-kit'
 import {
   itemWith,
@@ -42,6 +42,8 @@ const keyed = (over: object) => ({
   idempotency: { tokenId, key: randomUUID(), fingerprint: Buffer.alloc(32), ...over },
 })
 
+const actor = (over: Partial<Actor>) => ({ tokenId, tokenName: 'a', requestId: 'a', ...over })
+
 const wrongItems = (): [string, Partial<CreateLead>][] => [
   ...WRONG_IDS.map((id): [string, Partial<CreateLead>] => [`account ${id}`, { accountId: id }]),
   ['no lead', { lead: undefined }],
@@ -72,6 +74,8 @@ const wrongItems = (): [string, Partial<CreateLead>][] => [
   ['image', itemOf({ imageId: 0 })],
   ['unknown image', itemOf({ imageId: NOBODY })],
   ['traceparent', { traceparent: 'a\r\nb' }],
+  ['token of an actor', { actor: actor({ tokenId: 0 }) }],
+  ['NUL in a request id', { actor: actor({ requestId: NUL }) }],
   ['no key', keyed({ key: '' })],
   ['NUL in a key', keyed({ key: NUL })],
   ['token', keyed({ tokenId: -1 })],
@@ -177,6 +181,9 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
         `attachments of ${id}`,
         () => attachments.listAttachments({ accountId: id, reference, baseUrl: 'https://a.test' }),
       ],
+      [`history of ${id}`, () => leads.listLeadHistory({ accountId: id, reference })],
+      [`history before ${id}`, () => leads.listLeadHistory({ accountId, reference, before: id })],
+      [`update by ${id}`, () => leads.updateLead(update, { actor: actor({ tokenId: id }) })],
       [`token ${id}`, () => accounts.revokeToken({ accountId, tokenId: id })],
       [`token of ${id}`, () => accounts.createToken({ ...token, accountId: id })],
       [`user of ${id}`, () => accounts.createUser({ accountId: id, email: 'a@example.test', name: 'a' })],

@@ -1,4 +1,4 @@
-import type { StoredFile } from '@leadwire/contracts'
+import type { Actor, StoredFile } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -14,6 +14,9 @@ export const isText = (text: string, max = 255): boolean =>
 
 /** The same of a text that says something. */
 export const isSaid = (text: string, max?: number): boolean => text !== '' && isText(text, max)
+
+/** Whether it can be stored who asked for a change. */
+export const isActor = ({ tokenId, requestId }: Actor): boolean => isId(tokenId) && isText(requestId)
 
 /** The fields of a record of stored bytes, and whether each is as it must be. */
 export const fileFields = (file: StoredFile | undefined): Record<string, boolean> => ({

@@ -164,6 +164,7 @@ export const newItem = (accountId: number, over: Partial<CreateLead> = {}): Crea
   lead: newLead(),
   idempotency: undefined,
   traceparent: '',
+  actor: undefined,
   ...over,
 })
 

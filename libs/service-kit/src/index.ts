@@ -6,9 +6,10 @@ export { type Migration, migrate, untilMigrated } from './database/migrate'
 
 // grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
 
+export { actorOfCall } from './grpc/actor'
 export { answerEach } from './grpc/answer-each'
 export { connectBatches } from './grpc/batches'
-export { connectGrpc } from './grpc/client'
+export { connectGrpc, type UnaryOptions } from './grpc/client'
 export { type CallLimits, gather } from './grpc/gather'
 export { deadlineOf, unlessLate } from './grpc/late-items'
 export { perCall } from './grpc/per-call'

@@ -116,6 +116,7 @@ describe('the verifier', () => {
     accountId: 1,
     scopes: ['leads'],
     test: false,
+    name: 'Spec',
     expiresAtMs: undefined,
     ...change,
   })

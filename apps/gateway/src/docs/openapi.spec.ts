@@ -72,6 +72,7 @@ test('every operation is described', () => {
       'POST /leads/{reference}/attachments',
       'GET /leads/{reference}/attachments/{id}',
       'POST /manage/leads',
+      'GET /manage/leads/{reference}/history',
       'POST /manage/images',
       'GET /manage/users',
       'POST /manage/users',

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
+import type { Actor } from '@leadwire/contracts'
 import type { CallLimits } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { actorOf } from './actor'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,15 +24,18 @@ export const setDeadlines = (app: FastifyInstance, limitMs = REQUEST_LIMIT_MS): 
 }
 
 /**
- * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. Not
+ * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. They
+ * say who asks, which a service records with a change. Not
  * Fastify's own `request.signal`: that one is aborted as soon as a body was read (seen with Fastify 5.12 on Node 20).
  */
 class RequestLimits implements CallLimits {
   readonly deadline: Date
+  readonly actor: Actor
   readonly #response: ServerResponse
 
   constructor({ request, raw }: FastifyReply) {
     this.deadline = request.deadline
+    this.actor = actorOf(request)
     this.#response = raw
   }
 

@@ -1,6 +1,7 @@
 import type { NewLead } from '@leadwire/contracts'
 import { newTraceparent, parseTraceparent } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
+import { actorOf } from '../http/actor'
 import { bodyOf } from '../http/body'
 import { tagged } from '../http/entity-tags'
 import { idempotencyOf, replayable } from '../http/idempotency'
@@ -22,6 +23,7 @@ export const leadCreation =
     }
     const traceparent = parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
     const lead = newLead(request, value, body)
-    const created = await clients.createLead({ accountId, lead, idempotency, traceparent }, limits)
+    const actor = actorOf(request)
+    const created = await clients.createLead({ accountId, lead, idempotency, traceparent, actor }, limits)
     return tagged(call.reply, created.etag, replayable(call.reply, created))
   }

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import type { Scope } from '../auth/authenticate'
 import { cursorPageOf, LeadParams } from '../docs/shared-schemas'
 import { type Call, operation } from '../operation'
 import { notes } from '../validation/fields'
@@ -21,6 +22,10 @@ interface LeadListOperation {
   operationId: string
   tag: string
   summary: string
+  /** Told before what all of these lists have in common. */
+  description?: string
+  /** `leads:read` unless it says so. */
+  scope?: Scope
   /** The schema of a record. */
   record: TSchema
   find: (
@@ -28,6 +33,9 @@ interface LeadListOperation {
     asked: { accountId: number; reference: string; before: number | undefined },
   ) => Promise<{ items: Uint8Array; nextBefore?: number | undefined }>
 }
+
+const PAGED =
+  'Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.'
 
 const listJson = (items: Uint8Array, nextBefore: number | undefined): Buffer => {
   const cursor = nextBefore === undefined ? null : String(nextBefore)
@@ -39,13 +47,18 @@ const listJson = (items: Uint8Array, nextBefore: number | undefined): Buffer => 
 }
 
 /** A list of what belongs to a lead, newest first, answer by answer: each names the cursor of the next. */
-export const leadListOperation = ({ record, find, ...about }: LeadListOperation) =>
+export const leadListOperation = ({
+  record,
+  find,
+  description,
+  scope = 'leads:read',
+  ...about
+}: LeadListOperation) =>
   operation<typeof CursorQuery>({
     ...about,
     method: 'GET',
-    description:
-      'Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.',
-    scope: 'leads:read',
+    description: [description, PAGED].filter(Boolean).join('\n\n'),
+    scope,
     params: LeadParams,
     query: CursorQuery,
     checks: CursorQuery,

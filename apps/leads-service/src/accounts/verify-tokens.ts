@@ -15,7 +15,7 @@ const VERIFY = `
       FOR NO KEY UPDATE OF t SKIP LOCKED
     )
   )
-  SELECT hash, id AS "tokenId", account_id AS "accountId", scopes, test,
+  SELECT hash, name, id AS "tokenId", account_id AS "accountId", scopes, test,
     floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs",
     expires_at AS "expiresAt"
   FROM found`

@@ -61,7 +61,7 @@ const finishDraft = (draft: Draft, stamp: Stamp, jsonFormat: number) => {
   const { userId, test } = item.lead!
   return {
     item,
-    rows: { accountId, number: stamp.number, userId, test, lead, json },
+    rows: { accountId, number: stamp.number, userId, test, actor: item.actor, lead, json },
     event: {
       eventId,
       accountId,

@@ -1,4 +1,4 @@
-import type { Lead, Quote, QuoteItem } from '@leadwire/contracts'
+import type { Actor, Lead, Quote, QuoteItem } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
 import { fields, inserter } from '../inserter'
 import type { LeadJson } from './lead-json'
@@ -10,6 +10,8 @@ export interface NewLeadRows {
   userId: number | undefined
   /** Whether it was marked as a test; one with the status `test` is a test lead without it. */
   test: boolean
+  /** Who creates it. */
+  actor: Actor | undefined
   lead: Lead
   json: LeadJson
 }
@@ -31,6 +33,8 @@ const insertLeadRows = inserter<NewLeadRows>('leads', [
   ['customer_id', 'bigint', (row) => customerOf(row).id],
   ['user_id', 'bigint', ({ userId }) => userId],
   ['test', 'boolean', ({ test }) => test],
+  ['created_by_token_id', 'bigint', ({ actor }) => actor?.tokenId],
+  ['created_by_request_id', 'text', ({ actor }) => actor?.requestId],
   ['json_format', 'integer', ({ json }) => json.format],
   ['json', 'text', ({ json }) => json.item],
   ['json_details', 'text', ({ json }) => json.details],

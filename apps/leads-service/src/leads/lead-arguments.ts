@@ -7,7 +7,7 @@ import {
   VISITOR_REFERRERS,
 } from '@leadwire/contracts'
 import { type Faults, parseTraceparent } from '@leadwire/service-kit'
-import { faultsOf, isId, isSaid, isText } from '../arguments'
+import { faultsOf, isActor, isId, isSaid, isText } from '../arguments'
 import { isIdempotency } from '../idempotency/idempotency-keys'
 
 const POSTCODE = /^(GIR 0AA|[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2})$/
@@ -84,11 +84,12 @@ const quoteFaults = ({ quotes }: NewLead): Faults => {
  * What is wrong with a new lead in itself. The gateway has told its clients already: this keeps whoever else calls from
  * harming what is created with it.
  */
-export const leadFaults = ({ accountId, lead, idempotency, traceparent }: CreateLead): Faults => ({
+export const leadFaults = ({ accountId, lead, idempotency, traceparent, actor }: CreateLead): Faults => ({
   ...faultsOf({
     account_id: isId(accountId),
     lead: lead !== undefined,
     idempotency: isOptional(idempotency, isIdempotency),
+    actor: isOptional(actor, isActor),
     traceparent: traceparent === '' || parseTraceparent(traceparent) !== undefined,
     ...(lead && leadFields(lead)),
   }),

@@ -1,11 +1,12 @@
 import {
+  type Actor,
   type IfMatch,
   leadItemJson,
   type UpdateLeadRequest,
   type UpdateLeadResponse,
 } from '@leadwire/contracts'
 import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
-import { demand, isId, isText, isUuid } from '../arguments'
+import { demand, isActor, isId, isText, isUuid } from '../arguments'
 import { recordNotification } from '../notifications/record-notification'
 import type { Row } from '../row-mapper'
 import { isStatus } from './lead-arguments'
@@ -13,6 +14,7 @@ import { isOfVersion } from './lead-etag'
 import { leadNotFound } from './lead-result'
 import { isTest, LEAD } from './lead-rows'
 import { type JsonSettings, loadLeads } from './load-leads'
+import { fieldChanges, recordLeadChange } from './record-lead-change'
 
 // updated_at never goes back, whatever the clock does.
 const LOCK_LEAD = `
@@ -58,7 +60,7 @@ const demandMatch = (ifMatch: IfMatch | undefined, version: number): void => {
  * user it is then assigned to is told. Throws not_found, invalid and precondition_failed.
  */
 export const updateLead =
-  (deps: { database: Database } & JsonSettings) =>
+  (deps: { database: Database; actor?: Actor | undefined } & JsonSettings) =>
   (request: UpdateLeadRequest): Promise<UpdateLeadResponse> =>
     deps.database.transaction(async (tx) => {
       const { accountId, reference, value, status, userEmail } = request
@@ -67,6 +69,7 @@ export const updateLead =
         value: value === undefined || value >= 0,
         status: status === undefined || isStatus(status),
         user_email: isText(userEmail ?? ''),
+        actor: deps.actor === undefined || isActor(deps.actor),
       })
       if (!isUuid(reference)) throw leadNotFound()
       const [row] = await tx.query<LockedRow>({
@@ -85,7 +88,9 @@ export const updateLead =
         updatedAt: row.now,
       }
       // What is set to what it was is no change.
-      if (changed.value !== lead.value || changed.status !== lead.status || userId !== row.user_id) {
+      const before = { ...lead, userId: row.user_id }
+      const changes = await fieldChanges(tx, accountId, before, { ...changed, userId })
+      if (changes.length > 0) {
         const json = leadItemJson({ ...changed, test: isTest(changed) })
         const { id, updatedAt } = changed
         tx.send({
@@ -93,6 +98,8 @@ export const updateLead =
           text: UPDATE_LEAD,
           values: [accountId, id, changed.value, changed.status, userId, updatedAt, deps.jsonFormat, json],
         })
+        const version = row.version + 1
+        recordLeadChange(tx, { accountId, leadId: id, version, actor: deps.actor, changes, at: updatedAt })
       }
       if (request.notify && userId !== null) {
         await recordNotification(tx, { accountId, leadId: lead.id, subject: 'assigned', userId })

@@ -4,6 +4,7 @@ import { publishNotifications } from './0002-publish-notifications'
 import { removedUsers } from './0003-removed-users'
 import { emailsOfPresentUsers } from './0004-emails-of-present-users'
 import { freeEmails } from './0005-free-emails'
+import { leadHistory } from './0006-lead-history'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -12,4 +13,5 @@ export const migrations: Migration[] = [
   removedUsers,
   emailsOfPresentUsers,
   freeEmails,
+  leadHistory,
 ]

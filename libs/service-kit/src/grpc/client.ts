@@ -1,6 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Channel, connectivityState, credentials } from '@grpc/grpc-js'
-import { HealthDefinition, HealthCheckResponse_ServingStatus as ServingStatus } from '@leadwire/contracts'
+import {
+  type Actor,
+  HealthDefinition,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from '@leadwire/contracts'
 import {
   type Client,
   type CompatServiceDefinition,
@@ -8,11 +12,17 @@ import {
   waitForChannelReady,
 } from 'nice-grpc'
 import { type DeadlineOptions, deadlineMiddleware } from 'nice-grpc-client-middleware-deadline'
-import { type CallOptions, type ClientMiddlewareCall, Metadata } from 'nice-grpc-common'
+import {
+  type CallOptions,
+  type ClientMiddleware,
+  type ClientMiddlewareCall,
+  Metadata,
+} from 'nice-grpc-common'
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
 import type { Lifecycle } from '../runtime/lifecycle'
 import { ServiceError } from '../runtime/service-error'
 import { bearerOf } from '../runtime/service-token'
+import { tellActor } from './actor'
 import { statusToErrors } from './errors'
 import { UNARY_OPTIONS } from './options'
 
@@ -24,14 +34,21 @@ const CHECK_PAUSE_MS = 20
 const millisecondsLeft = (deadline: Date | number): number =>
   Math.max(1, deadline instanceof Date ? deadline.getTime() - Date.now() : deadline)
 
-/** Tells the server who calls, and how long the caller will wait (the gRPC protocol's own header). */
-const tellCaller = (authorization: string | undefined) =>
+/** What of `CallLimits` a unary call takes. */
+export interface UnaryOptions extends DeadlineOptions {
+  /** Who asks for the call. */
+  actor?: Actor | undefined
+}
+
+/** Tells the server who calls, for whom, and how long the caller will wait (the gRPC protocol's own header). */
+const tellCaller = (authorization: string | undefined): ClientMiddleware<UnaryOptions> =>
   async function* <Request, Response>(
     call: ClientMiddlewareCall<Request, Response>,
-    options: CallOptions & DeadlineOptions,
+    options: CallOptions & UnaryOptions,
   ) {
     const metadata = Metadata(options.metadata)
     if (authorization !== undefined) metadata.set('authorization', authorization)
+    tellActor(metadata, options.actor)
     if (options.deadline !== undefined)
       metadata.set('grpc-timeout', `${Math.ceil(millisecondsLeft(options.deadline))}m`)
     return yield* call.next(call.request, { ...options, metadata })
@@ -89,7 +106,7 @@ export const connectGrpc = (
     ) =>
       factory.create(definition, channel, { '*': { deadline: deadlineMs } } as never) as Client<
         Definition,
-        DeadlineOptions
+        UnaryOptions
       >,
     /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
     check: () => checkHealth(() => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })),

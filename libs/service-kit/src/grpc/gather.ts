@@ -1,9 +1,12 @@
+import type { Actor } from '@leadwire/contracts'
 import { ServiceError } from '../runtime/service-error'
 
 /** Until when whoever asks will wait for the answer, and whether they still do. */
 export interface CallLimits {
   readonly deadline: Date
   readonly signal: AbortSignal
+  /** Who asks. */
+  readonly actor?: Actor | undefined
   isGone(): boolean
 }
 

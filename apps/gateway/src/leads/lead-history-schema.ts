@@ -1,0 +1,40 @@
+import { Type } from '@sinclair/typebox'
+import { nullableOf, timestamp } from '../docs/shared-schemas'
+
+const nullable = (schema: object) => Type.Unsafe({ oneOf: [schema, { type: 'null' }] })
+
+const TokenName = Type.Object({
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['CRM'] }),
+})
+
+const FieldChange = Type.Object(
+  {
+    field: Type.Unsafe<string>({ type: 'string', enum: ['status', 'value', 'user'], examples: ['status'] }),
+    from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
+    to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
+  },
+  { description: 'Of a user `from` and `to` have `id` and `email`, as it was then, or are null.' },
+)
+
+export const LeadHistoryEntry = Type.Object(
+  {
+    version: Type.Integer({
+      description: 'Counts the changes of a lead; its ETag begins with it.',
+      examples: [2],
+    }),
+    at: timestamp('When it was done; also the updated_at of the lead then.'),
+    action: Type.Unsafe<string>({ type: 'string', enum: ['created', 'updated'], examples: ['updated'] }),
+    token: nullable({
+      ...TokenName,
+      description: 'Whose token did it. Null for leads that were created before this was recorded.',
+    }),
+    request_id: nullableOf(
+      'string',
+      'The X-Request-Id of the request that did it.',
+      '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
+    ),
+    changes: Type.Array(FieldChange, { description: 'What became another one. Empty for the creation.' }),
+  },
+  { title: 'LeadHistoryEntry', description: 'One change of a lead.' },
+)

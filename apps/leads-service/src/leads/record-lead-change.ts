@@ -1,0 +1,60 @@
+import type { Actor } from '@leadwire/contracts'
+import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
+
+/** What a change did to a field of a lead. Of a user it says id and e-mail. */
+export interface FieldChange {
+  field: 'status' | 'value' | 'user'
+  from: unknown
+  to: unknown
+}
+
+/** What of a lead may be changed. */
+interface Changeable {
+  status: string
+  value: number
+  userId: number | null
+}
+
+const SELECT_USERS = 'SELECT id, email FROM users WHERE account_id = $1 AND id = ANY ($2)'
+
+/** What is another one after a change. The lead's row must be locked: before, its user may still become another one. */
+export const fieldChanges = async (
+  tx: Transaction,
+  accountId: number,
+  before: Changeable,
+  after: Changeable,
+): Promise<FieldChange[]> => {
+  const changes: FieldChange[] = (['status', 'value'] as const)
+    .filter((field) => before[field] !== after[field])
+    .map((field) => ({ field, from: before[field], to: after[field] }))
+  if (before.userId === after.userId) return changes
+  const values = [accountId, [before.userId, after.userId]]
+  const users = await tx.query<{ id: number }>({ name: 'changed-users', text: SELECT_USERS, values })
+  const userOf = ({ userId }: Changeable) => users.find(({ id }) => id === userId) ?? null
+  return [...changes, { field: 'user', from: userOf(before), to: userOf(after) }]
+}
+
+const INSERT = `
+  INSERT INTO lead_changes (account_id, lead_id, version, token_id, request_id, changes, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
+/** Records, in the transaction of a change, who made which `version` of a lead. */
+export const recordLeadChange = (
+  tx: OpenTransaction,
+  change: {
+    accountId: number
+    leadId: number
+    version: number
+    actor: Actor | undefined
+    changes: FieldChange[]
+    at: string
+  },
+): void => {
+  const { accountId, leadId, version, actor, changes, at } = change
+  const [tokenId, requestId] = [actor?.tokenId ?? null, actor?.requestId ?? null]
+  tx.send({
+    name: 'record-lead-change',
+    text: INSERT,
+    values: [accountId, leadId, version, tokenId, requestId, JSON.stringify(changes), at],
+  })
+}
