@@ -6,6 +6,7 @@ import { downloadAttachment } from './attachments/download-attachment'
 import { listAttachments } from './attachments/list-attachments'
 import { readMultipart } from './attachments/read-multipart'
 import { createUploadDoor, type UploadLimits } from './attachments/upload-door'
+import { listAudit } from './audit/list-audit'
 import { createAuthenticate } from './auth/authenticate'
 import { createTokenVerifier } from './auth/token-verifier'
 import type { Clients } from './clients'
@@ -201,6 +202,7 @@ const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void 
   listNotifications(app, dependencies)
   retrieveNotification(app, dependencies)
   retryNotification(app, dependencies)
+  listAudit(app, dependencies)
 
   serveAsset(app, dependencies)
 }

@@ -1,6 +1,7 @@
 import {
   AccountsServiceDefinition,
   AttachmentsServiceDefinition,
+  AuditServiceDefinition,
   type CreateLead,
   type LeadPage,
   type LeadPageResult,
@@ -133,6 +134,10 @@ export const connectClients = (options: {
     attachments: leadsConnection.client(AttachmentsServiceDefinition, deadline),
     files,
     webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
+    /** The audit logs: each service has one of what it changes. */
+    audits: [leadsConnection, webhooksConnection].map((connection) =>
+      connection.client(AuditServiceDefinition, deadline),
+    ),
     verifyToken,
     /** The public JSON of one lead, and its entity tag. */
     retrieveLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>

@@ -6,6 +6,8 @@ import {
   type AccountsServiceImplementation,
   AttachmentsServiceDefinition,
   type AttachmentsServiceImplementation,
+  AuditServiceDefinition,
+  type AuditServiceImplementation,
   LeadsServiceDefinition,
   type LeadsServiceImplementation,
   type ServerStreamingMethodResult,
@@ -44,6 +46,8 @@ export interface Behind {
   /** A real HTTP server that answers as the spec says. */
   files?: RequestListener
   webhooks?: Partial<WebhooksServiceImplementation>
+  /** Of leads-service and webhook-service alike: both are the same server here. */
+  audit?: Partial<AuditServiceImplementation>
 }
 
 export interface RunningGateway {
@@ -129,6 +133,7 @@ export const startGateway = async (
   )
   server.add(AttachmentsServiceDefinition, unforeseen(behind.attachments ?? {}))
   server.add(WebhooksServiceDefinition, unforeseen(behind.webhooks ?? {}))
+  server.add(AuditServiceDefinition, unforeseen(behind.audit ?? {}))
   server.add(
     AccountsServiceDefinition,
     inTurns<AccountsServiceImplementation>(

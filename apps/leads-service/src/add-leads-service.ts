@@ -3,11 +3,12 @@ import {
   type AccountsServiceImplementation,
   AttachmentsServiceDefinition,
   type AttachmentsServiceImplementation,
+  AuditServiceDefinition,
   LeadsServiceDefinition,
   type LeadsServiceImplementation,
   leadJsonFormat,
 } from '@leadwire/contracts'
-import { answerEach, type GrpcServer, perCall } from '@leadwire/service-kit'
+import { answerEach, auditService, type GrpcServer, perCall } from '@leadwire/service-kit'
 import { createAccount } from './accounts/create-account'
 import { createToken } from './accounts/create-token'
 import { createUser } from './accounts/create-user'
@@ -85,4 +86,5 @@ export const addLeadsService = (
   server.add(LeadsServiceDefinition, leadsService(deps))
   server.add(AccountsServiceDefinition, accountsService(deps))
   server.add(AttachmentsServiceDefinition, attachmentsService(deps))
+  server.add(AuditServiceDefinition, auditService(deps))
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   AccountsServiceDefinition,
   AttachmentsServiceDefinition,
+  AuditServiceDefinition,
   type CreateLead,
   LeadCreated,
   type LeadPageResult,
@@ -58,6 +59,7 @@ const connectTo = (target: string, lifecycle: Lifecycle) => {
       verifyTokens: batched(batches.method(AccountsServiceDefinition, 'verifyTokens')),
     },
     attachments: connection.client(AttachmentsServiceDefinition, deadline),
+    audit: connection.client(AuditServiceDefinition, deadline),
   }
 }
 

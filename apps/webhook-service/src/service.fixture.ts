@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { LEADS_STREAM, LeadCreated, WebhooksServiceDefinition } from '@leadwire/contracts'
+import {
+  AuditServiceDefinition,
+  LEADS_STREAM,
+  LeadCreated,
+  WebhooksServiceDefinition,
+} from '@leadwire/contracts'
 import { connectGrpc, createLifecycle, createLogger, type Logger, natsOptions } from '@leadwire/service-kit'
 import {
   createDatabase,
@@ -146,14 +151,11 @@ export const startService = async (
   const config = { ...SETTINGS, HEALTH_PORT, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }
   const lifecycle = createLifecycle(logger)
   const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock)
-  const client = connectGrpc(`127.0.0.1:${grpcPort}`, { lifecycle, tokens: [] }).client(
-    WebhooksServiceDefinition,
-    {
-      deadlineMs: 60_000,
-    },
-  )
+  const connection = connectGrpc(`127.0.0.1:${grpcPort}`, { lifecycle, tokens: [] })
+  const client = connection.client(WebhooksServiceDefinition, { deadlineMs: 60_000 })
   return {
     client,
+    audit: connection.client(AuditServiceDefinition, { deadlineMs: 60_000 }),
     /** Registers an endpoint of an account. */
     endpoint: async (accountId: number, url: string, rest: { enabled?: boolean; secret?: string } = {}) => {
       const { endpoint, secret } = await client.createWebhookEndpoint({

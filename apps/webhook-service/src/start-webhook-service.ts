@@ -1,11 +1,13 @@
 import { setMaxListeners } from 'node:events'
 import {
+  AuditServiceDefinition,
   LEADS_STREAM,
   NOTIFICATION_CONSUMER,
   WEBHOOK_CONSUMER,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
 import {
+  auditService,
   connectNats,
   createGrpcServer,
   createMetrics,
@@ -90,6 +92,7 @@ export const startWebhookService = async (
     wakeNotifier: notifications.wake,
   })
   grpc.add(WebhooksServiceDefinition, service)
+  grpc.add(AuditServiceDefinition, auditService(leads))
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
   lifecycle.onStop('senders', () => Promise.all(both.map(({ stop }) => stop())))
 

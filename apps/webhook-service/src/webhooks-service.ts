@@ -1,5 +1,5 @@
-import type { WebhooksServiceImplementation } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import type { Actor, WebhooksServiceImplementation } from '@leadwire/contracts'
+import { actorOfCall, type Database } from '@leadwire/service-kit'
 import type { Clock } from './clock'
 import { listDeliveries } from './deliveries/list-deliveries'
 import { retrieveDelivery } from './deliveries/retrieve-delivery'
@@ -31,17 +31,26 @@ interface Dependencies {
   wakeNotifier: (endpointIds: number[]) => void
 }
 
+interface Context {
+  signal: AbortSignal
+  metadata: Parameters<typeof actorOfCall>[0]
+}
+
 /** The gRPC service: one line an operation. */
 export const webhooksService = (dependencies: Dependencies): WebhooksServiceImplementation => {
   const each =
     <Request extends object, Response>(
-      operation: (dependencies: Dependencies, request: Request) => Promise<Response>,
+      operation: (
+        dependencies: Dependencies & { actor: Actor | undefined },
+        request: Request,
+      ) => Promise<Response>,
     ) =>
-    async (request: Request, { signal }: { signal: AbortSignal }): Promise<Response> => {
+    async (request: Request, { signal, metadata }: Context): Promise<Response> => {
       checkWellFormed(request)
+      const actor = actorOfCall(metadata)
       const database = dependencies.database.until(signal)
       const notifications = dependencies.notifications.until(signal)
-      return operation({ ...dependencies, database, notifications }, request)
+      return operation({ ...dependencies, database, notifications, actor }, request)
     }
   return {
     listWebhookEndpoints: each(listWebhookEndpoints),

@@ -97,6 +97,7 @@ test('every operation is described', () => {
       'GET /manage/notifications',
       'GET /manage/notifications/{id}',
       'POST /manage/notifications/{id}/retry',
+      'GET /manage/audit',
       'GET /assets/images/{file}',
       'GET /healthz',
       'GET /readyz',
@@ -186,7 +187,7 @@ test('the webhook is described, and its items have no product_style', () => {
 test('each response has its headers', () => {
   const headersOf = (path: string, method: string, status: string) =>
     Object.keys(responseOf(document.paths[path]![method]!, status)!.headers!)
-  expect(headersOf('/leads', 'post', '200')).toEqual(['X-Request-Id', 'Idempotency-Replayed'])
+  expect(headersOf('/leads', 'post', '200')).toEqual(['X-Request-Id', 'Idempotency-Replayed', 'ETag'])
   expect(headersOf('/leads', 'get', '401')).toEqual(['X-Request-Id', 'WWW-Authenticate'])
   expect(headersOf('/leads', 'get', '503')).toEqual(['X-Request-Id', 'Retry-After'])
   expect(headersOf('/leads', 'post', '409')).toEqual(['X-Request-Id', 'Retry-After'])

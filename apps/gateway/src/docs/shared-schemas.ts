@@ -22,6 +22,10 @@ export const nullableOf = (
   example: string | number | null = null,
 ) => Type.Unsafe({ type: [type, 'null'], description, examples: [example] })
 
+/** A record that may be missing. */
+export const orNull = (schema: TSchema, description: string) =>
+  Type.Unsafe({ anyOf: [schema, { type: 'null' }], description })
+
 /** A flag as the records of the interface carry it. */
 export const flag = (description: string) =>
   Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description, examples: [0] })

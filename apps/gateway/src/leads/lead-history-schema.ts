@@ -1,12 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { nullableOf, timestamp } from '../docs/shared-schemas'
-
-const nullable = (schema: object) => Type.Unsafe({ oneOf: [schema, { type: 'null' }] })
-
-const TokenName = Type.Object({
-  id: Type.Integer({ examples: [1] }),
-  name: Type.String({ examples: ['CRM'] }),
-})
+import { nullableOf, orNull, timestamp } from '../docs/shared-schemas'
+import { TokenName } from '../tokens/token-schema'
 
 const FieldChange = Type.Object(
   {
@@ -14,7 +8,10 @@ const FieldChange = Type.Object(
     from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
     to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
   },
-  { description: 'Of a user `from` and `to` have `id` and `email`, as it was then, or are null.' },
+  {
+    title: 'LeadFieldChange',
+    description: 'Of a user `from` and `to` have `id` and `email`, as it was then, or are null.',
+  },
 )
 
 export const LeadHistoryEntry = Type.Object(
@@ -25,10 +22,10 @@ export const LeadHistoryEntry = Type.Object(
     }),
     at: timestamp('When it was done; also the updated_at of the lead then.'),
     action: Type.Unsafe<string>({ type: 'string', enum: ['created', 'updated'], examples: ['updated'] }),
-    token: nullable({
-      ...TokenName,
-      description: 'Whose token did it. Null for leads that were created before this was recorded.',
-    }),
+    token: orNull(
+      TokenName,
+      'Whose token did it. Null for leads that were created before this was recorded.',
+    ),
     request_id: nullableOf(
       'string',
       'The X-Request-Id of the request that did it.',

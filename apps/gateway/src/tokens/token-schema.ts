@@ -4,6 +4,12 @@ import { SCOPES } from '../auth/authenticate'
 import { endsSoon } from '../auth/token-expiry'
 import { nullableTimestamp, timestamp } from '../docs/shared-schemas'
 
+/** What a token is called where something is told of it. */
+export const TokenName = Type.Object(
+  { id: Type.Integer({ examples: [1] }), name: Type.String({ examples: ['CRM'] }) },
+  { title: 'TokenName' },
+)
+
 export const TokenRecord = Type.Object(
   {
     id: Type.Integer({ examples: [1] }),

@@ -1,9 +1,10 @@
 import {
+  type Actor,
   type CreateAccountRequest,
   type CreateAccountResponse,
   CreateTokenRequest,
 } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, differences, recordAudit } from '@leadwire/service-kit'
 import { nameFaults, refuse } from '../arguments'
 import { ACCOUNT } from './account-rows'
 import { insertToken } from './create-token'
@@ -13,12 +14,15 @@ const INSERT = `INSERT INTO accounts (name, api_key) VALUES ($1, $2) RETURNING $
 
 /** Makes an account and its first token, with the scopes leads and manage, in one transaction. */
 export const createAccount =
-  (deps: { database: Database }) =>
+  (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ name }: CreateAccountRequest): Promise<CreateAccountResponse> => {
     refuse(nameFaults(name))
     return deps.database.transaction(async (tx) => {
       const [account] = await ACCOUNT.query(tx, { text: INSERT, values: [name.trim(), newApiKey()] })
-      const first = { accountId: account!.id, name: 'first', scopes: ['leads', 'manage'] }
-      return { account, ...(await insertToken(tx, CreateTokenRequest.fromPartial(first))) }
+      const { id } = account!
+      const changes = differences({}, { name: account!.name })
+      recordAudit(tx, deps.actor, { accountId: id, action: 'account.created', targetId: id, changes })
+      const first = { accountId: id, name: 'first', scopes: ['leads', 'manage'] }
+      return { account, ...(await insertToken(tx, CreateTokenRequest.fromPartial(first), deps.actor)) }
     })
   }

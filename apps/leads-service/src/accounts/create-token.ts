@@ -1,9 +1,11 @@
-import type { CreateTokenRequest, CreateTokenResponse } from '@leadwire/contracts'
+import type { Actor, CreateTokenRequest, CreateTokenResponse } from '@leadwire/contracts'
 import {
   type Database,
+  differences,
   isUnfitTime,
+  type OpenTransaction,
+  recordAudit,
   ServiceError,
-  type Transaction,
   violatedConstraint,
 } from '@leadwire/service-kit'
 import { faultsOf, isId, isText, nameFaults, refuse } from '../arguments'
@@ -15,19 +17,23 @@ const INSERT = `
   RETURNING ${TOKEN.columns}`
 
 export const insertToken = async (
-  tx: Transaction,
+  tx: OpenTransaction,
   request: CreateTokenRequest,
+  actor: Actor | undefined,
 ): Promise<CreateTokenResponse> => {
   const { accountId, name, scopes, test, expiresAt } = request
   const secret = newToken(test)
   const values = [accountId, name, hashToken(secret), [...new Set(scopes)], test, expiresAt ?? null]
   const [token] = await TOKEN.query(tx, { text: INSERT, values })
+  const made = { name, scopes: token!.scopes, test, expires_at: token!.expiresAt }
+  const changes = differences({}, made)
+  recordAudit(tx, actor, { accountId, action: 'token.created', targetId: token!.id, changes })
   return { token, secret }
 }
 
 /** Makes a token. Its secret is told this once: what is stored can't be turned back into it. */
 export const createToken =
-  (deps: { database: Database }) =>
+  (deps: { database: Database; actor?: Actor | undefined }) =>
   async (request: CreateTokenRequest): Promise<CreateTokenResponse> => {
     const { accountId, name, scopes, expiresAt } = request
     const faults = {
@@ -42,7 +48,7 @@ export const createToken =
       faults['expires_at'] = ['The expires at must be a date in the future.']
     refuse(faults)
     try {
-      return await insertToken(deps.database, request)
+      return await deps.database.transaction((tx) => insertToken(tx, request, deps.actor))
     } catch (error) {
       if (isUnfitTime(error))
         throw ServiceError.invalid({ expires_at: ['The expires at is not a valid date.'] })

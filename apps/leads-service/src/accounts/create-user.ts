@@ -1,5 +1,11 @@
-import type { CreateUserRequest, CreateUserResponse } from '@leadwire/contracts'
-import { type Database, ServiceError, violatedConstraint } from '@leadwire/service-kit'
+import type { Actor, CreateUserRequest, CreateUserResponse } from '@leadwire/contracts'
+import {
+  type Database,
+  differences,
+  recordAudit,
+  ServiceError,
+  violatedConstraint,
+} from '@leadwire/service-kit'
 import { faultsOf, isId, nameFaults, refuse } from '../arguments'
 import { USER } from './account-rows'
 import { emailFailure, emailFaults } from './user-email'
@@ -8,12 +14,16 @@ const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) 
 
 /** Makes a user that leads and appointments can be assigned to. An e-mail is there once per account, whatever its case. */
 export const createUser =
-  (deps: { database: Database }) =>
+  (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ accountId, email, name }: CreateUserRequest): Promise<CreateUserResponse> => {
     refuse({ ...faultsOf({ account_id: isId(accountId) }), ...nameFaults(name), ...emailFaults(email) })
     try {
-      const [user] = await USER.query(deps.database, { text: INSERT, values: [accountId, email, name] })
-      return { user }
+      return await deps.database.transaction(async (tx) => {
+        const [user] = await USER.query(tx, { text: INSERT, values: [accountId, email, name] })
+        const changes = differences({}, { email, name })
+        recordAudit(tx, deps.actor, { accountId, action: 'user.created', targetId: user!.id, changes })
+        return { user }
+      })
     } catch (error) {
       if (violatedConstraint(error) === 'users_account_id_fkey')
         throw new ServiceError('not_found', 'There is no such account.')

@@ -1,11 +1,12 @@
-import type { RemoveUserRequest, RemoveUserResponse } from '@leadwire/contracts'
-import { type Database, ServiceError } from '@leadwire/service-kit'
+import type { Actor, RemoveUserRequest, RemoveUserResponse } from '@leadwire/contracts'
+import { type Database, differences, recordAudit } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
 import { USER } from './account-rows'
+import { retrieveUser } from './retrieve-user'
 
 const REMOVE = `
-  UPDATE users SET removed_at = coalesce(removed_at, clock_timestamp())
-  WHERE account_id = $1 AND id = $2
+  UPDATE users SET removed_at = clock_timestamp()
+  WHERE account_id = $1 AND id = $2 AND removed_at IS NULL
   RETURNING ${USER.columns}`
 
 /**
@@ -13,10 +14,15 @@ const REMOVE = `
  * it keeps its id. An assignment that is under way does not wait for this, nor this for it.
  */
 export const removeUser =
-  (deps: { database: Database }) =>
+  (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ accountId, userId }: RemoveUserRequest): Promise<RemoveUserResponse> => {
     demand({ account_id: isId(accountId), user_id: isId(userId) })
-    const [user] = await USER.query(deps.database, { text: REMOVE, values: [accountId, userId] })
-    if (!user) throw new ServiceError('not_found', 'There is no such user.')
-    return { user }
+    const removed = await deps.database.transaction(async (tx) => {
+      const [user] = await USER.query(tx, { text: REMOVE, values: [accountId, userId] })
+      if (!user) return undefined
+      const changes = differences({}, { removed_at: user.removedAt })
+      recordAudit(tx, deps.actor, { accountId, action: 'user.removed', targetId: userId, changes })
+      return { user }
+    })
+    return removed ?? retrieveUser(deps)({ accountId, userId })
   }

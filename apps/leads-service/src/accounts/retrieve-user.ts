@@ -3,6 +3,8 @@ import { type Database, ServiceError } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
 import { USER } from './account-rows'
 
+export const userNotFound = () => new ServiceError('not_found', 'There is no such user.')
+
 const SELECT = `SELECT ${USER.columns} FROM users WHERE account_id = $1 AND id = $2`
 
 /** One user, also one that was removed. Throws not_found. */
@@ -11,6 +13,6 @@ export const retrieveUser =
   async ({ accountId, userId }: RetrieveUserRequest): Promise<RetrieveUserResponse> => {
     demand({ account_id: isId(accountId), user_id: isId(userId) })
     const [user] = await USER.query(deps.database, { text: SELECT, values: [accountId, userId] })
-    if (!user) throw new ServiceError('not_found', 'There is no such user.')
+    if (!user) throw userNotFound()
     return { user }
   }

@@ -1,5 +1,5 @@
-import { type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Actor, type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
+import { type Database, differences, recordAudit } from '@leadwire/service-kit'
 import { demand, fileFields, isId, isText } from '../arguments'
 import type { Row } from '../row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from './image-row'
@@ -11,14 +11,17 @@ const INSERT = `
 
 /** Records a stored image that quote items may refer to by its id. */
 export const createImage =
-  (deps: { database: Database; assetsUrl: string }) =>
+  (deps: { database: Database; actor?: Actor | undefined; assetsUrl: string }) =>
   async ({ accountId, file, alt }: CreateImageRequest): Promise<CreateImageResponse> => {
     demand({ account_id: isId(accountId), alt: isText(alt ?? ''), ...fileFields(file) })
     const { key, name, fileName, fileSize, contentType } = file!
-    const [row] = await deps.database.query<Row>({
-      name: 'create-image',
-      text: INSERT,
-      values: [accountId, key, name === '' ? null : name, alt ?? null, fileName, fileSize, contentType],
+    const values = [accountId, key, name === '' ? null : name, alt ?? null, fileName, fileSize, contentType]
+    const image = await deps.database.transaction(async (tx) => {
+      const [row] = await tx.query<Row>({ name: 'create-image', text: INSERT, values })
+      const made = imageOfRow(row!, deps.assetsUrl)
+      const changes = differences({}, { file_name: fileName, file_size: fileSize, content_type: contentType })
+      recordAudit(tx, deps.actor, { accountId, action: 'image.created', targetId: made.id, changes })
+      return made
     })
-    return { body: Buffer.from(`{"data":${imageJson(imageOfRow(row!, deps.assetsUrl))}}`) }
+    return { body: Buffer.from(`{"data":${imageJson(image)}}`) }
   }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { NotificationRequested } from '@leadwire/contracts'
+import { eventually } from '@leadwire/test-kit'
+import { Client } from 'pg'
 import {
   newAccount,
   newItem,
@@ -77,15 +79,36 @@ test('the tag that a lead is created with changes with each change of it, and wi
   expect(await tagOf(accountId, reference)).toBe(changed.etag)
 })
 
+/** Locks a lead's row until as many changes wait for it as the service has connections. */
+const heldUntilAllWait = async (reference: string) => {
+  const [holder, watcher] = [1, 2].map(() => new Client({ connectionString: service.database.url })) as [
+    Client,
+    Client,
+  ]
+  await Promise.all([holder.connect(), watcher.connect()])
+  await holder.query('BEGIN')
+  await holder.query('SELECT id FROM leads WHERE reference = $1 FOR UPDATE', [reference])
+  const letGo = async () => {
+    await eventually(async () => {
+      const { rows } = await watcher.query(
+        `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+      expect(rows[0].count).toBe(6)
+    })
+    await Promise.all([holder.end(), watcher.end()])
+  }
+  return { letGo }
+}
+
 test('of a hundred changes that demand the same version one is made', async () => {
   const { accountId } = await newAccount(service)
   const { reference } = await leadOf(accountId)
   const etags = [await tagOf(accountId, reference)]
-  const settled = await Promise.allSettled(
-    Array.from({ length: 100 }, (_, index) =>
-      update({ accountId, reference, value: index + 1, ifMatch: { etags } }),
-    ),
+  const { letGo } = await heldUntilAllWait(reference)
+  const asked = Array.from({ length: 100 }, (_, index) =>
+    update({ accountId, reference, value: index + 1, ifMatch: { etags } }),
   )
+  const [settled] = await Promise.all([Promise.allSettled(asked), letGo()])
   const made = settled.filter((result) => result.status === 'fulfilled')
   const refused = settled.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code)
   expect(made).toHaveLength(1)

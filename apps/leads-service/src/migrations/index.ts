@@ -5,6 +5,7 @@ import { removedUsers } from './0003-removed-users'
 import { emailsOfPresentUsers } from './0004-emails-of-present-users'
 import { freeEmails } from './0005-free-emails'
 import { leadHistory } from './0006-lead-history'
+import { audit } from './0007-audit'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -14,4 +15,5 @@ export const migrations: Migration[] = [
   emailsOfPresentUsers,
   freeEmails,
   leadHistory,
+  audit,
 ]

@@ -1,5 +1,5 @@
-import type { RetryDeliveryRequest, RetryDeliveryResponse } from '@leadwire/contracts'
-import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import type { Actor, RetryDeliveryRequest, RetryDeliveryResponse } from '@leadwire/contracts'
+import { type Database, recordAudit, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { UNCLAIMED } from '../claim'
 import type { Clock } from '../clock'
 import { type LockedEndpoint, lockEndpoint } from '../endpoints/lock-endpoint'
@@ -46,11 +46,17 @@ const endpointOf = async (tx: Transaction, { accountId, deliveryId }: RetryDeliv
  * Throws not_found, and conflict while an attempt is under way or due at once, or its endpoint is disabled or deleted.
  */
 export const retryDelivery = async (
-  { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
+  dependencies: {
+    database: Database
+    actor?: Actor | undefined
+    clock: Clock
+    wake: (endpointIds: number[]) => void
+  },
   request: RetryDeliveryRequest,
-  what = 'delivery',
+  what: 'delivery' | 'notification' = 'delivery',
 ): Promise<RetryDeliveryResponse> => {
-  const { deliveryId } = request
+  const { database, actor, clock, wake } = dependencies
+  const { accountId, deliveryId } = request
   const delivery = await database.transaction(async (tx) => {
     // The endpoint first, as everybody who locks both.
     const endpoint = await lockEndpoint(tx, await endpointOf(tx, request, what))
@@ -64,6 +70,7 @@ export const retryDelivery = async (
              RETURNING ${DELIVERY_COLUMNS}`,
       values: [deliveryId, now.toISOString()],
     })
+    recordAudit(tx, actor, { accountId, action: `${what}.retried`, targetId: deliveryId })
     return deliveryOf(updated!)
   })
   wake([delivery.endpointId])

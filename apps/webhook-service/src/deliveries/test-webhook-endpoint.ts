@@ -1,42 +1,62 @@
 import { randomUUID } from 'node:crypto'
-import type { TestWebhookEndpointRequest, TestWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, newTraceparent, ServiceError } from '@leadwire/service-kit'
+import type { Actor, TestWebhookEndpointRequest, TestWebhookEndpointResponse } from '@leadwire/contracts'
+import { type Database, differences, newTraceparent, recordAudit, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { leadCreatedBody } from '../events/read-lead-created'
 import { isHeaderValue } from '../header-value'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 import { sampleLead } from './sample-lead'
 
+const STORE = `
+  WITH receiving AS (
+    SELECT id, account_id, enabled FROM endpoints
+    WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE
+  ), stored AS (
+    INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, sample)
+    SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, true FROM receiving
+    RETURNING id, account_id, lead_reference
+  )
+  INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
+  SELECT s.account_id, s.id, r.id, s.lead_reference, CASE WHEN r.enabled THEN 'pending' ELSE 'held' END, $8
+  FROM stored s CROSS JOIN receiving r
+  RETURNING ${DELIVERY_COLUMNS}`
+
 /**
  * Sends a sample Lead Created to one endpoint, the ordinary way: signed, recorded, retried, and held while the
  * endpoint is disabled. The event is marked as a sample, and no outbox knows it. Throws invalid and not_found.
  */
 export const testWebhookEndpoint = async (
-  { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
+  dependencies: {
+    database: Database
+    actor?: Actor | undefined
+    clock: Clock
+    wake: (endpointIds: number[]) => void
+  },
   { accountId, endpointId, accountKey }: TestWebhookEndpointRequest,
 ): Promise<TestWebhookEndpointResponse> => {
+  const { database, actor, clock, wake } = dependencies
   if (!isHeaderValue(accountKey)) throw ServiceError.invalid({ account_key: ['must be a header value'] })
   const now = clock.now().toISOString()
   const lead = sampleLead(now.replace('Z', '000Z'))
   const body = leadCreatedBody(lead)
-  const [row] = await database.query<object>({
-    name: 'test-webhook-endpoint',
-    text: `
-      WITH receiving AS (
-        SELECT id, account_id, enabled FROM endpoints
-        WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE
-      ), stored AS (
-        INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, sample)
-        SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, true FROM receiving
-        RETURNING id, account_id, lead_reference
-      )
-      INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
-      SELECT s.account_id, s.id, r.id, s.lead_reference, CASE WHEN r.enabled THEN 'pending' ELSE 'held' END, $8
-      FROM stored s CROSS JOIN receiving r
-      RETURNING ${DELIVERY_COLUMNS}`,
-    values: [accountId, endpointId, randomUUID(), accountKey, lead.reference, body, newTraceparent(), now],
+  const values = [
+    accountId,
+    endpointId,
+    randomUUID(),
+    accountKey,
+    lead.reference,
+    body,
+    newTraceparent(),
+    now,
+  ]
+  const delivery = await database.transaction(async (tx) => {
+    const [row] = await tx.query<object>({ name: 'test-webhook-endpoint', text: STORE, values })
+    if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
+    const stored = deliveryOf(row)
+    const changes = differences({}, { delivery_id: stored.id })
+    recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.tested', targetId: endpointId, changes })
+    return stored
   })
-  if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
   wake([endpointId])
-  return { delivery: deliveryOf(row) }
+  return { delivery }
 }

@@ -1,6 +1,6 @@
-import type { DeleteWebhookEndpointRequest, DeleteWebhookEndpointResponse } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
-import { ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
+import type { Actor, DeleteWebhookEndpointRequest, DeleteWebhookEndpointResponse } from '@leadwire/contracts'
+import { type Database, differences, recordAudit } from '@leadwire/service-kit'
+import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
 import { moveDeliveries } from './move-deliveries'
 
 /**
@@ -9,11 +9,11 @@ import { moveDeliveries } from './move-deliveries'
  * Throws not_found.
  */
 export const deleteWebhookEndpoint = async (
-  { database }: { database: Database },
+  { database, actor }: { database: Database; actor?: Actor | undefined },
   { accountId, endpointId }: DeleteWebhookEndpointRequest,
 ): Promise<DeleteWebhookEndpointResponse> =>
   database.transaction(async (tx) => {
-    theEndpoint(
+    const deleted = theEndpoint(
       await tx.query<object>({
         name: 'delete-webhook-endpoint',
         text: `UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
@@ -21,6 +21,8 @@ export const deleteWebhookEndpoint = async (
         values: [accountId, endpointId],
       }),
     )
+    const changes = differences(auditedEndpoint(deleted), {})
+    recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.deleted', targetId: endpointId, changes })
     await moveDeliveries(tx, { endpointId, from: ['pending', 'held'], to: 'cancelled' })
     await tx.query({
       name: 'drop-attempts-by-hand',

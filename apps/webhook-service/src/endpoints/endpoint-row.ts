@@ -7,6 +7,9 @@ export const ENDPOINT_COLUMNS =
 /** The endpoint of a row with these columns. NULL is undefined in a message. */
 export const endpointOf = (row: object): Endpoint => Endpoint.fromPartial(row)
 
+/** What the audit log tells of an endpoint. */
+export const auditedEndpoint = ({ url, description, enabled }: Endpoint) => ({ url, description, enabled })
+
 /** The endpoint that a statement found. Throws not_found when it found none. */
 export const theEndpoint = ([row]: object[]): Endpoint => {
   if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')

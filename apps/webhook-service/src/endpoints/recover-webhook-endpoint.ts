@@ -1,5 +1,17 @@
-import type { RecoverWebhookEndpointRequest, RecoverWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, isUnfitTime, ServiceError, type Transaction } from '@leadwire/service-kit'
+import type {
+  Actor,
+  RecoverWebhookEndpointRequest,
+  RecoverWebhookEndpointResponse,
+} from '@leadwire/contracts'
+import {
+  type Database,
+  differences,
+  isUnfitTime,
+  type OpenTransaction,
+  recordAudit,
+  ServiceError,
+  type Transaction,
+} from '@leadwire/service-kit'
 import { UNCLAIMED } from '../claim'
 import type { Clock } from '../clock'
 import { lockEndpoint } from './lock-endpoint'
@@ -19,9 +31,15 @@ const checkEndpoint = async (tx: Transaction, request: RecoverWebhookEndpointReq
 }
 
 // Behind what an earlier call asked for, so that the pace is the same however often somebody calls.
-const markBatch = (database: Database, request: RecoverWebhookEndpointRequest, now: Date) =>
+const markBatch = (
+  database: Database,
+  request: RecoverWebhookEndpointRequest,
+  now: Date,
+  begin: (tx: OpenTransaction) => void,
+) =>
   database.transaction(async (tx) => {
     await checkEndpoint(tx, request)
+    begin(tx)
     const rows = await tx.query<object>({
       name: 'recover-webhook-endpoint',
       text: `
@@ -54,17 +72,29 @@ const markBatch = (database: Database, request: RecoverWebhookEndpointRequest, n
  * Throws invalid, not_found, and conflict for a disabled endpoint.
  */
 export const recoverWebhookEndpoint = async (
-  { database, clock, wake }: { database: Database; clock: Clock; wake: (endpointIds: number[]) => void },
+  dependencies: {
+    database: Database
+    actor?: Actor | undefined
+    clock: Clock
+    wake: (endpointIds: number[]) => void
+  },
   request: RecoverWebhookEndpointRequest,
 ): Promise<RecoverWebhookEndpointResponse> => {
-  if (Number.isNaN(Date.parse(request.since))) throw INVALID_SINCE
+  const { database, actor, clock, wake } = dependencies
+  const { accountId, endpointId, since } = request
+  const record = (tx: OpenTransaction) => {
+    const changes = differences({}, { since })
+    recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.recovered', targetId: endpointId, changes })
+  }
+  if (Number.isNaN(Date.parse(since))) throw INVALID_SINCE
   let recovered = 0
   try {
     for (let marked = AT_ONCE; marked === AT_ONCE; recovered += marked)
-      marked = await markBatch(database, request, clock.now())
+      // Told once, with the first of the batches.
+      marked = await markBatch(database, request, clock.now(), recovered === 0 ? record : () => undefined)
   } catch (error) {
     throw isUnfitTime(error) ? INVALID_SINCE : error
   }
-  if (recovered > 0) wake([request.endpointId])
+  if (recovered > 0) wake([endpointId])
   return { recovered }
 }

@@ -1,5 +1,11 @@
-import type { RotateWebhookSecretRequest, RotateWebhookSecretResponse } from '@leadwire/contracts'
-import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import type { Actor, RotateWebhookSecretRequest, RotateWebhookSecretResponse } from '@leadwire/contracts'
+import {
+  type Database,
+  differences,
+  recordAudit,
+  ServiceError,
+  type Transaction,
+} from '@leadwire/service-kit'
 import type { OldSecret } from '../attempt/webhook-headers'
 import type { Clock } from '../clock'
 import { ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
@@ -32,7 +38,7 @@ const selectSecrets = async (tx: Transaction, { accountId, endpointId }: RotateW
  * ends them all at once, as a leak asks for. Throws invalid, not_found, and conflict when too many still sign.
  */
 export const rotateWebhookSecret = async (
-  { database, clock }: { database: Database; clock: Clock },
+  { database, actor, clock }: { database: Database; actor?: Actor | undefined; clock: Clock },
   request: RotateWebhookSecretRequest,
 ): Promise<RotateWebhookSecretResponse> => {
   const secret = request.secret ?? newEndpointSecret()
@@ -66,6 +72,12 @@ export const rotateWebhookSecret = async (
              WHERE id = $1 RETURNING ${ENDPOINT_COLUMNS}`,
       values: [request.endpointId, secret, JSON.stringify(signing)],
     })
-    return { endpoint: theEndpoint(rows), secret, oldSecretUntil: until.replace('Z', '000Z') }
+    const oldSecretUntil = until.replace('Z', '000Z')
+    const { accountId, endpointId } = request
+    const changes = differences({}, { old_secret_until: oldSecretUntil })
+    recordAudit(tx, actor, {
+      ...{ accountId, action: 'webhook_endpoint.secret_rotated', targetId: endpointId, changes },
+    })
+    return { endpoint: theEndpoint(rows), secret, oldSecretUntil }
   })
 }

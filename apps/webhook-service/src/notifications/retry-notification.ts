@@ -1,4 +1,4 @@
-import type { RetryNotificationRequest, RetryNotificationResponse } from '@leadwire/contracts'
+import type { Actor, RetryNotificationRequest, RetryNotificationResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { retryDelivery } from '../deliveries/retry-delivery'
@@ -6,12 +6,17 @@ import { notificationsOf } from './notification-row'
 
 /** Asks for one attempt at once, of a notification in any state. Throws not_found, and conflict while one is under way. */
 export const retryNotification = async (
-  dependencies: { notifications: Database; clock: Clock; wakeNotifier: (endpointIds: number[]) => void },
+  dependencies: {
+    notifications: Database
+    actor?: Actor | undefined
+    clock: Clock
+    wakeNotifier: (endpointIds: number[]) => void
+  },
   { accountId, notificationId }: RetryNotificationRequest,
 ): Promise<RetryNotificationResponse> => {
-  const { notifications: database, clock, wakeNotifier: wake } = dependencies
+  const { notifications: database, actor, clock, wakeNotifier: wake } = dependencies
   const key = { accountId, deliveryId: notificationId }
-  const { delivery } = await retryDelivery({ database, clock, wake }, key, 'notification')
+  const { delivery } = await retryDelivery({ database, actor, clock, wake }, key, 'notification')
   const [notification] = await notificationsOf(database, [delivery!])
   return { notification }
 }

@@ -71,7 +71,7 @@ export interface paths {
         head?: never;
         /**
          * Update a lead
-         * @description Changes what is given and leaves the rest. `{}` changes nothing.
+         * @description Changes what is given and leaves the rest. `{}` changes nothing. With If-Match nothing is changed unless the lead still has this ETag.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -85,7 +85,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List appointments
+         * @description Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         *
+         *     Needs a token with the scope `leads:read` (or `leads`).
+         */
+        get: operations["listAppointments"];
         put?: never;
         /**
          * Schedule an appointment
@@ -107,7 +113,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List callbacks
+         * @description Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         *
+         *     Needs a token with the scope `leads:read` (or `leads`).
+         */
+        get: operations["listCallbacks"];
         put?: never;
         /**
          * Schedule a callback
@@ -142,6 +154,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/leads/{reference}/attachments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List attachments
+         * @description Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         *
+         *     Needs a token with the scope `leads:read` (or `leads`).
+         */
+        get: operations["listAttachments"];
+        put?: never;
+        /**
+         * Attach a file
+         * @description The type of a file is told from its content, and its name must have an extension of that type.
+         *
+         *     Needs a token with the scope `leads`.
+         */
+        post: operations["attachFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/leads": {
         parameters: {
             query?: never;
@@ -158,6 +198,30 @@ export interface paths {
          *     Needs a token with the scope `manage`.
          */
         post: operations["createVisitorLead"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/leads/{reference}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a lead's history
+         * @description Who created and changed a lead, when and how.
+         *
+         *     Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["listLeadHistory"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -186,6 +250,40 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/manage/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a user
+         * @description Also one that was removed.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["retrieveUser"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a user
+         * @description The user is assigned to nothing more and told of nothing more, and its e-mail is free for another one. Leads, appointments and callbacks that it was assigned to keep its id, by which it can still be retrieved.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        delete: operations["removeUser"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a user
+         * @description Changes what is given and leaves the rest. A removed user can not be changed (422).
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        patch: operations["updateUser"];
         trace?: never;
     };
     "/manage/tokens": {
@@ -510,6 +608,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/manage/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was changed
+         * @description Who changed users, tokens, images and webhook endpoints, and asked for attempts, by the API or the command line. Leads have a history of their own. Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/assets/images/{file}": {
         parameters: {
             query?: never;
@@ -524,28 +644,6 @@ export interface paths {
         get: operations["serveAsset"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/leads/{reference}/attachments": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Attach a file
-         * @description The type of a file is told from its content, and its name must have an extension of that type.
-         *
-         *     Needs a token with the scope `leads`.
-         */
-        post: operations["attachFile"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1601,6 +1699,37 @@ export interface components {
         ScheduledResponse: {
             data: components["schemas"]["Scheduled"];
         };
+        ScheduledCursorPage: {
+            data: components["schemas"]["Scheduled"][];
+            /**
+             * @description Null when there are no more.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        ImageCursorPage: {
+            data: components["schemas"]["Image"][];
+            /**
+             * @description Null when there are no more.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        AttachFileRequest: {
+            /**
+             * @description Name of the file.
+             * @example Survey of the house
+             */
+            name: string;
+            /**
+             * Format: binary
+             * @description The file, at most 10 MiB (10,485,760 bytes): jpeg, png, gif, svg, pdf, txt, xlsx, docx.
+             */
+            file: string;
+        };
+        ImageResponse: {
+            data: components["schemas"]["Image"];
+        };
         ProductRequest: {
             /** @example Window */
             name: string;
@@ -1864,6 +1993,66 @@ export interface components {
              */
             quotes: components["schemas"]["QuoteRequest"][] | string;
         };
+        TokenName: {
+            /** @example 1 */
+            id: number;
+            /** @example CRM */
+            name: string;
+        };
+        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. */
+        LeadFieldChange: {
+            /**
+             * @example status
+             * @enum {string}
+             */
+            field: "status" | "value" | "user";
+            /**
+             * @description What it was.
+             * @example open
+             */
+            from: unknown;
+            /**
+             * @description What it became.
+             * @example sold
+             */
+            to: unknown;
+        };
+        /** @description One change of a lead. */
+        LeadHistoryEntry: {
+            /**
+             * @description Counts the changes of a lead; its ETag begins with it.
+             * @example 2
+             */
+            version: number;
+            /**
+             * Format: date-time
+             * @description When it was done; also the updated_at of the lead then.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            at: string;
+            /**
+             * @example updated
+             * @enum {string}
+             */
+            action: "created" | "updated";
+            /** @description Whose token did it. Null for leads that were created before this was recorded. */
+            token: components["schemas"]["TokenName"] | null;
+            /**
+             * @description The X-Request-Id of the request that did it.
+             * @example 5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7
+             */
+            request_id: string | null;
+            /** @description What became another one. Empty for the creation. */
+            changes: components["schemas"]["LeadFieldChange"][];
+        };
+        LeadHistoryEntryCursorPage: {
+            data: components["schemas"]["LeadHistoryEntry"][];
+            /**
+             * @description Null when there are no more.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
         /** @description Someone leads are assigned to. */
         User: {
             /** @example 1 */
@@ -1878,6 +2067,12 @@ export interface components {
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
+            /**
+             * Format: date-time
+             * @description Null until the user is removed.
+             * @example null
+             */
+            removed_at: string | null;
         };
         UserList: {
             data: components["schemas"]["User"][];
@@ -1904,6 +2099,26 @@ export interface components {
         };
         UserResponse: {
             data: components["schemas"]["User"];
+        };
+        UpdateUserRequest: {
+            /**
+             * Format: email
+             * @description Once per account.
+             * @example sales@example.com
+             */
+            email?: string;
+            /** @example Grace Hopper */
+            name?: string;
+        };
+        UpdateUserRequestForm: {
+            /**
+             * Format: email
+             * @description Once per account.
+             * @example sales@example.com
+             */
+            email?: string;
+            /** @example Grace Hopper */
+            name?: string;
         };
         /** @description What is known of a bearer token. The token itself is shown once, when it is made. */
         Token: {
@@ -1946,6 +2161,11 @@ export interface components {
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
+            /**
+             * @description It is not revoked and expires within 14 days.
+             * @example false
+             */
+            expires_soon: boolean;
         };
         TokenList: {
             data: components["schemas"]["Token"][];
@@ -2038,6 +2258,11 @@ export interface components {
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
+            /**
+             * @description It is not revoked and expires within 14 days.
+             * @example false
+             */
+            expires_soon: boolean;
             /**
              * @description The token itself, shown only here.
              * @example lw_live_…
@@ -2696,20 +2921,70 @@ export interface components {
         NotificationResponse: {
             data: components["schemas"]["Notification"];
         };
-        AttachFileRequest: {
-            /**
-             * @description Name of the file.
-             * @example Survey of the house
-             */
-            name: string;
-            /**
-             * Format: binary
-             * @description The file, at most 10 MiB (10,485,760 bytes): jpeg, png, gif, svg, pdf, txt, xlsx, docx.
-             */
-            file: string;
+        AuditTarget: {
+            /** @example webhook_endpoint */
+            type: string;
+            /** @example 1 */
+            id: number;
         };
-        ImageResponse: {
-            data: components["schemas"]["Image"];
+        AuditChange: {
+            /**
+             * @description What it was; null where it was not.
+             * @example true
+             */
+            from: unknown;
+            /**
+             * @description What it became; null where it is no more.
+             * @example false
+             */
+            to: unknown;
+        };
+        /** @description One change of an account, and who made it. */
+        AuditEntry: {
+            /**
+             * Format: uuid
+             * @example 9a3c6d1e-5b7f-4c02-8d49-2e6f0a1b3c5d
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was done.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            at: string;
+            /**
+             * @description The kind of record, and what was done to it.
+             * @example webhook_endpoint.updated
+             */
+            action: string;
+            target: components["schemas"]["AuditTarget"];
+            /** @description Whose token did it. Null: an operator. */
+            token: components["schemas"]["TokenName"] | null;
+            /**
+             * @description The X-Request-Id of the request that did it.
+             * @example 5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7
+             */
+            request_id: string | null;
+            /**
+             * @description What became another one, by field. Secrets are never among it.
+             * @example {
+             *       "enabled": {
+             *         "from": true,
+             *         "to": false
+             *       }
+             *     }
+             */
+            changes: {
+                [key: string]: components["schemas"]["AuditChange"];
+            };
+        };
+        AuditEntryCursorPage: {
+            data: components["schemas"]["AuditEntry"][];
+            /**
+             * @description Null when there are no more.
+             * @example null
+             */
+            next_cursor: string | null;
         };
         CreateImageRequest: {
             /**
@@ -2897,6 +3172,17 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The lead is no longer what If-Match names: somebody changed it. Nothing was done. */
+        Problem412: {
+            headers: {
+                /** @description Quote it when you ask us about the request. */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -2935,7 +3221,13 @@ export interface operations {
                  */
                 page?: number;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @example "3-264574550"
+                 */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2946,11 +3238,24 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["LeadListItemPage"];
                 };
+            };
+            /** @description It is what If-None-Match names. There is no body. */
+            304: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
@@ -3012,6 +3317,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3062,7 +3369,13 @@ export interface operations {
     retrieveLead: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @example "3-264574550"
+                 */
+                "If-None-Match"?: string;
+            };
             path: {
                 /**
                  * @description The lead's reference.
@@ -3079,11 +3392,24 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["LeadResponse"];
                 };
+            };
+            /** @description It is what If-None-Match names. There is no body. */
+            304: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
@@ -3097,7 +3423,13 @@ export interface operations {
     updateLead: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description ETags one of which the record must still have. Otherwise nothing is changed, and the answer is 412.
+                 * @example "3-264574550"
+                 */
+                "If-Match"?: string;
+            };
             path: {
                 /**
                  * @description The lead's reference.
@@ -3133,6 +3465,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3145,8 +3479,48 @@ export interface operations {
             404: components["responses"]["Problem404"];
             405: components["responses"]["Problem405"];
             408: components["responses"]["Problem408"];
+            412: components["responses"]["Problem412"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listAppointments: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest, or those that follow the cursor. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
@@ -3211,6 +3585,45 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listCallbacks: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest, or those that follow the cursor. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
@@ -3328,6 +3741,94 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listAttachments: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest, or those that follow the cursor. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    attachFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["AttachFileRequest"];
+            };
+        };
+        responses: {
+            /** @description The attachment. Its url needs a bearer token. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     createVisitorLead: {
         parameters: {
             query?: never;
@@ -3392,6 +3893,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3411,6 +3914,45 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listLeadHistory: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest, or those that follow the cursor. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeadHistoryEntryCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listUsers: {
         parameters: {
             query?: never;
@@ -3420,7 +3962,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The account's users. */
+            /** @description The account's users, without those who were removed. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -3479,6 +4021,123 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    removeUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The removed user. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    updateUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "sales@example.com",
+                 *       "name": "Grace Hopper"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateUserRequest"];
+                /**
+                 * @example {
+                 *       "email": "sales@example.com",
+                 *       "name": "Grace Hopper"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["UpdateUserRequestForm"];
+            };
+        };
+        responses: {
+            /** @description The user as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             408: components["responses"]["Problem408"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
@@ -4192,10 +4851,48 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the answer before. Without it the newest entries come. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest, or those that follow the cursor. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEntryCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     serveAsset: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @example "3-264574550"
+                 */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10.png */
                 file: string;
@@ -4209,6 +4906,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4218,57 +4917,19 @@ export interface operations {
                     "image/svg+xml": string;
                 };
             };
-            400: components["responses"]["Problem400"];
-            404: components["responses"]["Problem404"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    attachFile: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                /**
-                 * @description The lead's reference.
-                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
-                 */
-                reference: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "multipart/form-data": components["schemas"]["AttachFileRequest"];
-            };
-        };
-        responses: {
-            /** @description The attachment. Its url needs a bearer token. */
-            200: {
+            /** @description It is what If-None-Match names. There is no body. */
+            304: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
-                    "Idempotency-Replayed"?: "true";
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["ImageResponse"];
-                };
+                content?: never;
             };
             400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
-            408: components["responses"]["Problem408"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];

@@ -1,0 +1,34 @@
+import { AuditEntry, type AuditServiceImplementation, type ListAuditRequest } from '@leadwire/contracts'
+import type { Database } from '../database/database'
+import { isRefusedValue } from '../database/failure'
+import { perCall } from '../grpc/per-call'
+import { ServiceError } from '../runtime/service-error'
+
+/** How many an answer shows; one more is sent. */
+export const AUDIT_LIMIT = 100
+
+const SELECT = `
+  SELECT id, created_at AS at, action, target_type AS "targetType", target_id AS "targetId", token_id AS "tokenId",
+    token_name AS "tokenName", request_id AS "requestId", changes
+  FROM public.audit
+  WHERE account_id = $1 AND (created_at, id) < ($2, $3)
+  ORDER BY created_at DESC, id DESC LIMIT ${AUDIT_LIMIT + 1}`
+
+const NEWEST = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
+
+const listAudit =
+  ({ database }: { database: Database }) =>
+  async ({ accountId, before = NEWEST }: ListAuditRequest) => {
+    try {
+      const values = [accountId, before.at, before.id]
+      const rows = await database.query<object>({ name: 'list-audit', text: SELECT, values })
+      return { entries: rows.map((row) => AuditEntry.fromPartial(row)) }
+    } catch (error) {
+      throw isRefusedValue(error) ? ServiceError.invalid({ cursor: ['The cursor is invalid.'] }) : error
+    }
+  }
+
+/** The gRPC service of a service's audit log. */
+export const auditService = (deps: { database: Database }): AuditServiceImplementation => ({
+  listAudit: perCall(deps, listAudit),
+})
