@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
 const ROOT = resolve(__dirname, '../../..')
-const NOT_OURS = new Set(['node_modules', 'dist', 'generated', 'coverage'])
+const NOT_OURS = new Set(['node_modules', 'dist', 'generated', 'out', 'coverage'])
 
 /** Every file of the repository, as a path from its root. Folders with a dot hold what tools make. */
 const filesBelow = (folder: string): string[] =>

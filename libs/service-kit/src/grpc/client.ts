@@ -36,6 +36,7 @@ const millisecondsLeft = (deadline: Date | number): number =>
 
 /** What of `CallLimits` a unary call takes. */
 export interface UnaryOptions extends DeadlineOptions {
+  signal?: AbortSignal
   /** Who asks for the call. */
   actor?: Actor | undefined
 }
@@ -74,6 +75,22 @@ export const factoryFor = (channel: Channel, tokens: readonly string[]) =>
     .use(errorDetailsClientMiddleware)
     .use(statusToErrors)
 
+type Calls = Record<string, (request: unknown, options?: UnaryOptions) => unknown>
+
+/** nice-grpc spreads the options of a call, which loses what is on a prototype: each is handed over by its name. */
+const takingLimits = <Unary>(client: Unary): Unary => {
+  const calls = Object.entries(client as Calls).map(([name, call]) => [
+    name,
+    (request: unknown, { deadline, signal, actor }: UnaryOptions = {}) =>
+      call(request, {
+        ...(deadline !== undefined && { deadline }),
+        ...(signal && { signal }),
+        ...(actor && { actor }),
+      }),
+  ])
+  return Object.fromEntries(calls) as Unary
+}
+
 /** One copy that drains says no while others serve: the next call goes to another copy. */
 const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void> => {
   const until = Date.now() + CHECK_LIMIT_MS
@@ -104,10 +121,12 @@ export const connectGrpc = (
       definition: Definition,
       { deadlineMs }: { deadlineMs: number },
     ) =>
-      factory.create(definition, channel, { '*': { deadline: deadlineMs } } as never) as Client<
-        Definition,
-        UnaryOptions
-      >,
+      takingLimits(
+        factory.create(definition, channel, { '*': { deadline: deadlineMs } } as never) as Client<
+          Definition,
+          UnaryOptions
+        >,
+      ),
     /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
     check: () => checkHealth(() => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
   }
