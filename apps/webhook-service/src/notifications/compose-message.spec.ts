@@ -1,0 +1,90 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eventually } from '@leadwire/test-kit'
+import ICAL from 'ical.js'
+import { composeMessage } from './compose-message'
+import { notification, startMailing } from './notifications.fixture'
+
+const { running, start, publish, ended, retrieve } = startMailing()
+
+test('an appointment is told in text and HTML, in the local time, with an invitation', async () => {
+  const { mails } = await start()
+  const event = notification()
+  await publish(event)
+  const [mail] = await eventually(() => {
+    expect(mails).toHaveLength(1)
+    return mails
+  })
+  expect(mail!.envelope).toEqual({ from: 'leads@example.com', to: ['sam@example.com'] })
+  expect(mail!.subject).toBe('Appointment: Fenster <b>groß</b> & klein')
+  expect(mail!.messageId).toBe(`<${event.eventId}@example.com>`)
+  expect(mail!.date).toEqual(new Date('2026-06-01T08:00:00.000Z'))
+  expect(mail!.headers.get('auto-submitted')).toBe('auto-generated')
+  expect(mail!.text).toContain('Hello Zoë "Z" Ångström,')
+  expect(mail!.text).toMatch(/When: +Wednesday.* 24 June 2026.* 14:30 \(Europe\/London\)/)
+  expect(mail!.html).toContain('Fenster &#60;b&#62;groß&#60;/b&#62; &#38; klein')
+  expect(mail!.html).not.toContain('<b>')
+
+  const invitation = mail!.attachments.find(({ contentType }) => contentType.startsWith('text/calendar'))
+  const calendar = new ICAL.Component(ICAL.parse(invitation!.content.toString()))
+  expect(calendar.getFirstPropertyValue('method')).toBe('REQUEST')
+  const entry = new ICAL.Event(calendar.getFirstSubcomponent('vevent')!)
+  expect(entry.startDate.toJSDate()).toEqual(new Date('2026-06-24T13:30:00Z'))
+  expect(entry.endDate.toJSDate()).toEqual(new Date('2026-06-24T14:30:00Z'))
+  expect(entry.summary).toBe('Appointment: Fenster <b>groß</b> & klein')
+  expect(entry.uid).toBe(`${event.eventId}@leadwire`)
+  expect(entry.organizer).toBe('mailto:leads@example.com')
+  expect(entry.attendees.map((attendee) => attendee.getFirstValue())).toEqual(['MAILTO:sam@example.com'])
+  expect(entry.attendees[0]!.getParameter('cn')).toBe("Zoë 'Z' Ångström")
+
+  const { notification: told, attempts } = await retrieve()
+  expect(told).toMatchObject({
+    ...{ subject: 'appointment', userId: 5, userEmail: 'sam@example.com', date: event.date },
+    delivery: { status: 'delivered', attemptCount: 1, leadReference: event.leadReference },
+  })
+  expect(attempts).toMatchObject([{ number: 1, status: 250, response: expect.stringMatching(/^250 /) }])
+  expect(attempts[0]!.error).toBeUndefined()
+})
+
+test('an assignment is told without an invitation, and a callback with a short one', async () => {
+  const { mails } = await start()
+  await publish(notification({ subject: 'assigned', date: undefined }), notification({ subject: 'callback' }))
+  await eventually(() => expect(mails).toHaveLength(2))
+  const [assigned, callback] = mails.toSorted((one, other) => (one.subject! < other.subject! ? 1 : -1))
+  expect(assigned!.subject).toMatch(/^Lead: /)
+  expect(assigned!.attachments).toEqual([])
+  expect(callback!.subject).toMatch(/^Callback: /)
+  expect(callback!.attachments[0]!.content.toString()).toContain('DTEND:20260624T134500Z')
+})
+
+test('a domain of other letters is told in ASCII, and what no server takes ends at once', async () => {
+  const from = { name: '', address: 'leads@example.com' }
+  const message = await composeMessage(notification({ userEmail: 'sam@bücher.example' }), {
+    ...{ from, timeZone: 'Europe/London' },
+  })
+  expect(message.to).toBe('sam@xn--bcher-kva.example')
+  const { mails } = await start()
+  await publish(
+    notification({ userEmail: 'sam@bücher.example' }),
+    notification({ userEmail: '"a<b"@example.com' }),
+  )
+  const found = await ended(2)
+  expect(found.map(({ delivery }) => delivery!.status).toSorted()).toEqual(['delivered', 'exhausted'])
+  expect(mails).toHaveLength(1)
+  const { id } = found.find(({ delivery }) => delivery!.status === 'exhausted')!.delivery!
+  const { attempts } = await running.service.client.retrieveNotification({ accountId: 1, notificationId: id })
+  expect(attempts).toHaveLength(1)
+})
+
+test('without a mail server a message is a file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'leadwire-mail-'))
+  await start({}, { SMTP_URL: { folder: join(folder, 'mail') } })
+  const event = notification()
+  await publish(event)
+  await ended()
+  expect(await readdir(join(folder, 'mail'))).toEqual([`${event.eventId}.eml`])
+  const text = await readFile(join(folder, 'mail', `${event.eventId}.eml`), 'utf8')
+  expect(text).toContain('To: ')
+  await rm(folder, { recursive: true })
+})

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto'
+import { LEADS_STREAM, NotificationRequested } from '@leadwire/contracts'
+import { eventually } from '@leadwire/test-kit'
+import { jetstream } from '@nats-io/jetstream'
+import type { Config } from '../config'
+import { openDoors, startService } from '../service.fixture'
+import { type MailServer, startMailServer } from './mail-server.fixture'
+
+export const notification = (change: object = {}) =>
+  NotificationRequested.fromPartial({
+    eventId: randomUUID(),
+    accountId: 1,
+    accountName: 'Bay & Sons',
+    subject: 'appointment',
+    userId: 5,
+    userEmail: 'sam@example.com',
+    userName: 'Zoë "Z" Ångström',
+    leadReference: randomUUID(),
+    leadName: 'Fenster <b>groß</b> & klein',
+    leadStatus: 'open',
+    customerName: 'Ada Lovelace',
+    customerEmail: 'ada@example.com',
+    customerPhone: '020 7946 0123',
+    customerPostcode: 'SW1A 1AA',
+    date: '2026-06-24T13:30:00.000000Z',
+    entryId: 9,
+    requestedAt: '2026-06-01T08:00:00.123456Z',
+    ...change,
+  })
+
+/** What the specs of notifications share: for each test a service, and the mail servers that it starts. */
+export const startMailing = () => {
+  const servers: MailServer[] = []
+  const running = {} as {
+    doors: Awaited<ReturnType<typeof openDoors>>
+    service: Awaited<ReturnType<typeof startService>>
+  }
+  beforeEach(async () => {
+    running.doors = await openDoors()
+  })
+  afterEach(async () => {
+    await running.service.stop()
+    await Promise.all(servers.splice(0).map((server) => server.stop()))
+    await running.doors.close()
+  })
+
+  const begin = async (config: Partial<Config>): Promise<void> => {
+    running.service = await startService(running.doors, config)
+  }
+  const start = async (
+    settings: Parameters<typeof startMailServer>[0] = {},
+    config: Partial<Config> = {},
+  ): Promise<MailServer> => {
+    const server = await startMailServer(settings)
+    servers.push(server)
+    await begin({ SMTP_URL: server.target, ...config })
+    return server
+  }
+  const publish = async (...events: NotificationRequested[]) => {
+    const stream = jetstream(running.doors.connection)
+    for (const event of events)
+      await eventually(() =>
+        stream.publish(
+          LEADS_STREAM.subjects.notificationRequested,
+          NotificationRequested.encode(event).finish(),
+        ),
+      )
+  }
+  const list = async (accountId = 1) =>
+    (await running.service.client.listNotifications({ accountId, page: 1 })).notifications
+  const ended = (count = 1) =>
+    eventually(async () => {
+      const found = await list()
+      expect(found).toHaveLength(count)
+      for (const { delivery } of found) expect(['delivered', 'exhausted']).toContain(delivery!.status)
+      return found
+    })
+  const retrieve = async () => {
+    const [newest] = await ended()
+    return running.service.client.retrieveNotification({
+      accountId: 1,
+      notificationId: newest!.delivery!.id,
+    })
+  }
+  return { running, servers, begin, start, publish, list, ended, retrieve }
+}

@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import { LEADS_STREAM, NOTIFICATION_CONSUMER } from '@leadwire/contracts'
+import { eventually, startReceiver } from '@leadwire/test-kit'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { keptText } from '../attempt/post'
+import { reply, startMailServer } from './mail-server.fixture'
+import { notification, startMailing } from './notifications.fixture'
+
+const { running, servers, begin, start, publish, list, ended, retrieve } = startMailing()
+
+test('an event that comes again is told once, and no webhook endpoint is told of it', async () => {
+  const receiver = await startReceiver()
+  const { mails } = await start()
+  await running.service.endpoint(1, receiver.url)
+  const [event, next] = [notification(), notification()]
+  await publish(event, event)
+  await eventually(() => expect(mails).toHaveLength(1))
+  await publish(event, next)
+  await eventually(() => expect(mails).toHaveLength(2))
+  expect(new Set(mails.map(({ messageId }) => messageId)).size).toBe(2)
+  expect(await running.service.client.listDeliveries({ accountId: 1, page: 1 })).toMatchObject({ total: 0 })
+  expect(receiver.requests).toEqual([])
+  const eventIds = [event.eventId, randomUUID()]
+  expect(await running.service.client.findHeldEvents({ eventIds })).toEqual({ eventIds: [event.eventId] })
+  expect(await list(2)).toEqual([])
+  await receiver.stop()
+})
+
+test('what the server refuses for now is tried again on the schedule of webhooks', async () => {
+  let refusals = 2
+  const { mails } = await start(
+    {
+      onRcptTo: (_address, _session, done) =>
+        refusals-- > 0 ? done(reply(451, 'Greylisted, come back')) : done(),
+    },
+    { WEBHOOK_RETRY_SCHEDULE: [50, 100, 200] },
+  )
+  await publish(notification())
+  const { notification: told, attempts } = await retrieve()
+  expect(told!.delivery).toMatchObject({ status: 'delivered', attemptCount: 3 })
+  expect(attempts.map(({ status, error }) => [status, error])).toEqual([
+    [451, 'smtp_status'],
+    [451, 'smtp_status'],
+    [250, undefined],
+  ])
+  expect(attempts[0]!.response).toContain('Greylisted, come back')
+  expect(mails).toHaveLength(1)
+})
+
+test('what the server refuses for good ends at once', async () => {
+  await start({ onRcptTo: (_address, _session, done) => done(reply(550, 'No such user')) })
+  await publish(notification())
+  const { notification: told, attempts } = await retrieve()
+  expect(told!.delivery).toMatchObject({ status: 'exhausted', attemptCount: 1 })
+  expect(attempts).toMatchObject([{ status: 550, error: 'smtp_status' }])
+})
+
+test('a refusal of our sender is no refusal of the message', async () => {
+  await start(
+    { onMailFrom: (_address, _session, done) => done(reply(550, 'Not you')) },
+    { WEBHOOK_RETRY_SCHEDULE: [50] },
+  )
+  await publish(notification())
+  expect((await retrieve()).attempts.map(({ status }) => status)).toEqual([550, 550])
+})
+
+test('a message that the server has and does not answer for is not sent again, unless somebody asks', async () => {
+  let taken = 0
+  await start(
+    {
+      onData: (stream, _session, done) => {
+        stream.resume().on('end', () => {
+          taken += 1
+          if (taken > 1) done()
+        })
+      },
+    },
+    { SMTP_TIMEOUT: 1000, WEBHOOK_RETRY_SCHEDULE: [50] },
+  )
+  await publish(notification())
+  const { notification: told, attempts } = await retrieve()
+  expect(told!.delivery).toMatchObject({ status: 'exhausted', attemptCount: 1 })
+  expect(attempts).toMatchObject([{ error: 'unconfirmed' }])
+  const key = { accountId: 1, notificationId: told!.delivery!.id }
+  expect((await running.service.client.retryNotification(key)).notification).toMatchObject({ userId: 5 })
+  await eventually(async () => {
+    const found = await running.service.client.retrieveNotification(key)
+    expect(found.attempts).toMatchObject([{ error: 'unconfirmed' }, { status: 250 }])
+  })
+  await expect(running.service.client.retryNotification({ ...key, accountId: 2 })).rejects.toMatchObject({
+    ...{ code: 'not_found', detail: 'There is no such notification.' },
+  })
+})
+
+test('a drain leaves what is not sent to another process, and sends nothing twice that may have been taken', async () => {
+  const held: (() => void)[] = []
+  const seen = { begun: 0, taken: 0 }
+  const server = await start(
+    {
+      onMailFrom: ({ address }, _session, done) => {
+        seen.begun += 1
+        // The first message is held before it is sent, the others are not.
+        if (seen.begun === 1) held.push(done)
+        else done(address === '' ? reply(550, 'Nobody') : null)
+      },
+      onData: (stream, _session, done) => {
+        stream.resume().on('end', () => {
+          seen.taken += 1
+          // The second message is taken, and nobody is told.
+          if (seen.taken > 1) done()
+        })
+      },
+    },
+    { SMTP_TIMEOUT: 60_000 },
+  )
+  await publish(notification())
+  await eventually(() => expect(seen.begun).toBe(1))
+  await publish(notification())
+  await eventually(() => expect(seen.taken).toBe(1))
+  await running.service.stop()
+  await begin({ SMTP_URL: server.target })
+  const statuses = (await ended(2)).map(({ delivery }) => delivery!.status)
+  expect(statuses.toSorted()).toEqual(['delivered', 'exhausted'])
+  expect(seen).toEqual({ begun: 3, taken: 2 })
+})
+
+test('what a server answers is kept as text that can be stored', async () => {
+  await start({ onRcptTo: (_address, _session, done) => done(reply(550, 'b'.repeat(9000))) })
+  await publish(notification())
+  const { attempts } = await retrieve()
+  expect(keptText('a\0b')).toBe('ab')
+  expect(attempts[0]!.response!.length).toBeLessThanOrEqual(4096)
+})
+
+test('eight messages are under way at most', async () => {
+  let open = 0
+  let most = 0
+  const { mails } = await start({
+    onMailFrom: (_address, _session, done) => {
+      open += 1
+      most = Math.max(most, open)
+      setTimeout(() => {
+        open -= 1
+        done()
+      }, 300)
+    },
+  })
+  await publish(...Array.from({ length: 30 }, (_, index) => notification({ accountId: index + 1 })))
+  await eventually(() => expect(mails).toHaveLength(30))
+  expect(most).toBeLessThanOrEqual(8)
+})
+
+test('a server that is away, or offers no TLS for a password, is tried again', async () => {
+  let logins = 0
+  const server = await startMailServer({
+    onAuth: (_auth, _session, done) => {
+      logins += 1
+      done(null, { user: 'us' })
+    },
+  })
+  servers.push(server)
+  const schedule = { WEBHOOK_RETRY_SCHEDULE: [50] }
+  const auth = { user: 'us', pass: 'secret' }
+  await begin({
+    SMTP_URL: { server: { ...server.target.server, auth } },
+    ...schedule,
+  })
+  await publish(notification())
+  const clear = await retrieve()
+  expect(clear.attempts.map(({ error }) => error)).toEqual(['tls', 'tls'])
+  expect(logins).toBe(0)
+  await running.service.stop()
+  await server.stop()
+  servers.pop()
+  await begin({ SMTP_URL: server.target, ...schedule })
+  await publish(notification({ accountId: 2 }))
+  await eventually(async () => expect((await list(2))[0]?.delivery?.status).toBe('exhausted'))
+  const id = (await list(2))[0]!.delivery!.id
+  const { attempts } = await running.service.client.retrieveNotification({ accountId: 2, notificationId: id })
+  expect(attempts.map(({ error }) => error)).toEqual(['refused', 'refused'])
+})
+
+test('a mail server that hangs holds up no webhook, and is given up in time', async () => {
+  const receiver = await startReceiver()
+  await start({ onMailFrom: () => undefined }, { SMTP_TIMEOUT: 1000, WEBHOOK_RETRY_SCHEDULE: [] })
+  await running.service.endpoint(1, receiver.url)
+  await publish(...Array.from({ length: 40 }, () => notification()))
+  await eventually(async () =>
+    expect(await running.service.metric('leadwire_notification_attempts_in_flight')).toBeGreaterThan(0),
+  )
+  await running.doors.publish(...Array.from({ length: 50 }, () => running.doors.event(1)))
+  await eventually(() => expect(receiver.requests).toHaveLength(50))
+  await eventually(async () => expect((await list()).length).toBe(20))
+  const found = await eventually(async () => {
+    const { notifications } = await running.service.client.listNotifications({
+      ...{ accountId: 1, page: 1, status: 'exhausted' },
+    })
+    expect(notifications.length).toBeGreaterThan(0)
+    return notifications
+  })
+  const { attempts } = await running.service.client.retrieveNotification({
+    accountId: 1,
+    notificationId: found[0]!.delivery!.id,
+  })
+  expect(attempts).toMatchObject([{ error: 'timeout' }])
+  await receiver.stop()
+})
+
+test('what is no notification is refused and counted', async () => {
+  const { mails } = await start()
+  const broken = [
+    { userEmail: 'nobody' },
+    { userId: 0 },
+    { accountId: 0 },
+    { leadReference: 'none' },
+    { subject: 'other' },
+    { date: undefined },
+    { date: 'tomorrow' },
+    { requestedAt: '' },
+  ]
+  await publish(...broken.map(notification), notification())
+  await eventually(() => expect(mails).toHaveLength(1))
+  await eventually(async () =>
+    expect(await running.service.metric('leadwire_notification_events_refused_total')).toBe(broken.length),
+  )
+  const manager = await jetstreamManager(running.doors.connection)
+  await eventually(async () => {
+    const info = await manager.consumers.info(LEADS_STREAM.name, NOTIFICATION_CONSUMER)
+    expect([info.num_pending, info.num_ack_pending]).toEqual([0, 0])
+  })
+})
