@@ -1,7 +1,7 @@
 // audit/: who changed what, recorded with each change in the service's own database.
 
 export { AUDIT_TABLE } from './audit/audit-table'
-export { AUDIT_LIMIT, auditService } from './audit/list-audit'
+export { AUDIT_LIMIT, auditService, SELECT_AUDIT } from './audit/list-audit'
 export { differences, recordAudit } from './audit/record-audit'
 
 // database/: one pool of connections for each service, its transactions, what its errors mean, and the migrations.

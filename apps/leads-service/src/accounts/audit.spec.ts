@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditPosition } from '@leadwire/contracts'
+import { SELECT_AUDIT } from '@leadwire/service-kit'
 import { newAccount, newImage, type RunningLeadsService, startLeadsService } from '../leads-service.fixture'
 
 let service: RunningLeadsService
@@ -161,4 +162,25 @@ test.each([
     code: 'invalid',
     faults: { cursor: [expect.any(String)] },
   })
+})
+
+test('a page is one range of the index, for an account with many entries among others with few', async () => {
+  const heavy = 1_000_000
+  await service.db.query({
+    text: `INSERT INTO audit (account_id, created_at, action, target_type, target_id, changes)
+      SELECT CASE WHEN n % 2 = 0 THEN ${heavy} ELSE ${heavy} + n % 101 + 1 END, now() + n * interval '1 second',
+        'user.updated', 'user', 1, '{}' FROM generate_series(1, 20000) n`,
+  })
+  await service.db.query({ text: 'ANALYZE audit' })
+  const plan = await service.db.transaction(async (tx) => {
+    tx.send({ text: SELECT_AUDIT.setting })
+    tx.send({ text: `PREPARE page_of_audit (bigint, timestamptz, uuid) AS ${SELECT_AUDIT.select}` })
+    return tx.query<{ 'QUERY PLAN': string }>({
+      text: `EXPLAIN (ANALYZE, BUFFERS OFF, TIMING OFF, COSTS OFF)
+        EXECUTE page_of_audit (${heavy}, 'infinity', '${randomUUID()}')`,
+    })
+  })
+  const text = plan.map((row) => row['QUERY PLAN']).join('\n')
+  expect(text).toContain('Index Scan Backward using audit_pkey')
+  expect(text).not.toMatch(/Sort|Rows Removed/)
 })

@@ -7,12 +7,19 @@ import { ServiceError } from '../runtime/service-error'
 /** How many an answer shows; one more is sent. */
 export const AUDIT_LIMIT = 100
 
-const SELECT = `
+/**
+ * Two statements of a transaction. Without the first PostgreSQL, which plans for an account with few entries, reads and sorts all
+ * that an account has (seen with 100,000 of one account, and 67 of the others on average).
+ */
+export const SELECT_AUDIT = {
+  setting: 'SET LOCAL enable_sort = off',
+  select: `
   SELECT id, created_at AS at, action, target_type AS "targetType", target_id AS "targetId", token_id AS "tokenId",
     token_name AS "tokenName", request_id AS "requestId", changes
   FROM public.audit
   WHERE account_id = $1 AND (created_at, id) < ($2, $3)
-  ORDER BY created_at DESC, id DESC LIMIT ${AUDIT_LIMIT + 1}`
+  ORDER BY created_at DESC, id DESC LIMIT ${AUDIT_LIMIT + 1}`,
+}
 
 const NEWEST = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
 
@@ -21,7 +28,10 @@ const listAudit =
   async ({ accountId, before = NEWEST }: ListAuditRequest) => {
     try {
       const values = [accountId, before.at, before.id]
-      const rows = await database.query<object>({ name: 'list-audit', text: SELECT, values })
+      const rows = await database.transaction((tx) => {
+        tx.send({ text: SELECT_AUDIT.setting })
+        return tx.query<object>({ name: 'list-audit', text: SELECT_AUDIT.select, values })
+      })
       return { entries: rows.map((row) => AuditEntry.fromPartial(row)) }
     } catch (error) {
       throw isRefusedValue(error) ? ServiceError.invalid({ cursor: ['The cursor is invalid.'] }) : error
