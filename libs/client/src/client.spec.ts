@@ -125,3 +125,11 @@ test('an answer that is no problem document is one all the same', async () => {
   const { leads } = createLeadwire({ baseUrl, token: 't', retries: 0 })
   expect(await problemOf(leads.statuses())).toMatchObject({ status: 502, kind: 'unknown', errors: {} })
 })
+
+test('that nothing has changed is no problem', async () => {
+  answers = [{ status: 304 }]
+  const { api } = createLeadwire({ baseUrl, token: 't' })
+  const params = { path: { reference: 'r' }, header: { 'If-None-Match': '"3-1"' } }
+  const { data, response } = await api.GET('/leads/{reference}', { params })
+  expect([data, response.status]).toEqual([undefined, 304])
+})

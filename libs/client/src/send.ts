@@ -60,13 +60,14 @@ const tryOnce = async (
   }
 }
 
-/** Sends a request, again when that is safe and may help. Throws LeadwireProblem for everything but a success. */
+/** Sends a request, again when that is safe and may help. Throws LeadwireProblem for everything but a success or 304. */
 export const send = async (make: MakeRequest, options: SendOptions): Promise<Response> => {
   for (let attempt = 0; ; attempt++) {
     const request = make()
     const outcome = await tryOnce(request, options)
     const response = outcome instanceof LeadwireProblem ? undefined : outcome
-    if (response?.ok) return response
+    // 304: what the caller asked for with If-None-Match is what they have.
+    if (response?.ok || response?.status === 304) return response
     const mayHelp = !response || TEMPORARY.includes(response.status)
     if (attempt >= options.retries || !isSafe(request) || !mayHelp) {
       throw response ? await problemOf(response) : outcome
