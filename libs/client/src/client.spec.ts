@@ -126,6 +126,12 @@ test('an answer that is no problem document is one all the same', async () => {
   expect(await problemOf(leads.statuses())).toMatchObject({ status: 502, kind: 'unknown', errors: {} })
 })
 
+test('a body of another form than that of a problem is one all the same', async () => {
+  answers = [{ status: 500, body: { type: 5, errors: null } }]
+  const { leads } = createLeadwire({ baseUrl, token: 't', retries: 0 })
+  expect(await problemOf(leads.statuses())).toMatchObject({ status: 500, kind: 'unknown', errors: {} })
+})
+
 test('that nothing has changed is no problem', async () => {
   answers = [{ status: 304 }]
   const { api } = createLeadwire({ baseUrl, token: 't' })

@@ -13,7 +13,7 @@ export class LeadwireProblem extends Error {
 
   constructor(status: number, body: Partial<Problem>, options?: ErrorOptions) {
     super(body.detail ?? `The answer has the status ${status}.`, options)
-    this.kind = body.type?.split('#')[1] ?? 'unknown'
+    this.kind = String(body.type).split('#')[1] ?? 'unknown'
     this.status = status
     this.title = body.title ?? `Status ${status}`
     this.requestId = body.request_id
