@@ -51,7 +51,7 @@ const tryOnce = async (
   try {
     return await fetch(request, { signal: AbortSignal.any([request.signal, late.signal]) })
   } catch (cause) {
-    if (request.signal.aborted) throw cause
+    if (request.signal.aborted) throw request.signal.reason
     return late.signal.aborted
       ? noAnswer(`The API did not answer within ${timeoutMs! / 1000} seconds.`, cause)
       : noAnswer('The API could not be reached.', cause)

@@ -23,7 +23,7 @@ const disposition = (name: string, fileName?: string) =>
 
 const multipart = (
   { fields, fileName, content, onProgress }: Upload,
-  boundary: string,
+  { boundary, onFailure }: { boundary: string; onFailure: (error: unknown) => void },
 ): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder()
   const texts = Object.entries(fields).map(
@@ -32,19 +32,24 @@ const multipart = (
   const head = `${texts.join('')}--${boundary}\r\n${disposition('file', fileName)}Content-Type: application/octet-stream\r\n\r\n`
   const reader = (content instanceof Blob ? content.stream() : content).getReader()
   let sentBytes = 0
+  const sendNext = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const { done, value } = await reader.read()
+    if (done) {
+      controller.enqueue(encoder.encode(`\r\n--${boundary}--\r\n`))
+      controller.close()
+      return
+    }
+    sentBytes += value.byteLength
+    onProgress?.(sentBytes)
+    controller.enqueue(value)
+  }
   return new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(head)),
-    pull: async (controller) => {
-      const { done, value } = await reader.read()
-      if (done) {
-        controller.enqueue(encoder.encode(`\r\n--${boundary}--\r\n`))
-        controller.close()
-        return
-      }
-      sentBytes += value.byteLength
-      onProgress?.(sentBytes)
-      controller.enqueue(value)
-    },
+    pull: (controller) =>
+      sendNext(controller).catch((error: unknown) => {
+        onFailure(error)
+        throw error
+      }),
     cancel: (reason) => reader.cancel(reason),
   })
 }
@@ -59,14 +64,17 @@ const formOf = ({ fields, fileName, content }: Upload) => {
 /** A request that carries a file. A Blob whose progress nobody watches goes as a form, which every browser can send. */
 export const uploadRequest = (upload: Upload): Request => {
   const { url, headers, signal, content, onProgress } = upload
-  const init = { method: 'POST', ...(signal && { signal }) }
   if (content instanceof Blob && !onProgress)
-    return new Request(url, { ...init, headers, body: formOf(upload) })
+    return new Request(url, { method: 'POST', ...(signal && { signal }), headers, body: formOf(upload) })
   const boundary = `leadwire-${crypto.randomUUID()}`
+  // What the file or onProgress throws calls the request off: the API has nothing to do with it, and it is not sent again.
+  const failed = new AbortController()
+  const onFailure = (error: unknown) => failed.abort(error)
   return new Request(url, {
-    ...init,
+    method: 'POST',
+    signal: signal ? AbortSignal.any([signal, failed.signal]) : failed.signal,
     headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}` },
-    body: multipart(upload, boundary),
+    body: multipart(upload, { boundary, onFailure }),
     // The standard wants it of every body that is a stream; the types of the DOM don't know it yet.
     duplex: 'half',
   } as RequestInit)
