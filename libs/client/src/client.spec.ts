@@ -13,6 +13,8 @@ const LEAD = {
   status: 'open',
 } as const
 
+const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
+
 interface Answer {
   status: number
   headers?: Record<string, string>
@@ -62,9 +64,9 @@ const problemOf = (promise: Promise<unknown>) =>
 
 describe('sent again', () => {
   test('a create, with the same key, after an answer that passes and after a broken connection', async () => {
-    answers = [AWAY, 'reset', { status: 200, body: { data: { reference: 'r' } } }]
+    answers = [AWAY, 'reset', { status: 200, body: { data: { reference: REFERENCE } } }]
     const { leads } = createLeadwire({ baseUrl: `${baseUrl}/`, token: 't' })
-    expect(await leads.create(LEAD)).toEqual({ reference: 'r' })
+    expect(await leads.create(LEAD)).toEqual({ reference: REFERENCE })
     expect(seen.map(({ method, url, body }) => [method, url, JSON.parse(body)])).toEqual(
       Array(3).fill(['POST', '/leads', LEAD]),
     )
@@ -77,16 +79,23 @@ describe('sent again', () => {
   test('as often as was said, and then the last problem is thrown', async () => {
     answers = [AWAY]
     const { leads } = createLeadwire({ baseUrl, token: 't', retries: 2 })
-    expect(await problemOf(leads.retrieve('r'))).toMatchObject({ status: 503, kind: 'unavailable' })
+    expect(await problemOf(leads.retrieve(REFERENCE))).toMatchObject({ status: 503, kind: 'unavailable' })
     expect(seen).toHaveLength(3)
   })
 
   test('never an update, nor an operation that reads no key', async () => {
     answers = [AWAY]
     const { leads, api } = createLeadwire({ baseUrl, token: 't' })
-    await problemOf(leads.update('r', { status: 'sold' }))
+    await problemOf(leads.update(REFERENCE, { status: 'sold' }))
     await problemOf(api.POST('/manage/users', { body: { email: 'u@example.com', name: 'U' } }))
     expect(seen.map(({ method }) => method)).toEqual(['PATCH', 'POST'])
+  })
+
+  test('not when the wait is longer than a minute', async () => {
+    answers = [{ ...AWAY, headers: { 'retry-after': '61' } }]
+    const { leads } = createLeadwire({ baseUrl, token: 't' })
+    expect(await problemOf(leads.statuses())).toMatchObject({ status: 503 })
+    expect(seen).toHaveLength(1)
   })
 
   test('never what is wrong', async () => {
@@ -110,7 +119,7 @@ describe('sent again', () => {
     answers = [{ ...AWAY, headers: { 'retry-after': '3600' } }]
     const { leads } = createLeadwire({ baseUrl, token: 't' })
     const called = new AbortController()
-    const retrieved = leads.retrieve('r', { signal: called.signal })
+    const retrieved = leads.retrieve(REFERENCE, { signal: called.signal })
     while (seen.length === 0) await new Promise(setImmediate)
     called.abort()
     await expect(retrieved).rejects.toMatchObject({ name: 'AbortError' })
@@ -138,7 +147,7 @@ test('a body of another form than that of a problem is one all the same', async 
 test('that nothing has changed is no problem', async () => {
   answers = [{ status: 304 }]
   const { api } = createLeadwire({ baseUrl, token: 't' })
-  const params = { path: { reference: 'r' }, header: { 'If-None-Match': '"3-1"' } }
+  const params = { path: { reference: REFERENCE }, header: { 'If-None-Match': '"3-1"' } }
   const { data, response } = await api.GET('/leads/{reference}', { params })
   expect([data, response.status]).toEqual([undefined, 304])
 })
@@ -147,7 +156,7 @@ test('what the file or onProgress throws is thrown, and nothing is sent again', 
   const tries = jest.fn(fetch)
   const { leads } = createLeadwire({ baseUrl, token: 't', fetch: tries })
   const attach = (file: Pick<FileToSend, 'content' | 'onProgress'>) =>
-    leads.attach('r', { name: 'Notes', fileName: 'notes.txt', ...file })
+    leads.attach(REFERENCE, { name: 'Notes', fileName: 'notes.txt', ...file })
   const failure = new Error('no more')
   const fail = () => {
     throw failure

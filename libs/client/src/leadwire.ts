@@ -1,5 +1,6 @@
 import createClient, { type Client } from 'openapi-fetch'
 import type { paths } from './generated/schema'
+import { LeadwireProblem } from './problem'
 import { send } from './send'
 import type {
   CreateLeadRequest,
@@ -34,6 +35,11 @@ interface CreateOptions extends CallOptions {
   idempotencyKey?: string
 }
 
+interface UpdateOptions extends CallOptions {
+  /** The ETag that the lead must still have: otherwise nothing is changed, and the problem is `precondition-failed`. */
+  ifMatch?: string
+}
+
 /** The API of one account. Every method throws LeadwireProblem for what is no success. */
 export interface Leadwire {
   leads: {
@@ -41,8 +47,10 @@ export interface Leadwire {
     /** With quotes and items; needs the scope `manage`. */
     createVisitorLead(lead: CreateVisitorLeadRequest, options?: CreateOptions): Promise<Lead>
     retrieve(reference: string, options?: CallOptions): Promise<Lead>
+    /** The lead with the ETag that `update` takes as `ifMatch`. */
+    retrieveWithEtag(reference: string, options?: CallOptions): Promise<{ lead: Lead; etag: string }>
     /** Never sent twice by itself: another change may have come between. */
-    update(reference: string, change: UpdateLeadRequest, options?: CallOptions): Promise<Lead>
+    update(reference: string, change: UpdateLeadRequest, options?: UpdateOptions): Promise<Lead>
     /** Every lead, newest first, page by page. Those that are created meanwhile are not repeated and not among them. */
     list(options?: CallOptions): AsyncGenerator<LeadListItem, void>
     page(page: number, options?: CallOptions): Promise<LeadListItemPage>
@@ -65,6 +73,15 @@ const keyed = ({ idempotencyKey = crypto.randomUUID(), signal }: CreateOptions =
   params: { header: { 'Idempotency-Key': idempotencyKey } },
   ...(signal && { signal }),
 })
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+// Something else in the place of a reference may be another address of the API, such as /leads/statuses.
+const leadReference = (reference: string): string => {
+  if (UUID.test(reference)) return reference
+  const detail = `The reference of a lead is a UUID, not ${JSON.stringify(reference)}.`
+  throw new LeadwireProblem(404, { type: '#not-found', title: 'Not Found', detail })
+}
 
 // `send` has thrown for everything else.
 const dataOf = <Data>({ data }: { data?: { data: Data } }): Data => data!.data
@@ -96,7 +113,7 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
     headers,
     fetch: (request) => send(() => request.clone(), { ...terms, timeoutMs }),
   })
-  const to = (reference: string) => ({ path: { reference } })
+  const to = (reference: string) => ({ path: { reference: leadReference(reference) } })
   const pageOf = async (page: number, call: CallOptions = {}) =>
     (await api.GET('/leads', { params: { query: { page } }, ...call })).data!
 
@@ -106,8 +123,18 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
       dataOf(await api.POST('/manage/leads', { body, ...keyed(call) })),
     retrieve: async (reference, call) =>
       dataOf(await api.GET('/leads/{reference}', { params: to(reference), ...call })),
-    update: async (reference, body, call) =>
-      dataOf(await api.PATCH('/leads/{reference}', { params: to(reference), body, ...call })),
+    retrieveWithEtag: async (reference, call) => {
+      const answer = await api.GET('/leads/{reference}', { params: to(reference), ...call })
+      return { lead: dataOf(answer), etag: answer.response.headers.get('etag')! }
+    },
+    update: async (reference, body, { ifMatch, signal } = {}) =>
+      dataOf(
+        await api.PATCH('/leads/{reference}', {
+          params: { ...to(reference), ...(ifMatch && { header: { 'If-Match': ifMatch } }) },
+          body,
+          ...(signal && { signal }),
+        }),
+      ),
     list: (call) => walk((page) => pageOf(page, call)),
     page: pageOf,
     statuses: async (call) => dataOf(await api.GET('/leads/statuses', { ...call })),
@@ -124,7 +151,7 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
     attach: async (reference, { name, ...file }, { idempotencyKey = crypto.randomUUID(), signal } = {}) => {
       const upload = {
         ...file,
-        url: `${baseUrl}/leads/${encodeURIComponent(reference)}/attachments`,
+        url: `${baseUrl}/leads/${leadReference(reference)}/attachments`,
         headers: { ...headers, 'idempotency-key': idempotencyKey },
         fields: { name },
         signal,
@@ -136,7 +163,7 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
     download: async (reference, id, call) =>
       (
         await api.GET('/leads/{reference}/attachments/{id}', {
-          params: { path: { reference, id } },
+          params: { path: { reference: leadReference(reference), id } },
           parseAs: 'stream',
           ...call,
         })

@@ -32,6 +32,8 @@ const passes = (ms: number, signal: AbortSignal) =>
   })
 
 const FIRST_PAUSE_MS = 250
+// Who is told to wait longer is told of the problem instead.
+const LONGEST_PAUSE_MS = 60_000
 
 // As the answer says, else twice as long each time; not all clients at once.
 const pauseMs = (attempt: number, response: Response | undefined) => {
@@ -69,10 +71,11 @@ export const send = async (make: MakeRequest, options: SendOptions): Promise<Res
     // 304: what the caller asked for with If-None-Match is what they have.
     if (response?.ok || response?.status === 304) return response
     const mayHelp = !response || TEMPORARY.includes(response.status)
-    if (attempt >= options.retries || !isSafe(request) || !mayHelp) {
+    const pause = pauseMs(attempt, response)
+    if (attempt >= options.retries || !isSafe(request) || !mayHelp || pause > LONGEST_PAUSE_MS) {
       throw response ? await problemOf(response) : outcome
     }
     await response?.body?.cancel()
-    await passes(pauseMs(attempt, response), request.signal)
+    await passes(pause, request.signal)
   }
 }

@@ -4,7 +4,7 @@ import type { Scope } from '../auth/authenticate'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
 import { documentedFields } from './documented-fields'
 import { CONDITION_HEADERS, ETAG_HEADER, type EtagUse, NOT_MODIFIED } from './entity-tags'
-import { IDEMPOTENCY_REPLAYED, PROBLEM_HEADERS, REQUEST_ID } from './response-headers'
+import { IDEMPOTENCY_REPLAYED, PROBLEM_HEADERS, REQUEST_ID, TOKEN_EXPIRES_AT } from './response-headers'
 import { Problem } from './shared-schemas'
 
 export interface Description {
@@ -74,9 +74,14 @@ const kindsOf = ({
 
 const BYTES = { schema: { type: 'string', format: 'binary' } }
 
-const answerOf = ({ answer, idempotent, etag }: Description) => ({
+const answerOf = ({ answer, scope, idempotent, etag }: Description) => ({
   description: answer.description,
-  headers: { ...REQUEST_ID, ...(idempotent && IDEMPOTENCY_REPLAYED), ...(etag && ETAG_HEADER) },
+  headers: {
+    ...REQUEST_ID,
+    ...(scope && TOKEN_EXPIRES_AT),
+    ...(idempotent && IDEMPOTENCY_REPLAYED),
+    ...(etag && ETAG_HEADER),
+  },
   content:
     'schema' in answer
       ? { 'application/json': { schema: answer.schema } }

@@ -187,7 +187,12 @@ test('the webhook is described, and its items have no product_style', () => {
 test('each response has its headers', () => {
   const headersOf = (path: string, method: string, status: string) =>
     Object.keys(responseOf(document.paths[path]![method]!, status)!.headers!)
-  expect(headersOf('/leads', 'post', '200')).toEqual(['X-Request-Id', 'Idempotency-Replayed', 'ETag'])
+  expect(headersOf('/leads', 'post', '200')).toEqual([
+    'X-Request-Id',
+    'Token-Expires-At',
+    'Idempotency-Replayed',
+    'ETag',
+  ])
   expect(headersOf('/leads', 'get', '401')).toEqual(['X-Request-Id', 'WWW-Authenticate'])
   expect(headersOf('/leads', 'get', '503')).toEqual(['X-Request-Id', 'Retry-After'])
   expect(headersOf('/leads', 'post', '409')).toEqual(['X-Request-Id', 'Retry-After'])

@@ -8,6 +8,13 @@ export const REQUEST_ID: Headers = {
   'X-Request-Id': Type.String({ description: 'Quote it when you ask us about the request.' }),
 }
 
+export const TOKEN_EXPIRES_AT: Headers = {
+  'Token-Expires-At': Type.String({
+    format: 'date-time',
+    description: 'There when the token expires within 14 days: when it does.',
+  }),
+}
+
 export const IDEMPOTENCY_REPLAYED: Headers = {
   'Idempotency-Replayed': Type.Unsafe({
     type: 'string',

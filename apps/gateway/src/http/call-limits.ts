@@ -24,9 +24,8 @@ export const setDeadlines = (app: FastifyInstance, limitMs = REQUEST_LIMIT_MS): 
 }
 
 /**
- * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. They
- * say who asks, which a service records with a change. Not
- * Fastify's own `request.signal`: that one is aborted as soon as a body was read (seen with Fastify 5.12 on Node 20).
+ * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. They say who
+ * asks, which a service records with a change. The signal is not Fastify's own `request.signal`: that one is aborted as soon as a body was read (seen with Fastify 5.12 on Node 20).
  */
 class RequestLimits implements CallLimits {
   readonly deadline: Date

@@ -52,7 +52,7 @@ export const LEAD_CREATED = {
     requestBody: { required: true, content: { 'application/json': { schema: LeadCreated } } },
     responses: {
       '2XX': { description: 'The webhook has arrived. The body of the answer is kept, up to 4 KiB.' },
-      '4XX': { description: 'As every other status: the attempt failed.' },
+      '4XX': { description: 'The attempt failed, as with every other status.' },
     },
   },
 }

@@ -51,7 +51,7 @@ const demandMatch = (ifMatch: IfMatch | undefined, version: number): void => {
   if (ifMatch && !ifMatch.etags.some((etag) => isOfVersion(etag, version)))
     throw new ServiceError(
       'precondition_failed',
-      'The lead was changed and is no longer what If-Match names.',
+      'The lead is not what If-Match names: it was changed, or the tag is a weak one.',
     )
 }
 

@@ -75,9 +75,8 @@ export const rotateWebhookSecret = async (
     const oldSecretUntil = until.replace('Z', '000Z')
     const { accountId, endpointId } = request
     const changes = differences({}, { old_secret_until: oldSecretUntil })
-    recordAudit(tx, actor, {
-      ...{ accountId, action: 'webhook_endpoint.secret_rotated', targetId: endpointId, changes },
-    })
+    const action = 'webhook_endpoint.secret_rotated'
+    recordAudit(tx, actor, { accountId, action, targetId: endpointId, changes })
     return { endpoint: theEndpoint(rows), secret, oldSecretUntil }
   })
 }

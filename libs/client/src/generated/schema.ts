@@ -3238,6 +3238,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
                     ETag?: string;
                     [name: string]: unknown;
@@ -3315,6 +3317,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
@@ -3352,6 +3356,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3392,6 +3398,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
                     ETag?: string;
                     [name: string]: unknown;
@@ -3465,6 +3473,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
                     ETag?: string;
                     [name: string]: unknown;
@@ -3511,6 +3521,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3569,6 +3581,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
@@ -3614,6 +3628,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3672,6 +3688,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
@@ -3719,6 +3737,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3764,6 +3784,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3807,6 +3829,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
@@ -3891,6 +3915,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
@@ -3937,6 +3963,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3967,6 +3995,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4012,6 +4042,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4047,6 +4079,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4079,6 +4113,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4128,6 +4164,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4161,6 +4199,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4214,6 +4254,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4249,6 +4291,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4278,6 +4322,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4325,6 +4371,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4360,6 +4408,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4392,6 +4442,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4443,6 +4495,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4494,6 +4548,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4531,6 +4587,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4578,6 +4636,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4612,6 +4672,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4661,6 +4723,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4693,6 +4757,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4725,6 +4791,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4771,6 +4839,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4803,6 +4873,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4835,6 +4907,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4868,6 +4942,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4953,6 +5029,8 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
                     "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5063,7 +5141,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description As every other status: the attempt failed. */
+            /** @description The attempt failed, as with every other status. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;

@@ -44,6 +44,16 @@ test('a lead is created, retrieved, updated, listed, scheduled for', async () =>
   expect(await leads.page(1)).toMatchObject({ total: 1, data: [{ reference: lead.reference }] })
 })
 
+test('a change of what was not seen is refused', async () => {
+  const { reference } = await leadwire.leads.create(NEW)
+  const { lead, etag } = await leadwire.leads.retrieveWithEtag(reference)
+  expect(lead.status).toBe('open')
+  await leadwire.leads.update(reference, { status: 'sold' }, { ifMatch: etag })
+  const late = leadwire.leads.update(reference, { status: 'lost' }, { ifMatch: etag })
+  await expect(late).rejects.toMatchObject({ status: 412, kind: 'precondition-failed' })
+  expect((await leadwire.leads.retrieve(reference)).status).toBe('sold')
+})
+
 test('one key makes one lead', async () => {
   const idempotencyKey = 'one'
   const created = await Promise.all([0, 1, 2].map(() => leadwire.leads.create(NEW, { idempotencyKey })))
@@ -70,7 +80,8 @@ test('problems say what is wrong', async () => {
     errors: { postcode: [expect.any(String)] },
     requestId: expect.any(String),
   })
-  await expect(leadwire.leads.retrieve('none')).rejects.toMatchObject({ kind: 'not-found' })
+  for (const reference of ['', 'statuses', '00000000-0000-4000-8000-000000000000'])
+    await expect(leadwire.leads.retrieve(reference)).rejects.toMatchObject({ kind: 'not-found' })
 })
 
 describe('files', () => {
