@@ -26,12 +26,15 @@ import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import { serveHealth } from './health/serve-health'
+import { allowOrigins } from './http/allow-origins'
 import { answerClientError, trackResponses } from './http/answer-client-error'
 import { readBodies } from './http/body'
 import { setDeadlines } from './http/call-limits'
 import { commonHeaders } from './http/common-headers'
+import { compressJson } from './http/compress-json'
 import { continueWhenJudged } from './http/expect-continue'
 import { answerError, handleErrors } from './http/handle-errors'
+import { limitRequests, type RateLimit } from './http/limit-requests'
 import { observeRequests } from './http/observe-requests'
 import { publicAddress } from './http/public-address'
 import { refuseOtherMethods } from './http/refuse-other-methods'
@@ -73,6 +76,12 @@ export interface GatewayOptions {
   trustedProxies: string[]
   timeZone: string
   uploadLimits?: Partial<UploadLimits>
+  /** Of each token; without it there is none. */
+  rateLimit?: RateLimit | undefined
+  /** Whose pages may use the API; `*` are all. */
+  corsOrigins?: string[]
+  /** Whether JSON is compressed. */
+  compression?: boolean
   now?: () => number
   /** How long a request may take to arrive, its body included. */
   requestTimeoutMs?: number
@@ -123,9 +132,11 @@ const createApp = ({
 /** The gateway's HTTP server with every route; nothing listens yet. */
 export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const { clients, logger, lifecycle, metrics, publicUrl, timeZone, now = Date.now } = options
+  const { rateLimit, corsOrigins = [], compression = false } = options
   const addressOf = publicAddress(publicUrl)
   const limits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
   const app = createApp(options)
+  if (corsOrigins.length > 0) allowOrigins(app, corsOrigins)
   const methods = refuseOtherMethods(app)
   setDeadlines(app, options.requestLimitMs)
   trackResponses(app)
@@ -137,7 +148,8 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   continueWhenJudged(app)
   serveOpenApi(app, { publicUrl, addressOf, leadCreated: LEAD_CREATED })
 
-  const authenticate = createAuthenticate(app, createTokenVerifier({ verify: clients.verifyToken, now }))
+  const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
+  const authenticate = createAuthenticate(app, verifyToken, rateLimit && limitRequests(app, rateLimit))
   const dependencies: Dependencies = {
     clients,
     authenticate,
@@ -149,8 +161,12 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     now,
     logger,
   }
-  app.register(async (scope) => registerRoutes(scope, dependencies))
   app.register(async (scope) => {
+    if (compression) await compressJson(scope)
+    registerRoutes(scope, dependencies)
+  })
+  app.register(async (scope) => {
+    if (compression) await compressJson(scope)
     readMultipart(scope)
     attachFile(scope, dependencies)
     createImage(scope, dependencies)

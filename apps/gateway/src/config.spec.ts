@@ -18,6 +18,9 @@ test('what is not set has its default', () => {
     TRUSTED_PROXIES: [],
     TIME_ZONE: 'Europe/London',
     ACCOUNT_MAX_UPLOADS: 32,
+    RATE_LIMIT: undefined,
+    CORS_ORIGINS: [],
+    COMPRESSION: false,
   })
 })
 
@@ -58,6 +61,54 @@ test('proxies are addresses and ranges', () => {
     TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::/32,192.0.2.1',
   })
   expect(TRUSTED_PROXIES).toEqual(['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'])
+})
+
+test.each([
+  ['600/1m', { requests: 600, windowMs: 60_000 }],
+  ['1/1s', { requests: 1, windowMs: 1000 }],
+  ['5/1d', { requests: 5, windowMs: 86_400_000 }],
+])('RATE_LIMIT %s', (given, kept) => {
+  expect(readGatewayConfig({ ...NEEDED, RATE_LIMIT: given }).RATE_LIMIT).toEqual(kept)
+})
+
+test.each([
+  '600',
+  '600/',
+  '0/1m',
+  '600/0s',
+  '600/1500ms',
+  '600/500ms',
+  '600/2d',
+  '600/1 m',
+  'x/1m',
+  '-1/1m',
+])('RATE_LIMIT refuses %s', (limit) => {
+  expect(() => readGatewayConfig({ ...NEEDED, RATE_LIMIT: limit })).toThrow('RATE_LIMIT')
+})
+
+test('origins are a list, or all', () => {
+  const read = (CORS_ORIGINS: string) => readGatewayConfig({ ...NEEDED, CORS_ORIGINS }).CORS_ORIGINS
+  expect(read('*')).toEqual(['*'])
+  expect(read('https://a.example, http://localhost:5173')).toEqual([
+    'https://a.example',
+    'http://localhost:5173',
+  ])
+})
+
+test.each([
+  'a.example',
+  'https://a.example/',
+  'https://*.example',
+  'https://A.example',
+  'ftp://a.example',
+  'null',
+])('CORS_ORIGINS refuses %s', (origins) => {
+  expect(() => readGatewayConfig({ ...NEEDED, CORS_ORIGINS: origins })).toThrow('CORS_ORIGINS')
+})
+
+test('COMPRESSION is on or off', () => {
+  expect(readGatewayConfig({ ...NEEDED, COMPRESSION: 'true' }).COMPRESSION).toBe(true)
+  expect(() => readGatewayConfig({ ...NEEDED, COMPRESSION: 'zip' })).toThrow('COMPRESSION')
 })
 
 test('every fault is told at once', () => {

@@ -1,15 +1,18 @@
 import { isIP } from 'node:net'
 import {
+  bool,
   count,
   host,
   logLevel,
   makeValidator,
+  parseDuration,
   port,
   readConfig,
   serviceTokenSettings,
   str,
   timeZone,
 } from '@leadwire/service-kit/runtime'
+import type { RateLimit } from './http/limit-requests'
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>
 
@@ -52,6 +55,31 @@ const proxies = makeValidator<string[]>((text) => {
   return entries
 })
 
+const MAX_WINDOW_MS = 86_400_000
+
+/** Such as `600/1m`: requests, and the time that they are counted in, in whole seconds. */
+const rateLimit = makeValidator<RateLimit | undefined>((text) => {
+  const [, requests, window] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? []
+  const windowMs = window === undefined ? 0 : parseDuration(window)
+  if (windowMs < 1000 || windowMs % 1000 > 0 || windowMs > MAX_WINDOW_MS) {
+    throw new TypeError(`"${text}" is no limit such as 600/1m, in a time of whole seconds up to 1d`)
+  }
+  return { requests: Number(requests), windowMs }
+})
+
+const isOrigin = (text: string): boolean =>
+  text === '*' || (/^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text)
+
+const origins = makeValidator<string[]>((text) => {
+  const entries = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+  const wrong = entries.filter((entry) => !isOrigin(entry))
+  if (wrong.length > 0) throw new TypeError(`no origin such as https://app.example: ${wrong.join(', ')}`)
+  return entries
+})
+
 /** The gateway's settings. Throws a ConfigError with every fault at once. */
 export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
@@ -70,5 +98,11 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     TIME_ZONE: timeZone({ default: 'Europe/London' }),
     /** How many uploads of an account this copy takes at once. */
     ACCOUNT_MAX_UPLOADS: count({ default: 32, max: 999_999_999 }),
+    /** How many requests each token may send to this copy in a time; without it there is no limit. */
+    RATE_LIMIT: rateLimit({ default: undefined }),
+    /** Origins whose pages may use the API; `*` are all. */
+    CORS_ORIGINS: origins({ default: [] }),
+    /** Whether JSON is compressed for clients that ask for it. */
+    COMPRESSION: bool({ default: false }),
     ...serviceTokenSettings(env),
   })

@@ -60,7 +60,7 @@ export interface RunningGateway {
 
 const TOKENS: Record<string, Partial<VerifiedToken>> = {
   all: { scopes: ['leads', 'manage'] },
-  read: { scopes: ['leads:read'] },
+  read: { scopes: ['leads:read'], tokenId: 8 },
   leads: { scopes: ['leads'] },
   test: { scopes: ['leads', 'manage'], test: true },
   manage: { scopes: ['manage'] },

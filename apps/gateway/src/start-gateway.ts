@@ -26,6 +26,9 @@ export const startGateway = async ({
     publicUrl: config.PUBLIC_URL,
     trustedProxies: config.TRUSTED_PROXIES,
     timeZone: config.TIME_ZONE,
+    rateLimit: config.RATE_LIMIT,
+    corsOrigins: config.CORS_ORIGINS,
+    compression: config.COMPRESSION,
     uploadLimits: { maxPerAccount: config.ACCOUNT_MAX_UPLOADS },
   })
   await startHealthServer({

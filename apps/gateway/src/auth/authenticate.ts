@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { CountRequest } from '../http/limit-requests'
 import { ProblemError } from '../http/problem'
 import type { Principal, TokenVerifier } from './token-verifier'
 
@@ -36,20 +37,35 @@ const lacksScope = (scope: Scope) =>
   })
 
 /** Bearer-token authentication (interface: Authentication; RFC 6750): 401 without a valid token, 403 without the scope. */
-export const createAuthenticate = (app: FastifyInstance, verifyToken: TokenVerifier): Authenticate => {
+export const createAuthenticate = (
+  app: FastifyInstance,
+  verifyToken: TokenVerifier,
+  countRequest?: CountRequest,
+): Authenticate => {
   app.decorateRequest('principal', null as unknown as Principal)
-  const admit = (request: FastifyRequest, verified: Principal | undefined, scope: Scope) => {
+  const judge = (request: FastifyRequest, verified: Principal | undefined, scope: Scope) => {
     if (!verified) return unauthenticated(request.headers.authorization)
     request.principal = verified
     return grants(verified.scopes, scope) ? undefined : lacksScope(scope)
   }
-  return (scope) => (request, _reply, done) => {
+  const judgeAndCount = async (
+    { request, reply, scope }: { request: FastifyRequest; reply: FastifyReply; scope: Scope },
+    verified: Principal | undefined,
+  ) => {
+    const refusal = judge(request, verified, scope)
+    if (verified) await countRequest?.(request, reply)
+    return refusal
+  }
+  return (scope) => (request, reply, done) => {
     const token = BEARER.exec(request.headers.authorization ?? '')?.[1]
     const verified = token === undefined ? undefined : verifyToken(token)
-    if (verified instanceof Promise) {
-      verified.then((found) => done(admit(request, found, scope)), done)
+    if (countRequest) {
+      const counted = async () => judgeAndCount({ request, reply, scope }, await verified)
+      counted().then(done, done)
+    } else if (verified instanceof Promise) {
+      verified.then((found) => done(judge(request, found, scope)), done)
     } else {
-      done(admit(request, verified, scope))
+      done(judge(request, verified, scope))
     }
   }
 }

@@ -4,7 +4,13 @@ import type { Scope } from '../auth/authenticate'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
 import { documentedFields } from './documented-fields'
 import { CONDITION_HEADERS, ETAG_HEADER, type EtagUse, NOT_MODIFIED } from './entity-tags'
-import { IDEMPOTENCY_REPLAYED, PROBLEM_HEADERS, REQUEST_ID, TOKEN_EXPIRES_AT } from './response-headers'
+import {
+  IDEMPOTENCY_REPLAYED,
+  PROBLEM_HEADERS,
+  RATE_LIMIT,
+  REQUEST_ID,
+  TOKEN_EXPIRES_AT,
+} from './response-headers'
 import { Problem } from './shared-schemas'
 
 export interface Description {
@@ -61,7 +67,7 @@ const kindsOf = ({
   problems = [],
 }: Description): ProblemKind[] => [
   'bad-request',
-  ...(scope ? (['unauthenticated', 'forbidden'] as const) : []),
+  ...(scope ? (['unauthenticated', 'forbidden', 'rate-limited'] as const) : []),
   ...(params ? (['not-found'] as const) : []),
   ...(idempotent ? (['conflict'] as const) : []),
   ...(etag === 'change' ? (['precondition-failed'] as const) : []),
@@ -81,6 +87,7 @@ const answerOf = ({ answer, scope, idempotent, etag }: Description) => ({
     ...(scope && TOKEN_EXPIRES_AT),
     ...(idempotent && IDEMPOTENCY_REPLAYED),
     ...(etag && ETAG_HEADER),
+    ...(scope && RATE_LIMIT),
   },
   content:
     'schema' in answer

@@ -117,7 +117,7 @@ test('every operation has a summary, a tag and its problems; all but public ones
     if (/healthz|readyz/.test(name)) continue
     const statuses = Object.keys(operation.responses)
     expect(statuses).toEqual(
-      expect.arrayContaining(['200', '500', '503', '504', ...(isPublic ? [] : ['401', '403'])]),
+      expect.arrayContaining(['200', '500', '503', '504', ...(isPublic ? [] : ['401', '403', '429'])]),
     )
     for (const status of statuses.filter((code) => !['200', '304'].includes(code))) {
       expect(responseOf(operation, status)!.content).toHaveProperty(['application/problem+json'])
@@ -192,9 +192,13 @@ test('each response has its headers', () => {
     'Token-Expires-At',
     'Idempotency-Replayed',
     'ETag',
+    ...['RateLimit-Policy', 'RateLimit'],
   ])
   expect(headersOf('/leads', 'get', '401')).toEqual(['X-Request-Id', 'WWW-Authenticate'])
   expect(headersOf('/leads', 'get', '503')).toEqual(['X-Request-Id', 'Retry-After'])
+  expect(headersOf('/leads', 'get', '429')).toEqual([
+    ...['X-Request-Id', 'Retry-After', 'RateLimit-Policy', 'RateLimit'],
+  ])
   expect(headersOf('/leads', 'post', '409')).toEqual(['X-Request-Id', 'Retry-After'])
   expect(headersOf('/leads/{reference}', 'patch', '405')).toEqual(['X-Request-Id', 'Allow'])
 })

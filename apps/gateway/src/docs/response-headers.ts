@@ -27,10 +27,25 @@ const RETRY_AFTER: Headers = {
   'Retry-After': Type.Integer({ minimum: 1, description: 'In seconds: when to send the request again.' }),
 }
 
+/** Of draft-ietf-httpapi-ratelimit-headers-10. */
+export const RATE_LIMIT: Headers = {
+  'RateLimit-Policy': Type.String({
+    description:
+      'Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`).',
+    examples: ['"default";q=600;w=60'],
+  }),
+  RateLimit: Type.String({
+    description:
+      'Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`).',
+    examples: ['"default";r=599;t=60'],
+  }),
+}
+
 /** The headers of its own that a problem comes with. */
 export const PROBLEM_HEADERS: Partial<Record<ProblemKind, Headers>> = {
   unauthenticated: { 'WWW-Authenticate': Type.String({ description: 'Begins with `Bearer` (RFC 6750).' }) },
   'method-not-allowed': { Allow: Type.String({ description: 'The methods that the address takes.' }) },
   conflict: RETRY_AFTER,
+  'rate-limited': { ...RETRY_AFTER, ...RATE_LIMIT },
   unavailable: RETRY_AFTER,
 }

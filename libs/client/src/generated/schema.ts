@@ -3056,6 +3056,23 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The token has sent more requests than the operator allows. Nothing was done. */
+        Problem429: {
+            headers: {
+                /** @description Quote it when you ask us about the request. */
+                "X-Request-Id"?: string;
+                /** @description In seconds: when to send the request again. */
+                "Retry-After"?: number;
+                /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                "RateLimit-Policy"?: string;
+                /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                RateLimit?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description Something went wrong on our side. */
         Problem500: {
             headers: {
@@ -3242,6 +3259,10 @@ export interface operations {
                     "Token-Expires-At"?: string;
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
                     ETag?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3262,6 +3283,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3323,6 +3345,10 @@ export interface operations {
                     "Idempotency-Replayed"?: "true";
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
                     ETag?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3337,6 +3363,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3358,6 +3385,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3367,6 +3398,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3402,6 +3434,10 @@ export interface operations {
                     "Token-Expires-At"?: string;
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
                     ETag?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3423,6 +3459,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3477,6 +3514,10 @@ export interface operations {
                     "Token-Expires-At"?: string;
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
                     ETag?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3493,6 +3534,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3523,6 +3565,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3534,6 +3580,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3585,6 +3632,10 @@ export interface operations {
                     "Token-Expires-At"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3600,6 +3651,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3630,6 +3682,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3641,6 +3697,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3692,6 +3749,10 @@ export interface operations {
                     "Token-Expires-At"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3707,6 +3768,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3739,6 +3801,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3756,6 +3822,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3786,6 +3853,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3797,6 +3868,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3833,6 +3905,10 @@ export interface operations {
                     "Token-Expires-At"?: string;
                     /** @description There when the answer is the one that was saved for the Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3848,6 +3924,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3921,6 +3998,10 @@ export interface operations {
                     "Idempotency-Replayed"?: "true";
                     /** @description Names the state of what is answered: another one as soon as anything of it changes. */
                     ETag?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3935,6 +4016,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3965,6 +4047,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3976,6 +4062,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -3997,6 +4084,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4006,6 +4097,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4044,6 +4136,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4057,6 +4153,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4081,6 +4178,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4091,6 +4192,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4115,6 +4217,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4125,6 +4231,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4166,6 +4273,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4180,6 +4291,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4201,6 +4313,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4210,6 +4326,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4256,6 +4373,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4269,6 +4390,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4293,6 +4415,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4303,6 +4429,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4324,6 +4451,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4333,6 +4464,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4373,6 +4505,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4386,6 +4522,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4410,6 +4547,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4420,6 +4561,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4444,6 +4586,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4454,6 +4600,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4497,6 +4644,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4511,6 +4662,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4550,6 +4702,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4565,6 +4721,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4589,6 +4746,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4599,6 +4760,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4638,6 +4800,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4653,6 +4819,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4674,6 +4841,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4683,6 +4854,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4725,6 +4897,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4735,6 +4911,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4759,6 +4936,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4769,6 +4950,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4793,6 +4975,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4804,6 +4990,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4841,6 +5028,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4851,6 +5042,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4875,6 +5067,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4885,6 +5081,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4909,6 +5106,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4920,6 +5121,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -4944,6 +5146,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4954,6 +5160,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -5031,6 +5238,10 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5044,6 +5255,7 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];

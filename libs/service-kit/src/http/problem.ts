@@ -85,6 +85,12 @@ export const PROBLEMS = {
     'The request could be read, but its data is faulty: `errors` lists every faulty field.',
     'Correct the fields. Each message says what may stand there.',
   ),
+  'rate-limited': row(
+    429,
+    'Too Many Requests',
+    'The token has sent more requests than the operator allows. Nothing was done.',
+    'Wait as long as Retry-After says, and send it again. RateLimit tells each time how much is left.',
+  ),
   'headers-too-large': row(
     431,
     'Request Header Fields Too Large',

@@ -1,6 +1,6 @@
-import { cleanEnv, EnvMissingError, host, makeValidator, port, type Spec, str, url } from 'envalid'
+import { bool, cleanEnv, EnvMissingError, host, makeValidator, port, type Spec, str, url } from 'envalid'
 
-export { host, makeValidator, port, str, url }
+export { bool, host, makeValidator, port, str, url }
 
 /** Every fault of the environment at once, one line each. */
 export class ConfigError extends Error {

@@ -1,0 +1,40 @@
+import cors from '@fastify/cors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+const OPTIONS = {
+  methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+  allowedHeaders: [
+    ...['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+    ...['X-Request-Id', 'traceparent'],
+  ],
+  exposedHeaders: [
+    ...['ETag', 'Retry-After', 'X-Request-Id', 'Idempotency-Replayed', 'Token-Expires-At', 'Allow'],
+    ...['RateLimit', 'RateLimit-Policy'],
+  ],
+  // Chromium keeps a preflight no longer.
+  maxAge: 7200,
+}
+
+const isPreflight = ({ method, headers }: FastifyRequest) =>
+  method === 'OPTIONS' &&
+  headers.origin !== undefined &&
+  headers['access-control-request-method'] !== undefined
+
+/**
+ * Lets pages of `origins` use the API (CORS); `*` are all. Must come before all hooks and routes: what ends a request before
+ * would be an error that no page can read, and the route that it adds is no address of the API.
+ */
+export const allowOrigins = (app: FastifyInstance, origins: string[]): void => {
+  const origin = origins.includes('*') ? '*' : origins
+  const delegator = (
+    request: FastifyRequest,
+    answer: (
+      error: Error | null,
+      options: typeof OPTIONS & { origin: string | string[]; preflight: boolean },
+    ) => void,
+  ) => answer(null, { ...OPTIONS, origin, preflight: isPreflight(request) })
+  // Called instead of registered: hooks of what is registered come after all that are added here.
+  cors(app, { delegator }, (error) => {
+    if (error) throw error
+  })
+}

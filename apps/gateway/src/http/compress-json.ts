@@ -1,0 +1,37 @@
+import compress from '@fastify/compress'
+import type { FastifyInstance, onSendHookHandler } from 'fastify'
+import { etagOfEncoding } from './entity-tags'
+
+const JSON_TYPE = /^application\/(problem\+)?json\b/
+
+// Two encodings of a body are not the same bytes, and must not have the same strong tag (RFC 9110, 8.8.3.3).
+const tagEncoding: onSendHookHandler = (_request, reply, payload, done) => {
+  const encoding = reply.getHeader('content-encoding')
+  const etag = reply.getHeader('etag')
+  // A 304 has the tag of what the client has.
+  if (reply.statusCode === 304) reply.removeHeader('content-encoding')
+  else if (typeof encoding === 'string' && typeof etag === 'string')
+    reply.header('etag', etagOfEncoding(etag, encoding))
+  const vary = String(reply.getHeader('vary') ?? '')
+  if (!vary.includes('accept-encoding')) {
+    reply.header('vary', vary === '' ? 'accept-encoding' : `${vary}, accept-encoding`)
+  }
+  done(null, payload)
+}
+
+/** Compresses the JSON of the routes that are added to `scope` after it, from 1 KiB on, as Accept-Encoding asks. */
+export const compressJson = async (scope: FastifyInstance): Promise<void> => {
+  await scope.register(compress, {
+    encodings: ['br', 'gzip'],
+    customTypes: JSON_TYPE,
+    threshold: 1024,
+    // Bodies of requests are read as before: compressed ones are 415.
+    globalDecompression: false,
+  })
+  scope.addHook('onRoute', (route) => {
+    const hooks = [route.onSend ?? []].flat()
+    // Fastify's own hook for HEAD takes the body away, so it has to be the last one: HEAD has the headers of GET.
+    const [takeBody, ...others] = route.method === 'HEAD' ? hooks : [undefined, ...hooks]
+    route.onSend = [...others, tagEncoding, ...(takeBody ? [takeBody] : [])] as onSendHookHandler[]
+  })
+}
