@@ -2,8 +2,8 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema } from 'fastify'
 import type { Scope } from '../auth/authenticate'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
+import { CONDITION_HEADERS, ETAG_HEADER, type EtagUse, NOT_MODIFIED } from './conditional-requests'
 import { documentedFields } from './documented-fields'
-import { CONDITION_HEADERS, ETAG_HEADER, type EtagUse, NOT_MODIFIED } from './entity-tags'
 import {
   IDEMPOTENCY_REPLAYED,
   PROBLEM_HEADERS,
