@@ -19,6 +19,7 @@ trap 'exit 1' INT TERM
 
 # What .env.example leaves empty gets a value made up for this run.
 sed -n 's/^\([A-Z0-9_]*\)=$/\1/p' .env.example | while read -r name; do echo "$name=$(openssl rand -hex 24)"; done >"$settings"
+echo "ENCRYPTION_KEYS=$(openssl rand -base64 32)" >>"$settings"
 grep -hE '^(S3_ACCESS_KEY|SMTP_[A-Z]*|NPMRC|[A-Z]*_IMAGE)=' .env.example $(ls .env 2>/dev/null) >>"$settings"
 printf '%s\n' "LISTEN=$address" "PUBLIC_URL=http://$address" FRONT_SUBNET=172.31.241.0/24 WEBHOOK_ALLOW_HOSTS=receiver >>"$settings"
 
@@ -46,7 +47,7 @@ lead=$(call leads --json '{"name":"Windows","first_name":"Ada","last_name":"Byro
 head -c 5000000 /dev/zero | tr '\0' 'a' >"$file"
 attachment=$(call "leads/$lead/attachments" --form name=File --form "file=@$file;filename=file.txt" | field id)
 call "leads/$lead/attachments/$attachment" | cmp - "$file" || fail 'a file came back changed'
-for page in leads openapi.json console/ docs/static/swagger-ui-bundle.js; do call "$page" --location >/dev/null; done
+for page in leads openapi.json console/ docs docs/guides/first-lead; do call "$page" --location >/dev/null; done
 tries=0
 until docker logs leadwire-smoke-receiver 2>&1 | grep -q "^signed $lead"; do
   tries=$((tries + 1)); [ $tries -lt 60 ] || fail 'the signed webhook did not come'; sleep 1

@@ -30,6 +30,7 @@ const programs = {
   test: 'tools/test.cjs',
   leadwire: 'tools/leadwire/dist/main.js',
   bench: 'tools/bench/dist/main.js',
+  'crash-test': 'tools/crash-test/dist/main.js',
   fill: 'tools/fill/dist/main.js',
 }
 
@@ -172,6 +173,9 @@ function fingerprint() {
   for (const folder of ['apps', 'libs', 'tools']) if (existsSync(at(folder))) walk(at(folder))
   for (const file of ['package-lock.json', 'tsconfig.base.json', 'nx.json'])
     if (existsSync(at(file))) add(at(file))
+  // The gateway's build makes pages of them.
+  const guides = at('docs/guides')
+  if (existsSync(guides)) for (const name of readdirSync(guides).sort()) add(join(guides, name))
   return hash.digest('hex')
 }
 

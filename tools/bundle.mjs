@@ -25,7 +25,7 @@ await build({
   conditions: ['@leadwire/source'],
   // ES modules first: only of those can esbuild leave out what nobody uses.
   mainFields: ['module', 'main'],
-  external: [...otherDatabases, 'pg-native', '@fastify/swagger-ui'],
+  external: [...otherDatabases, 'pg-native'],
   sourcemap: true,
   sourcesContent: false,
   logLevel: 'warning',

@@ -26,10 +26,33 @@ function checkTypes() {
   })
 }
 
-function lint() {
+function npm() {
   const cli = process.env.npm_execpath
-  const [command, first] = cli?.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]
+  return cli?.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]
+}
+
+function lint() {
+  const [command, first] = npm()
   return succeeds(command, [...first, 'run', '--silent', 'lint'])
+}
+
+/** Undefined where the registry tells of no advisories, or can't be reached. */
+function audit() {
+  const [command, first] = npm()
+  const args = [...first, 'audit', '--omit=dev', '--audit-level=high', '--json']
+  const { stdout, status } = spawnSync(command, args, {
+    cwd: join(__dirname, '..'),
+    encoding: 'utf8',
+    timeout: 60_000,
+    maxBuffer: 64 * 1024 * 1024,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  if (!parsed(stdout)?.auditReportVersion) {
+    console.error('npm audit: skipped, the registry does not answer with advisories')
+    return undefined
+  }
+  if (status !== 0) console.error(stdout)
+  return status === 0
 }
 
 function runSpecs() {
@@ -50,7 +73,7 @@ function runSpecs() {
 
 function readReport(path) {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
+    return parsed(readFileSync(path, 'utf8'))
   } catch {
     return undefined
   } finally {
@@ -58,9 +81,20 @@ function readReport(path) {
   }
 }
 
-const checks = [checkTypes(), lint()]
+function parsed(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const checkLicences = () => succeeds(process.execPath, [join(__dirname, 'check-licences.mjs')])
+
+const checks = [checkTypes(), lint(), checkLicences(), audit()]
 const specs = runSpecs()
 const passed = specs.passed + checks.filter(Boolean).length
-const failed = specs.failed + checks.filter((ok) => !ok).length
-console.log(`\n${passed} passed, ${failed} failed${specs.skipped ? `, ${specs.skipped} skipped` : ''}`)
+const failed = specs.failed + checks.filter((ok) => ok === false).length
+const skipped = specs.skipped + checks.filter((ok) => ok === undefined).length
+console.log(`\n${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`)
 process.exit(failed === 0 ? 0 : 1)

@@ -15,7 +15,7 @@ grep -qs '^ID=debian$' /etc/os-release || exit 0
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-echo 'leadwire: installing chromium for the console specs' >&2
+echo 'leadwire: installing chromium for the specs of the console and of /docs' >&2
 export DEBIAN_FRONTEND=noninteractive
 get() {
   timeout --kill-after=10 240 apt-get -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=15 \

@@ -17,6 +17,7 @@ import {
 } from 'fastify'
 import { deleteFile } from './files/delete-file'
 import { downloadFile } from './files/download-file'
+import { listFiles } from './files/list-files'
 import { type UploadDependencies, uploadFile } from './files/upload-file'
 
 // Longer than the 30 s of the gateway, which is the one that knows who fell silent.
@@ -65,6 +66,7 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
     uploadFile(scope, options)
     downloadFile(scope, options)
     deleteFile(scope, options)
+    listFiles(scope, options)
   })
   return app
 }
@@ -82,8 +84,11 @@ const answerError =
     // Nobody hears the answer to a client that went away, and what it broke off is no fault.
     const gone = request.raw.errored !== null || reply.raw.destroyed
     if (gone) return reply.hijack()
-    if (problem.status === 500) logger.error({ err: error, url: request.url }, 'request failed')
-    else if (thrown.cause) logger.warn({ err: thrown, url: request.url }, thrown.message)
+    // Not the address: the name of a file is in its query.
+    const { method, routeOptions } = request
+    const facts = { method, route: routeOptions.url }
+    if (problem.status === 500) logger.error({ ...facts, err: error }, 'request failed')
+    else if (thrown.cause) logger.warn({ ...facts, err: thrown }, thrown.message)
     discardBody(request)
     return reply
       .code(problem.status)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  createLoops,
   createMetrics,
   drainHttp,
   type ServiceContext,
@@ -11,6 +12,8 @@ import type { Config } from './config'
 import { createFilesMetrics } from './files/files-metrics'
 import { sweepSpool } from './files/sweep-spool'
 import { openStore } from './store/open-store'
+
+const SPOOL_SWEEPS_APART_MS = 600_000
 
 /** Starts everything files-service is, and opens its door last. */
 export const startFilesService = async ({
@@ -37,8 +40,13 @@ export const startFilesService = async ({
     pauseMs: 500,
     onFailure: (error) => logger.warn({ err: error }, 'the store is away'),
   })
-  const removed = await sweepSpool(store.spoolFolder, Date.now)
-  if (removed > 0) logger.info({ removed }, 'removed what interrupted uploads had left')
+  const loops = createLoops(logger)
+  loops.run('spool', SPOOL_SWEEPS_APART_MS, async () => {
+    const removed = await sweepSpool(store.spoolFolder, Date.now)
+    if (removed > 0) logger.info({ removed }, 'removed what interrupted uploads had left')
+    return false
+  })
+  lifecycle.onStop('loops', loops.stop)
   await app.listen({ host: config.HOST, port: config.HTTP_PORT })
   lifecycle.onStop('http server', async () => {
     await drainHttp(app.server)

@@ -43,9 +43,9 @@ export const actions = {
     const since = new Date(String(fields.get('since'))).toISOString()
     const recovered = api().POST('/manage/webhook-endpoints/{id}/recover', { ...pathOf(id), body: { since } })
     const { data } = await dataOf(recovered)
-    return data.recovered === 0
+    return data.recovered === 0 && !data.recovered_capped
       ? 'No delivery was exhausted since then.'
-      : `${deliveries(data.recovered)} will be attempted once more.`
+      : `${data.recovered_capped ? 'At least ' : ''}${deliveries(data.recovered)} will be attempted once more.`
   },
   filter: async ({ fields }) => {
     const query = new URLSearchParams()

@@ -8,7 +8,7 @@ import { createLeadwire, LeadwireProblem } from './client.js'
  * @typedef {Endpoint & {health: Health}} WatchedEndpoint
  * @typedef {Schemas['Delivery']} Delivery
  * @typedef {Schemas['Attempt']} Attempt
- * @typedef {Schemas['DeliveryPage']} Page
+ * @typedef {Required<Schemas['DeliveryPage']>} Page A list without a cursor has all fields.
  * @typedef {Record<string, string[]>} Faults By the field they are about.
  */
 
@@ -52,14 +52,11 @@ export const listEndpoints = async (signal) =>
   (await dataOf(api().GET('/manage/webhook-endpoints', { signal }))).data
 
 /** The deliveries that a query of the page asks for. @param {URLSearchParams} asked @param {AbortSignal} signal */
-export const listDeliveries = (asked, signal) =>
+export const listDeliveries = async (asked, signal) => {
   // What is no filter, or has no such value, is for the API to tell.
-  dataOf(
-    api().GET('/manage/deliveries', {
-      params: { query: /** @type {object} */ (Object.fromEntries(asked)) },
-      signal,
-    }),
-  )
+  const query = /** @type {object} */ (Object.fromEntries(asked))
+  return /** @type {Page} */ (await dataOf(api().GET('/manage/deliveries', { params: { query }, signal })))
+}
 
 /** Every endpoint with its health, oldest first. @param {AbortSignal} signal @returns {Promise<WatchedEndpoint[]>} */
 export const watchEndpoints = async (signal) => {

@@ -107,7 +107,7 @@ const filters = (endpoints, query, faults) =>
 const isFiltered = (query) => FILTERS.some((name) => query.get(name))
 
 /** @param {import('./api.js').Page} page @param {URLSearchParams} query */
-const paging = ({ current_page, last_page, from, to, total }, query) => {
+const paging = ({ current_page, last_page, from, to, total, total_capped }, query) => {
   /** @param {number} page @param {string} label @param {string} rel */
   const link = (page, label, rel) => {
     const there = page >= 1 && page <= last_page
@@ -117,8 +117,8 @@ const paging = ({ current_page, last_page, from, to, total }, query) => {
       ? h('a', { href: `#/deliveries?${next}`, rel, class: 'step', 'data-key': rel }, label)
       : h('span', { class: 'step', 'aria-disabled': 'true', 'data-key': `no ${rel}` }, label)
   }
-  const here =
-    from === null ? `none of ${number(total)}` : `${number(from)}–${number(to ?? from)} of ${number(total)}`
+  const all = `${number(total)}${total_capped ? ' or more' : ''}`
+  const here = from === null ? `none of ${all}` : `${number(from)}–${number(to ?? from)} of ${all}`
   return h(
     'nav',
     { class: 'paging', 'aria-label': 'Pages' },

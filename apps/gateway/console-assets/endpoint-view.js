@@ -106,7 +106,11 @@ const latest = (endpoint, page) =>
       'div',
       { class: 'heading' },
       h('h2', { id: 'latest' }, 'Latest deliveries'),
-      h('a', { href: `#/deliveries?endpoint_id=${endpoint.id}` }, `All ${number(page.total)}`),
+      h(
+        'a',
+        { href: `#/deliveries?endpoint_id=${endpoint.id}` },
+        `All ${number(page.total)}${page.total_capped ? ' and more' : ''}`,
+      ),
     ),
     page.total === 0
       ? empty('Nothing was sent here yet.')

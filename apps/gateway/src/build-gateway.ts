@@ -1,5 +1,7 @@
 import type { Lifecycle, Logger, Metrics } from '@leadwire/service-kit'
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
+import { retrieveAccount } from './account/retrieve-account'
+import { updateAccount } from './account/update-account'
 import { serveAsset } from './assets/serve-asset'
 import { attachFile } from './attachments/attach-file'
 import { downloadAttachment } from './attachments/download-attachment'
@@ -16,6 +18,7 @@ import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
 import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
 import type { Dependencies } from './dependencies'
+import { serveDocs } from './docs/serve-docs'
 import { serveOpenApi } from './docs/serve-openapi'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
@@ -25,6 +28,12 @@ import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
+import { eraseLead } from './erasures/erase-lead'
+import { retrieveErasure } from './erasures/retrieve-erasure'
+import { WEBHOOKS } from './events/webhooks'
+import { exportLead } from './exports/export-lead'
+import { exportLeads } from './exports/export-leads'
+import { exportPerson } from './exports/export-person'
 import { serveHealth } from './health/serve-health'
 import { allowOrigins } from './http/allow-origins'
 import { answerClientError, trackResponses } from './http/answer-client-error'
@@ -42,9 +51,14 @@ import { requestId } from './http/request-id'
 import { serveProblems } from './http/serve-problems'
 import { drainUnreadBodies } from './http/unread-body'
 import { createImage } from './images/create-image'
+import { cancelImport } from './imports/cancel-import'
+import { createImport } from './imports/create-import'
+import { listImportFaults } from './imports/list-import-faults'
+import { listImports } from './imports/list-imports'
+import { retrieveImport } from './imports/retrieve-import'
+import { watchImport } from './imports/watch-import'
 import { createLead } from './leads/create-lead'
 import { createVisitorLead } from './leads/create-visitor-lead'
-import { LEAD_CREATED } from './leads/lead-created'
 import { listLeadHistory } from './leads/list-lead-history'
 import { listLeadStatuses } from './leads/list-lead-statuses'
 import { listLeads } from './leads/list-leads'
@@ -53,6 +67,7 @@ import { updateLead } from './leads/update-lead'
 import { listNotifications } from './notifications/list-notifications'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
+import { retrieveReconciliation } from './reconciliation/retrieve-reconciliation'
 import { listAppointments } from './scheduling/list-appointments'
 import { listCallbacks } from './scheduling/list-callbacks'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
@@ -76,6 +91,8 @@ export interface GatewayOptions {
   trustedProxies: string[]
   timeZone: string
   uploadLimits?: Partial<UploadLimits>
+  /** The most bytes of an import. */
+  importMaxBytes?: number
   /** Of each token; without it there is none. */
   rateLimit?: RateLimit | undefined
   /** Whose pages may use the API; `*` are all. */
@@ -90,6 +107,8 @@ export interface GatewayOptions {
 }
 
 const UPLOAD_LIMITS: UploadLimits = { maxPerAccount: 32, idleMs: 30_000, totalMs: 300_000 }
+
+const IMPORT_MAX_BYTES = 512 * 1024 * 1024
 
 // An upload of a file has 5 minutes.
 const REQUEST_TIMEOUT_MS = 330_000
@@ -146,7 +165,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   observeRequests(app, { logger, metrics })
   readBodies(app)
   continueWhenJudged(app)
-  serveOpenApi(app, { publicUrl, addressOf, leadCreated: LEAD_CREATED })
+  serveOpenApi(app, { publicUrl, addressOf, events: WEBHOOKS })
 
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
   const authenticate = createAuthenticate(app, verifyToken, rateLimit && limitRequests(app, rateLimit))
@@ -156,8 +175,10 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     createCheck: createChecks(timeZone),
     uploads: createUploadDoor(limits),
     fileIdleMs: limits.idleMs,
+    importMaxBytes: options.importMaxBytes ?? IMPORT_MAX_BYTES,
     addressOf,
     timeZone,
+    draining: lifecycle.signal,
     now,
     logger,
   }
@@ -172,9 +193,14 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     createImage(scope, dependencies)
   })
   app.register(async (scope) => {
+    if (compression) await compressJson(scope)
+    createImport(scope, dependencies)
+  })
+  app.register(async (scope) => {
     serveHealth(scope, { checks: clients.checks, lifecycle })
     serveProblems(scope)
     serveConsole(scope)
+    serveDocs(scope, publicUrl)
   })
   methods.refuse()
   return app
@@ -195,6 +221,13 @@ const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void 
 
   createVisitorLead(app, dependencies)
   listLeadHistory(app, dependencies)
+  eraseLead(app, dependencies)
+  retrieveErasure(app, dependencies)
+  exportLead(app, dependencies)
+  exportPerson(app, dependencies)
+  retrieveAccount(app, dependencies)
+  retrieveReconciliation(app, dependencies)
+  updateAccount(app, dependencies)
   listUsers(app, dependencies)
   createUser(app, dependencies)
   retrieveUser(app, dependencies)
@@ -219,6 +252,12 @@ const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void 
   retrieveNotification(app, dependencies)
   retryNotification(app, dependencies)
   listAudit(app, dependencies)
+  exportLeads(app, dependencies)
+  listImports(app, dependencies)
+  retrieveImport(app, dependencies)
+  cancelImport(app, dependencies)
+  listImportFaults(app, dependencies)
+  watchImport(app, dependencies)
 
   serveAsset(app, dependencies)
 }

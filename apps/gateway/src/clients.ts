@@ -3,12 +3,14 @@ import {
   AttachmentsServiceDefinition,
   AuditServiceDefinition,
   type CreateLead,
+  ImportsServiceDefinition,
   type LeadPage,
   type LeadPageResult,
   type LeadResult,
   LeadsServiceDefinition,
   type ListedLeads,
   leadCost,
+  ReconciliationServiceDefinition,
   type RetrieveLead,
   type VerifiedToken,
   WebhooksServiceDefinition,
@@ -23,6 +25,7 @@ import {
   type Lifecycle,
   ServiceError,
 } from '@leadwire/service-kit'
+import { askOnce } from './ask-once'
 import { connectFiles } from './attachments/connect-files'
 import { halveWhenTooLarge } from './halve-when-too-large'
 
@@ -102,11 +105,17 @@ export const connectClients = (options: {
 
   const retrieveLead = gather<RetrieveLead, LeadResult>({
     ...READS,
-    send: halveWhenTooLarge(inTime((leads, deadline) => retrieveLeads({ leads }, deadline))),
+    send: askOnce(
+      ({ accountId, reference }) => `${accountId} ${reference}`,
+      halveWhenTooLarge(inTime((leads, deadline) => retrieveLeads({ leads }, deadline))),
+    ),
   })
   const listLeads = gather<LeadPage, LeadPageResult>({
     ...READS,
-    send: halveWhenTooLarge(inTime((pages, deadline) => listPages({ pages }, deadline))),
+    send: askOnce(
+      ({ accountId, page }) => `${accountId} ${page}`,
+      halveWhenTooLarge(inTime((pages, deadline) => listPages({ pages }, deadline))),
+    ),
   })
   const createLeads = inTime((leads: CreateLead[], deadline) => createAll({ leads }, deadline))
   const createLead = gather<CreateLead, LeadResult>({ ...CREATES, send: createLeads })
@@ -132,6 +141,8 @@ export const connectClients = (options: {
     leads,
     accounts,
     attachments: leadsConnection.client(AttachmentsServiceDefinition, deadline),
+    imports: leadsConnection.client(ImportsServiceDefinition, deadline),
+    reconciliation: leadsConnection.client(ReconciliationServiceDefinition, deadline),
     files,
     webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
     /** The audit logs: each service has one of what it changes. */

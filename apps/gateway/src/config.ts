@@ -3,6 +3,7 @@ import {
   bool,
   count,
   host,
+  httpUrls,
   logLevel,
   makeValidator,
   parseDuration,
@@ -22,19 +23,6 @@ const publicUrl = makeValidator<string | undefined>((text) => {
     throw new TypeError(`"${text}" is no http(s) address without credentials, query and fragment`)
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
-})
-
-const isHttpOrigin = (text: string): boolean => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  return url?.protocol === 'http:' && url.href === `${url.origin}/`
-}
-
-const httpUrls = makeValidator<URL[]>((text) => {
-  const urls = text.split(',').map((url) => url.trim())
-  const wrong = urls.filter((url) => !isHttpOrigin(url))
-  if (wrong.length > 0)
-    throw new TypeError(`no address such as http://files-service:4000: ${wrong.join(', ')}`)
-  return urls.map((url) => new URL(url))
 })
 
 const isRange = (entry: string): boolean => {
@@ -98,6 +86,8 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     TIME_ZONE: timeZone({ default: 'Europe/London' }),
     /** How many uploads of an account this copy takes at once. */
     ACCOUNT_MAX_UPLOADS: count({ default: 32, max: 999_999_999 }),
+    /** The most bytes of an import. */
+    IMPORT_MAX_BYTES: count({ default: 512 * 1024 * 1024, max: 5_000_000_000 }),
     /** How many requests each token may send to this copy in a time; without it there is no limit. */
     RATE_LIMIT: rateLimit({ default: undefined }),
     /** Origins whose pages may use the API; `*` are all. */

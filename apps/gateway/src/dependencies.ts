@@ -11,11 +11,15 @@ export interface Dependencies {
   authenticate: Authenticate
   createCheck: CreateCheck
   uploads: UploadDoor
+  /** The most bytes of an import. */
+  importMaxBytes: number
   /** How long a client may take nothing of a file that it gets. */
   fileIdleMs: number
   /** The address the API is known by to this request's client, without a slash at its end. */
   addressOf: (request: FastifyRequest) => string
   timeZone: string
+  /** Aborted when a drain begins: what has no end of its own ends then. */
+  draining: AbortSignal
   /** The clock, in milliseconds since the epoch. */
   now: () => number
   logger: Logger

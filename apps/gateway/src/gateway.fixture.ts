@@ -64,6 +64,7 @@ const TOKENS: Record<string, Partial<VerifiedToken>> = {
   leads: { scopes: ['leads'] },
   test: { scopes: ['leads', 'manage'], test: true },
   manage: { scopes: ['manage'] },
+  suspended: { scopes: ['leads', 'manage'], suspended: true },
   expiring: { scopes: ['leads', 'manage'], expiresAtMs: Date.parse('2998-01-01T00:00:00Z') },
   ending: {
     scopes: ['leads'],
@@ -77,7 +78,7 @@ const tokenOf = (hash: Uint8Array): VerifiedToken | undefined => {
   const found = Object.entries(TOKENS).find(([token]) =>
     createHash('sha256').update(token).digest().equals(hash),
   )
-  const token = { tokenId: 7, accountId: 3, scopes: [], test: false, name: 'Spec' }
+  const token = { tokenId: 7, accountId: 3, scopes: [], test: false, suspended: false, name: 'Spec' }
   return found && { ...token, expiresAtMs: undefined, expiresAt: undefined, ...found[1] }
 }
 

@@ -7,6 +7,9 @@ const endpoint = {
   url: 'https://crm.example.com/',
   description: undefined,
   enabled: true,
+  events: ['lead.created'],
+  leads: 'all',
+  headerNames: ['X-Api-Key'],
   createdAt: NOW,
   updatedAt: NOW,
 }
@@ -82,13 +85,13 @@ beforeAll(async () => {
       createWebhookEndpoint: note(() => ({ endpoint, secret: 'whsec_x' })),
       retrieveWebhookEndpoint: note(({ endpointId }: { endpointId: number }) => {
         if (endpointId !== 1) throw new ServiceError('not_found', 'There is no such endpoint.')
-        return { endpoint }
+        return { endpoint, recovery: { since: NOW, remaining: 7, remainingCapped: false } }
       }),
       updateWebhookEndpoint: note(() => ({ endpoint })),
       deleteWebhookEndpoint: note(() => ({})),
       rotateWebhookSecret: note(() => ({ endpoint, secret: 'whsec_y', oldSecretUntil: NOW })),
       testWebhookEndpoint: note(() => ({ delivery })),
-      recoverWebhookEndpoint: note(() => ({ recovered: 2 })),
+      recoverWebhookEndpoint: note(() => ({ recovered: 2, recoveredCapped: false })),
       retryDelivery: note(({ deliveryId }: { deliveryId: number }) => {
         if (deliveryId !== 4) throw new ServiceError('conflict', 'An attempt is under way.')
         return { delivery }
@@ -105,7 +108,11 @@ beforeAll(async () => {
           },
         ],
       })),
-      listDeliveries: note(() => ({ deliveries: [delivery], total: 41, perPage: 20 })),
+      listDeliveries: note(({ cursor, status }: { cursor?: number; status?: string }) => ({
+        ...{ deliveries: [delivery], perPage: 20 },
+        ...(status === 'held' ? { total: 10_000, totalCapped: true } : { total: 41, totalCapped: false }),
+        ...{ nextCursor: cursor === 4 ? undefined : 4 },
+      })),
       retrieveDelivery: note(() => ({
         delivery: { ...delivery, nextAttemptAt: undefined },
         attempts: [
@@ -118,6 +125,10 @@ beforeAll(async () => {
             response: undefined,
           },
         ],
+        request: {
+          headers: [{ name: 'webhook-id', value: 'e' }, { name: 'X-Api-Key' }],
+          body: Buffer.from('{"data":"é"}'),
+        },
       })),
     },
   }
@@ -277,13 +288,79 @@ test('an endpoint shows its secret when it is made, and only then', async () => 
       url: 'https://crm.example.com/',
       description: null,
       enabled: true,
+      events: ['lead.created'],
+      leads: 'all',
+      disabled_reason: null,
+      headers: { 'X-Api-Key': null },
       secret: 'whsec_x',
       created_at: NOW,
       updated_at: NOW,
     },
   })
   expect(asked[0]).toMatchObject({ enabled: false, secret: 'a long random secret' })
-  expect((await call('GET', 'webhook-endpoints/1')).body.data).not.toHaveProperty('secret')
+  const { data } = (await call('GET', 'webhook-endpoints/1')).body
+  expect(data).not.toHaveProperty('secret')
+  expect(data.recovery).toEqual({ since: NOW, remaining: 7, remaining_capped: false })
+})
+
+test('an endpoint subscribes to kinds of event, of all leads or of some', async () => {
+  const url = 'https://crm.example.com/'
+  await call('POST', 'webhook-endpoints', { url, events: ['lead.updated', 'lead.created'], leads: 'live' })
+  await call('PATCH', 'webhook-endpoints/1', { events: ['attachment.added'], leads: 'test' })
+  expect(asked).toMatchObject([
+    { events: { kinds: ['lead.updated', 'lead.created'] }, leads: 'live' },
+    { events: { kinds: ['attachment.added'] }, leads: 'test' },
+  ])
+})
+
+test('an endpoint has headers of its own; null keeps a value, and no value is shown', async () => {
+  const headers = { 'X-Api-Key': null, Authorization: 'Bearer t' }
+  const { body } = await call('PATCH', 'webhook-endpoints/1', { headers })
+  expect(body.data.headers).toEqual({ 'X-Api-Key': null })
+  expect(asked).toMatchObject([
+    {
+      headers: {
+        headers: [
+          { name: 'X-Api-Key', value: undefined },
+          { name: 'Authorization', value: 'Bearer t' },
+        ],
+      },
+    },
+  ])
+})
+
+test.each([
+  [{ a: 1 }, 'headers.a'],
+  [['a'], 'headers'],
+  [Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`a${index}`, 'b'])), 'headers'],
+])('the headers %j are refused', async (headers, field) => {
+  const url = 'https://crm.example.com/'
+  const { status, body } = await call('POST', 'webhook-endpoints', { url, headers })
+  expect([status, Object.keys(body.errors)]).toEqual([422, [field]])
+})
+
+test.each([
+  [[], 'The events must have at least 1 items.'],
+  [['lead.created', 'lead.created'], 'The events field has a duplicate value.'],
+  ['lead.created', 'The events must be an array.'],
+])('the events %j are refused', async (events, sentence) => {
+  const { status, body } = await call('POST', 'webhook-endpoints', {
+    url: 'https://crm.example.com/',
+    events,
+  })
+  expect([status, body.errors]).toEqual([422, { events: [sentence] }])
+})
+
+test('an unknown kind of event is told with those that there are', async () => {
+  const { status, body } = await call('PATCH', 'webhook-endpoints/1', { events: ['lead.eaten'] })
+  expect([status, body.errors]).toEqual([
+    422,
+    {
+      'events.0': [
+        'The selected events.0 is invalid. It may be: lead.created, lead.updated, appointment.scheduled, callback.scheduled, attachment.added.',
+      ],
+    },
+  ])
 })
 
 test.each([
@@ -329,6 +406,33 @@ test('a page of deliveries keeps its filters', async () => {
   expect(asked[0]).toEqual({ accountId: 3, endpointId: 1, status: 'pending', page: 2 })
 })
 
+test('a walk goes from cursor to cursor, and keeps what is asked for', async () => {
+  const { body } = await call('GET', 'deliveries?cursor=&status=pending')
+  expect(body).toEqual({ data: [expect.objectContaining({ id: 4 })], next_cursor: '4' })
+  expect((await call('GET', 'deliveries?cursor=4')).body).toMatchObject({ next_cursor: null })
+  expect(asked).toEqual([
+    { accountId: 3, status: 'pending', page: 0, cursor: Number.MAX_SAFE_INTEGER },
+    { accountId: 3, page: 0, cursor: 4 },
+  ])
+})
+
+test('a count that stopped says so, and pages end with it', async () => {
+  const last = (await call('GET', 'deliveries?status=held&page=500')).body
+  expect(last).toMatchObject({ total: 10_000, total_capped: true, last_page: 500, next_page_url: null })
+  const { status, body } = await call('GET', 'deliveries?status=held&page=501')
+  expect([status, body.errors]).toEqual([422, { page: [expect.stringContaining('cursor')] }])
+})
+
+test.each([
+  'cursor=x',
+  'cursor=-1',
+  'cursor=01',
+  'cursor=1&cursor=2',
+  'cursor=1&page=1',
+])('the place %s is a fault', async (place) => {
+  expect((await call('GET', `deliveries?${place}`)).status).toBe(422)
+})
+
 test.each([
   'status=foo',
   'endpoint_id=x',
@@ -346,6 +450,7 @@ test('a delivery comes with its attempts', async () => {
     attempts: [
       { number: 1, started_at: NOW, duration_ms: 9, status: null, error: 'refused', response: null },
     ],
+    request: { headers: { 'webhook-id': 'e', 'X-Api-Key': null }, body: '{"data":"é"}' },
   })
 })
 
@@ -356,6 +461,10 @@ test('a rotated secret is shown once, with the end of the old one; the overlap i
     url: 'https://crm.example.com/',
     description: null,
     enabled: true,
+    events: ['lead.created'],
+    leads: 'all',
+    disabled_reason: null,
+    headers: { 'X-Api-Key': null },
     secret: 'whsec_y',
     old_secret_until: NOW,
     created_at: NOW,
@@ -400,7 +509,7 @@ test("a test goes out with the account's key and answers with its delivery", asy
 test('recovering says how many; it needs an instant', async () => {
   const since = '2026-11-20T01:00:00+01:00'
   expect((await call('POST', 'webhook-endpoints/1/recover', { since })).body).toEqual({
-    data: { recovered: 2 },
+    data: { recovered: 2, recovered_capped: false },
   })
   expect(asked).toEqual([{ accountId: 3, endpointId: 1, since: '2026-11-20T00:00:00Z' }])
   expect((await call('POST', 'webhook-endpoints/1/recover')).body.errors).toEqual({

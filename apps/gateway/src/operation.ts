@@ -6,6 +6,7 @@ import type { Dependencies } from './dependencies'
 import { type Description, describe } from './docs/describe'
 import { bodyOf } from './http/body'
 import { limitsOf } from './http/call-limits'
+import { idempotencyOf } from './http/idempotency'
 import { sendJson } from './http/send-json'
 import type { Body, Checked } from './validation/checker'
 
@@ -16,10 +17,13 @@ interface Route<Schema extends TObject> extends Description {
   body?: Schema
   /** What `check` checks where that is not the body: the filters of a query, the fields beside a file. */
   checks?: Schema
+  /** The most bytes of a body; 1 MiB unless it says so. */
+  bodyLimit?: number
 }
 
 /** A request whose token has the operation's scope, and what it is answered with. */
-export interface Call<Fields> extends Omit<Dependencies, 'authenticate' | 'createCheck' | 'fileIdleMs'> {
+export interface Call<Fields>
+  extends Omit<Dependencies, 'authenticate' | 'createCheck' | 'fileIdleMs' | 'importMaxBytes' | 'draining'> {
   request: FastifyRequest
   reply: FastifyReply
   accountId: number
@@ -40,13 +44,14 @@ const NOTHING = Type.Object({})
 
 /** Makes the function that adds an operation to the API. It needs a token, and stands in the OpenAPI document. */
 export const operation =
-  <Schema extends TObject>({ method, url, checks, handler, ...description }: Operation<Schema>) =>
+  <Schema extends TObject>({ method, url, checks, bodyLimit, handler, ...description }: Operation<Schema>) =>
   (app: FastifyInstance, dependencies: Dependencies): void => {
     const { authenticate, createCheck, clients, uploads, addressOf, timeZone, now, logger } = dependencies
     const check = createCheck((checks ?? description.body ?? NOTHING) as Schema)
     app.route({
       method,
       url,
+      ...(bodyLimit !== undefined && { bodyLimit }),
       onRequest: authenticate(description.scope),
       schema: describe(description),
       handler: async (request, reply) => {
@@ -75,10 +80,22 @@ interface ManagementOperation<Schema extends TObject> extends Omit<Route<Schema>
   run: (call: Call<Static<Schema>>) => Promise<unknown>
 }
 
-/** An operation with the scope `manage` that answers with `{"data": ...}`. */
-export const managementOperation = <Schema extends TObject>({ run, ...route }: ManagementOperation<Schema>) =>
-  operation<Schema>({
+// The service that makes the change saves the answer with it.
+const underKey = <Fields>(call: Call<Fields>): Call<Fields> => {
+  const { request, reply } = call
+  return { ...call, limits: limitsOf(reply, idempotencyOf(request, bodyOf(request).fields)) }
+}
+
+/** An operation with the scope `manage` that answers with `{"data": ...}`. A POST is done once under each Idempotency-Key. */
+export const managementOperation = <Schema extends TObject>({
+  run,
+  ...route
+}: ManagementOperation<Schema>) => {
+  const isPost = route.method === 'POST'
+  return operation<Schema>({
     ...route,
+    idempotent: isPost,
     scope: 'manage',
-    handler: async (call) => JSON.stringify({ data: await run(call) }),
+    handler: async (call) => JSON.stringify({ data: await run(isPost ? underKey(call) : call) }),
   })
+}

@@ -3,6 +3,8 @@ import { createMetrics, drainHttp, type ServiceContext, startHealthServer } from
 import { buildGateway } from './build-gateway'
 import { connectClients } from './clients'
 import type { GatewayConfig } from './config'
+import { startImportWorker } from './imports/import-worker'
+import { createChecks } from './validation/checker'
 
 /** Starts everything the gateway is, and opens its door last. */
 export const startGateway = async ({
@@ -29,8 +31,11 @@ export const startGateway = async ({
     rateLimit: config.RATE_LIMIT,
     corsOrigins: config.CORS_ORIGINS,
     compression: config.COMPRESSION,
+    importMaxBytes: config.IMPORT_MAX_BYTES,
     uploadLimits: { maxPerAccount: config.ACCOUNT_MAX_UPLOADS },
   })
+  const worker = startImportWorker({ clients, createCheck: createChecks(config.TIME_ZONE), logger })
+  lifecycle.onStop('import worker', () => worker.stop())
   await startHealthServer({
     host: config.HOST,
     port: config.HEALTH_PORT,

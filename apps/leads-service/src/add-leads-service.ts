@@ -4,11 +4,27 @@ import {
   AttachmentsServiceDefinition,
   type AttachmentsServiceImplementation,
   AuditServiceDefinition,
+  CreateTokenResponse,
+  CreateUserResponse,
+  ImportsServiceDefinition,
+  type ImportsServiceImplementation,
   LeadsServiceDefinition,
   type LeadsServiceImplementation,
   leadJsonFormat,
+  ReconciliationServiceDefinition,
 } from '@leadwire/contracts'
-import { answerEach, auditService, type GrpcServer, perCall } from '@leadwire/service-kit'
+import {
+  answerEach,
+  auditService,
+  createPerCallInTurn,
+  type GrpcServer,
+  perCall,
+  perKeyedCall,
+  type Sealer,
+  type UnderKey,
+} from '@leadwire/service-kit'
+import { deleteAccount } from './account-deletions/delete-account'
+import { retrieveAccountDeletion } from './account-deletions/retrieve-account-deletion'
 import { createAccount } from './accounts/create-account'
 import { createToken } from './accounts/create-token'
 import { createUser } from './accounts/create-user'
@@ -16,52 +32,93 @@ import { listAccounts } from './accounts/list-accounts'
 import { listTokens } from './accounts/list-tokens'
 import { listUsers } from './accounts/list-users'
 import { removeUser } from './accounts/remove-user'
+import { resumeAccount } from './accounts/resume-account'
 import { retrieveAccount } from './accounts/retrieve-account'
 import { retrieveUser } from './accounts/retrieve-user'
 import { revokeToken } from './accounts/revoke-token'
+import { suspendAccount } from './accounts/suspend-account'
+import { updateAccount } from './accounts/update-account'
 import { updateUser } from './accounts/update-user'
 import { verifyTokens } from './accounts/verify-tokens'
 import { attachFile } from './attachments/attach-file'
 import { listAttachments } from './attachments/list-attachments'
 import { retrieveAttachment } from './attachments/retrieve-attachment'
-import { claimKey, releaseKey } from './idempotency/idempotency-keys'
+import { eraseLead } from './erasures/erase-lead'
+import { retrieveErasure } from './erasures/retrieve-erasure'
+import { claimKey, releaseKey, underKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/create-image'
+import { advanceImport } from './imports/advance-import'
+import { cancelImport } from './imports/cancel-import'
+import { claimImport } from './imports/claim-import'
+import { createImport } from './imports/create-import'
+import { listImportFaults } from './imports/list-import-faults'
+import { listImports } from './imports/list-imports'
+import { releaseImport } from './imports/release-import'
+import { retrieveImport } from './imports/retrieve-import'
 import { checkReferences } from './leads/check-references'
 import { type CreateLeadsDeps, createLeads } from './leads/create-leads'
+import { exportLeads } from './leads/export-leads'
+import { findLeads } from './leads/find-leads'
+import { findPersonLeads } from './leads/find-person-leads'
 import { listLeadHistory } from './leads/list-lead-history'
 import { listLeads } from './leads/list-leads'
 import { retrieveLeads } from './leads/retrieve-leads'
 import { updateLead } from './leads/update-lead'
+import { reconcile } from './reconciliation/reconcile'
+import type { ReconcileDeps } from './reconciliation/reconcile-deps'
+import { retrieveReconciliation } from './reconciliation/retrieve-reconciliation'
 import { listAppointments } from './scheduling/list-appointments'
 import { listCallbacks } from './scheduling/list-callbacks'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
 
-type Deps = CreateLeadsDeps & { draining: AbortSignal }
+type Deps = CreateLeadsDeps &
+  ReconcileDeps & {
+    draining: AbortSignal
+    backupRetentionDays: number | undefined
+    sealer: Sealer
+    underKey: UnderKey
+  }
 
-const leadsService = (deps: Deps): LeadsServiceImplementation => ({
-  retrieveLeads: answerEach(retrieveLeads(deps), deps.draining),
-  listLeads: answerEach(listLeads(deps), deps.draining),
-  createLeads: answerEach(createLeads(deps), deps.draining),
-  updateLead: perCall(deps, updateLead),
-  scheduleAppointment: perCall(deps, scheduleAppointment),
-  scheduleCallback: perCall(deps, scheduleCallback),
-  checkReferences: perCall(deps, checkReferences),
-  listAppointments: perCall(deps, listAppointments),
-  listCallbacks: perCall(deps, listCallbacks),
-  listLeadHistory: perCall(deps, listLeadHistory),
-})
+/** Each reads up to thousands of leads; with more of them at once creates would wait for PostgreSQL. */
+const READS_AT_ONCE = 3
+
+const leadsService = (deps: Deps): LeadsServiceImplementation => {
+  const perCallInTurn = createPerCallInTurn({ atOnce: READS_AT_ONCE })
+  return {
+    retrieveLeads: answerEach(retrieveLeads(deps), deps.draining),
+    listLeads: answerEach(listLeads(deps), deps.draining),
+    findLeads: perCallInTurn(deps, findLeads),
+    createLeads: answerEach(createLeads(deps), deps.draining),
+    updateLead: perCall(deps, updateLead),
+    scheduleAppointment: perCall(deps, scheduleAppointment),
+    scheduleCallback: perCall(deps, scheduleCallback),
+    checkReferences: perCall(deps, checkReferences),
+    listAppointments: perCall(deps, listAppointments),
+    listCallbacks: perCall(deps, listCallbacks),
+    listLeadHistory: perCall(deps, listLeadHistory),
+    exportLeads: perCallInTurn(deps, exportLeads),
+    eraseLead: perCall(deps, eraseLead),
+    retrieveErasure: perCall(deps, retrieveErasure),
+    findPersonLeads: perCallInTurn(deps, findPersonLeads),
+  }
+}
 
 const accountsService = (deps: Deps): AccountsServiceImplementation => ({
   createAccount: perCall(deps, createAccount),
   listAccounts: perCall(deps, listAccounts),
   retrieveAccount: perCall(deps, retrieveAccount),
+  suspendAccount: perCall(deps, suspendAccount),
+  resumeAccount: perCall(deps, resumeAccount),
+  deleteAccount: perCall(deps, deleteAccount),
+  retrieveAccountDeletion: perCall(deps, retrieveAccountDeletion),
+  updateAccount: perCall(deps, updateAccount),
   verifyTokens: answerEach(verifyTokens(deps), deps.draining),
   listTokens: perCall(deps, listTokens),
-  createToken: perCall(deps, createToken),
+  createToken: perKeyedCall(deps, createToken, CreateTokenResponse),
   revokeToken: perCall(deps, revokeToken),
   listUsers: perCall(deps, listUsers),
-  createUser: perCall(deps, createUser),
+  createUser: perKeyedCall(deps, createUser, CreateUserResponse),
   retrieveUser: perCall(deps, retrieveUser),
   updateUser: perCall(deps, updateUser),
   removeUser: perCall(deps, removeUser),
@@ -77,14 +134,30 @@ const attachmentsService = (deps: Deps): AttachmentsServiceImplementation => ({
   listAttachments: perCall(deps, listAttachments),
 })
 
+const importsService = (deps: Deps): ImportsServiceImplementation => ({
+  createImport: perCall(deps, createImport),
+  retrieveImport: perCall(deps, retrieveImport),
+  listImports: perCall(deps, listImports),
+  cancelImport: perCall(deps, cancelImport),
+  listImportFaults: perCall(deps, listImportFaults),
+  claimImport: perCall(deps, claimImport),
+  advanceImport: perCall(deps, advanceImport),
+  releaseImport: perCall(deps, releaseImport),
+})
+
 /** Adds everything leads-service answers to a server. `jsonFormat` stands for another release's in specs. */
 export const addLeadsService = (
   server: GrpcServer,
-  { jsonFormat, ...given }: Omit<Deps, 'jsonFormat'> & { jsonFormat?: number },
+  { jsonFormat, ...given }: Omit<Deps, 'jsonFormat' | 'underKey'> & { jsonFormat?: number },
 ): void => {
-  const deps = { ...given, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
+  const deps = { ...given, underKey, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
   server.add(LeadsServiceDefinition, leadsService(deps))
   server.add(AccountsServiceDefinition, accountsService(deps))
   server.add(AttachmentsServiceDefinition, attachmentsService(deps))
+  server.add(ImportsServiceDefinition, importsService(deps))
+  server.add(ReconciliationServiceDefinition, {
+    reconcile: perCall(deps, reconcile),
+    retrieveReconciliation: perCall(deps, retrieveReconciliation),
+  })
   server.add(AuditServiceDefinition, auditService(deps))
 }

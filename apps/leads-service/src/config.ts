@@ -1,14 +1,23 @@
 import {
   count,
+  encryptionKeys,
   host,
+  httpUrls,
   logLevel,
+  makeValidator,
   natsUrl,
+  parseDuration,
   poolSize,
   port,
   readConfig,
+  retention,
   serviceTokenSettings,
   str,
 } from '@leadwire/service-kit/runtime'
+
+const interval = makeValidator<number>((text) =>
+  text === 'off' ? Number.POSITIVE_INFINITY : parseDuration(text),
+)
 
 export type Config = ReturnType<typeof readLeadsConfig>
 
@@ -22,9 +31,18 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     DATABASE_URL: str(),
     DATABASE_POOL_SIZE: poolSize(),
     NATS_URL: natsUrl(env),
+    ENCRYPTION_KEYS: encryptionKeys(),
     // Where stored images are served: it is part of every rendered lead.
     ASSETS_URL: str(),
     WEBHOOK_SERVICE_URL: str(),
+    // Bytes of attachments are deleted there when a lead is erased.
+    FILES_SERVICE_URL: httpUrls(),
+    // How often leads, events and deliveries are reconciled; infinite: never.
+    RECONCILE_INTERVAL: interval({ default: 60_000 }),
+    // How long operators keep backups and the WAL that belongs to them: a receipt of an erasure tells of it.
+    BACKUP_RETENTION_DAYS: count({ default: undefined, max: 36_500 }),
+    // How long a response is answered again under its Idempotency-Key.
+    IDEMPOTENCY_RETENTION: retention({ default: 24 * 3_600_000 }),
     // The gateway takes 50 quotes, of 250 items each.
     LEAD_MAX_QUOTES: count({ default: 20, max: 50 }),
     LEAD_MAX_ITEMS: count({ default: 250, max: 12_500 }),

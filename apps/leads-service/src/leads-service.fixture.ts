@@ -12,6 +12,7 @@ import {
   leadJsonFormat,
   NewLead,
   type NewQuoteItem,
+  WebhooksServiceDefinition,
 } from '@leadwire/contracts'
 import {
   connectBatches,
@@ -20,6 +21,7 @@ import {
   createGrpcServer,
   createLifecycle,
   createLogger,
+  createSealer,
   type Database,
   errorOfStatus,
   type Lifecycle,
@@ -80,11 +82,16 @@ export const startLeadsService = async (
     const onCommitted = (events: OutboxEvent[]) => void committed.push(...events)
     addLeadsService(server, {
       database: db,
+      webhooks: connectGrpc('127.0.0.1:9', { lifecycle, tokens: [] }).client(WebhooksServiceDefinition, {
+        deadlineMs: 1000,
+      }),
       assetsUrl: ASSETS_URL,
       ...(format !== undefined && { jsonFormat: leadJsonFormat(ASSETS_URL, format) }),
       limits: { ...LIMITS, ...over },
       logger,
       draining: lifecycle.signal,
+      sealer: createSealer([Buffer.alloc(32, 7)]),
+      backupRetentionDays: 30,
       onCommitted,
     })
     const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`

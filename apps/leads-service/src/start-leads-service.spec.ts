@@ -37,7 +37,9 @@ const startScene = async () => {
       config: readLeadsConfig({
         ...{ GRPC_PORT: String(grpcPort), HEALTH_PORT: String(healthPort), DATABASE_URL: database.url },
         SERVICE_TOKEN,
+        ENCRYPTION_KEYS: Buffer.alloc(32, 7).toString('base64'),
         ...{ NATS_URL: nats.url, ASSETS_URL: 'https://assets.test', WEBHOOK_SERVICE_URL: '127.0.0.1:9' },
+        FILES_SERVICE_URL: 'http://127.0.0.1:9',
       }),
       logger,
       lifecycle,

@@ -4,18 +4,36 @@ import {
   connectGrpc,
   connectNats,
   createGrpcServer,
+  createLoops,
   createMetrics,
+  createSealer,
+  forgetOldKeys,
   type HealthCheck,
+  oldestKeyAge,
   type ServiceContext,
   startHealthServer,
+  startPruning,
   untilMigrated,
 } from '@leadwire/service-kit'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { deleteOnce } from './account-deletions/run-account-deletions'
 import { addLeadsService } from './add-leads-service'
+import { createDeleteFiles } from './attachments/delete-files'
+import { deleteUnnamedFiles } from './attachments/delete-unnamed-files'
+import { createListFiles } from './attachments/list-files'
 import type { Config } from './config'
+import { eraseOnce } from './erasures/run-erasures'
+import { forgetImports, oldestImportAge } from './imports/forget-imports'
 import { migrations } from './migrations'
+import { createNotifyContacts } from './notifications/notify-contacts'
+import { createDeleteMessage } from './outbox/delete-message'
 import { addOutboxMetrics } from './outbox/outbox-metrics'
 import { publishTo } from './outbox/publish'
 import { type Outbox, startOutbox } from './outbox/start-outbox'
+import { createFindPosition } from './outbox/stream-position'
+import { addReconciliationMetrics } from './reconciliation/reconciliation-metrics'
+import { reconcileInTurn } from './reconciliation/run-reconciliation'
+import { startSearch } from './search/start-search'
 
 /**
  * Starts everything in the order in which it is needed. The lifecycle undoes it in reverse: calls are answered, then what
@@ -38,6 +56,7 @@ export const startLeadsService = async ({
     { name: 'start', check: async () => (serving ? undefined : Promise.reject(new Error('starting'))) },
   ]
   addOutboxMetrics({ metrics, database, logger })
+  addReconciliationMetrics({ metrics, database, logger })
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, metrics, lifecycle, checks })
   await untilMigrated(config.DATABASE_URL, migrations, { signal: lifecycle.signal, logger })
 
@@ -45,20 +64,61 @@ export const startLeadsService = async ({
     lifecycle,
     tokens: config.SERVICE_TOKEN,
   }).client(WebhooksServiceDefinition, { deadlineMs: 5000 })
-  const findHeldEvents = async (eventIds: string[]) => (await webhooks.findHeldEvents({ eventIds })).eventIds
+  const findHeldEvents = (eventIds: string[]) => webhooks.findHeldEvents({ eventIds })
   // NATS may come later: events wait in the outbox, and requests are served meanwhile. What stops it is registered
   // before the server, whenever it comes.
   let outbox: Outbox | undefined
+  let nats: NatsConnection | undefined
   const connected = connectNats({ url: config.NATS_URL, name: 'leads-service', logger, lifecycle })
   lifecycle.onStop('outbox', () => outbox?.stop())
   void connected.then((connection) => {
     if (lifecycle.draining) return
-    outbox = startOutbox({ database, publish: publishTo(connection), findHeldEvents, logger })
+    nats = connection
+    outbox = startOutbox({
+      ...{ database, findHeldEvents, logger },
+      publish: publishTo(connection),
+      findPosition: createFindPosition(connection),
+    })
   })
+
+  const search = startSearch({ database, logger })
+  lifecycle.onStop('search', search.stop)
+
+  const files = { urls: config.FILES_SERVICE_URL, tokens: config.SERVICE_TOKEN }
+  const elsewhere = {
+    ...{ database, logger, webhooks },
+    deleteFiles: createDeleteFiles(files),
+    deleteMessage: createDeleteMessage(() => nats),
+  }
+  const loops = createLoops(logger)
+  loops.run('contacts', 60_000, createNotifyContacts({ database, webhooks }))
+  const prune = startPruning({ loops, metrics })
+  const keptMs = config.IDEMPOTENCY_RETENTION
+  prune('idempotency_keys', {
+    portion: () => forgetOldKeys(database, { keptMs }),
+    oldestAge: () => oldestKeyAge(database),
+  })
+  prune('imports', {
+    portion: () => forgetImports(database),
+    oldestAge: () => oldestImportAge(database),
+  })
+  const listFiles = createListFiles(files)
+  prune('files', {
+    portion: () => deleteUnnamedFiles({ ...elsewhere, listFiles, signal: lifecycle.signal }),
+    runsApartMs: 3_600_000,
+  })
+  loops.run('erasures', 500, () => eraseOnce(elsewhere))
+  loops.run('account deletions', 1000, () => deleteOnce(elsewhere))
+  const { RECONCILE_INTERVAL: intervalMs } = config
+  if (Number.isFinite(intervalMs))
+    loops.run('reconciliation', 1000, () =>
+      reconcileInTurn({ database, webhooks }, { intervalMs, signal: lifecycle.signal }),
+    )
+  lifecycle.onStop('loops', loops.stop)
 
   const server = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, checks })
   addLeadsService(server, {
-    database,
+    ...{ database, webhooks },
     assetsUrl: config.ASSETS_URL.replace(/\/$/, ''),
     limits: {
       maxQuotes: config.LEAD_MAX_QUOTES,
@@ -67,7 +127,12 @@ export const startLeadsService = async ({
     },
     logger,
     draining: lifecycle.signal,
-    onCommitted: (events) => outbox?.handOver(events),
+    sealer: createSealer(config.ENCRYPTION_KEYS),
+    backupRetentionDays: config.BACKUP_RETENTION_DAYS,
+    onCommitted: (events) => {
+      outbox?.handOver(events)
+      search.handOver(events)
+    },
   })
   const grpcPort = await server.listen({ host: config.HOST, port: config.GRPC_PORT })
   serving = true

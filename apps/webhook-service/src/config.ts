@@ -2,18 +2,29 @@ import {
   count,
   duration,
   durations,
+  encryptionKeys,
   host,
   list,
   logLevel,
+  makeValidator,
   natsUrl,
+  parseDuration,
   poolSize,
   port,
   readConfig,
+  retention,
   serviceTokenSettings,
   str,
   timeZone,
 } from '@leadwire/service-kit/runtime'
 import { mailSender, mailTarget } from './notifications/mail-settings'
+
+const DAY_MS = 24 * 3_600_000
+
+// A bare number is seconds.
+const disableAfter = makeValidator<number>((text) =>
+  text === 'off' ? Number.POSITIVE_INFINITY : parseDuration(/^\d+$/.test(text) ? `${text}s` : text),
+)
 
 export type Config = ReturnType<typeof readWebhookConfig>
 
@@ -27,12 +38,21 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     DATABASE_URL: str(),
     DATABASE_POOL_SIZE: poolSize(),
     NATS_URL: natsUrl(env),
+    ENCRYPTION_KEYS: encryptionKeys(),
     WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
     WEBHOOK_TIMEOUT: duration({ default: 10_000 }),
     WEBHOOK_ALLOW_HOSTS: list({ default: [] }),
     WEBHOOK_CONCURRENCY: count({ default: 512 }),
     WEBHOOK_ENDPOINT_CONCURRENCY: count({ default: 16 }),
+    /** How long an endpoint may only fail before it is disabled; infinite: it never is. */
+    WEBHOOK_DISABLE_AFTER: disableAfter({ default: Number.POSITIVE_INFINITY }),
     WEBHOOK_ENDPOINTS_PER_ACCOUNT: count({ default: 100 }),
+    /** How long deliveries and notifications are kept that were delivered or cancelled, with attempts and events. */
+    DELIVERY_RETENTION: retention({ default: 30 * DAY_MS }),
+    /** The same for exhausted ones, and for samples. */
+    EXHAUSTED_RETENTION: retention({ default: 90 * DAY_MS }),
+    /** How long a response is answered again under its Idempotency-Key. */
+    IDEMPOTENCY_RETENTION: retention({ default: DAY_MS }),
     SMTP_URL: mailTarget(),
     SMTP_FROM: mailSender(),
     SMTP_TIMEOUT: duration({ default: 60_000 }),

@@ -10,8 +10,9 @@ import type { Outcome } from './attempt/make-attempt'
 import type { Clock } from './clock'
 import { createDeliveryMetrics } from './delivery-metrics'
 import { consumeEvents } from './events/consume-events'
+import { createRecordRefusal } from './events/record-refusal'
 import type { StoredEvent } from './events/stored-event'
-import { takeMessages } from './events/take-messages'
+import { type Read, takeMessages } from './events/take-messages'
 import type { ClaimedDelivery } from './sending/claim-deliveries'
 import { connectQueue } from './sending/connect-queue'
 import { sendDeliveries } from './sending/send-deliveries'
@@ -19,9 +20,18 @@ import { sendDeliveries } from './sending/send-deliveries'
 /** How long a claim outlasts the longest attempt: its result is written in that time. */
 const CLAIM_MARGIN_MS = 4000
 
-/** The tables of events and deliveries of one kind, over connections for two purposes. */
+/** For how long a delivery is claimed whose attempt takes `attemptMs` at the longest. */
+export const claimMsOf = (attemptMs: number): number => attemptMs + CLAIM_MARGIN_MS
+
+/** One records, one releases, one flushes, and another looks endpoints up. */
+const RESULTS = 4
+
+/** The tables of events and deliveries of one kind, over connections for three purposes. */
 export interface Tables {
+  /** For what is asked for. */
   database: Database
+  /** For the results of attempts, and for what events need before they are stored: no list, however slow, is before these. */
+  results: Database
   /** For the statements that store, find and claim. */
   queue: Database
 }
@@ -38,18 +48,18 @@ export const connectTables = (options: {
   const settings = { search_path: options.schema }
   return {
     database: connectDatabase({ url, poolSize, lifecycle, settings }),
+    results: connectDatabase({ url, poolSize: RESULTS, lifecycle, settings }),
     queue: connectQueue({ url, poolSize: queueSize, lifecycle, settings }),
   }
 }
 
 /**
- * Takes the events of one kind from JetStream, stores them with their deliveries, and attempts these on schedule. Kinds share
+ * Takes events of webhooks, or of notifications, from JetStream, stores them with their deliveries, and attempts these on schedule. Kinds share
  * the process and the database, and nothing else: neither slots nor tables nor consumers.
  */
 export const deliverEvents = (options: {
   kind: 'webhook' | 'notification'
   tables: Tables
-  read: (message: Uint8Array) => StoredEvent
   /** Called before an event is stored. */
   prepare?: (event: StoredEvent) => Promise<void>
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
@@ -63,7 +73,7 @@ export const deliverEvents = (options: {
   metrics: Metrics
   logger: Logger
 }) => {
-  const { kind, tables, read, prepare, attemptMs, clock, logger } = options
+  const { kind, tables, prepare, attemptMs, clock, logger } = options
   const metrics = createDeliveryMetrics({
     kind,
     metrics: options.metrics,
@@ -71,12 +81,18 @@ export const deliverEvents = (options: {
     clock,
     logger,
   })
-  const sender = sendDeliveries({ ...options, ...tables, metrics, claimMs: attemptMs + CLAIM_MARGIN_MS })
+  const sender = sendDeliveries({
+    ...options,
+    ...{ database: tables.results, queue: tables.queue },
+    metrics,
+    claimMs: claimMsOf(attemptMs),
+  })
   const store = async (event: StoredEvent) => {
     await prepare?.(event)
     return sender.take(event)
   }
-  const { take, settled } = takeMessages({ read, store, metrics, logger })
+  const recordRefusal = createRecordRefusal(tables.database)
+  const { take, settled } = takeMessages({ store, recordRefusal, metrics, logger })
   return {
     wake: sender.wake,
     /** Claims nothing more, and lets what is under way end. */
@@ -84,7 +100,7 @@ export const deliverEvents = (options: {
     /** Resolves when all messages in hand are answered. */
     settled,
     /** Takes what comes to a durable consumer. Answers with what stops it. */
-    consume: (nats: NatsConnection, from: { subject: string; name: string }) =>
-      consumeEvents({ nats, ...from, take, logger }),
+    consume: (nats: NatsConnection, { read, ...from }: { subject: string; name: string; read: Read }) =>
+      consumeEvents({ nats, ...from, take: (message) => take(message, read), logger }),
   }
 }

@@ -1,6 +1,7 @@
 import type { Database, Logger, Metrics } from '@leadwire/service-kit'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Clock } from './clock'
+import { openAt } from './endpoints/shown-status'
 import { findDueEndpoints } from './sending/find-due-endpoints'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -8,10 +9,31 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** A count stops here: a scrape costs milliseconds, whatever has piled up. */
 const COUNTED_AT_MOST = 100_000
 
-// Each by its literal, so that the partial index without the delivered ones serves.
-const COUNT_OPEN = `SELECT
-  (SELECT count(*) FROM (SELECT FROM deliveries WHERE status = 'pending' LIMIT $1) p) AS pending,
-  (SELECT count(*) FROM (SELECT FROM deliveries WHERE status = 'held' LIMIT $1) h) AS held`
+// The rows of endpoints that wait to be settled say nothing yet: the index is read past them, and they count by what
+// their endpoints are.
+const countOpen = (status: 'pending' | 'held') => `(
+  SELECT count(*) FROM (
+    SELECT FROM (
+      SELECT coalesce(lag(endpoint_id) OVER (ORDER BY endpoint_id), 0) AS after, endpoint_id AS before FROM unsettled_endpoints
+      UNION ALL
+      SELECT coalesce(max(endpoint_id), 0), ${Number.MAX_SAFE_INTEGER} FROM unsettled_endpoints
+    ) gap CROSS JOIN LATERAL (
+      SELECT FROM deliveries
+      WHERE status = '${status}' AND next_attempt_at IS NOT NULL AND endpoint_id > gap.after AND endpoint_id < gap.before
+      LIMIT $1
+    ) settled
+    UNION ALL
+    SELECT FROM unsettled_endpoints u JOIN endpoints p ON p.id = u.endpoint_id CROSS JOIN LATERAL (
+      SELECT FROM deliveries
+      WHERE endpoint_id = p.id AND status IN ('pending', 'held') AND next_attempt_at IS NOT NULL LIMIT $1
+    ) unsettled
+    WHERE ${openAt('p')} = '${status}'
+    LIMIT $1
+  ) counted
+)`
+
+/** How many deliveries are open, by status; `$1` at most. */
+export const COUNT_OPEN = `SELECT ${countOpen('pending')} AS pending, ${countOpen('held')} AS held`
 
 interface Dependencies {
   /** Part of each metric's name. */

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import {
   AuditServiceDefinition,
+  type EventKind,
   LEADS_STREAM,
+  LeadChanged,
   LeadCreated,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
@@ -19,6 +21,7 @@ import { connect } from '@nats-io/transport-node'
 import { Client } from 'pg'
 import { type Clock, systemClock } from './clock'
 import type { Config } from './config'
+import type { settleEndpoints } from './endpoints/settle-endpoints'
 import { startWebhookService } from './start-webhook-service'
 
 export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
@@ -32,14 +35,30 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   WEBHOOK_ALLOW_HOSTS: ['127.0.0.0/8', '::1'],
   WEBHOOK_CONCURRENCY: 256,
   WEBHOOK_ENDPOINT_CONCURRENCY: 16,
+  WEBHOOK_DISABLE_AFTER: Number.POSITIVE_INFINITY,
   WEBHOOK_ENDPOINTS_PER_ACCOUNT: 1000,
+  DELIVERY_RETENTION: 30 * 24 * 3_600_000,
+  EXHAUSTED_RETENTION: 90 * 24 * 3_600_000,
+  IDEMPOTENCY_RETENTION: 24 * 3_600_000,
   SMTP_URL: { folder: '/nowhere' },
   SMTP_FROM: { name: 'Leadwire', address: 'leads@example.com' },
   SMTP_TIMEOUT: 10_000,
   TIME_ZONE: 'Europe/London',
+  ENCRYPTION_KEYS: [Buffer.alloc(32, 7)],
   SERVICE_TOKEN: [],
   SERVICE_AUTH: 'none',
 }
+
+const change = (accountId: number, over: Partial<LeadChanged> = {}): LeadChanged =>
+  LeadChanged.fromPartial({
+    eventId: randomUUID(),
+    accountId,
+    accountKey: `key-of-${accountId}`,
+    kind: 'lead.updated',
+    leadReference: randomUUID(),
+    body: Buffer.from('{"type":"lead.updated","data":{"value":1}}'),
+    ...over,
+  })
 
 const event = (accountId: number): LeadCreated => {
   const now = '2026-01-02T03:04:05.123456Z'
@@ -80,6 +99,7 @@ export const openDoors = async () => {
     nats,
     connection,
     event,
+    change,
     rows,
     /**
      * Waits until the database was looked at several times over: what was due and has not happened by then is not going
@@ -113,17 +133,14 @@ export const openDoors = async () => {
       }
     },
     /** Publishes events until JetStream has them, without its own look for duplicates. */
-    publish: async (...events: LeadCreated[]) => {
+    publish: async (...events: (LeadCreated | LeadChanged)[]) => {
       const js = jetstream(connection)
-      await Promise.all(
-        events.map((each) =>
-          eventually(() =>
-            js.publish(LEADS_STREAM.subjects.leadCreated, LeadCreated.encode(each).finish(), {
-              timeout: 10_000,
-            }),
-          ),
-        ),
-      )
+      const { leadCreated, leadChanged } = LEADS_STREAM.subjects
+      const send = (each: LeadCreated | LeadChanged) =>
+        'kind' in each
+          ? js.publish(leadChanged, LeadChanged.encode(each).finish(), { timeout: 10_000 })
+          : js.publish(leadCreated, LeadCreated.encode(each).finish(), { timeout: 10_000 })
+      await Promise.all(events.map((each) => eventually(() => send(each))))
     },
     close: async () => {
       await connection.close()
@@ -144,31 +161,44 @@ export const startService = async (
   {
     clock = systemClock,
     logger = SILENT,
+    settle,
     ...settings
-  }: Partial<Config> & { clock?: Clock; logger?: Logger } = {},
+  }: Partial<Config> & { clock?: Clock; logger?: Logger; settle?: typeof settleEndpoints } = {},
 ) => {
   const HEALTH_PORT = await freePort()
   const config = { ...SETTINGS, HEALTH_PORT, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }
   const lifecycle = createLifecycle(logger)
-  const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock)
+  const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock, settle).catch(
+    async (error) => {
+      await lifecycle.stop()
+      throw error
+    },
+  )
   const connection = connectGrpc(`127.0.0.1:${grpcPort}`, { lifecycle, tokens: [] })
   const client = connection.client(WebhooksServiceDefinition, { deadlineMs: 60_000 })
+  const metrics = async () => (await fetch(`http://127.0.0.1:${config.HEALTH_PORT}/metrics`)).text()
   return {
     client,
     audit: connection.client(AuditServiceDefinition, { deadlineMs: 60_000 }),
     /** Registers an endpoint of an account. */
-    endpoint: async (accountId: number, url: string, rest: { enabled?: boolean; secret?: string } = {}) => {
+    endpoint: async (
+      accountId: number,
+      url: string,
+      { kinds, ...rest }: { enabled?: boolean; secret?: string; kinds?: EventKind[]; leads?: string } = {},
+    ) => {
       const { endpoint, secret } = await client.createWebhookEndpoint({
         accountId,
         url,
         enabled: true,
+        ...(kinds && { events: { kinds } }),
         ...rest,
       })
       return { id: endpoint!.id, secret }
     },
+    metrics,
     /** The value of a metric without labels of its own. */
     metric: async (name: string): Promise<number | undefined> => {
-      const text = await (await fetch(`http://127.0.0.1:${config.HEALTH_PORT}/metrics`)).text()
+      const text = await metrics()
       const value = new RegExp(`^${name}{[^}]*} (.+)$`, 'm').exec(text)?.[1]
       return value === undefined ? undefined : Number(value)
     },

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import {
   AuditServiceDefinition,
+  CHANGE_CONSUMER,
   LEADS_STREAM,
   NOTIFICATION_CONSUMER,
   WEBHOOK_CONSUMER,
@@ -10,22 +11,35 @@ import {
   auditService,
   connectNats,
   createGrpcServer,
+  createLoops,
   createMetrics,
+  createSealer,
+  type Database,
+  forgetOldKeys,
+  oldestKeyAge,
   type ServiceContext,
   startHealthServer,
+  startPruning,
   untilMigrated,
 } from '@leadwire/service-kit'
 import { makeAttempt } from './attempt/make-attempt'
 import type { Clock } from './clock'
 import type { Config } from './config'
-import { connectTables, deliverEvents } from './deliver-events'
+import { claimMsOf, connectTables, deliverEvents } from './deliver-events'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
+import { disableFailingEndpoint } from './endpoints/disable-failing-endpoint'
+import { goOnRecovering } from './endpoints/go-on-recovering'
+import { settleEndpoints } from './endpoints/settle-endpoints'
+import { encryptAllSecrets, removeEndedSecrets } from './endpoints/store-secrets'
+import { readLeadChanged } from './events/read-lead-changed'
 import { readLeadCreated } from './events/read-lead-created'
 import { migrations } from './migrations'
 import { createMailboxes } from './notifications/ensure-mailbox'
+import { forgetMessages } from './notifications/forget-messages'
 import { notifyUser } from './notifications/notify-user'
 import { readNotification } from './notifications/read-notification'
+import { createPruneEvents, oldestEventAge } from './retention/prune-events'
 import { webhooksService } from './webhooks-service'
 
 /** Connections to the mail server, for all accounts and for one. Mail servers take few of one client. */
@@ -33,11 +47,13 @@ const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.PO
 
 /**
  * Starts everything in the order in which it is needed; the lifecycle undoes it in reverse: no more events are
- * taken, then no more attempts begun, then no more calls answered. Answers with the port of the gRPC server.
+ * taken, then no more attempts begun, then no more calls answered. Answers with the port of the gRPC server. `settle`
+ * moves the deliveries of endpoints that were changed.
  */
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
   clock: Clock,
+  settle: (database: Database) => Promise<boolean> = settleEndpoints,
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
@@ -51,6 +67,8 @@ export const startWebhookService = async (
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
   await untilMigrated(url, migrations, { signal: lifecycle.signal, logger })
+  const sealer = createSealer(config.ENCRYPTION_KEYS)
+  await encryptAllSecrets(leads.database, { sealer, clock })
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
     connectMs: WEBHOOK_TIMEOUT,
@@ -62,8 +80,7 @@ export const startWebhookService = async (
     ...shared,
     kind: 'webhook',
     tables: leads,
-    read: readLeadCreated,
-    attempt: (delivery) => makeAttempt(delivery, { dispatcher, timeoutMs: WEBHOOK_TIMEOUT, clock }),
+    attempt: (delivery) => makeAttempt(delivery, { dispatcher, sealer, timeoutMs: WEBHOOK_TIMEOUT, clock }),
     attemptMs: WEBHOOK_TIMEOUT,
     concurrency: config.WEBHOOK_CONCURRENCY,
     endpointConcurrency: config.WEBHOOK_ENDPOINT_CONCURRENCY,
@@ -78,16 +95,41 @@ export const startWebhookService = async (
     ...shared,
     kind: 'notification',
     tables: messages,
-    read: readNotification,
-    prepare: createMailboxes(messages.database),
+    prepare: createMailboxes(messages.results),
     attempt: (delivery) => notifyUser(delivery, mail),
     attemptMs: SMTP_TIMEOUT,
     ...MAIL,
   })
+  const loops = createLoops(logger)
+  loops.run('ended secrets', 60_000, () => removeEndedSecrets(leads.database, { sealer, clock }))
+  const prune = startPruning({ loops, metrics })
+  const keptMs = config.IDEMPOTENCY_RETENTION
+  prune('idempotency_keys', {
+    portion: () => forgetOldKeys(leads.database, { keptMs }),
+    oldestAge: () => oldestKeyAge(leads.database),
+  })
+  const kept = { doneMs: config.DELIVERY_RETENTION, exhaustedMs: config.EXHAUSTED_RETENTION }
+  for (const [rows, { database }] of Object.entries({ webhooks: leads, notifications: messages }))
+    prune(rows, {
+      portion: createPruneEvents(database, kept),
+      oldestAge: () => oldestEventAge(database),
+    })
+  loops.run('unsettled endpoints', 250, () => settle(leads.database))
+  loops.run('unsettled mailboxes', 1000, () => settle(messages.database))
+  loops.run('recoveries', 500, () => goOnRecovering(leads.database, { clock }))
+  const { WEBHOOK_DISABLE_AFTER: afterMs } = config
+  if (Number.isFinite(afterMs))
+    loops.run('failing endpoints', 60_000, () => disableFailingEndpoint(leads.database, { afterMs, clock }))
+  lifecycle.onStop('loops', loops.stop)
   const both = [webhooks, notifications]
   const service = webhooksService({
-    ...{ database: leads.database, notifications: messages.database, clock },
+    ...{ database: leads.database, notifications: messages.database, clock, sealer },
+    forgetMessages: forgetMessages(config.SMTP_URL),
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
+    disableAfterMs: afterMs,
+    keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),
+    longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
+    claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
     wake: webhooks.wake,
     wakeNotifier: notifications.wake,
   })
@@ -100,10 +142,15 @@ export const startWebhookService = async (
   natsCheck = () => nats.rtt()
 
   lifecycle.onStop('messages in hand', () => Promise.all(both.map(({ settled }) => settled())))
-  const { leadCreated, notificationRequested } = LEADS_STREAM.subjects
+  const { leadCreated, leadChanged, notificationRequested } = LEADS_STREAM.subjects
   const stops = [
-    webhooks.consume(nats, { subject: leadCreated, name: WEBHOOK_CONSUMER }),
-    notifications.consume(nats, { subject: notificationRequested, name: NOTIFICATION_CONSUMER }),
+    webhooks.consume(nats, { subject: leadCreated, name: WEBHOOK_CONSUMER, read: readLeadCreated }),
+    webhooks.consume(nats, { subject: leadChanged, name: CHANGE_CONSUMER, read: readLeadChanged }),
+    notifications.consume(nats, {
+      subject: notificationRequested,
+      name: NOTIFICATION_CONSUMER,
+      read: readNotification,
+    }),
   ]
   lifecycle.onStop('events', () => Promise.all(stops.map((stop) => stop())))
   return { grpcPort }

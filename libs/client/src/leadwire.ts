@@ -7,6 +7,7 @@ import type {
   CreateVisitorLeadRequest,
   Image,
   Lead,
+  LeadFilters,
   LeadListItem,
   LeadListItemPage,
   Scheduled,
@@ -35,6 +36,11 @@ interface CreateOptions extends CallOptions {
   idempotencyKey?: string
 }
 
+interface ListOptions extends CallOptions {
+  /** Which leads, in which order. */
+  filters?: LeadFilters
+}
+
 interface UpdateOptions extends CallOptions {
   /** The ETag that the lead must still have: otherwise nothing is changed, and the problem is `precondition-failed`. */
   ifMatch?: string
@@ -51,8 +57,8 @@ export interface Leadwire {
     retrieveWithEtag(reference: string, options?: CallOptions): Promise<{ lead: Lead; etag: string }>
     /** Never sent twice by itself: another change may have come between. */
     update(reference: string, change: UpdateLeadRequest, options?: UpdateOptions): Promise<Lead>
-    /** Every lead, newest first, page by page. Those that are created meanwhile are not repeated and not among them. */
-    list(options?: CallOptions): AsyncGenerator<LeadListItem, void>
+    /** Every lead that the filters let through, newest first unless they say so, each once: leads may be created meanwhile. */
+    list(options?: ListOptions): AsyncGenerator<LeadListItem, void>
     page(page: number, options?: CallOptions): Promise<LeadListItemPage>
     statuses(options?: CallOptions): Promise<Lead['status'][]>
     scheduleAppointment(
@@ -87,18 +93,12 @@ const leadReference = (reference: string): string => {
 const dataOf = <Data>({ data }: { data?: { data: Data } }): Data => data!.data
 
 async function* walk(
-  pageOf: (page: number) => Promise<LeadListItemPage>,
+  stepFrom: (cursor: string) => Promise<Pick<LeadListItemPage, 'data' | 'next_cursor'>>,
 ): AsyncGenerator<LeadListItem, void> {
-  // New leads push others to later pages. Ids fall along the list, so what was seen is known by its id.
-  let lastId = Number.POSITIVE_INFINITY
-  for (let page = 1; ; page++) {
-    const { data, next_page_url: next } = await pageOf(page)
-    for (const lead of data) {
-      if (lead.id >= lastId) continue
-      lastId = lead.id
-      yield lead
-    }
-    if (next === null) return
+  for (let cursor: string | null | undefined = ''; typeof cursor === 'string'; ) {
+    const step = await stepFrom(cursor)
+    yield* step.data
+    cursor = step.next_cursor
   }
 }
 
@@ -114,8 +114,14 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
     fetch: (request) => send(() => request.clone(), { ...terms, timeoutMs }),
   })
   const to = (reference: string) => ({ path: { reference: leadReference(reference) } })
+  // Without a cursor a response has all fields of a page.
   const pageOf = async (page: number, call: CallOptions = {}) =>
-    (await api.GET('/leads', { params: { query: { page } }, ...call })).data!
+    (await api.GET('/leads', { params: { query: { page } }, ...call })).data as LeadListItemPage
+  const list = ({ filters, ...call }: ListOptions = {}) =>
+    walk(async (cursor) => {
+      const query = { ...filters, per_page: 100, cursor }
+      return (await api.GET('/leads', { params: { query }, ...call })).data!
+    })
 
   const leads: Leadwire['leads'] = {
     create: async (body, call) => dataOf(await api.POST('/leads', { body, ...keyed(call) })),
@@ -135,7 +141,7 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
           ...(signal && { signal }),
         }),
       ),
-    list: (call) => walk((page) => pageOf(page, call)),
+    list,
     page: pageOf,
     statuses: async (call) => dataOf(await api.GET('/leads/statuses', { ...call })),
     scheduleAppointment: async (reference, body, call) => {

@@ -1,10 +1,16 @@
-import type { components } from './generated/schema'
+import type { components, operations } from './generated/schema'
 
 type Schemas = components['schemas']
 
 export type Lead = Schemas['Lead']
 export type LeadListItem = Schemas['LeadListItem']
-export type LeadListItemPage = Schemas['LeadListItemPage']
+export type LeadListItemPage = Required<Omit<Schemas['LeadListItemPage'], 'total_capped' | 'next_cursor'>> &
+  Schemas['LeadListItemPage']
+/** Which leads a list has, and in which order. */
+export type LeadFilters = Omit<
+  NonNullable<operations['listLeads']['parameters']['query']>,
+  'page' | 'per_page' | 'cursor'
+>
 export type Customer = Schemas['Customer']
 export type Quote = Schemas['Quote']
 export type QuoteItem = Schemas['QuoteItem']
@@ -16,4 +22,9 @@ export type UpdateLeadRequest = Schemas['UpdateLeadRequest']
 export type ScheduleRequest = Schemas['ScheduleRequest']
 /** The body of the Lead Created webhook. */
 export type LeadCreated = Schemas['LeadCreated']
+/** The bodies of the other webhooks, by their `type`. */
+export type LeadUpdated = Schemas['LeadUpdated']
+export type AppointmentScheduled = Schemas['AppointmentScheduled']
+export type CallbackScheduled = Schemas['CallbackScheduled']
+export type AttachmentAdded = Schemas['AttachmentAdded']
 export type { components, operations, paths } from './generated/schema'

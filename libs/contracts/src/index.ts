@@ -1,5 +1,6 @@
 export { ATTEMPT_ERRORS, type AttemptError } from './attempt-errors'
 export { isEmail } from './email'
+export { type ChangeKind, changeBody, EVENT_KINDS, type EventKind, LEADS_TOLD } from './event-kinds'
 export { FILE_FORMATS, type FileFormat, IMAGE_FORMATS } from './file-formats'
 export type { UploadedFile, UploadTerms } from './files'
 export { DESCRIPTORS } from './generated/descriptors'
@@ -8,16 +9,27 @@ export { HealthCheckResponse_ServingStatus, HealthDefinition } from './generated
 export * from './generated/leadwire/accounts/v1/accounts_service'
 export { Actor } from './generated/leadwire/accounts/v1/actor'
 export * from './generated/leadwire/audit/v1/audit_service'
+export * from './generated/leadwire/events/v1/lead_changed'
 export * from './generated/leadwire/events/v1/lead_created'
 export * from './generated/leadwire/events/v1/notification_requested'
 export * from './generated/leadwire/leads/v1/attachments_service'
+export * from './generated/leadwire/leads/v1/imports_service'
 export * from './generated/leadwire/leads/v1/lead'
 // Each generated file with a stream has the same one.
 export type { ServerStreamingMethodResult } from './generated/leadwire/leads/v1/leads_service'
 export * from './generated/leadwire/leads/v1/leads_service'
+export * from './generated/leadwire/leads/v1/reconciliation_service'
 export * from './generated/leadwire/webhooks/v1/webhooks_service'
 export { leadCost } from './lead-cost'
-export { leadJsonFormat } from './lead-format'
+export { leadJsonFormat, SEARCH_FORMAT } from './lead-format'
 export { imageJson, leadDetailsJson, leadItemJson, leadJson } from './lead-json'
 export { LEAD_REFERRERS, LEAD_STATUSES, VISITOR_REFERRERS } from './lead-values'
-export { LEADS_STREAM, LEADS_STREAM_CONFIG, NOTIFICATION_CONSUMER, WEBHOOK_CONSUMER } from './streams'
+export {
+  CHANGE_CONSUMER,
+  eventIdOf,
+  LEADS_STREAM,
+  LEADS_STREAM_CONFIG,
+  messageIdOf,
+  NOTIFICATION_CONSUMER,
+  WEBHOOK_CONSUMER,
+} from './streams'

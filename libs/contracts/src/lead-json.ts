@@ -31,7 +31,8 @@ const customerFields = (customer: Customer) => ({
   id: customer.id,
   first_name: customer.firstName,
   last_name: customer.lastName,
-  name: `${customer.firstName} ${customer.lastName}`,
+  // Of an erased customer both are empty.
+  name: `${customer.firstName} ${customer.lastName}`.trim(),
   company_name: customer.companyName ?? null,
   email: customer.email,
   phone: customer.phone,

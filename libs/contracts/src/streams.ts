@@ -3,8 +3,22 @@ const SECOND_NS = 1_000_000_000
 /** The JetStream stream that carries what is to be told to the outside world, with the subject of each kind of event. */
 export const LEADS_STREAM = {
   name: 'LEADS',
-  subjects: { leadCreated: 'leads.created', notificationRequested: 'notifications.requested' },
+  subjects: {
+    leadCreated: 'leads.created',
+    leadChanged: 'leads.changed',
+    notificationRequested: 'notifications.requested',
+  },
 } as const
+
+/**
+ * The id of a message with an event. Within `duplicate_window` the stream takes each id once: so an event that is published again, after
+ * its message with the sequence number `lost` was lost, has another.
+ */
+export const messageIdOf = (eventId: string, lost: number | null = null): string =>
+  lost === null ? eventId : `${eventId}:${lost}`
+
+/** The event that a message is about, by the id that `messageIdOf` made. */
+export const eventIdOf = (messageId: string): string => messageId.split(':', 1)[0]!
 
 /**
  * The stream as publisher and consumer both make it, whoever connects first. It is a pipe: PostgreSQL keeps what is not
@@ -21,12 +35,13 @@ export const LEADS_STREAM_CONFIG = {
   // Some 400,000 ordinary events, or 500 of the largest. nats-server refuses a stream that may outgrow its own store, which
   // is three quarters of the free disk unless its configuration says otherwise: this fits a disk with 700 MB free.
   max_bytes: 512 * 1024 * 1024,
-  // For a publisher that heard no acknowledgement and tries again. Shorter than the 15 s after which the sweep publishes
-  // an event again, so that the stream takes it; consumers drop duplicates by event id anyway.
+  // For a publisher that heard no acknowledgement and tries again. Consumers drop duplicates by event id anyway.
   duplicate_window: 10 * SECOND_NS,
 }
 
-/** The durable consumer of lead events that all copies of webhook-service share. */
+/** The durable consumer of new leads that all copies of webhook-service share. */
 export const WEBHOOK_CONSUMER = 'webhook-service'
+/** The same for what happens to leads later: the release before, which cannot read it, does not see it. */
+export const CHANGE_CONSUMER = 'webhook-service-changes'
 /** The same for notifications: what waits for a mail server is not in the way of webhooks. */
 export const NOTIFICATION_CONSUMER = 'webhook-service-notifications'

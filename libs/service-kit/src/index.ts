@@ -8,7 +8,9 @@ export { differences, recordAudit } from './audit/record-audit'
 
 export * from './database/database'
 export { isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
+export { forgetOldKeys, oldestKeyAge } from './database/forget-old-keys'
 export { type Migration, migrate, untilMigrated } from './database/migrate'
+export { type Pruned, startPruning } from './database/start-pruning'
 
 // grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
 
@@ -17,8 +19,17 @@ export { answerEach } from './grpc/answer-each'
 export { connectBatches } from './grpc/batches'
 export { connectGrpc, type UnaryOptions } from './grpc/client'
 export { type CallLimits, gather } from './grpc/gather'
+export {
+  type Answer,
+  answerOnce,
+  type Codec,
+  keyInUse,
+  keyUsedForAnother,
+  type UnderKey,
+} from './grpc/idempotency'
+export { createPerCallInTurn } from './grpc/in-turn'
 export { deadlineOf, unlessLate } from './grpc/late-items'
-export { perCall } from './grpc/per-call'
+export { perCall, perKeyedCall } from './grpc/per-call'
 export { createGrpcServer, type GrpcServer } from './grpc/server'
 export { errorOfStatus, statusOf } from './grpc/status'
 

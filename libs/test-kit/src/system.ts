@@ -76,6 +76,7 @@ export async function startSystem({ env = {}, replicas = 1, store }: SystemOptio
     store: store ?? { STORE_URL: files.url },
     mail: join(files.path, 'mail'),
     serviceToken,
+    encryptionKey: randomBytes(32).toString('base64'),
     env: { ...process.env, WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
   })
   const processes = createProcesses(services)

@@ -1,4 +1,13 @@
 export { type BoundedStore, boundedStore, type DuplicateStore } from './duplicates'
+export type {
+  AppointmentScheduled,
+  AttachmentAdded,
+  CallbackScheduled,
+  FieldChange,
+  LeadUpdated,
+  Scheduled,
+  WebhookEvent,
+} from './events'
 export type { HeadersLike } from './headers'
 export type { Customer, Image, Lead, LeadCreated, Quote, QuoteItem } from './lead-created'
 export type { RefusalCode, Refused, Verified, VerifiedOnce } from './results'

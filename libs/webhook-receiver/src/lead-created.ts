@@ -1,10 +1,11 @@
 /** An instant in UTC with microseconds: `2026-01-31T09:30:00.000000Z`. */
-type Timestamp = string
+export type Timestamp = string
 /** 1 is yes. */
 type Flag = 0 | 1
 
 /** The body of Lead Created (interface: Events). */
 export interface LeadCreated {
+  type?: never
   data: Lead
 }
 

@@ -54,10 +54,16 @@ const { vectors } = require('@leadwire/webhook-receiver/vectors.json')`
 })
 
 it('gives its types to either, without those of Node', () => {
-  const source = `import { boundedStore, verify, verifyStandard, type Lead, type RefusalCode } from '@leadwire/webhook-receiver'
+  const source = `import { boundedStore, verify, verifyStandard, type Lead, type RefusalCode, type WebhookEvent } from '@leadwire/webhook-receiver'
 export const leadOf = async (body: Uint8Array, headers: Record<string, string>): Promise<Lead | RefusalCode> => {
   const result = await verifyStandard(body, headers, 'a-secret', { store: boundedStore() })
   return result.ok ? result.payload.data : result.code
+}
+export const statusOf = (body: Uint8Array, headers: Record<string, string>): string | undefined => {
+  const result = verify<WebhookEvent>(body, headers, 'a-secret')
+  if (!result.ok) return undefined
+  if (result.payload.type === undefined) return result.payload.data.customer.email
+  return result.payload.type === 'lead.updated' ? result.payload.data.status : result.payload.data.lead_reference
 }
 export const own = verify<{ own: true }>('{}', [['a', 'b']], ['one', 'two'])
 // @ts-expect-error a parsed body has other bytes

@@ -8,7 +8,9 @@ import { readMemory, watchMemory } from './measure/memory'
 import { type Options, type ScenarioName, scenarioNames } from './options'
 import type { Ground } from './process/ground'
 import type { Report } from './report/report'
+import { bystander } from './scenarios/bystander'
 import { coldStart } from './scenarios/cold-start'
+import { findLeads } from './scenarios/find-leads'
 import { isolation } from './scenarios/isolation'
 import { memory } from './scenarios/memory'
 import { schedule } from './scenarios/schedule'
@@ -22,7 +24,7 @@ import { startStack, temporaryFolder } from './stack/start-stack'
 
 const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) => Promise<void>> = {
   ...{ retrieve, list, create, upload, webhooks, 'webhook-latency': webhookLatency, steady },
-  ...{ 'table-size': tableSize, isolation, memory, schedule },
+  ...{ 'table-size': tableSize, find: findLeads, isolation, bystander, memory, schedule },
 }
 
 interface Run {
@@ -83,7 +85,7 @@ const prepare = async ({ options, ground, report }: Run): Promise<Context> => {
     mostMemory: watch.most,
     quoted: once(async () => {
       const [account] = await fillAccounts(leads, 1)
-      await fillLeads({ leads, assetsUrl }, account!.id, options.quick ? 1000 : 10_000)
+      await fillLeads({ leads, assetsUrl }, account!.id, options.quick ? 1000 : 10_000, { searchable: false })
       await fillQuotes({ leads, assetsUrl }, account!.id)
       await settle(leads, ['leads', 'customers', 'accounts', 'tokens', 'quotes', 'quote_items'])
       return account!

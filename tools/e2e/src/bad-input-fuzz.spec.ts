@@ -64,7 +64,7 @@ const tryOut = async ({ method, path, headers, body }: Attempt): Promise<void> =
 describe.each([...bodyTargets, ...multipartTargets])('$name', ({ attempt }) => {
   test(`answers ${ROUNDS} random mutations of a sound body with sense`, async () => {
     const sense = fc.asyncProperty(fc.gen(), (draw) => tryOut(attempt(diceOf(draw))))
-    await fc.assert(sense, { seed: SEED, numRuns: ROUNDS })
+    await fc.assert(sense, { seed: SEED, numRuns: ROUNDS, includeErrorInReport: true })
   })
 
   test('and is unharmed by it', async () => {

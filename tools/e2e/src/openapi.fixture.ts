@@ -10,6 +10,7 @@ export type Operation = {
   parameters?: Schema[]
   requestBody?: { content: Media }
   responses: Record<string, Response | { $ref: string }>
+  'x-codeSamples'?: { lang: string; label: string; source: string }[]
 }
 
 type Response = { content?: Media; headers?: Record<string, object> }

@@ -74,7 +74,8 @@ function tenant({
 }): Tenant {
   const send = async <T>(method: string, path: string, options?: RequestOptions) => {
     const answer = await client.request<{ data: T }>(method, path, options)
-    if (answer.status !== 200) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`)
+    if (answer.status !== 200 && answer.status !== 202)
+      throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`)
     return answer.json.data
   }
   const listen = async (fields: object = {}) => {

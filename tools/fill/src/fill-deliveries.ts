@@ -120,7 +120,7 @@ const disable = (webhooks: Sql, endpointId: number) =>
     await rows('UPDATE endpoints SET enabled = false, updated_at = clock_timestamp() WHERE id = $1', [
       endpointId,
     ])
-    await rows("UPDATE deliveries SET status = 'held' WHERE endpoint_id = $1 AND status = 'pending'", [
+    await rows('INSERT INTO unsettled_endpoints (endpoint_id) VALUES ($1) ON CONFLICT DO NOTHING', [
       endpointId,
     ])
   })
@@ -138,7 +138,9 @@ const prepareLeads = async (
     )
   const [account] = await select()
   if (!account) throw new Error(`There is no account ${accountId}.`)
-  await fillLeads({ leads, assetsUrl }, accountId, Math.max(0, count - account.lead_count))
+  await fillLeads({ leads, assetsUrl }, accountId, Math.max(0, count - account.lead_count), {
+    searchable: false,
+  })
   const [filled] = await select()
   return { apiKey: account.api_key, after: filled!.lead_count - count }
 }

@@ -1,4 +1,4 @@
-import { leadJsonFormat } from '@leadwire/contracts'
+import { leadJsonFormat, SEARCH_FORMAT } from '@leadwire/contracts'
 import { detailsTemplate, itemTemplate } from './model-lead'
 import { instant, portionsOf, type Sql } from './sql'
 
@@ -39,18 +39,25 @@ const INSERT = `
   )
   SELECT before FROM counted`
 
+// As if their words had been written: leads-service goes on behind them.
+const LEAVE_OUT_OF_SEARCH = `
+  INSERT INTO lead_search_progress (account_id, number, format) SELECT id, lead_count, ${SEARCH_FORMAT} FROM accounts WHERE id = $1
+  ON CONFLICT (account_id) DO UPDATE SET number = excluded.number`
+
 function of(table: string, columns: string): string {
   return columns.replace(/\w+/g, `${table}.$&`)
 }
 
 /**
  * Gives an account `count` leads more, without quotes and without events. Their JSON is what services with this address of
- * images (without a slash at its end) keep.
+ * images (without a slash at its end) keep. leads-service then writes the words that they are found by, for minutes where there are
+ * millions; with `searchable` false it does not.
  */
 export const fillLeads = async (
   { leads, assetsUrl }: { leads: Sql; assetsUrl: string },
   accountId: number,
   count: number,
+  { searchable = true } = {},
 ): Promise<void> => {
   const format = leadJsonFormat(assetsUrl)
   for (const portion of portionsOf(count, PORTION)) {
@@ -59,6 +66,7 @@ export const fillLeads = async (
       await rows('SET LOCAL session_replication_role = replica')
       const [counted] = await rows(INSERT, [accountId, portion, format, itemTemplate, detailsTemplate])
       if (!counted) throw new Error(`There is no account ${accountId}.`)
+      if (!searchable) await rows(LEAVE_OUT_OF_SEARCH, [accountId])
     })
   }
 }

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { AccountsServiceDefinition, WebhooksServiceDefinition } from '@leadwire/contracts'
+import {
+  AccountsServiceDefinition,
+  ReconciliationServiceDefinition,
+  WebhooksServiceDefinition,
+} from '@leadwire/contracts'
 import { connectGrpc, createLifecycle, createLogger } from '@leadwire/service-kit'
 
 const repositoryRoot = resolve(__dirname, '../../..')
@@ -37,7 +41,25 @@ export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
 export const demoAccount = (env: NodeJS.ProcessEnv): number =>
   readDevFile(env, 'name one with --account', ({ account }) => account.id)
 
+/** Where the public API is, and a token of an account. */
+export interface Api {
+  url: string
+  token: string
+}
+
+/** The API of LEADWIRE_URL with LEADWIRE_TOKEN where both are set, else that of the stack that `npm start` runs. Throws with what to do. */
+export const findApi = (env: NodeJS.ProcessEnv): Api => {
+  const { LEADWIRE_URL: url, LEADWIRE_TOKEN: token } = env
+  if (url && token) return { url: url.replace(/\/+$/, ''), token }
+  return readDevFile(env, 'set LEADWIRE_URL and LEADWIRE_TOKEN', (found) => ({
+    url: found.base_url,
+    token: found.token,
+  }))
+}
+
 interface DevFile {
+  base_url: string
+  token: string
   services: Record<'leads-service' | 'webhook-service', { grpc: string }>
   account: { id: number }
   service_token: string | null
@@ -60,8 +82,10 @@ export const connect = ({ leads, webhooks, tokens }: Targets) => {
   const lifecycle = createLifecycle(createLogger({ service: 'leadwire', level: 'silent' }))
   const client = { deadlineMs: DEADLINE_MS }
   const options = { lifecycle, tokens }
+  const leadsService = connectGrpc(leads, options)
   return {
-    accounts: connectGrpc(leads, options).client(AccountsServiceDefinition, client),
+    accounts: leadsService.client(AccountsServiceDefinition, client),
+    reconciliation: leadsService.client(ReconciliationServiceDefinition, client),
     webhooks: connectGrpc(webhooks, options).client(WebhooksServiceDefinition, client),
     close: () => lifecycle.stop(),
   }

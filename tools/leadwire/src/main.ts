@@ -4,7 +4,10 @@ import { addAccounts } from './commands/accounts'
 import { addDeliveries } from './commands/deliveries'
 import { addEndpointCare } from './commands/endpoint-care'
 import { addEndpoints } from './commands/endpoints'
+import { addExport } from './commands/export'
+import { addImport } from './commands/import'
 import { addListen } from './commands/listen'
+import { addReconcile } from './commands/reconcile'
 import { explain } from './commands/run'
 import { addTokens } from './commands/tokens'
 import { addUsers } from './commands/users'
@@ -20,6 +23,9 @@ addUsers(program)
 addEndpointCare(addEndpoints(program))
 addDeliveries(program)
 addListen(program)
+addImport(program)
+addExport(program)
+addReconcile(program)
 
 program.parseAsync().catch((error: unknown) => {
   process.stderr.write(`leadwire: ${explain(error)}\n`)

@@ -5,8 +5,12 @@ import { signalOf } from './client-gone'
 import type { FilesMetrics } from './files-metrics'
 import { contentTypeOf, isObjectKey, type KeyParams } from './object-key'
 
+// The one form of a range that is asked for (RFC 9110, 14.1.2): from a byte to the end. Others are no ranges here.
+const fromOf = (range: string | undefined): number =>
+  Number(/^bytes=(\d{1,15})-$/.exec(range ?? '')?.[1] ?? 0)
+
 /**
- * GET /files/<key>: the bytes, read no faster than they are taken. not_found for a key that nothing is kept under, and
+ * GET /files/<key>: the bytes, or those from a byte on (206), read no faster than they are taken. not_found for a key that nothing is kept under, and
  * for anything that is no key. When they can't be read to their end the connection breaks off before it.
  */
 export const downloadFile = (
@@ -15,10 +19,12 @@ export const downloadFile = (
 ): void => {
   app.get<KeyParams>('/files/*', { exposeHeadRoute: false }, async (request, reply) => {
     const key = request.params['*']
-    const object = isObjectKey(key) ? await store.get(key, signalOf(reply)) : undefined
+    const from = fromOf(request.headers.range)
+    const object = isObjectKey(key) ? await store.get(key, { from, signal: signalOf(reply) }) : undefined
     if (!object) throw new ServiceError('not_found', 'There is no such file.')
     object.bytes.on('data', (chunk: Buffer) => metrics.sent(chunk.length)).pause()
     return reply
+      .code(from > 0 ? 206 : 200)
       .headers({ 'content-length': object.size, 'content-type': contentTypeOf(key) })
       .send(object.bytes)
   })

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
-import { access, link, mkdir, open, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { access, link, mkdir, open, opendir, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { gather } from '@leadwire/service-kit'
 import { type ObjectStore, storeAway } from './object-store'
 
@@ -45,6 +45,10 @@ export const createDirectoryStore = (root: string): ObjectStore => {
     })
   }
 
+  const rethrowAway = (cause: unknown): never => {
+    throw storeAway(cause)
+  }
+
   const makeFolder = async (path: string) => {
     // Not recursive: a root that went away (an unmounted volume) must not be made again on the disk below it.
     await mkdir(path, { mode: 0o750 }).catch((error) => {
@@ -74,14 +78,26 @@ export const createDirectoryStore = (root: string): ObjectStore => {
       // The root for the collection's own entry: whoever made the folder may not have come to this line yet.
       await Promise.all([syncFolder(dirname(path)), syncFolder(root)])
     },
-    get: async (key) => {
+    get: async (key, { from = 0 } = {}) => {
       try {
         const handle = await open(join(root, key), constants.O_RDONLY | constants.O_NOFOLLOW)
         const { size } = await handle.stat()
-        return { size, bytes: handle.createReadStream({ highWaterMark: 64 * 1024 }) }
+        const bytes = handle.createReadStream({ start: from, highWaterMark: 64 * 1024 })
+        return { size: size - from, bytes }
       } catch (error) {
         await absentOrThrow(error)
         return undefined
+      }
+    },
+    async *list({ before, signal }) {
+      for await (const collection of await opendir(root).catch(rethrowAway)) {
+        if (!collection.isDirectory() || collection.name === basename(spoolFolder)) continue
+        for await (const { name } of await opendir(join(root, collection.name))) {
+          signal?.throwIfAborted()
+          const key = `${collection.name}/${name}`
+          const found = await stat(join(root, key)).catch(absentOrThrow)
+          if (found && found.mtime < before) yield key
+        }
       }
     },
     delete: async (key) => {

@@ -44,6 +44,29 @@ export const itKeepsObjects = (storeOf: () => ObjectStore) => {
     expect(object?.bytes.equals(bytes)).toBe(true)
   })
 
+  test('gives the bytes from one of them on', async () => {
+    const key = newKey()
+    await put(key, Buffer.from('0123456789'))
+    const object = await storeOf().get(key, { from: 7 })
+    expect(object?.size).toBe(3)
+    expect(String(await buffer(object!.bytes))).toBe('789')
+  })
+
+  test('lists what was stored before a time', async () => {
+    const key = newKey()
+    await put(key, Buffer.from('listed'))
+    const listed = async (before: number) => {
+      const keys: string[] = []
+      for await (const each of storeOf().list({ before: new Date(before) })) keys.push(each)
+      return keys
+    }
+    const HOUR_MS = 3_600_000
+    expect(await listed(Date.now() + HOUR_MS)).toContain(key)
+    expect(await listed(Date.now() - HOUR_MS)).not.toContain(key)
+    await storeOf().delete(key)
+    expect(await listed(Date.now() + HOUR_MS)).not.toContain(key)
+  })
+
   test('has nothing under a key nobody used', async () => {
     expect(await storeOf().get(newKey())).toBeUndefined()
   })

@@ -31,10 +31,15 @@ export interface ObjectStore {
    */
   put(key: string, file: SpooledFile, signal?: AbortSignal): Promise<void>
   /**
-   * The object's size in bytes and its bytes, which the caller reads or destroys; undefined when there is none.
-   * The signal also ends a read that waits for more of them.
+   * The object's bytes from byte `from` on, and how many these are; the caller reads or destroys them. Undefined when there is
+   * no object. `from` lies before its end. The signal also ends a read that waits for more bytes.
    */
-  get(key: string, signal?: AbortSignal): Promise<{ size: number; bytes: Readable } | undefined>
+  get(
+    key: string,
+    options?: { from?: number; signal?: AbortSignal },
+  ): Promise<{ size: number; bytes: Readable } | undefined>
+  /** The keys of objects that were stored before a time, in no order; what else lies in the store may be among them. */
+  list(options: { before: Date; signal?: AbortSignal }): AsyncIterable<string>
   /** Deleting what is not there is no failure. */
   delete(key: string): Promise<void>
 }

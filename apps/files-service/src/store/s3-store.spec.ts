@@ -120,7 +120,7 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     const key = newKey()
     await storeOf().put(key, await spool(randomBytes(10 * MEBIBYTE)))
     const controller = new AbortController()
-    const object = await storeOf().get(key, controller.signal)
+    const object = await storeOf().get(key, { signal: controller.signal })
     await minio.suspend()
     try {
       const reading = buffer(object!.bytes)

@@ -1,3 +1,4 @@
+import { addAbortSignal, type Readable } from 'node:stream'
 import { Client } from 'minio'
 import { type ObjectStore, storeAway } from './object-store'
 import { bodyOf, type S3Request, sendS3 } from './s3-request'
@@ -64,14 +65,24 @@ export const createS3Store = (options: {
       const body = await bodyOf(response)
       if (response.statusCode !== 200) throw failure('keep', key, response.statusCode, body)
     },
-    get: async (key, signal) => {
-      const response = await send(key, { method: 'GET', signal })
-      if (response.statusCode === 200) {
+    get: async (key, { from = 0, signal } = {}) => {
+      const headers = from > 0 ? { range: `bytes=${from}-` } : {}
+      const response = await send(key, { method: 'GET', headers, signal })
+      if (response.statusCode === (from > 0 ? 206 : 200)) {
         return { size: Number(response.headers['content-length']), bytes: response }
       }
       const body = await bodyOf(response)
       if (response.statusCode === 404 && body.includes('NoSuchKey')) return undefined
       throw failure('read', key, response.statusCode, body)
+    },
+    async *list({ before, signal }) {
+      const objects: Readable = client.listObjectsV2(bucket, '', true)
+      try {
+        for await (const { name, lastModified } of signal ? addAbortSignal(signal, objects) : objects)
+          if (lastModified < before) yield name
+      } catch (cause) {
+        throw storeAway(cause)
+      }
     },
     delete: async (key) => {
       const response = await send(key, { method: 'DELETE' })

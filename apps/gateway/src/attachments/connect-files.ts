@@ -42,7 +42,7 @@ export const connectFiles = (options: {
   const headers = authorization === undefined ? {} : { authorization }
 
   const send = async (request: HttpRequest): Promise<Dispatcher.ResponseData> => {
-    const response = await copies.send({ ...request, headers })
+    const response = await copies.send({ ...request, headers: { ...headers, ...request.headers } })
     if (response.statusCode >= 300) throw await failureOf(response)
     return response
   }
@@ -61,9 +61,10 @@ export const connectFiles = (options: {
         bytes.destroy()
       }
     },
-    /** Opens a stored file; whoever opened it reads or destroys it. Fails with not_found. */
-    download: async (key: string): Promise<OpenFile> => {
-      const { headers: answered, body } = await send({ method: 'GET', path: pathOf(key) })
+    /** Opens a stored file, from a byte of it on; whoever opened it reads or destroys it. Fails with not_found. */
+    download: async (key: string, from = 0): Promise<OpenFile> => {
+      const range = from > 0 ? { headers: { range: `bytes=${from}-` } } : {}
+      const { headers: answered, body } = await send({ method: 'GET', path: pathOf(key), ...range })
       return { size: Number(answered['content-length']), bytes: body }
     },
     delete: async (key: string): Promise<void> => {

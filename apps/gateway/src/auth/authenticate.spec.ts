@@ -112,6 +112,7 @@ describe('Token-Expires-At', () => {
 
 describe('the verifier', () => {
   const token = (change: Partial<VerifiedToken> = {}): VerifiedToken => ({
+    suspended: false,
     tokenId: 1,
     accountId: 1,
     scopes: ['leads'],

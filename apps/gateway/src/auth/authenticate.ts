@@ -36,7 +36,9 @@ const lacksScope = (scope: Scope) =>
     'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"`,
   })
 
-/** Bearer-token authentication (interface: Authentication; RFC 6750): 401 without a valid token, 403 without the scope. */
+const suspended = () => new ProblemError('account-suspended', 'The account of the token is suspended.')
+
+/** Bearer-token authentication (interface: Authentication; RFC 6750): 401 without a valid token, 403 without the scope or while the account is suspended. */
 export const createAuthenticate = (
   app: FastifyInstance,
   verifyToken: TokenVerifier,
@@ -45,6 +47,7 @@ export const createAuthenticate = (
   app.decorateRequest('principal', null as unknown as Principal)
   const judge = (request: FastifyRequest, verified: Principal | undefined, scope: Scope) => {
     if (!verified) return unauthenticated(request.headers.authorization)
+    if (verified.suspended) return suspended()
     request.principal = verified
     return grants(verified.scopes, scope) ? undefined : lacksScope(scope)
   }

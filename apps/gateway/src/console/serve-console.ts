@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isKnown } from '../http/entity-tags'
 import { ProblemError } from '../http/problem'
-import { type ConsoleFile, readConsoleFiles } from './console-files'
+import { readStaticFiles, type StaticFile, sendStaticFile } from '../http/static-files'
+import { consoleAssets } from '../paths'
 
 // The page shows what strangers wrote (descriptions, answers of receivers) beside a token that may manage the account:
 // no script but ours, no markup made from text, nothing sent elsewhere, no frame around it.
@@ -25,21 +25,14 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
   // An upgrade must not leave a page made of old and new files; a check costs a 304.
   'cache-control': 'no-cache',
-  vary: 'accept-encoding',
 }
 
-const send = (request: FastifyRequest, reply: FastifyReply, file: ConsoleFile) => {
-  reply.headers({ ...HEADERS, etag: file.etag })
-  if (isKnown(request, file.etag)) return reply.code(304).send()
-  reply.type(file.type)
-  if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(request.headers['accept-encoding'] ?? ''))
-    return reply.send(file.bytes)
-  return reply.header('content-encoding', 'gzip').send(file.gzipped)
-}
+const send = (request: FastifyRequest, reply: FastifyReply, file: StaticFile) =>
+  sendStaticFile(request, reply, file, HEADERS)
 
 /** GET /console: a page to watch webhooks on. It holds no data: it asks /manage with the token its reader gives it. */
 export const serveConsole = (app: FastifyInstance): void => {
-  const files = readConsoleFiles()
+  const files = readStaticFiles(consoleAssets)
   const options = { schema: { hide: true } }
   app.get('/console', options, async (request, reply) => {
     // Its parts are named relative to /console, so that it also works below a path of a proxy.

@@ -1,6 +1,7 @@
-import { ATTEMPT_ERRORS, type Attempt, type Delivery } from '@leadwire/contracts'
+import { ATTEMPT_ERRORS, type Attempt, type Delivery, EVENT_KINDS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { leadReferenceSchema, nullableOf, nullableTimestamp, timestamp } from '../docs/shared-schemas'
+import { oneOf } from '../validation/fields'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
 
@@ -13,6 +14,7 @@ export const DeliveryRecord = Type.Object(
       description: "Also the webhook's `webhook-id`.",
       examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
     }),
+    event: oneOf(EVENT_KINDS, 'What it tells of.', 'lead.created'),
     lead_reference: leadReferenceSchema(),
     status: Type.Unsafe<string>({ type: 'string', enum: DELIVERY_STATUSES, examples: ['delivered'] }),
     attempt_count: Type.Integer({ examples: [1] }),
@@ -53,6 +55,7 @@ export const deliveryRecord = (delivery: Delivery) => ({
   id: delivery.id,
   endpoint_id: delivery.endpointId,
   event_id: delivery.eventId,
+  event: delivery.event,
   lead_reference: delivery.leadReference,
   status: delivery.status,
   attempt_count: delivery.attemptCount,

@@ -10,14 +10,18 @@ export const listDeliveries = pagedOperation({
   operationId: 'listDeliveries',
   tag: 'Webhooks',
   summary: 'List deliveries',
+  what: 'deliveries',
   filters: Type.Partial(
     Type.Object({ endpoint_id: id('Only those to this endpoint.', 1), ...DELIVERY_FILTERS }),
   ),
   record: DeliveryRecord,
-  find: async ({ accountId, clients, limits }, { endpoint_id: endpointId, status, lead_reference, page }) => {
+  find: async (
+    { accountId, clients, limits },
+    { endpoint_id: endpointId, status, lead_reference, ...place },
+  ) => {
     const leadReference = lead_reference?.toLowerCase()
-    const asked = { accountId, endpointId, status, leadReference, page }
-    const { deliveries, total, perPage } = await clients.webhooks.listDeliveries(asked, limits)
-    return { records: deliveries.map(deliveryRecord), total, perPage }
+    const asked = { accountId, endpointId, status, leadReference, ...place }
+    const { deliveries, ...rest } = await clients.webhooks.listDeliveries(asked, limits)
+    return { ...rest, records: deliveries.map(deliveryRecord) }
   },
 })

@@ -1,16 +1,38 @@
+import type { WebhookRequest } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams } from '../docs/shared-schemas'
+import { dataOf, IdParams, orNull } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
 import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
+
+const RequestRecord = Type.Object(
+  {
+    headers: Type.Record(Type.String(), Type.Unsafe<string | null>({ type: ['string', 'null'] }), {
+      description:
+        "By their names. Null stands for a value that is made for each attempt, such as a signature, and for those of the endpoint's own headers, which are secrets.",
+      examples: [{ 'Content-Type': 'application/json', 'X-SERVICE-Signature': null }],
+    }),
+    body: Type.String({
+      description: 'As every attempt sends it, byte for byte.',
+      examples: ['{"data":{"id":1}}'],
+    }),
+  },
+  { title: 'WebhookRequest' },
+)
 
 const DeliveryWithAttempts = Type.Object(
   {
     ...DeliveryRecord.properties,
     attempts: Type.Array(AttemptRecord),
+    request: orNull(RequestRecord, 'What each attempt sends; null when the lead was erased.'),
   },
   { title: 'DeliveryWithAttempts' },
 )
+
+const requestRecord = ({ headers, body }: WebhookRequest) => ({
+  headers: Object.fromEntries(headers.map(({ name, value }) => [name, value ?? null])),
+  body: new TextDecoder().decode(body),
+})
 
 /** GET /manage/deliveries/:id: a delivery with every attempt. */
 export const retrieveDelivery = managementOperation({
@@ -19,12 +41,16 @@ export const retrieveDelivery = managementOperation({
   operationId: 'retrieveDelivery',
   tag: 'Webhooks',
   summary: 'Retrieve a delivery',
-  description: 'With every attempt that was made.',
+  description: 'With every attempt that was made, and what each sends.',
   params: IdParams,
   answer: { description: 'The delivery.', schema: dataOf(DeliveryWithAttempts) },
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, deliveryId: pathId(request) }
-    const { delivery, attempts } = await clients.webhooks.retrieveDelivery(key, limits)
-    return { ...deliveryRecord(delivery!), attempts: attempts.map(attemptRecord) }
+    const { delivery, attempts, request: sent } = await clients.webhooks.retrieveDelivery(key, limits)
+    return {
+      ...deliveryRecord(delivery!),
+      attempts: attempts.map(attemptRecord),
+      request: sent ? requestRecord(sent) : null,
+    }
   },
 })

@@ -14,7 +14,7 @@ export const retryDelivery = managementOperation({
     'One attempt at once, whatever the state of the delivery. It starts no new schedule and moves none. A conflict while an attempt is under way or due, or when the endpoint is disabled or deleted.',
   params: IdParams,
   answer: { description: 'The delivery, on its way.', schema: dataOf(DeliveryRecord) },
-  problems: ['conflict'],
+  problems: ['conflict', 'lead-erased'],
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, deliveryId: pathId(request) }
     const { delivery } = await clients.webhooks.retryDelivery(key, limits)

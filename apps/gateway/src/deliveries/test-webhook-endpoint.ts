@@ -11,7 +11,7 @@ export const testWebhookEndpoint = managementOperation({
   tag: 'Webhooks',
   summary: 'Send a sample to a webhook endpoint',
   description:
-    'A Lead Created with a sample lead (`test` is 1, ids are 0), to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.',
+    'A Lead Created with a sample lead (`test` is 1, ids are 0), or, for an endpoint that does not subscribe to it, a sample of the first kind of event that it subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.',
   params: IdParams,
   answer: { description: 'The delivery, on its way.', schema: dataOf(DeliveryRecord) },
   run: async ({ request, accountId, clients, limits }) => {

@@ -5,6 +5,7 @@ import { PROBLEMS, type ProblemKind } from '../http/problem'
 import { CONDITION_HEADERS, ETAG_HEADER, type EtagUse, NOT_MODIFIED } from './conditional-requests'
 import { documentedFields } from './documented-fields'
 import {
+  type Headers,
   IDEMPOTENCY_REPLAYED,
   PROBLEM_HEADERS,
   RATE_LIMIT,
@@ -30,8 +31,10 @@ export interface Description {
   body?: TSchema
   /** Of a multipart/form-data body. */
   multipart?: TSchema
+  /** The media types of a body that is read while it comes. */
+  stream?: readonly string[]
   /** `types` are the media types of a file. */
-  answer: { description: string } & ({ schema: TSchema } | { types: readonly string[] })
+  answer: { description: string; status?: 202 } & ({ schema: TSchema } | { types: readonly string[] })
   /** Those of its own, beside the ones that follow from the rest. */
   problems?: readonly ProblemKind[]
 }
@@ -50,12 +53,17 @@ const IDEMPOTENCY_KEY = Type.Partial(
   }),
 )
 
-/** The response of a problem. */
-export const problemResponse = (kind: ProblemKind) => ({
-  description: PROBLEMS[kind].meaning,
-  headers: { ...REQUEST_ID, ...PROBLEM_HEADERS[kind] },
-  content: { 'application/problem+json': { schema: Problem } },
-})
+const KINDS = Object.keys(PROBLEMS) as ProblemKind[]
+
+/** The response of a problem. Problems with one status have one response, which is a component of the document. */
+export const problemResponse = (kind: ProblemKind) => {
+  const kinds = KINDS.filter((other) => PROBLEMS[other].status === PROBLEMS[kind].status)
+  return {
+    description: kinds.map((one) => PROBLEMS[one].meaning).join(' Or: '),
+    headers: Object.assign({}, REQUEST_ID, ...kinds.map((one) => PROBLEM_HEADERS[one])) as Headers,
+    content: { 'application/problem+json': { schema: Problem } },
+  }
+}
 
 const kindsOf = ({
   scope,
@@ -64,21 +72,27 @@ const kindsOf = ({
   etag,
   body,
   multipart,
+  stream,
   problems = [],
 }: Description): ProblemKind[] => [
   'bad-request',
   ...(scope ? (['unauthenticated', 'forbidden', 'rate-limited'] as const) : []),
   ...(params ? (['not-found'] as const) : []),
-  ...(idempotent ? (['conflict'] as const) : []),
+  // A key that was used before for another request is a 422.
+  ...(idempotent ? (['conflict', 'invalid'] as const) : []),
   ...(etag === 'change' ? (['precondition-failed'] as const) : []),
   ...problems,
-  ...(body || multipart ? (['timeout', 'too-large', 'unsupported-media-type', 'invalid'] as const) : []),
+  ...(body || multipart || stream
+    ? (['timeout', 'too-large', 'unsupported-media-type', 'invalid'] as const)
+    : []),
   'internal',
   'unavailable',
   'late',
 ]
 
 const BYTES = { schema: { type: 'string', format: 'binary' } }
+
+const bytesOf = (types: readonly string[]) => Object.fromEntries(types.map((type) => [type, BYTES]))
 
 const answerOf = ({ answer, scope, idempotent, etag }: Description) => ({
   description: answer.description,
@@ -89,10 +103,7 @@ const answerOf = ({ answer, scope, idempotent, etag }: Description) => ({
     ...(etag && ETAG_HEADER),
     ...(scope && RATE_LIMIT),
   },
-  content:
-    'schema' in answer
-      ? { 'application/json': { schema: answer.schema } }
-      : Object.fromEntries(answer.types.map((type) => [type, BYTES])),
+  content: 'schema' in answer ? { 'application/json': { schema: answer.schema } } : bytesOf(answer.types),
 })
 
 /** The fields that have an example of their own. One that names what an account may not have, a user above all, has none. */
@@ -115,7 +126,8 @@ const formOf = (body: TSchema): object => {
   return { ...body, title: `${body.title}Form`, properties }
 }
 
-const contentOf = (body: TSchema | undefined, multipart: TSchema | undefined) => {
+const contentOf = ({ body, multipart, stream }: Description) => {
+  if (stream) return bytesOf(stream)
   if (multipart) return { 'multipart/form-data': { schema: documentedFields(multipart) } }
   if (!body) return undefined
   // The document has the examples of a schema beside it, as those of the whole body.
@@ -128,7 +140,7 @@ const contentOf = (body: TSchema | undefined, multipart: TSchema | undefined) =>
 
 /** The part of a route that the OpenAPI document is made of. Nothing of it is checked by Fastify itself. */
 export const describe = (options: Description): FastifySchema => {
-  const content = contentOf(options.body, options.multipart)
+  const content = contentOf(options)
   return {
     operationId: options.operationId,
     tags: [options.tag],
@@ -147,7 +159,7 @@ export const describe = (options: Description): FastifySchema => {
     ...(options.etag && CONDITION_HEADERS[options.etag]),
     ...(content && { body: { content } }),
     response: {
-      200: answerOf(options),
+      [options.answer.status ?? 200]: answerOf(options),
       ...(options.etag === 'read' && { 304: NOT_MODIFIED }),
       ...Object.fromEntries(kindsOf(options).map((kind) => [PROBLEMS[kind].status, problemResponse(kind)])),
     },

@@ -1,11 +1,12 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import { VERSION } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../dependencies'
+import { compressJson } from '../http/compress-json'
+import { addCodeSamples } from './code-samples/add-code-samples'
 import { nameComponents } from './name-components'
 
-const DESCRIPTION = `Stores sales leads and tells the outside world about each new one with a signed webhook.
+const DESCRIPTION = `Stores sales leads and tells the outside world about each new one, and what happens to it, with signed webhooks.
 
 **Tokens.** Every operation but those under Health and Assets needs \`Authorization: Bearer <token>\`. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\`), \`leads:read\`, \`manage\`. When a token expires within 14 days, every answer to its requests says when, in the header \`Token-Expires-At\`.
 
@@ -13,38 +14,32 @@ const DESCRIPTION = `Stores sales leads and tells the outside world about each n
 
 **Errors** are \`application/problem+json\` (RFC 9457). With status 422 \`errors\` lists every faulty field at once.
 
-**Times** in answers are ISO 8601 in UTC with microseconds.`
+**Times** in answers are ISO 8601 in UTC with microseconds.
+
+**Samples** take the address of the API from the environment variable \`BASE_URL\`, the token from \`TOKEN\`, and what stands in braces in a path from a variable of its name, such as \`REFERENCE\` and \`ID\`. Forms send the file \`house.png\`.`
 
 const TAGS = [
   { name: 'Leads', description: 'Create, find and change leads.' },
   { name: 'Scheduling', description: 'Appointments and callbacks.' },
   { name: 'Attachments', description: 'Files of a lead.' },
   { name: 'Management', description: 'Visitor leads, images, users and tokens.' },
-  { name: 'Webhooks', description: 'Where Lead Created is sent, and how that went.' },
+  { name: 'Privacy', description: 'Erasing what is held of a person, and exporting it.' },
+  { name: 'Webhooks', description: 'Where events are sent, and how that went.' },
   { name: 'Events', description: 'What webhook endpoints receive.' },
   { name: 'Notifications', description: 'What users were told, and how that went.' },
   { name: 'Assets', description: 'Stored images.' },
   { name: 'Health', description: 'For whoever runs the service.' },
 ]
 
-// Scripts come from our own files alone. The page styles itself inline, and its icons are data URLs.
-const docsPolicy = (publicUrl: string | undefined) =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    // Where "try it" sends its requests.
-    `connect-src 'self'${publicUrl ? ` ${new URL(publicUrl).origin}` : ''}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
-
-/** GET /openapi.json: OpenAPI 3.1 of every route that follows. GET /docs: a page to read it and try it on. */
+/** GET /openapi.json: OpenAPI 3.1 of every route that follows. */
 export const serveOpenApi = (
   app: FastifyInstance,
-  options: { publicUrl: string | undefined; addressOf: Dependencies['addressOf']; leadCreated: object },
+  options: {
+    publicUrl: string | undefined
+    addressOf: Dependencies['addressOf']
+    /** By kind of event, and what they refer to. */
+    events: { webhooks: Record<string, { $ref: string }>; pathItems: object }
+  },
 ): void => {
   app.register(swagger, {
     openapi: {
@@ -58,21 +53,27 @@ export const serveOpenApi = (
       },
       servers: [{ url: options.publicUrl ?? '/' }],
       tags: TAGS,
-      // By reference: of a webhook that stands here openapi-generator makes Python that does not compile.
-      webhooks: { 'lead.created': { $ref: '#/components/pathItems/LeadCreated' } },
+      webhooks: options.events.webhooks,
       components: {
-        pathItems: { LeadCreated: options.leadCreated } as never,
+        pathItems: options.events.pathItems as never,
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'A token of your account.' },
         },
       },
     },
-    transformObject: (given) => nameComponents('openapiObject' in given ? given.openapiObject : {}),
+    transformObject: (given) => {
+      const document = nameComponents('openapiObject' in given ? given.openapiObject : {})
+      addCodeSamples(document as unknown as Parameters<typeof addCodeSamples>[0])
+      return document
+    },
   })
-  app.register(swaggerUi, { routePrefix: '/docs', staticCSP: docsPolicy(options.publicUrl) })
-  app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) =>
-    reply
-      .header('access-control-allow-origin', '*')
-      .send({ ...app.swagger(), servers: [{ url: options.addressOf(request) }] }),
-  )
+  app.register(async (scope) => {
+    // It has no secret that a compressed answer could give away, and is a tenth as long.
+    await compressJson(scope)
+    scope.get('/openapi.json', { schema: { hide: true } }, async (request, reply) =>
+      reply
+        .header('access-control-allow-origin', '*')
+        .send({ ...app.swagger(), servers: [{ url: options.addressOf(request) }] }),
+    )
+  })
 }

@@ -64,6 +64,30 @@ export const pageOf = (schema: TSchema, path: string) => {
   return Type.Object(fields, { title: `${schema.title}Page` })
 }
 
+/**
+ * A page, or a step of a walk. One schema, and its fields optional, because clients that are made from a choice of two schemas have
+ * to unwrap each page. `only` says when the last two are there.
+ */
+export const pageOrStepOf = (schema: TSchema, path: string, only = '') => {
+  const { properties: fields, required, title } = pageOf(schema, path)
+  return Type.Object(
+    {
+      ...Type.Partial(Type.Object(fields)).properties,
+      data: fields.data,
+      total_capped: Type.Optional(
+        Type.Boolean({ description: `Whether there may be more than \`total\`.${only}` }),
+      ),
+      next_cursor: Type.Optional(nullableOf('string', `What follows begins here; null at the end.${only}`)),
+    },
+    {
+      title: title!,
+      description:
+        'With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields.',
+      dependentRequired: { current_page: required },
+    },
+  )
+}
+
 export const PageQuery = Type.Object({
   page: Type.Optional(
     Type.Integer({ minimum: 1, ...notes('Which page; anything that is no page number counts as 1.', 1) }),

@@ -2,13 +2,23 @@ import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { dataOf } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
-import { EndpointRecord, endpointFields, endpointRecord, endpointSecret } from './endpoint-schema'
+import {
+  EndpointRecord,
+  endpointFields,
+  endpointHeaders,
+  endpointRecord,
+  endpointSecret,
+  headersOf,
+} from './endpoint-schema'
 
 const CreateWebhookEndpoint = Type.Object(
   {
     url: endpointFields.url,
     description: Type.Optional(endpointFields.description),
     enabled: Type.Optional(endpointFields.enabled),
+    events: Type.Optional(endpointFields.events),
+    leads: Type.Optional(endpointFields.leads),
+    headers: Type.Optional(endpointHeaders),
     secret: Type.Optional(endpointSecret),
   },
   { title: 'CreateWebhookEndpointRequest' },
@@ -41,6 +51,9 @@ export const createWebhookEndpoint = managementOperation({
         description: value.description ?? undefined,
         enabled: value.enabled ?? true,
         secret: value.secret,
+        events: value.events && { kinds: value.events },
+        leads: value.leads,
+        headers: headersOf(value.headers),
       },
       limits,
     )

@@ -1,7 +1,7 @@
-import type { Endpoint } from '@leadwire/contracts'
+import { type Endpoint, EVENT_KINDS, LEADS_TOLD } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { timestamp } from '../docs/shared-schemas'
-import { notes, nullable, text } from '../validation/fields'
+import { notes, nullable, oneOf, text } from '../validation/fields'
 
 export const endpointFields = {
   url: text(
@@ -11,7 +11,30 @@ export const endpointFields = {
   ),
   description: nullable(text('For your own eyes. Null clears it.', 'CRM')),
   enabled: Type.Boolean(notes('While it is false, deliveries are held.', true)),
+  events: Type.Array(oneOf(EVENT_KINDS), {
+    minItems: 1,
+    maxItems: EVENT_KINDS.length,
+    uniqueItems: true,
+    description: 'What it is told of; `lead.created` alone by default.',
+    examples: [['lead.created']],
+  }),
+  leads: oneOf(LEADS_TOLD, 'Of which leads it is told; `all` by default.', 'live'),
 }
+
+/** Header names and values; null keeps a value. */
+export const endpointHeaders = Type.Record(
+  Type.String(),
+  Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 2048 }),
+  {
+    maxProperties: 10,
+    description:
+      'Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`.',
+  },
+)
+
+/** As services take them. */
+export const headersOf = (given: Record<string, string | null> | undefined) =>
+  given && { headers: Object.entries(given).map(([name, value]) => ({ name, value: value ?? undefined })) }
 
 export const endpointSecret = text(
   'The key that signs, 16 bytes or more; by default one is made for you.',
@@ -29,6 +52,18 @@ export const EndpointRecord = Type.Object(
     }),
     description: endpointFields.description,
     enabled: endpointFields.enabled,
+    events: endpointFields.events,
+    leads: endpointFields.leads,
+    disabled_reason: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      enum: ['failing', null],
+      description: 'Why it was disabled by itself: it had only failed for too long. Null otherwise.',
+      examples: [null],
+    }),
+    headers: Type.Record(Type.String(), Type.Unsafe<null>({ type: ['string', 'null'] }), {
+      description: 'The names of its own headers. Their values are not shown.',
+      examples: [{ 'X-Api-Key': null }],
+    }),
     created_at: timestamp('When it was made.'),
     updated_at: timestamp('When it changed last.'),
   },
@@ -41,6 +76,10 @@ export const endpointRecord = (endpoint: Endpoint) => ({
   url: endpoint.url,
   description: endpoint.description ?? null,
   enabled: endpoint.enabled,
+  events: EVENT_KINDS.filter((kind) => endpoint.events.includes(kind)),
+  leads: endpoint.leads,
+  disabled_reason: endpoint.disabledReason ?? null,
+  headers: Object.fromEntries(endpoint.headerNames.map((name) => [name, null])),
   created_at: endpoint.createdAt,
   updated_at: endpoint.updatedAt,
 })

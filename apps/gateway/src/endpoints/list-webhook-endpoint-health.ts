@@ -5,6 +5,8 @@ import { managementOperation } from '../operation'
 
 const count = (description: string) => Type.Integer({ description, examples: [0] })
 
+const CAPPED = '; 10000 stands for as many or more.'
+
 const Health = Type.Object(
   {
     endpoint_id: Type.Integer({ examples: [1] }),
@@ -12,9 +14,9 @@ const Health = Type.Object(
       'When the last attempt that succeeded began; null when none ever did.',
       '2026-11-21T09:30:00.123456Z',
     ),
-    pending: count('Deliveries on their way.'),
-    held: count('Deliveries that wait for the endpoint to be enabled.'),
-    exhausted: count('Deliveries that were given up.'),
+    pending: count(`Deliveries on their way${CAPPED}`),
+    held: count(`Deliveries that wait for the endpoint to be enabled${CAPPED}`),
+    exhausted: count(`Deliveries that were given up${CAPPED}`),
     hours: Type.Array(
       Type.Object(
         {

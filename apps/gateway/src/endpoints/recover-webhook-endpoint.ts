@@ -16,7 +16,11 @@ const RecoverWebhookEndpoint = Type.Object(
 
 const Recovered = Type.Object(
   {
-    recovered: Type.Integer({ description: 'How many deliveries are attempted again.', examples: [12] }),
+    recovered: Type.Integer({
+      description: 'How many deliveries are attempted again; 10,000 at most are counted.',
+      examples: [12],
+    }),
+    recovered_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
   },
   { title: 'RecoveredDeliveries' },
 )
@@ -29,7 +33,7 @@ export const recoverWebhookEndpoint = managementOperation({
   tag: 'Webhooks',
   summary: 'Attempt exhausted deliveries again',
   description:
-    'One more attempt of every exhausted delivery of this endpoint, the oldest first, ten a second, beside what is on schedule.',
+    'One more attempt of every exhausted delivery of this endpoint, the oldest first, ten a second, beside what is on schedule. It goes on by itself; the endpoint tells what is left. Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.',
   params: IdParams,
   body: RecoverWebhookEndpoint,
   answer: { description: 'How many there are.', schema: dataOf(Recovered) },
@@ -37,7 +41,8 @@ export const recoverWebhookEndpoint = managementOperation({
   run: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const since = Temporal.Instant.from(value.since).toString()
-    const { recovered } = await call.clients.webhooks.recoverWebhookEndpoint({ ...key, since }, call.limits)
-    return { recovered }
+    const asked = { ...key, since }
+    const answer = await call.clients.webhooks.recoverWebhookEndpoint(asked, call.limits)
+    return { recovered: answer.recovered, recovered_capped: answer.recoveredCapped }
   },
 })

@@ -1,7 +1,28 @@
-import { dataOf, IdParams } from '../docs/shared-schemas'
+import { Type } from '@sinclair/typebox'
+import { dataOf, IdParams, orNull, timestamp } from '../docs/shared-schemas'
 import { pathId } from '../http/path-id'
 import { managementOperation } from '../operation'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
+
+const RecoveryRecord = Type.Object(
+  {
+    since: timestamp('Deliveries recorded then or later.'),
+    remaining: Type.Integer({
+      description: 'How many are still to be attempted; 10,000 at most are counted.',
+      examples: [12],
+    }),
+    remaining_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
+  },
+  { title: 'WebhookEndpointRecovery' },
+)
+
+const RetrievedEndpoint = Type.Object(
+  {
+    ...EndpointRecord.properties,
+    recovery: orNull(RecoveryRecord, 'What is left of what is recovered; null when nothing is.'),
+  },
+  { title: 'RetrievedWebhookEndpoint' },
+)
 
 /** GET /manage/webhook-endpoints/:id. */
 export const retrieveWebhookEndpoint = managementOperation({
@@ -13,11 +34,15 @@ export const retrieveWebhookEndpoint = managementOperation({
   params: IdParams,
   answer: {
     description: 'The endpoint, without its secret.',
-    schema: dataOf(EndpointRecord),
+    schema: dataOf(RetrievedEndpoint),
   },
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, endpointId: pathId(request) }
-    const { endpoint } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)
-    return endpointRecord(endpoint!)
+    const { endpoint, recovery } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)
+    const { since, remaining, remainingCapped } = recovery ?? {}
+    return {
+      ...endpointRecord(endpoint!),
+      recovery: recovery ? { since, remaining, remaining_capped: remainingCapped } : null,
+    }
   },
 })

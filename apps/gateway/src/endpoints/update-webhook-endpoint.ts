@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { dataOf, IdParams } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
-import { EndpointRecord, endpointFields, endpointRecord } from './endpoint-schema'
+import { EndpointRecord, endpointFields, endpointHeaders, endpointRecord, headersOf } from './endpoint-schema'
 import { readEndpointChange } from './read-endpoint-change'
 
-const UpdateWebhookEndpoint = Type.Partial(Type.Object(endpointFields), {
+const UpdateWebhookEndpoint = Type.Partial(Type.Object({ ...endpointFields, headers: endpointHeaders }), {
   title: 'UpdateWebhookEndpointRequest',
 })
 
@@ -21,10 +21,11 @@ export const updateWebhookEndpoint = managementOperation({
   answer: { description: 'The endpoint as it is now.', schema: dataOf(EndpointRecord) },
   run: async (call) => {
     const { key, value } = await readEndpointChange(call)
-    const { url, enabled } = value
+    const { url, enabled, leads } = value
+    const events = value.events && { kinds: value.events }
     const description = value.description === null ? '' : value.description
     const { endpoint } = await call.clients.webhooks.updateWebhookEndpoint(
-      { ...key, url, description, enabled },
+      { ...key, url, description, enabled, events, leads, headers: headersOf(value.headers) },
       call.limits,
     )
     return endpointRecord(endpoint!)

@@ -24,7 +24,8 @@ const parseJson = (text: string): unknown => {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const jsonBody = (bytes: Buffer): Body => {
+/** The body that bytes of JSON are. Throws bad_request, or invalid where it is no object. */
+export const jsonBody = (bytes: Buffer): Body => {
   const json = decodeUtf8(bytes)
   const fields = parseJson(json)
   if (!isObject(fields)) throw new ServiceError('invalid', 'The body must be a JSON object.')
@@ -61,10 +62,13 @@ const refuseOtherCodings = (app: FastifyInstance): void => {
 
 const tooSlow = () => new ProblemError('timeout', 'The request did not arrive in time.')
 
-/** Answers a body that stalls when its request's time is over. Files, which are multipart, have limits of their own. */
+/** What is read while it comes, and has limits of its own: files, and the leads of an import. */
+const STREAMED_TYPE = /^(multipart\/|text\/csv|application\/x-ndjson)/i
+
+/** Answers a body that stalls when its request's time is over. */
 const limitBodies = (app: FastifyInstance): void => {
   app.addHook('preParsing', (request, reply, payload, done) => {
-    if (hasBody(request) && !request.headers['content-type']?.startsWith('multipart/')) {
+    if (hasBody(request) && !STREAMED_TYPE.test(request.headers['content-type'] ?? '')) {
       const timer = setTimeout(() => reply.send(tooSlow()), request.deadline.getTime() - Date.now())
       const arrived = () => clearTimeout(timer)
       request.raw.once('end', arrived)

@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http'
-import type { Actor } from '@leadwire/contracts'
+import type { Actor, Idempotency } from '@leadwire/contracts'
 import type { CallLimits } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { actorOf } from './actor'
+import { tellReplayed } from './idempotency'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -30,21 +30,29 @@ export const setDeadlines = (app: FastifyInstance, limitMs = REQUEST_LIMIT_MS): 
 class RequestLimits implements CallLimits {
   readonly deadline: Date
   readonly actor: Actor
-  readonly #response: ServerResponse
+  readonly #reply: FastifyReply
 
-  constructor({ request, raw }: FastifyReply) {
-    this.deadline = request.deadline
-    this.actor = actorOf(request)
-    this.#response = raw
+  constructor(
+    reply: FastifyReply,
+    readonly idempotency: Idempotency | undefined,
+  ) {
+    this.deadline = reply.request.deadline
+    this.actor = actorOf(reply.request)
+    this.#reply = reply
+  }
+
+  get onReplayed(): () => void {
+    const reply = this.#reply
+    return () => tellReplayed(reply)
   }
 
   isGone(): boolean {
-    return this.#response.destroyed
+    return this.#reply.raw.destroyed
   }
 
   // Made when it is asked for: calls that are gathered need none, and it costs more than the rest of them.
   get signal(): AbortSignal {
-    const response = this.#response
+    const response = this.#reply.raw
     const controller = new AbortController()
     const abort = () => {
       if (!response.writableFinished) controller.abort()
@@ -55,4 +63,6 @@ class RequestLimits implements CallLimits {
   }
 }
 
-export const limitsOf = (reply: FastifyReply): CallLimits => new RequestLimits(reply)
+/** With `idempotency` the call that takes the limits is answered once under its key. */
+export const limitsOf = (reply: FastifyReply, idempotency?: Idempotency): CallLimits =>
+  new RequestLimits(reply, idempotency)

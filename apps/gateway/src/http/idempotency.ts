@@ -48,7 +48,7 @@ export const requestFingerprint = (request: FastifyRequest, content: unknown): B
     .digest()
 }
 
-/** What leads-service needs to answer a request that is sent again as it was answered the first time. */
+/** What a service needs to answer a request that is sent again as it was answered the first time. */
 export const idempotencyOf = (request: FastifyRequest, content: unknown): Idempotency | undefined => {
   const key = idempotencyKey(request)
   return key === undefined
@@ -56,11 +56,14 @@ export const idempotencyOf = (request: FastifyRequest, content: unknown): Idempo
     : { tokenId: request.principal.tokenId, key, fingerprint: requestFingerprint(request, content) }
 }
 
+/** Says that the answer is the one that was saved. */
+export const tellReplayed = (reply: FastifyReply): void => void reply.header('idempotency-replayed', 'true')
+
 /** The JSON of an answer; the header says when it is the one that was saved. */
 export const replayable = (
   reply: FastifyReply,
   { body, replayed }: { body: Uint8Array; replayed?: boolean | undefined },
 ): Uint8Array => {
-  if (replayed) reply.header('idempotency-replayed', 'true')
+  if (replayed) tellReplayed(reply)
   return body
 }

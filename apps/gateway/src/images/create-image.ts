@@ -1,7 +1,6 @@
 import { IMAGE_FORMATS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { keepStoredFile } from '../attachments/keep-stored-file'
-import { receiveFile } from '../attachments/receive-file'
+import { recordFileOnce } from '../attachments/record-file-once'
 import { dataOf } from '../docs/shared-schemas'
 import { Image } from '../leads/lead-schema'
 import { operation } from '../operation'
@@ -35,21 +34,19 @@ export const createImage = operation({
   summary: 'Send an image',
   description: 'Anyone may read it at its url, for ever.',
   scope: 'manage',
+  idempotent: true,
   multipart: ImageForm,
   checks: ImageFields,
   answer: { description: 'The image.', schema: dataOf(Image) },
-  handler: async (call) => {
-    const terms = { collection: 'images', formats: IMAGE_FORMATS.join(), keep: true, sha256: false }
-    const { fields, fileName, upload } = await receiveFile(call, terms)
-    const { key, size, content_type: contentType } = upload
-    const file = { name: fields.name ?? '', fileName, fileSize: size, contentType, key }
-    const { body } = await keepStoredFile(call, key, () =>
-      // Without the deadline: the upload took its time.
-      call.clients.attachments.createImage(
-        { accountId: call.accountId, file, alt: fields.alt },
-        { actor: call.limits.actor },
-      ),
-    )
-    return body
-  },
+  handler: (call) =>
+    recordFileOnce(call, {
+      collection: 'images',
+      formats: IMAGE_FORMATS,
+      record: ({ fields: { name = '', alt }, file, ...key }) =>
+        // Without the deadline: the upload took its time.
+        call.clients.attachments.createImage(
+          { accountId: call.accountId, file: { name, ...file }, alt, ...key },
+          { actor: call.limits.actor },
+        ),
+    }),
 })

@@ -1,6 +1,5 @@
-import type { NewLead } from '@leadwire/contracts'
+import type { NewLead, Visitor } from '@leadwire/contracts'
 import { newTraceparent, parseTraceparent } from '@leadwire/service-kit'
-import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../http/actor'
 import { bodyOf } from '../http/body'
 import { tagged } from '../http/entity-tags'
@@ -8,11 +7,12 @@ import { idempotencyOf, replayable } from '../http/idempotency'
 import type { Handler } from '../operation'
 import type { Body } from '../validation/checker'
 import { refusal } from '../validation/refusal'
+import { visitorOf } from './lead-fields'
 import { imagesOf } from './visitor-lead'
 
 /** Makes the handler of an operation that creates a lead; `newLead` is the lead that the checked fields stand for. */
 export const leadCreation =
-  <Fields>(newLead: (request: FastifyRequest, fields: Fields, body: Body) => NewLead): Handler<Fields> =>
+  <Fields>(newLead: (visitor: Visitor, fields: Fields, body: Body) => NewLead): Handler<Fields> =>
   async (call) => {
     const { request, accountId, clients, limits } = call
     const body = bodyOf(request)
@@ -22,7 +22,7 @@ export const leadCreation =
       throw await refusal(call, faults, { userId: fields['user_id'], images: imagesOf(fields) })
     }
     const traceparent = parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
-    const lead = newLead(request, value, body)
+    const lead = newLead(visitorOf(request), value, body)
     const actor = actorOf(request)
     const created = await clients.createLead({ accountId, lead, idempotency, traceparent, actor }, limits)
     return tagged(call.reply, created.etag, replayable(call.reply, created))

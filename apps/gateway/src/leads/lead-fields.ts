@@ -1,4 +1,4 @@
-import { LEAD_REFERRERS, LEAD_STATUSES, type NewLead } from '@leadwire/contracts'
+import { LEAD_REFERRERS, LEAD_STATUSES, type NewLead, type Visitor } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { visitorAddress } from '../http/visitor-address'
@@ -37,21 +37,28 @@ const userAgentOf = ({ headers }: FastifyRequest): string => {
   return text.length > USER_AGENT_LENGTH ? [...text].slice(0, USER_AGENT_LENGTH).join('') : text
 }
 
+/** Whom a request comes from, as far as a lead that says nothing else keeps it. */
+export const visitorOf = (request: FastifyRequest): Visitor => ({
+  userAgent: userAgentOf(request),
+  ip: visitorAddress(request),
+  test: request.principal.test,
+})
+
 /** A lead as leads-service takes it, with nothing beyond what Create Lead gives (design: Create). */
 export const newLead = (
-  request: FastifyRequest,
+  { userAgent, ip, test }: Visitor,
   fields: Omit<Static<typeof CreateLead>, 'referrer'> & { referrer: string },
 ): NewLead => ({
   name: fields.name,
   value: 0,
   description: undefined,
   postcode: fields.postcode,
-  userAgent: userAgentOf(request),
-  ip: visitorAddress(request),
+  userAgent,
+  ip,
   referrer: fields.referrer,
   referrerUrl: undefined,
   status: fields.status,
-  test: request.principal.test,
+  test,
   userId: fields.user_id,
   firstName: fields.first_name,
   lastName: fields.last_name,

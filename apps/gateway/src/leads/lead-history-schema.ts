@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { nullableOf, orNull, timestamp } from '../docs/shared-schemas'
 import { TokenName } from '../tokens/token-schema'
 
-const FieldChange = Type.Object(
+export const FieldChange = Type.Object(
   {
     field: Type.Unsafe<string>({ type: 'string', enum: ['status', 'value', 'user'], examples: ['status'] }),
     from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
@@ -21,7 +21,11 @@ export const LeadHistoryEntry = Type.Object(
       examples: [2],
     }),
     at: timestamp('When it was done; also the updated_at of the lead then.'),
-    action: Type.Unsafe<string>({ type: 'string', enum: ['created', 'updated'], examples: ['updated'] }),
+    action: Type.Unsafe<string>({
+      type: 'string',
+      enum: ['created', 'updated', 'erased'],
+      examples: ['updated'],
+    }),
     token: orNull(
       TokenName,
       'Whose token did it. Null for leads that were created before this was recorded.',
@@ -31,7 +35,10 @@ export const LeadHistoryEntry = Type.Object(
       'The X-Request-Id of the request that did it.',
       '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
     ),
-    changes: Type.Array(FieldChange, { description: 'What became another one. Empty for the creation.' }),
+    changes: Type.Array(FieldChange, {
+      description:
+        'What became another one. Empty for the creation and the erasure, which also empties what others were from and to.',
+    }),
   },
   { title: 'LeadHistoryEntry', description: 'One change of a lead.' },
 )

@@ -1,13 +1,14 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { Scope } from '../auth/authenticate'
 import { cursorPageOf, LeadParams } from '../docs/shared-schemas'
+import { cursorPageJson } from '../http/paging'
 import { type Call, operation } from '../operation'
 import { notes } from '../validation/fields'
 import { refusal } from '../validation/refusal'
 import { textFaults } from '../validation/text-faults'
 import { leadReference } from './lead-reference'
 
-const CursorQuery = Type.Object({
+export const CursorQuery = Type.Object({
   cursor: Type.Optional(
     // An id: the records of the answer have lower ones.
     Type.String({
@@ -36,15 +37,6 @@ interface LeadListOperation {
 
 const PAGED =
   'Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.'
-
-const listJson = (items: Uint8Array, nextBefore: number | undefined): Buffer => {
-  const cursor = nextBefore === undefined ? null : String(nextBefore)
-  return Buffer.concat([
-    Buffer.from('{"data":'),
-    items,
-    Buffer.from(`,"next_cursor":${JSON.stringify(cursor)}}`),
-  ])
-}
 
 /** A list of what belongs to a lead, newest first, answer by answer: each names the cursor of the next. */
 export const leadListOperation = ({
@@ -75,6 +67,6 @@ export const leadListOperation = ({
       if (faults) throw await refusal(call, faults, { leadReference: reference })
       const before = value.cursor === undefined ? undefined : Number(value.cursor)
       const { items, nextBefore } = await find(call, { accountId, reference, before })
-      return listJson(items, nextBefore)
+      return cursorPageJson(items, nextBefore === undefined ? undefined : String(nextBefore))
     },
   })

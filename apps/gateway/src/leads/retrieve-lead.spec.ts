@@ -4,13 +4,19 @@ const REFERENCE = 'b3c1f0de-0000-4000-8000-00000000000a'
 
 let gateway: RunningGateway
 let text: string
+let asked: string[] = []
 
 beforeAll(async () => {
   gateway = await startGateway({
     leads: {
-      retrieveLeads: async ({ leads }) => ({
-        results: leads.map(() => ({ result: { $case: 'body', value: Buffer.from(text) } })),
-      }),
+      retrieveLeads: async ({ leads }) => {
+        asked.push(...leads.map(({ reference }) => reference))
+        return {
+          results: leads.map(({ reference }) => ({
+            result: { $case: 'body', value: Buffer.from(text.replace('REFERENCE', reference)) },
+          })),
+        }
+      },
     },
   })
 })
@@ -21,4 +27,15 @@ test('long texts and short ones arrive byte for byte', async () => {
     text = JSON.stringify('é😀x'.repeat(size))
     expect((await gateway.send({ url: `/leads/${REFERENCE}` })).body).toBe(text)
   }
+})
+
+test('a lead that is asked for many times at once is read once, and each is told of its own', async () => {
+  text = 'REFERENCE'
+  asked = []
+  const other = REFERENCE.replace('a', 'b')
+  const wanted = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? REFERENCE : other))
+  const answers = await Promise.all(wanted.map((reference) => gateway.send({ url: `/leads/${reference}` })))
+  expect(answers.map(({ body }) => body)).toEqual(wanted)
+  // The first may have left before the others came.
+  expect(asked.length).toBeLessThan(wanted.length / 2)
 })

@@ -32,7 +32,7 @@ export const updateLead = operation({
   params: LeadParams,
   etag: 'change',
   body: UpdateLead,
-  problems: ['method-not-allowed'],
+  problems: ['method-not-allowed', 'lead-erased'],
   answer: { description: 'The lead as it is now.', schema: dataOf(Lead) },
   handler: async (call) => {
     const { request, accountId, clients, limits } = call

@@ -1,6 +1,5 @@
-import type { NewLead, NewQuoteItem } from '@leadwire/contracts'
+import type { NewLead, NewQuoteItem, Visitor } from '@leadwire/contracts'
 import type { Static } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import type { Body } from '../validation/checker'
 import { newLead } from './lead-fields'
 import { createOptionsText } from './options-text'
@@ -31,8 +30,8 @@ const newItem = (item: Item, options: string | undefined): NewQuoteItem => ({
 })
 
 /** A visitor's lead as leads-service takes it. `body` is what the fields were read from. */
-export const newVisitorLead = (request: FastifyRequest, fields: Fields, body: Body): NewLead => {
-  const lead = newLead(request, fields)
+export const newVisitorLead = (visitor: Visitor, fields: Fields, body: Body): NewLead => {
+  const lead = newLead(visitor, fields)
   const optionsText = body.json && fields.quotes?.length ? createOptionsText(body.json) : () => undefined
   return {
     ...lead,

@@ -9,11 +9,12 @@ export const listNotifications = pagedOperation({
   operationId: 'listNotifications',
   tag: 'Notifications',
   summary: 'List notifications',
+  what: 'notifications',
   filters: Type.Partial(Type.Object(DELIVERY_FILTERS)),
   record: NotificationRecord,
-  find: async ({ accountId, clients, limits }, { status, lead_reference, page }) => {
-    const asked = { accountId, status, leadReference: lead_reference?.toLowerCase(), page }
-    const { notifications, total, perPage } = await clients.webhooks.listNotifications(asked, limits)
-    return { records: notifications.map(notificationRecord), total, perPage }
+  find: async ({ accountId, clients, limits }, { status, lead_reference, ...place }) => {
+    const asked = { accountId, status, leadReference: lead_reference?.toLowerCase(), ...place }
+    const { notifications, ...rest } = await clients.webhooks.listNotifications(asked, limits)
+    return { ...rest, records: notifications.map(notificationRecord) }
   },
 })

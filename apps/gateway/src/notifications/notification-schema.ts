@@ -1,9 +1,10 @@
 import type { Notification } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { DeliveryRecord, deliveryRecord } from '../deliveries/delivery-schema'
-import { nullableTimestamp } from '../docs/shared-schemas'
+import { nullableOf, nullableTimestamp } from '../docs/shared-schemas'
+import { nullable } from '../validation/fields'
 
-const { endpoint_id: _, event_id, ...fields } = DeliveryRecord.properties
+const { endpoint_id: _, event: __, event_id, lead_reference, ...fields } = DeliveryRecord.properties
 
 export const NotificationRecord = Type.Object(
   {
@@ -11,22 +12,35 @@ export const NotificationRecord = Type.Object(
     event_id: Type.String({ ...event_id, description: "The message's Message-ID begins with it." }),
     subject: Type.Unsafe<string>({
       type: 'string',
-      enum: ['assigned', 'appointment', 'callback'],
-      description: 'What the user is told of.',
+      enum: ['assigned', 'appointment', 'callback', 'webhook_endpoint.failing'],
+      description:
+        "What it tells of. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
       examples: ['appointment'],
     }),
-    user_id: Type.Integer({ examples: [1] }),
+    lead_reference: nullable(lead_reference),
+    endpoint_id: nullableOf('integer', 'The webhook endpoint that fails; null of the others.'),
+    user_id: nullableOf('integer', "Null when it goes to the account's contact.", 1),
     user_email: Type.String({
-      description: 'Where the message goes: the address that the user had when it was recorded.',
+      description:
+        'Where the message goes: the address that the user, or the contact, had when it was recorded.',
       examples: ['sam@example.com'],
     }),
     date: nullableTimestamp('When the appointment or callback is, in UTC.', '2026-12-24T14:30:00.000000Z'),
   },
-  { title: 'Notification', description: 'One message on its way to one user.' },
+  { title: 'Notification', description: "One message on its way to one user, or to the account's contact." },
 )
 
 /** A notification's public record. */
-export const notificationRecord = ({ delivery, subject, userId, userEmail, date }: Notification) => {
-  const { endpoint_id: _, ...record } = deliveryRecord(delivery!)
-  return { ...record, subject, user_id: userId, user_email: userEmail, date: date ?? null }
+export const notificationRecord = (notification: Notification) => {
+  const { delivery, subject, userId, userEmail, date, endpointId } = notification
+  const { event: _, ...record } = deliveryRecord(delivery!)
+  return {
+    ...record,
+    lead_reference: record.lead_reference || null,
+    endpoint_id: endpointId ?? null,
+    subject,
+    user_id: userId || null,
+    user_email: userEmail,
+    date: date ?? null,
+  }
 }

@@ -14,7 +14,7 @@ export const retryNotification = managementOperation({
     'One attempt at once, whatever its state: a user who was told is told twice. It starts no new schedule and moves none. A conflict while an attempt is under way or due.',
   params: IdParams,
   answer: { description: 'The notification, on its way.', schema: dataOf(NotificationRecord) },
-  problems: ['conflict'],
+  problems: ['conflict', 'lead-erased'],
   run: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, notificationId: pathId(request) }
     const { notification } = await clients.webhooks.retryNotification(key, limits)

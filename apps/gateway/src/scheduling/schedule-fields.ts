@@ -43,6 +43,7 @@ export const SCHEDULING = {
   scope: 'leads',
   params: LeadParams,
   idempotent: true,
+  problems: ['lead-erased'],
   body: ScheduleFields,
 } as const
 

@@ -7,7 +7,7 @@ import { dataOf } from '../docs/shared-schemas'
 import { managementOperation } from '../operation'
 import { addFaults } from '../validation/faults'
 import { notes, oneOf, text } from '../validation/fields'
-import { isInstant } from '../validation/formats'
+import { inMicroseconds, isInstant } from '../validation/formats'
 import { TokenRecord, tokenRecord } from './token-schema'
 
 const CreateToken = Type.Object(
@@ -73,10 +73,6 @@ const excessFaults = (fields: Partial<Record<string, unknown>>, principal: Verif
 
 const expiresWith = (expiresAt: unknown, latestMs: number) =>
   typeof expiresAt === 'string' && (instantMs(expiresAt) ?? latestMs) <= latestMs
-
-// PostgreSQL rounds what is finer, and the last second of the year 9999 would become the year 10000.
-const inMicroseconds = (instant: string) =>
-  Temporal.Instant.from(instant).round({ smallestUnit: 'microsecond', roundingMode: 'trunc' }).toString()
 
 /** POST /manage/tokens. */
 export const createToken = managementOperation({

@@ -15,6 +15,16 @@ export const normalPostcode = (text: string): string => {
   return letters.length > 3 ? `${letters.slice(0, -3)} ${letters.slice(-3)}` : letters
 }
 
+// `SW11` is a first part, and could be the beginning of `SW1 1AA` too.
+const OUTWARD = /^[A-Z]{1,2}[0-9]?[A-Z0-9]?$/
+
+/** How a postcode begins, as it is stored: a space that was left out is put in where the second part has begun. */
+export const postcodeBeginning = (text: string): string => {
+  const letters = text.replace(/[a-z]/g, (letter) => letter.toUpperCase()).replace(/\s+/g, ' ')
+  if (OUTWARD.test(letters)) return letters
+  return letters.replace(/^([A-Z]{1,2}[0-9][A-Z0-9]?|GIR)([0-9][A-Z]{0,2})$/, '$1 $2')
+}
+
 /** A web address that a webhook can be sent to: http or https, no credentials. */
 export const isWebUrl = (text: string): boolean => {
   // The URL parser takes tabs and line breaks out without a word.
@@ -32,6 +42,10 @@ export const isInstant = (text: string): boolean => {
     return false
   }
 }
+
+/** An instant in UTC, cut to microseconds: PostgreSQL rounds what is finer, and the year 9999 would end in the year 10000. */
+export const inMicroseconds = (instant: string): string =>
+  Temporal.Instant.from(instant).round({ smallestUnit: 'microsecond', roundingMode: 'trunc' }).toString()
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
 

@@ -37,6 +37,7 @@ const SENTENCES: Record<string, (label: string, limit: number) => string> = {
   maximum: (label, limit) => `The ${label} may not be greater than ${limit}.`,
   minItems: (label, limit) => `The ${label} must have at least ${limit} items.`,
   maxItems: (label, limit) => `The ${label} may not have more than ${limit} items.`,
+  uniqueItems: (label) => `The ${label} field has a duplicate value.`,
   maxProperties: (label, limit) => `The ${label} may not have more than ${limit} items.`,
 }
 

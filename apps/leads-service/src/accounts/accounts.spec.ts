@@ -20,7 +20,7 @@ test('a token is verified by its hash, and stored as nothing else', async () => 
   expect(secret).toMatch(/^lw_live_[\w-]{43}$/)
   expect(await verify('lw_live_nobody', secret)).toEqual([
     undefined,
-    { tokenId, accountId, scopes: ['leads', 'manage'], test: false, name: 'first', expiresAtMs: undefined },
+    { tokenId, accountId, scopes: ['leads', 'manage'], test: false, suspended: false, name: 'first' },
   ])
   const { db } = service
   const [row] = await db.query<{ text: string }>({
@@ -83,6 +83,32 @@ test('names, addresses and times that will not do are refused, whoever asks', as
   await refused(accounts.createToken({ ...token, name: 'n'.repeat(256) }), 'name')
   await refused(accounts.createToken({ ...token, expiresAt: '2020-01-01T00:00:00Z' }), 'expires_at')
   await accounts.createToken({ ...token, name: '🪟'.repeat(255) })
+})
+
+test('a contact is set, kept, replaced and cleared, and each change is in the audit log', async () => {
+  const { accounts, audit } = service
+  const { accountId } = await newAccount(service)
+  const contactAfter = async (contactEmail?: string) => {
+    const { account } = await accounts.updateAccount({ accountId, contactEmail })
+    expect((await accounts.retrieveAccount({ accountId })).account).toEqual(account)
+    return account!.contactEmail
+  }
+  expect(await contactAfter()).toBeUndefined()
+  expect(await contactAfter('it@example.test')).toBe('it@example.test')
+  expect(await contactAfter()).toBe('it@example.test')
+  await expect(contactAfter('it')).rejects.toMatchObject({
+    ...{ code: 'invalid', faults: { contact_email: ['The contact email must be a valid email address.'] } },
+  })
+  expect(await contactAfter('')).toBeUndefined()
+  const { entries } = await audit.listAudit({ accountId })
+  const told = entries.filter(({ action }) => action === 'account.updated')
+  expect(told.map(({ changes }) => JSON.parse(changes))).toEqual([
+    { contact_email: { from: 'it@example.test', to: null } },
+    { contact_email: { from: null, to: 'it@example.test' } },
+  ])
+  await expect(accounts.updateAccount({ accountId: 987_654_321 })).rejects.toMatchObject({
+    code: 'not_found',
+  })
 })
 
 test('the last use of a token is noted, and noted again ten seconds later', async () => {

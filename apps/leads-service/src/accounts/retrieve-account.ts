@@ -5,6 +5,8 @@ import { ACCOUNT } from './account-rows'
 
 const SELECT = `SELECT ${ACCOUNT.columns} FROM accounts WHERE id = $1`
 
+export const accountNotFound = () => new ServiceError('not_found', 'There is no such account.')
+
 /** One account. Throws not_found. */
 export const retrieveAccount =
   (deps: { database: Database }) =>
@@ -12,6 +14,6 @@ export const retrieveAccount =
     demand({ account_id: isId(accountId) })
     const query = { name: 'retrieve-account', text: SELECT, values: [accountId] }
     const [account] = await ACCOUNT.query(deps.database, query)
-    if (!account) throw new ServiceError('not_found', 'There is no such account.')
+    if (!account) throw accountNotFound()
     return { account }
   }

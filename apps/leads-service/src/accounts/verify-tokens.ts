@@ -5,8 +5,9 @@ import type { Database } from '@leadwire/service-kit'
 // skipped.
 const VERIFY = `
   WITH found AS (
-    SELECT * FROM tokens
-    WHERE hash = ANY ($1::bytea[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
+    SELECT t.*, a.suspended_at IS NOT NULL AS suspended FROM tokens t JOIN accounts a ON a.id = t.account_id
+    WHERE t.hash = ANY ($1::bytea[]) AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
   ), used AS (
     UPDATE tokens SET last_used_at = clock_timestamp()
     WHERE id IN (
@@ -15,7 +16,7 @@ const VERIFY = `
       FOR NO KEY UPDATE OF t SKIP LOCKED
     )
   )
-  SELECT hash, name, id AS "tokenId", account_id AS "accountId", scopes, test,
+  SELECT hash, name, id AS "tokenId", account_id AS "accountId", scopes, test, suspended,
     floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs",
     expires_at AS "expiresAt"
   FROM found`

@@ -6,7 +6,15 @@ import type {
   ReleaseIdempotencyKeyRequest,
   ReleaseIdempotencyKeyResponse,
 } from '@leadwire/contracts'
-import { type Database, type OpenTransaction, ServiceError, type Transaction } from '@leadwire/service-kit'
+import {
+  type Answer,
+  type Database,
+  keyInUse,
+  keyUsedForAnother,
+  type OpenTransaction,
+  ServiceError,
+  type Transaction,
+} from '@leadwire/service-kit'
 import { demand, isId, isSaid, isUuid } from '../arguments'
 import { inserter } from '../inserter'
 
@@ -34,15 +42,13 @@ const LOOK = `
       THEN pg_try_advisory_xact_lock(hashtextextended(asked.token_id || ':' || asked.key, 0)) END AS locked
   FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (token_id, key, ord)
   LEFT JOIN tokens t ON t.id = asked.token_id
-  LEFT JOIN idempotency_keys k ON k.token_id = asked.token_id AND k.key = asked.key AND k.body IS NOT NULL
-    AND k.created_at > clock_timestamp() - interval '24 hours'`
+  LEFT JOIN idempotency_keys k ON k.token_id = asked.token_id AND k.key = asked.key AND k.body IS NOT NULL`
 
 // Asked behind the locks: an answer may have been saved between the look and the lock.
 const SELECT_SAVED = `
   SELECT token_id AS "tokenId", key, fingerprint, body, claim_id AS "claimId"
   FROM idempotency_keys
   WHERE (token_id, key) IN (SELECT * FROM unnest($1::bigint[], $2::text[]))
-    AND created_at > clock_timestamp() - interval '24 hours'
     AND (body IS NOT NULL OR claimed_until > clock_timestamp())`
 
 const CLAIM = `
@@ -50,33 +56,17 @@ const CLAIM = `
   VALUES ($1, $2, $3, clock_timestamp() + interval '6 minutes')
   ON CONFLICT (token_id, key) DO UPDATE
   SET fingerprint = NULL, body = NULL, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
-    created_at = excluded.created_at`
+    lead_reference = NULL, created_at = excluded.created_at`
 
 const RELEASE = 'DELETE FROM idempotency_keys WHERE token_id = $1 AND key = $2 AND claim_id = $3'
 
-const FORGET = `DELETE FROM idempotency_keys WHERE created_at < clock_timestamp() - interval '24 hours'`
-
 const nameOf = ({ tokenId, key }: Key) => `${tokenId}:${key}`
-
-const inFlight = () =>
-  new ServiceError('conflict', 'A request with this Idempotency-Key is still in flight. Try again shortly.', {
-    retryAfterS: 1,
-  })
-
-const usedForAnother = () =>
-  ServiceError.invalid({ idempotency_key: ['This Idempotency-Key was used before for another request.'] })
 
 const noSuchToken = () => new ServiceError('not_found', 'There is no such token.')
 
 /** Whether a key and a fingerprint are such as can be saved. */
 export const isIdempotency = ({ tokenId, key, fingerprint }: Idempotency): boolean =>
   isId(tokenId) && isSaid(key) && fingerprint.length > 0
-
-/** The response to a request; `replayed` when it was saved under its key before. */
-export interface Answer {
-  body: Buffer
-  replayed: boolean
-}
 
 /** What is known of a key: its answer, or why there is none to wait for, or who holds a claim to it, if anybody does. */
 type Found =
@@ -88,7 +78,7 @@ const foundOf = (look: LookRow, later: SavedRow | undefined): Found => {
   const { fingerprint, body } = look.body || !later ? look : later
   if (fingerprint && body) return { saved: { fingerprint, body } }
   if (!look.token_known) return { error: noSuchToken() }
-  return look.locked ? { claimId: later?.claimId ?? null } : { error: inFlight() }
+  return look.locked ? { claimId: later?.claimId ?? null } : { error: keyInUse() }
 }
 
 /**
@@ -134,33 +124,38 @@ export const judgeKeys = async (
     if ('error' in found) return found.error
     if ('saved' in found) {
       const { fingerprint, body } = found.saved
-      return fingerprint.equals(item.fingerprint) ? { body, replayed: true } : usedForAnother()
+      return fingerprint.equals(item.fingerprint) ? { body, replayed: true } : keyUsedForAnother()
     }
     const isClaimed = found.claimId !== null && found.claimId !== claimId
-    return isClaimed || first.get(nameOf(item)) !== item ? inFlight() : undefined
+    return isClaimed || first.get(nameOf(item)) !== item ? keyInUse() : undefined
   })
 }
 
 /** Saves the answers of requests that succeeded, in the transaction that made them true. */
-export const saveAnswers = inserter<{ asked: Idempotency; body: Buffer }>(
+export const saveAnswers = inserter<{ asked: Idempotency; body: Buffer; leadReference: string | undefined }>(
   'idempotency_keys',
   [
     ['token_id', 'bigint', ({ asked }) => asked.tokenId],
     ['key', 'text', ({ asked }) => asked.key],
     ['fingerprint', 'bytea', ({ asked }) => asked.fingerprint],
     ['body', 'bytea', ({ body }) => body],
+    ['lead_reference', 'uuid', ({ leadReference }) => leadReference],
   ],
   `ON CONFLICT (token_id, key) DO UPDATE
    SET fingerprint = excluded.fingerprint, body = excluded.body, claim_id = NULL, claimed_until = NULL,
-     created_at = excluded.created_at`,
+     created_at = excluded.created_at, lead_reference = excluded.lead_reference`,
 )
 
-/** Runs one request under its key, if it has one: answers as before, or does the work and saves its answer. */
+/**
+ * Runs one request under its key, if it has one: answers as before, or does the work and saves its answer, which goes when the
+ * lead is erased that it is about.
+ */
 export const underKey = async (
   tx: OpenTransaction,
   asked: Idempotency | undefined,
   work: () => Promise<Buffer>,
   claimId?: string,
+  leadReference?: string,
 ): Promise<Answer> => {
   if (!asked) return { body: await work(), replayed: false }
   demand({ idempotency: isIdempotency(asked) })
@@ -168,7 +163,7 @@ export const underKey = async (
   if (settled instanceof ServiceError) throw settled
   if (settled) return settled
   const body = await work()
-  saveAnswers(tx, [{ asked, body }])
+  saveAnswers(tx, [{ asked, body, leadReference }])
   return { body, replayed: false }
 }
 
@@ -181,7 +176,7 @@ export const claimKey =
       const found = (await lookUp(tx, [{ tokenId, key }])).get(nameOf({ tokenId, key }))!
       if ('saved' in found) return { saved: found.saved, claimId: '' }
       if ('error' in found) throw found.error
-      if (found.claimId !== null) throw inFlight()
+      if (found.claimId !== null) throw keyInUse()
       const claimId = randomUUID()
       await tx.query({ text: CLAIM, values: [tokenId, key, claimId] })
       return { saved: undefined, claimId }
@@ -195,6 +190,3 @@ export const releaseKey =
     await database.query({ text: RELEASE, values: [tokenId, key, claimId] })
     return {}
   }
-
-/** Forgets answers older than 24 hours. */
-export const forgetOldKeys = async (db: Transaction): Promise<void> => void (await db.query({ text: FORGET }))

@@ -1,6 +1,7 @@
 import { type Actor, type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
-import { type Database, differences, recordAudit } from '@leadwire/service-kit'
+import { type Database, differences, type OpenTransaction, recordAudit } from '@leadwire/service-kit'
 import { demand, fileFields, isId, isText } from '../arguments'
+import { underKey } from '../idempotency/idempotency-keys'
 import type { Row } from '../row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from './image-row'
 
@@ -12,16 +13,22 @@ const INSERT = `
 /** Records a stored image that quote items may refer to by its id. */
 export const createImage =
   (deps: { database: Database; actor?: Actor | undefined; assetsUrl: string }) =>
-  async ({ accountId, file, alt }: CreateImageRequest): Promise<CreateImageResponse> => {
+  async ({
+    accountId,
+    file,
+    alt,
+    idempotency,
+    claimId,
+  }: CreateImageRequest): Promise<CreateImageResponse> => {
     demand({ account_id: isId(accountId), alt: isText(alt ?? ''), ...fileFields(file) })
     const { key, name, fileName, fileSize, contentType } = file!
     const values = [accountId, key, name === '' ? null : name, alt ?? null, fileName, fileSize, contentType]
-    const image = await deps.database.transaction(async (tx) => {
+    const insertImage = async (tx: OpenTransaction) => {
       const [row] = await tx.query<Row>({ name: 'create-image', text: INSERT, values })
       const made = imageOfRow(row!, deps.assetsUrl)
       const changes = differences({}, { file_name: fileName, file_size: fileSize, content_type: contentType })
       recordAudit(tx, deps.actor, { accountId, action: 'image.created', targetId: made.id, changes })
-      return made
-    })
-    return { body: Buffer.from(`{"data":${imageJson(image)}}`) }
+      return Buffer.from(`{"data":${imageJson(made)}}`)
+    }
+    return deps.database.transaction((tx) => underKey(tx, idempotency, () => insertImage(tx), claimId))
   }

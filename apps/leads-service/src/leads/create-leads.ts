@@ -6,6 +6,7 @@ import {
   leadCost,
 } from '@leadwire/contracts'
 import {
+  type Answer,
   type Database,
   deadlineOf,
   gather,
@@ -16,7 +17,7 @@ import {
   unlessLate,
 } from '@leadwire/service-kit'
 import { invalidBy } from '../arguments'
-import { type Answer, judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
+import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
 import { type OutboxEvent, recordEvents } from '../outbox/record-events'
 import { type Draft, draftLead } from './draft-lead'
 import { insertLeads } from './insert-leads'
@@ -67,35 +68,41 @@ const finishDraft = (draft: Draft, stamp: Stamp, jsonFormat: number) => {
       accountId,
       kind: 'lead.created' as const,
       payload: LeadCreated.encode(event).finish(),
+      leadReference: lead.reference,
     },
     body: leadBody(json),
   }
 }
 
-/** Writes leads, their events and saved answers. Leaves out the drafts of accounts that are not there. */
-const writeAll = async (tx: OpenTransaction, drafts: Draft[], jsonFormat: number) => {
+/** Writes leads and saved answers. Leaves out the drafts of accounts that are not there. */
+const writeAll = async (
+  tx: OpenTransaction,
+  drafts: Draft[],
+  { jsonFormat, isTold }: { jsonFormat: number; isTold: boolean },
+) => {
   const stamps = await numberLeads(tx, drafts)
   const written = drafts.flatMap((draft, index) => {
     const stamp = stamps[index]
     return stamp ? [finishDraft(draft, stamp, jsonFormat)] : []
   })
-  const leads = written.map(({ rows }) => rows)
-  const events = written.map(({ event }) => event)
-  const answers = written.flatMap(({ item: { idempotency: asked }, body }) =>
-    asked ? [{ asked, body }] : [],
+  const leads = written.map(({ rows, event }) => ({ ...rows, eventId: isTold ? event.eventId : undefined }))
+  const answers = written.flatMap(({ item: { idempotency: asked }, body, event: { leadReference } }) =>
+    asked ? [{ asked, body, leadReference }] : [],
   )
   insertLeads(tx, leads)
-  recordEvents(tx, events)
   saveAnswers(tx, answers)
   return written
 }
 
-/** Creates leads in a transaction: customers, leads, quotes, outbox rows and saved answers. Adds to `events` what it recorded. */
-const createAll = async (
+/**
+ * Creates leads in a transaction: customers, leads, quotes, outbox rows and saved answers. Adds to `events` what it recorded;
+ * without them none is told of.
+ */
+export const createAll = async (
   deps: CreateLeadsDeps,
   tx: OpenTransaction,
   items: CreateLead[],
-  events: OutboxEvent[],
+  events: OutboxEvent[] | undefined,
 ): Promise<Outcome[]> => {
   const keys = items.map(({ idempotency }) => idempotency)
   const settled = await judgeKeys(tx, keys)
@@ -108,11 +115,14 @@ const createAll = async (
     if (draft instanceof ServiceError) outcomes.set(item, draft)
     else drafts.push(draft)
   }
-  const written = drafts.length > 0 ? await writeAll(tx, drafts, deps.jsonFormat) : []
-  for (const { item, event, body } of written) {
-    events.push(event)
-    outcomes.set(item, { body, replayed: false })
+  const settings = { jsonFormat: deps.jsonFormat, isTold: events !== undefined }
+  const written = drafts.length > 0 ? await writeAll(tx, drafts, settings) : []
+  if (events) {
+    const recorded = written.map(({ event }) => event)
+    recordEvents(tx, recorded)
+    events.push(...recorded)
   }
+  for (const { item, body } of written) outcomes.set(item, { body, replayed: false })
   return items.map((item, index) => settled[index] ?? outcomes.get(item) ?? noSuchAccount())
 }
 

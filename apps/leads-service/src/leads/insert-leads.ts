@@ -10,6 +10,8 @@ export interface NewLeadRows {
   userId: number | undefined
   /** Whether it was marked as a test; one with the status `test` is a test lead without it. */
   test: boolean
+  /** The event that tells of it; undefined when nobody is told. */
+  eventId: string | undefined
   /** Who creates it. */
   actor: Actor | undefined
   lead: Lead
@@ -33,6 +35,7 @@ const insertLeadRows = inserter<NewLeadRows>('leads', [
   ['customer_id', 'bigint', (row) => customerOf(row).id],
   ['user_id', 'bigint', ({ userId }) => userId],
   ['test', 'boolean', ({ test }) => test],
+  ['event_id', 'uuid', ({ eventId }) => eventId],
   ['created_by_token_id', 'bigint', ({ actor }) => actor?.tokenId],
   ['created_by_request_id', 'text', ({ actor }) => actor?.requestId],
   ['json_format', 'integer', ({ json }) => json.format],

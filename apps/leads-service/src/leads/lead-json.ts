@@ -16,6 +16,10 @@ export const leadJsonOf = (lead: Lead, format: number): LeadJson => ({
   details: leadDetailsJson(lead, { productStyle: true }),
 })
 
+/** A whole lead, without anything around it. */
+export const wholeLeadJson = ({ item, details }: Pick<LeadJson, 'item' | 'details'>): string =>
+  `${item.slice(0, -1)},${details}}`
+
 /** The response of every operation that answers with a lead (interface: Retrieve Lead). */
-export const leadBody = ({ item, details }: Pick<LeadJson, 'item' | 'details'>): Buffer =>
-  Buffer.from(`{"data":${item.slice(0, -1)},${details}}}`)
+export const leadBody = (json: Pick<LeadJson, 'item' | 'details'>): Buffer =>
+  Buffer.from(`{"data":${wholeLeadJson(json)}}`)

@@ -12,25 +12,33 @@ interface Row {
   token_name: string | null
   request_id: string | null
   changes: string
+  action: string
 }
 
 const FIND_LEAD = 'SELECT id FROM leads WHERE reference = $2 AND account_id = $1'
 
 // The creation is version 1, in the lead's own row. One row more than is answered with tells whether more follow.
 const SELECT = `
-  SELECT e.version, e.created_at AS at, e.token_id, t.name AS token_name, e.request_id, e.changes
+  SELECT e.version, e.created_at AS at, e.token_id, t.name AS token_name, e.request_id, e.changes, e.action
   FROM (
-    (SELECT version, created_at, token_id, request_id, changes FROM lead_changes
+    (SELECT version, created_at, token_id, request_id, changes, coalesce(action, 'updated') AS action FROM lead_changes
       WHERE account_id = $1 AND lead_id = $2 AND version < $3::bigint ORDER BY version DESC LIMIT ${PER_ANSWER + 1})
     UNION ALL
-    SELECT 1, created_at, created_by_token_id, created_by_request_id, '[]' FROM leads
+    SELECT 1, created_at, created_by_token_id, created_by_request_id, '[]', 'created' FROM leads
       WHERE account_id = $1 AND id = $2 AND $3::bigint > 1
   ) e
   LEFT JOIN tokens t ON t.id = e.token_id
   ORDER BY e.version DESC LIMIT ${PER_ANSWER + 1}`
 
-const jsonOf = ({ version, at, token_id: id, token_name: name, request_id, changes }: Row): string => {
-  const action = version === 1 ? 'created' : 'updated'
+const jsonOf = ({
+  version,
+  at,
+  action,
+  token_id: id,
+  token_name: name,
+  request_id,
+  changes,
+}: Row): string => {
   const entry = JSON.stringify({ version, at, action, token: id === null ? null : { id, name }, request_id })
   return `${entry.slice(0, -1)},"changes":${changes}}`
 }

@@ -35,8 +35,8 @@ export const fieldChanges = async (
 }
 
 const INSERT = `
-  INSERT INTO lead_changes (account_id, lead_id, version, token_id, request_id, changes, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)`
+  INSERT INTO lead_changes (account_id, lead_id, version, token_id, request_id, changes, created_at, action)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
 /** Records, in the transaction of a change, who made which `version` of a lead. */
 export const recordLeadChange = (
@@ -48,13 +48,15 @@ export const recordLeadChange = (
     actor: Actor | undefined
     changes: FieldChange[]
     at: string
+    /** `updated` unless it says so. */
+    action?: 'erased'
   },
 ): void => {
-  const { accountId, leadId, version, actor, changes, at } = change
+  const { accountId, leadId, version, actor, changes, at, action = null } = change
   const [tokenId, requestId] = [actor?.tokenId ?? null, actor?.requestId ?? null]
   tx.send({
     name: 'record-lead-change',
     text: INSERT,
-    values: [accountId, leadId, version, tokenId, requestId, JSON.stringify(changes), at],
+    values: [accountId, leadId, version, tokenId, requestId, JSON.stringify(changes), at, action],
   })
 }

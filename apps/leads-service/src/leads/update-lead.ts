@@ -14,12 +14,16 @@ import { isOfVersion } from './lead-etag'
 import { leadNotFound } from './lead-result'
 import { isTest, LEAD } from './lead-rows'
 import { type JsonSettings, loadLeads } from './load-leads'
+import { leadErased } from './lock-lead'
+import { recordChange } from './record-change'
 import { fieldChanges, recordLeadChange } from './record-lead-change'
 
-// updated_at never goes back, whatever the clock does.
+// updated_at never goes back, whatever the clock does. The clock is read when the row is locked, so that the transaction has
+// its id before: change-horizon.ts counts on it.
 const LOCK_LEAD = `
-  SELECT ${LEAD.columns}, l.user_id, l.version, greatest(clock_timestamp(), l.updated_at) AS now
-  FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR NO KEY UPDATE`
+  SELECT ${LEAD.columns}, l.user_id, l.version, l.erased_at IS NOT NULL AS erased,
+    (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key, greatest(clock_timestamp(), l.updated_at) AS now
+  FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR NO KEY UPDATE) l`
 
 const FIND_USER =
   'SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($2) AND removed_at IS NULL'
@@ -33,6 +37,8 @@ const UPDATE_LEAD = `
 interface LockedRow extends Row {
   user_id: number | null
   version: number
+  api_key: string
+  erased: boolean
   now: string
 }
 
@@ -57,7 +63,8 @@ const demandMatch = (ifMatch: IfMatch | undefined, version: number): void => {
 
 /**
  * Updates what is given of a lead (interface: Update Lead), unless it is no longer what `if_match` names. With `notify` the
- * user it is then assigned to is told. Throws not_found, invalid and precondition_failed.
+ * user it is then assigned to is told. Throws not_found, lead_erased, invalid and
+ * precondition_failed.
  */
 export const updateLead =
   (deps: { database: Database; actor?: Actor | undefined } & JsonSettings) =>
@@ -78,6 +85,7 @@ export const updateLead =
         values: [accountId, reference],
       })
       if (!row) throw leadNotFound()
+      if (row.erased) throw leadErased()
       const lead = LEAD.read(row)
       const userId = userEmail === undefined ? row.user_id : await assigneeOf(tx, accountId, userEmail)
       demandMatch(request.ifMatch, row.version)
@@ -100,6 +108,9 @@ export const updateLead =
         })
         const version = row.version + 1
         recordLeadChange(tx, { accountId, leadId: id, version, actor: deps.actor, changes, at: updatedAt })
+        const data = `${json.slice(0, -1)},"changes":${JSON.stringify(changes)}}`
+        const told = { ...changed, api_key: row.api_key }
+        recordChange(tx, { accountId, lead: told, kind: 'lead.updated', data })
       }
       if (request.notify && userId !== null) {
         await recordNotification(tx, { accountId, leadId: lead.id, subject: 'assigned', userId })

@@ -6,6 +6,17 @@ import { emailsOfPresentUsers } from './0004-emails-of-present-users'
 import { freeEmails } from './0005-free-emails'
 import { leadHistory } from './0006-lead-history'
 import { audit } from './0007-audit'
+import { leadFilters } from './0008-lead-filters'
+import { leadSearch } from './0009-lead-search'
+import { imports } from './0010-imports'
+import { publishChanges } from './0011-publish-changes'
+import { erasures } from './0012-erasures'
+import { placesOfAPerson } from './0013-places-of-a-person'
+import { accountDeletions } from './0014-account-deletions'
+import { contact } from './0015-contact'
+import { oldKeys } from './0016-old-keys'
+import { refusedEvents } from './0017-refused-events'
+import { reconciliation } from './0018-reconciliation'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -16,4 +27,15 @@ export const migrations: Migration[] = [
   freeEmails,
   leadHistory,
   audit,
+  leadFilters,
+  leadSearch,
+  imports,
+  publishChanges,
+  erasures,
+  placesOfAPerson,
+  accountDeletions,
+  contact,
+  oldKeys,
+  refusedEvents,
+  reconciliation,
 ]

@@ -30,7 +30,7 @@ export const recordNotification = async (
   },
 ): Promise<void> => {
   const { accountId, leadId, userId } = notification
-  const [found] = await tx.query<object>({
+  const [found] = await tx.query<{ leadReference: string }>({
     name: 'find-notified',
     text: FIND,
     values: [accountId, leadId, userId],
@@ -39,5 +39,6 @@ export const recordNotification = async (
   const eventId = randomUUID()
   const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })
   const payload = NotificationRequested.encode(event).finish()
-  recordEvents(tx, [{ eventId, accountId, kind: 'notification.requested', payload }])
+  const { leadReference } = found
+  recordEvents(tx, [{ eventId, accountId, kind: 'notification.requested', payload, leadReference }])
 }

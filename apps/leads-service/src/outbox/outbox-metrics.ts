@@ -16,7 +16,9 @@ const ageOf = (where: string, order: string) => `
 const ofEachState = (figure: (where: string, order: string) => string) => `
   SELECT 'unpublished' AS state, (${figure('published_at IS NULL', 'id')})::float8 AS figure
   UNION ALL
-  SELECT 'unconfirmed', (${figure('published_at IS NOT NULL', 'published_at')})::float8`
+  SELECT 'unconfirmed', (${figure("published_at < 'infinity'", 'published_at')})::float8`
+
+const REFUSED = `SELECT NULL AS state, (${countOf("published_at = 'infinity'")})::float8 AS figure`
 
 /** Adds what waits in the outbox to the metrics. It is looked up when somebody asks. */
 export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; logger: Logger }): void => {
@@ -28,8 +30,8 @@ export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; l
         // What could not be looked up is not told: an old figure would pass for a new one.
         this.reset()
         try {
-          const rows = await database.query<{ state: string; figure: number }>({ name, text })
-          for (const { state, figure } of rows) this.set({ state }, figure)
+          const rows = await database.query<{ state: string | null; figure: number }>({ name, text })
+          for (const { state, figure } of rows) this.set(state === null ? {} : { state }, figure)
         } catch (error) {
           logger.warn({ err: error, metric: name }, 'could not look up a metric')
         }
@@ -44,5 +46,10 @@ export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; l
     'leadwire_outbox_oldest_seconds',
     'Age of the oldest event of the outbox, by state; 0 when there is none.',
     ofEachState(ageOf),
+  )
+  add(
+    'leadwire_outbox_refused_events',
+    `Events that webhook-service refused, and that are not published again; ${COUNTED_AT_MOST} stands for as many or more.`,
+    REFUSED,
   )
 }

@@ -11,7 +11,13 @@ const MARKS_APART_MS = 100
 // Not waiting for the disk: a mark that a crash loses has an event published twice, and consumers drop the second.
 const MARK = `
   WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-  UPDATE outbox SET published_at = clock_timestamp() FROM quick WHERE event_id = ANY ($1::uuid[])`
+  UPDATE outbox SET published_at = clock_timestamp(), sequence = m.sequence
+  FROM quick, unnest($1::uuid[], $2::bigint[]) AS m (event_id, sequence) WHERE outbox.event_id = m.event_id`
+
+interface Published {
+  eventId: string
+  sequence: number
+}
 
 /**
  * Publishes events whose transaction has committed without reading them again, and marks them when the stream has
@@ -21,18 +27,19 @@ export const createPublishFromMemory = (deps: { database: Database; publish: Pub
   const { database, publish, logger } = deps
   const underWay = new Map<string, Promise<void>>()
   const mark = gather({
-    send: async (eventIds: string[]) => {
-      await database.query({ name: 'mark-from-memory', text: MARK, values: [eventIds] })
+    send: async (published: Published[]) => {
+      const values = [published.map(({ eventId }) => eventId), published.map(({ sequence }) => sequence)]
+      await database.query({ name: 'mark-from-memory', text: MARK, values })
       await pause(MARKS_APART_MS)
-      return eventIds
+      return published
     },
     maxBatch: 1000,
     maxInFlight: 1,
     maxQueued: UNDER_WAY_AT_MOST,
   })
   const publishOne = async (event: OutboxEvent) => {
-    await publish(event)
-    await mark(event.eventId)
+    const { eventId } = event
+    await mark({ eventId, sequence: await publish(event) })
   }
   return {
     handOver: (events: OutboxEvent[]): void => {

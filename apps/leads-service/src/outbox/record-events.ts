@@ -4,8 +4,10 @@ import { inserter } from '../inserter'
 export interface OutboxEvent {
   eventId: string
   accountId: number
-  kind: 'lead.created' | 'notification.requested'
+  kind: 'lead.created' | 'lead.changed' | 'notification.requested'
   payload: Uint8Array
+  /** The lead that it tells of. */
+  leadReference: string
 }
 
 /** Writes events in the transaction of what they tell of: neither is ever there without the other. */
@@ -14,4 +16,5 @@ export const recordEvents = inserter<OutboxEvent>('outbox', [
   ['account_id', 'bigint', ({ accountId }) => accountId],
   ['kind', 'text', ({ kind }) => kind],
   ['payload', 'bytea', ({ payload }) => Buffer.from(payload)],
+  ['lead_reference', 'uuid', ({ leadReference }) => leadReference],
 ])

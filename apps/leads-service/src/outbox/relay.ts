@@ -1,6 +1,5 @@
 import type { Database, Logger } from '@leadwire/service-kit'
-import type { Publish } from './publish'
-import type { OutboxEvent } from './record-events'
+import type { Publish, PublishedEvent } from './publish'
 
 const BATCH = 500
 // An event may have several megabytes: what is read at once is bounded, whatever waits.
@@ -16,9 +15,11 @@ const CLAIM = `
     SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM claimed) c
     WHERE before < ${BATCH_BYTES}
   )
-  SELECT id, event_id AS "eventId", kind, payload FROM outbox WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
+  SELECT id, event_id AS "eventId", kind, payload, sequence FROM outbox WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
 
-const MARK = 'UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY ($1::bigint[])'
+const MARK = `
+  UPDATE outbox SET published_at = clock_timestamp(), sequence = m.sequence
+  FROM unnest($1::bigint[], $2::bigint[]) AS m (id, sequence) WHERE outbox.id = m.id`
 
 /**
  * Publishes one batch of waiting events and marks those the stream has confirmed. Rows are locked meanwhile, so the
@@ -35,15 +36,19 @@ export const relayOnce = (deps: {
   except?: string[]
 }): Promise<boolean> =>
   deps.database.transaction(async (tx) => {
-    const rows = await tx.query<{ id: number } & Omit<OutboxEvent, 'accountId'>>({
+    const rows = await tx.query<{ id: number } & PublishedEvent>({
       name: 'claim-events',
       text: CLAIM,
       values: [deps.except ?? []],
     })
     const published = await Promise.allSettled(rows.map((row) => deps.publish(row)))
-    const confirmed = rows.filter((_, index) => published[index]!.status === 'fulfilled')
+    const confirmed = rows.flatMap(({ id }, index) => {
+      const result = published[index]!
+      return result.status === 'fulfilled' ? [{ id, sequence: result.value }] : []
+    })
     if (confirmed.length > 0) {
-      await tx.query({ name: 'mark-published', text: MARK, values: [confirmed.map(({ id }) => id)] })
+      const values = [confirmed.map(({ id }) => id), confirmed.map(({ sequence }) => sequence)]
+      await tx.query({ name: 'mark-published', text: MARK, values })
     }
     const failure = published.find((result) => result.status === 'rejected')
     if (failure)

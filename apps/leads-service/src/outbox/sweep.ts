@@ -1,47 +1,86 @@
-import type { Database, Logger } from '@leadwire/service-kit'
+import type { FindHeldEventsResponse } from '@leadwire/contracts'
+import type { Database, Logger, OpenTransaction } from '@leadwire/service-kit'
+import type { OutboxEvent } from './record-events'
+import type { StreamPosition } from './stream-position'
 
 const BATCH = 1000
 
-/** Which of these events the consumer holds, fan-out and all. */
-export type FindHeldEvents = (eventIds: string[]) => Promise<string[]>
+/** Which of these events the consumer holds, fan-out and all, and which it refused. */
+export type FindHeldEvents = (eventIds: string[]) => Promise<FindHeldEventsResponse>
 
-// Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight.
+// Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight. By now(), which the index
+// ends the search by; clock_timestamp() does not.
 const SELECT = `
-  SELECT id, event_id, published_at < clock_timestamp() - interval '15 seconds' AS overdue FROM outbox
-  WHERE published_at < clock_timestamp() - interval '2 seconds'
+  SELECT id, event_id AS "eventId", kind, sequence FROM outbox
+  WHERE published_at < now() - interval '2 seconds'
   ORDER BY published_at LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
 
 const CLEAR = 'DELETE FROM outbox WHERE id = ANY ($1::bigint[])'
 
+// Its sequence stays: a new message id is made of it.
 const PUBLISH_AGAIN = 'UPDATE outbox SET published_at = NULL WHERE id = ANY ($1::bigint[])'
+
+// Neither relay nor sweep find it any more.
+const SET_ASIDE = `
+  UPDATE outbox SET published_at = 'infinity', refusal = r.reason
+  FROM unnest($1::bigint[], $2::text[]) AS r (id, reason) WHERE outbox.id = r.id`
 
 interface SweptRow {
   id: number
-  event_id: string
-  overdue: boolean
+  eventId: string
+  kind: OutboxEvent['kind']
+  sequence: number | null
+}
+
+interface Deps {
+  database: Database
+  findHeldEvents: FindHeldEvents
+  findPosition: () => Promise<StreamPosition>
+  logger: Logger
+}
+
+const idsOf = (rows: SweptRow[]) => rows.map(({ id }) => id)
+
+const setAside = (tx: OpenTransaction, refused: { row: SweptRow; reason: string }[], logger: Logger) => {
+  const rows = refused.map(({ row }) => row)
+  tx.send({ text: SET_ASIDE, values: [idsOf(rows), refused.map(({ reason }) => reason)] })
+  for (const { row, reason } of refused)
+    logger.error({ event_id: row.eventId, reason }, 'an event was refused: it is not published again')
 }
 
 /**
- * Lets go of published events that the consumer is known to hold, and has those published again that it should hold
- * by now and does not: the stream may lose everything, and nothing is lost. Resolves with whether more may be waiting.
+ * Lets go of published events that the consumer is known to hold, and sets those aside that it refused. The others are published
+ * again when stream and consumer have passed them by: the stream may lose everything, and nothing is lost. What is still on
+ * its way is not, however long it takes. Resolves with whether more may be waiting.
  */
-export const sweepOnce = (deps: {
-  database: Database
-  findHeldEvents: FindHeldEvents
-  logger: Logger
-}): Promise<boolean> =>
-  deps.database.transaction(async (tx) => {
+export const sweepOnce = ({ database, findHeldEvents, findPosition, logger }: Deps): Promise<boolean> =>
+  database.transaction(async (tx) => {
     const rows = await tx.query<SweptRow>({ name: 'swept-events', text: SELECT })
     if (rows.length === 0) return false
-    const held = new Set(await deps.findHeldEvents(rows.map(({ event_id }) => event_id)))
-    const done = rows.filter(({ event_id }) => held.has(event_id))
-    const lost = rows.filter(({ event_id, overdue }) => overdue && !held.has(event_id))
-    if (done.length > 0)
-      await tx.query({ name: 'clear-events', text: CLEAR, values: [done.map(({ id }) => id)] })
+    // In this order: what was published has its place in the stream, and what the consumer has passed by then is on its disk.
+    const position = await findPosition().catch((error: unknown) => {
+      logger.warn({ err: error }, 'nothing is published again while JetStream does not answer')
+      return undefined
+    })
+    const answer = await findHeldEvents(rows.map(({ eventId }) => eventId))
+    const held = new Set(answer.eventIds)
+    const done = rows.filter(({ eventId }) => held.has(eventId))
+    const reasons = new Map(
+      answer.refused.map(({ eventId, sequence, reason }) => [`${eventId}:${sequence}`, reason]),
+    )
+    const others = rows.filter(({ eventId }) => !held.has(eventId))
+    const refused = others.flatMap((row) => {
+      const reason = reasons.get(`${row.eventId}:${row.sequence}`)
+      return reason === undefined ? [] : [{ row, reason }]
+    })
+    const asked = new Set(refused.map(({ row }) => row))
+    const lost = position?.hasRoom ? others.filter((row) => !asked.has(row) && position.hasPassed(row)) : []
+    if (done.length > 0) tx.send({ name: 'clear-events', text: CLEAR, values: [idsOf(done)] })
+    if (refused.length > 0) setAside(tx, refused, logger)
     if (lost.length > 0) {
-      deps.logger.warn({ events: lost.length }, 'publishing events again that the consumer does not hold')
-      await tx.query({ text: PUBLISH_AGAIN, values: [lost.map(({ id }) => id)] })
+      logger.warn({ events: lost.length }, 'publishing events again that neither stream nor consumer have')
+      tx.send({ text: PUBLISH_AGAIN, values: [idsOf(lost)] })
     }
-    return done.length === BATCH
+    return done.length + refused.length + lost.length === BATCH
   })

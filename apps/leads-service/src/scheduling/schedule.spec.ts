@@ -63,7 +63,7 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
       notify: true,
       created_at: expect.stringMatching(/\.\d{6}Z$/),
     })
-    expect(await outboxKinds(accountId)).toEqual(['lead.created', 'notification.requested'])
+    expect(await outboxKinds(accountId)).toEqual(['lead.created', 'notification.requested', 'lead.changed'])
     const [after] = outcomesOf(await service.leads.retrieveLeads({ leads: [asked] }))
     expect(after).toEqual(lead)
   })
@@ -71,7 +71,7 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
   test('without notify tells nobody', async () => {
     const { asked, accountId } = await scene()
     await schedule({ ...asked, notify: false })
-    expect(await outboxKinds(accountId)).toEqual(['lead.created'])
+    expect(await outboxKinds(accountId)).toEqual(['lead.created', 'lead.changed'])
   })
 
   test('of an unknown lead is not found, of another account’s user is a fault', async () => {
@@ -98,6 +98,6 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
       if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'conflict' })
     }
     expect(await schedule({ ...asked, idempotency })).toBe(bodies[0])
-    expect(await outboxKinds(accountId)).toEqual(['lead.created', 'notification.requested'])
+    expect(await outboxKinds(accountId)).toEqual(['lead.created', 'notification.requested', 'lead.changed'])
   })
 })

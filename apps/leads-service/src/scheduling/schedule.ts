@@ -1,8 +1,15 @@
 import type { Appointment } from '@leadwire/contracts'
-import { type Database, isUnfitTime, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
-import { demand, isId, isUuid } from '../arguments'
-import { type Answer, underKey } from '../idempotency/idempotency-keys'
-import { leadNotFound } from '../leads/lead-result'
+import {
+  type Answer,
+  type Database,
+  isUnfitTime,
+  type OpenTransaction,
+  ServiceError,
+} from '@leadwire/service-kit'
+import { demand, isId } from '../arguments'
+import { underKey } from '../idempotency/idempotency-keys'
+import { lockLead } from '../leads/lock-lead'
+import { recordChange } from '../leads/record-change'
 import { recordNotification } from '../notifications/record-notification'
 import { ENTRY_COLUMNS, type EntryRow, entryJson } from './entry-row'
 
@@ -11,9 +18,7 @@ type Subject = 'appointment' | 'callback'
 // PostgreSQL would also read words such as infinity.
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z$/
 
-const FIND = `
-  SELECT l.id, l.reference, EXISTS (SELECT 1 FROM users WHERE account_id = $1 AND id = $3 AND removed_at IS NULL) AS user_known
-  FROM leads l WHERE l.reference = $2 AND l.account_id = $1`
+const FIND_USER = 'SELECT id FROM users WHERE account_id = $1 AND id = $2 AND removed_at IS NULL'
 
 const insertInto = (subject: Subject) => `
   INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify) VALUES ($1, $2, $3, $4, $5)
@@ -22,14 +27,13 @@ const insertInto = (subject: Subject) => `
 const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appointment): Promise<Buffer> => {
   const { accountId, userId, notify } = asked
   demand({ account_id: isId(accountId), user_id: isId(userId), date: INSTANT.test(asked.date) })
-  if (!isUuid(asked.reference)) throw leadNotFound()
-  const [lead] = await tx.query<{ id: number; reference: string; user_known: boolean }>({
-    name: 'find-scheduled-lead',
-    text: FIND,
-    values: [accountId, asked.reference, userId],
+  const lead = await lockLead(tx, asked)
+  const [user] = await tx.query<object>({
+    name: 'find-scheduled-user',
+    text: FIND_USER,
+    values: [accountId, userId],
   })
-  if (!lead) throw leadNotFound()
-  if (!lead.user_known) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
+  if (!user) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
   const [entry] = await tx.query<EntryRow>({
     name: `schedule-${subject}`,
     text: insertInto(subject),
@@ -37,7 +41,9 @@ const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appoint
   })
   const { id: entryId, date } = entry!
   if (notify) await recordNotification(tx, { accountId, leadId: lead.id, subject, userId, date, entryId })
-  return Buffer.from(`{"data":${entryJson(entry!, lead.reference)}}`)
+  const data = entryJson(entry!, lead.reference)
+  recordChange(tx, { accountId, lead, kind: `${subject}.scheduled`, data })
+  return Buffer.from(`{"data":${data}}`)
 }
 
 /** Stores an appointment or a callback, and, with `notify`, that its user is to be told. The lead's status stays. */
@@ -47,11 +53,10 @@ export const schedule = async (
   asked: Appointment | undefined,
 ): Promise<Answer> => {
   demand({ [subject]: asked !== undefined })
-  const { idempotency } = asked!
+  const { idempotency, reference } = asked!
+  const work = (tx: OpenTransaction) => () => insertEntry(tx, subject, asked!)
   try {
-    return await deps.database.transaction((tx) =>
-      underKey(tx, idempotency, () => insertEntry(tx, subject, asked!)),
-    )
+    return await deps.database.transaction((tx) => underKey(tx, idempotency, work(tx), undefined, reference))
   } catch (error) {
     throw isUnfitTime(error) ? ServiceError.invalid({ date: ['The date is not a valid date.'] }) : error
   }

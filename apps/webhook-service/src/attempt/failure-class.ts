@@ -8,7 +8,7 @@ const CODES = {
   blocked: ['LEADWIRE_BLOCKED'],
   dns: ['LEADWIRE_DNS'],
   tls: ['EPROTO'],
-  ours: ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'],
+  ours: ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'internal'],
 }
 
 /** Why an attempt failed; `ours` is no failure of the receiver's and never spends an attempt. */

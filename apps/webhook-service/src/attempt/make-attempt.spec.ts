@@ -1,9 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
+import { createSealer } from '@leadwire/service-kit'
 import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { systemClock } from '../clock'
 import { createEgressGuard } from '../egress/egress-guard'
 import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
+import { sealSecrets } from '../endpoints/sealed-secrets'
 import { makeAttempt } from './make-attempt'
 
 const TIMEOUT_MS = 500
@@ -32,6 +34,12 @@ afterAll(async () => {
 
 type Resolve = NonNullable<Parameters<typeof createGuardedDispatcher>[0]['resolve']>
 
+const sealer = createSealer([Buffer.alloc(32, 7)])
+const [sealedSecrets] = sealSecrets(sealer, 1, {
+  secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  oldSecrets: [],
+})
+
 const attemptAt = (
   url: string,
   options: { allow?: string[]; resolve?: Resolve; timeoutMs?: number } = {},
@@ -46,14 +54,13 @@ const attemptAt = (
   return makeAttempt(
     {
       url,
-      secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-      oldSecrets: [],
+      ...{ accountId: 1, sealedSecrets, secret: null, oldSecrets: [] },
       eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
       accountKey: 'the-key',
       body: Buffer.from('{"data":{}}'),
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     },
-    { dispatcher, timeoutMs, clock: systemClock },
+    { dispatcher, sealer, timeoutMs, clock: systemClock },
   )
 }
 

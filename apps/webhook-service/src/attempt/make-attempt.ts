@@ -1,6 +1,8 @@
 import type { AttemptError } from '@leadwire/contracts'
+import type { Sealer } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
+import { openSecrets } from '../endpoints/sealed-secrets'
 import { failureClass } from './failure-class'
 import { type Answer, AttemptTimeout, post } from './post'
 import { type Webhook, webhookHeaders } from './webhook-headers'
@@ -21,8 +23,9 @@ export interface Outcome {
 /** Makes one attempt (interface: Delivery): a 2xx answer within the time is success, everything else is not. Never rejects. */
 export const makeAttempt = async (
   webhook: Webhook,
-  { dispatcher, timeoutMs, clock }: { dispatcher: Dispatcher; timeoutMs: number; clock: Clock },
+  options: { dispatcher: Dispatcher; sealer: Sealer; timeoutMs: number; clock: Clock },
 ): Promise<Outcome> => {
+  const { dispatcher, sealer, timeoutMs, clock } = options
   const startedAt = clock.now()
   const ended = (rest: Omit<Outcome, 'startedAt' | 'durationMs'>): Outcome => ({
     startedAt,
@@ -31,7 +34,7 @@ export const makeAttempt = async (
   })
   try {
     const { url, body } = webhook
-    const headers = webhookHeaders(webhook, startedAt)
+    const headers = webhookHeaders(webhook, { secrets: openSecrets(sealer, webhook), startedAt })
     const { status, response } = await post({ dispatcher, url, headers, body, timeoutMs })
     return ended({ status, response, error: status >= 200 && status < 300 ? null : 'http_status' })
   } catch (cause) {

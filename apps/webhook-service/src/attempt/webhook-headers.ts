@@ -1,17 +1,12 @@
 import { childTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit'
+import type { Secrets, StoredSecrets } from '../endpoints/sealed-secrets'
 import { serviceSignature, standardSignature } from './signatures'
 
-/** A secret that was replaced and signs until an instant (ISO 8601 in UTC, milliseconds). */
-export interface OldSecret {
-  secret: string
-  until: string
-}
+const USER_AGENT = `Leadwire/${VERSION}`
 
 /** What an attempt sends, where to, and with which secrets. */
-export interface Webhook {
+export interface Webhook extends StoredSecrets {
   url: string
-  secret: string
-  oldSecrets: OldSecret[]
   eventId: string
   accountKey: string
   /** Shared by the deliveries of its event. */
@@ -23,29 +18,51 @@ export interface Webhook {
  * The secrets that sign an attempt that starts at `at`, oldest first, the current one last. The document's header,
  * which carries one signature, is made with the first; Standard Webhooks' carries one of each.
  */
-const signingSecrets = ({ secret, oldSecrets }: Webhook, at: Date): [string, ...string[]] => {
+const signingSecrets = ({ secret, oldSecrets }: Secrets, at: Date): [string, ...string[]] => {
   const old = oldSecrets.filter(({ until }) => at.getTime() < Date.parse(until)).map((each) => each.secret)
   const [first = secret, ...others] = [...old, secret]
   return [first, ...others]
 }
 
 /**
+ * The headers of each attempt, those of the endpoint by their names, as far as they are the same each time: null stands for what is
+ * made for an attempt, and for the values of the endpoint's own, which are secrets.
+ */
+export const knownHeaders = (
+  { eventId, accountKey }: Pick<Webhook, 'eventId' | 'accountKey'>,
+  headerNames: string[],
+): Record<string, string | null> => ({
+  ...Object.fromEntries(headerNames.map((name) => [name, null])),
+  'Content-Type': 'application/json',
+  'User-Agent': USER_AGENT,
+  'X-SERVICE-Signature': null,
+  'X-SERVICE-Account-Key': accountKey,
+  'webhook-id': eventId,
+  'webhook-timestamp': null,
+  'webhook-signature': null,
+  traceparent: null,
+})
+
+/**
  * The headers of an attempt: the four of the interface (Delivery), those of Standard Webhooks 1.0.0, whose id is the
- * event's and so the same each time, and the event's trace, one span further. Which secrets sign is decided by when
+ * event's and so the same each time, and the event's trace, one span further; before them the endpoint's own. Which secrets sign is decided by when
  * the attempt starts.
  */
-export const webhookHeaders = (webhook: Webhook, startedAt: Date): Record<string, string> => {
-  const { eventId, accountKey, body, traceparent } = webhook
+export const webhookHeaders = (
+  { eventId, accountKey, body, traceparent }: Webhook,
+  { secrets, startedAt }: { secrets: Secrets; startedAt: Date },
+): Record<string, string> => {
   const timestamp = Math.floor(startedAt.getTime() / 1000)
-  const secrets = signingSecrets(webhook, startedAt)
+  const signing = signingSecrets(secrets, startedAt)
   return {
+    ...secrets.headers,
     'Content-Type': 'application/json',
-    'User-Agent': `Leadwire/${VERSION}`,
-    'X-SERVICE-Signature': serviceSignature(secrets[0], body),
+    'User-Agent': USER_AGENT,
+    'X-SERVICE-Signature': serviceSignature(signing[0], body),
     'X-SERVICE-Account-Key': accountKey,
     'webhook-id': eventId,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': secrets
+    'webhook-signature': signing
       .map((secret) => standardSignature(secret, { id: eventId, timestamp, body }))
       .join(' '),
     traceparent: traceparent ? childTraceparent(traceparent) : newTraceparent(),

@@ -1,10 +1,26 @@
 import { Delivery } from '@leadwire/contracts'
+import { shownStatus } from '../endpoints/shown-status'
 
-// An attempt by hand that is still to come, or under way, makes pending what was at its end; it may be the next.
+export const STATUSES = ['pending', 'held', 'delivered', 'exhausted', 'cancelled']
+
+/** Ended, unless an attempt by hand is to come, or under way: then they show as pending. */
+export const ENDED = ['delivered', 'exhausted']
+
+/** SQL: whether an attempt by hand is to come, at the endpoint that `alias` names. */
+export const isByHand = (alias: string) => `(by_hand_at IS NOT NULL AND ${alias}.deleted_at IS NULL)`
+
+/** SQL: the status of a delivery at the endpoint `p`. */
+export const SHOWN = `CASE WHEN ${isByHand('p')} AND status IN ('delivered', 'exhausted') THEN 'pending'
+  ELSE ${shownStatus('status', 'p')} END`
+
+// The next attempt may be one by hand.
 export const DELIVERY_COLUMNS = `
-  id, endpoint_id AS "endpointId", event_id AS "eventId", lead_reference AS "leadReference",
-  CASE WHEN by_hand_at IS NOT NULL AND status IN ('delivered', 'exhausted') THEN 'pending' ELSE status END AS status,
-  attempt_count AS "attemptCount", least(next_attempt_at, by_hand_at) AS "nextAttemptAt",
+  id, endpoint_id AS "endpointId", event_id AS "eventId",
+  (SELECT kind FROM events WHERE events.id = event_id) AS event, lead_reference AS "leadReference",
+  (SELECT ${SHOWN} FROM endpoints p WHERE p.id = endpoint_id) AS status,
+  attempt_count AS "attemptCount",
+  (SELECT CASE WHEN p.deleted_at IS NULL THEN least(next_attempt_at, by_hand_at) END FROM endpoints p WHERE p.id = endpoint_id)
+    AS "nextAttemptAt",
   created_at AS "createdAt", updated_at AS "updatedAt"`
 
 /** The delivery of a row with these columns. NULL is undefined in a message. */

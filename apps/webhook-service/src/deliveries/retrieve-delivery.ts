@@ -1,13 +1,24 @@
-import { Attempt, type RetrieveDeliveryRequest, type RetrieveDeliveryResponse } from '@leadwire/contracts'
+import {
+  Attempt,
+  type Delivery,
+  type RetrieveDeliveryRequest,
+  type RetrieveDeliveryResponse,
+  WebhookRequest,
+} from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
+import { knownHeaders } from '../attempt/webhook-headers'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 
-/** One delivery of the account with every attempt made, first to last. Throws not_found. */
-export const retrieveDelivery = async (
-  { database }: { database: Database },
+const REQUEST = `
+  SELECT e.account_key AS "accountKey", e.body, p.header_names AS "headerNames" FROM events e, endpoints p
+  WHERE e.id = $1 AND e.erased_at IS NULL AND p.id = $2`
+
+/** A delivery of either kind, with every attempt made, first to last. Throws not_found. */
+export const findDelivery = async (
+  database: Database,
   { accountId, deliveryId }: RetrieveDeliveryRequest,
-  what = 'delivery',
-): Promise<RetrieveDeliveryResponse> => {
+  what: 'delivery' | 'notification',
+): Promise<{ delivery: Delivery; attempts: Attempt[] }> => {
   const [row] = await database.query<object>({
     name: 'retrieve-delivery',
     text: `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`,
@@ -23,4 +34,33 @@ export const retrieveDelivery = async (
     values: [deliveryId, delivery.attemptCount],
   })
   return { delivery, attempts: attempts.map((attempt) => Attempt.fromPartial(attempt)) }
+}
+
+const requestOf = async (
+  database: Database,
+  { eventId, endpointId }: Delivery,
+): Promise<WebhookRequest | undefined> => {
+  const [row] = await database.query<{ accountKey: string; body: Buffer; headerNames: string[] }>({
+    name: 'request-of-delivery',
+    text: REQUEST,
+    values: [eventId, endpointId],
+  })
+  if (!row) return undefined
+  const headers = Object.entries(knownHeaders({ eventId, accountKey: row.accountKey }, row.headerNames))
+  return WebhookRequest.fromPartial({
+    headers: headers.map(([name, value]) => ({ name, value: value ?? undefined })),
+    body: row.body,
+  })
+}
+
+/**
+ * One delivery of the account with every attempt made, and what each sends: to the endpoint as it is now. Of an erased lead nothing
+ * is left to send. Throws not_found.
+ */
+export const retrieveDelivery = async (
+  { database }: { database: Database },
+  request: RetrieveDeliveryRequest,
+): Promise<RetrieveDeliveryResponse> => {
+  const found = await findDelivery(database, request, 'delivery')
+  return { ...found, request: await requestOf(database, found.delivery) }
 }

@@ -61,6 +61,26 @@ test('a sample goes to this endpoint alone, signed and recorded as any other', a
   expect(await doors.rows('SELECT id FROM events WHERE NOT sample')).toEqual([])
 })
 
+test.each([
+  [['attachment.added', 'lead.created'], 'lead.created', { data: { id: 0, quotes: [{}] } }],
+  [
+    ['callback.scheduled', 'lead.updated'],
+    'lead.updated',
+    { data: { id: 0, changes: [{ field: 'status' }] } },
+  ],
+  [['appointment.scheduled'], 'appointment.scheduled', { data: { id: 0, user_id: 0 } }],
+  [['callback.scheduled'], 'callback.scheduled', { data: { id: 0, user_id: 0 } }],
+  [['attachment.added'], 'attachment.added', { data: { id: 0, file_name: 'sample.png' } }],
+] as const)('an endpoint that subscribes to %j gets a sample of %s', async (kinds, kind, body) => {
+  const { id } = await service.endpoint(7, receiver.url, { kinds: [...kinds] })
+  const { delivery } = await testWebhookEndpoint(7, id)
+  expect(delivery!.event).toBe(kind)
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
+  const sent = JSON.parse(receiver.requests[0]!.body.toString())
+  expect(sent).toMatchObject(body)
+  expect(sent.type).toBe(kind === 'lead.created' ? undefined : kind)
+})
+
 test('each is an event of its own; one to a disabled endpoint is held; a stranger finds nothing', async () => {
   const { id } = await service.endpoint(2, receiver.url, { enabled: false })
   const [first, second] = [await testWebhookEndpoint(2, id), await testWebhookEndpoint(2, id)]

@@ -1,19 +1,27 @@
 import { randomUUID } from 'node:crypto'
-import type { Actor, TestWebhookEndpointRequest, TestWebhookEndpointResponse } from '@leadwire/contracts'
+import {
+  type Actor,
+  EVENT_KINDS,
+  type EventKind,
+  type TestWebhookEndpointRequest,
+  type TestWebhookEndpointResponse,
+} from '@leadwire/contracts'
 import { type Database, differences, newTraceparent, recordAudit, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
-import { leadCreatedBody } from '../events/read-lead-created'
 import { isHeaderValue } from '../header-value'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
-import { sampleLead } from './sample-lead'
+import { sampleEvent } from './sample-event'
+
+const SUBSCRIBED =
+  'SELECT events FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE'
 
 const STORE = `
   WITH receiving AS (
     SELECT id, account_id, enabled FROM endpoints
     WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE
   ), stored AS (
-    INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, sample)
-    SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, true FROM receiving
+    INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, kind, sample)
+    SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, $9, true FROM receiving
     RETURNING id, account_id, lead_reference
   )
   INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
@@ -22,7 +30,7 @@ const STORE = `
   RETURNING ${DELIVERY_COLUMNS}`
 
 /**
- * Sends a sample Lead Created to one endpoint, the ordinary way: signed, recorded, retried, and held while the
+ * Sends a sample of the first kind of event that an endpoint subscribes to, the ordinary way: signed, recorded, retried, and held while the
  * endpoint is disabled. The event is marked as a sample, and no outbox knows it. Throws invalid and not_found.
  */
 export const testWebhookEndpoint = async (
@@ -37,22 +45,20 @@ export const testWebhookEndpoint = async (
   const { database, actor, clock, wake } = dependencies
   if (!isHeaderValue(accountKey)) throw ServiceError.invalid({ account_key: ['must be a header value'] })
   const now = clock.now().toISOString()
-  const lead = sampleLead(now.replace('Z', '000Z'))
-  const body = leadCreatedBody(lead)
-  const values = [
-    accountId,
-    endpointId,
-    randomUUID(),
-    accountKey,
-    lead.reference,
-    body,
-    newTraceparent(),
-    now,
-  ]
   const delivery = await database.transaction(async (tx) => {
+    const key = [accountId, endpointId]
+    const [subscribed] = await tx.query<{ events: string[] }>({
+      name: 'kinds-of-endpoint',
+      text: SUBSCRIBED,
+      values: key,
+    })
+    if (!subscribed) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
+    const kind: EventKind = EVENT_KINDS.find((each) => subscribed.events.includes(each)) ?? 'lead.created'
+    const { leadReference, body } = sampleEvent(kind, now.replace('Z', '000Z'))
+    const values = [...key, randomUUID(), accountKey, leadReference, body, newTraceparent(), now, kind]
     const [row] = await tx.query<object>({ name: 'test-webhook-endpoint', text: STORE, values })
-    if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
-    const stored = deliveryOf(row)
+    // The statement that stores the event does not see it yet.
+    const stored = deliveryOf({ ...row, event: kind })
     const changes = differences({}, { delivery_id: stored.id })
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.tested', targetId: endpointId, changes })
     return stored

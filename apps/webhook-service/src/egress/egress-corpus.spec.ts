@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { createSealer } from '@leadwire/service-kit'
 import { type Receiver, startReceiver } from '@leadwire/test-kit'
 import { makeAttempt } from '../attempt/make-attempt'
 import { systemClock } from '../clock'
@@ -44,15 +45,15 @@ const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
   })
   dispatchers.push(dispatcher)
   const delivery = {
-    secret: 'a secret',
-    oldSecrets: [],
+    ...{ accountId: 1, sealedSecrets: null, secret: 'a secret', oldSecrets: [] },
     eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
     accountKey: 'key',
     body: Buffer.from('{}'),
     traceparent: null,
   }
+  const sealer = createSealer([Buffer.alloc(32, 7)])
   return (url: string) =>
-    makeAttempt({ ...delivery, url }, { dispatcher, timeoutMs: 60_000, clock: systemClock })
+    makeAttempt({ ...delivery, url }, { dispatcher, sealer, timeoutMs: 60_000, clock: systemClock })
 }
 
 test('the corpus is as large as it claims', () => {

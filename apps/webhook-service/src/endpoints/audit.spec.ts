@@ -58,6 +58,8 @@ test('each change of an endpoint is told with who made it, and none of its secre
         url: { from: null, to: receiver.url },
         description: { from: null, to: 'A' },
         enabled: { from: null, to: true },
+        events: { from: null, to: ['lead.created'] },
+        leads: { from: null, to: 'all' },
       },
     },
     {
@@ -83,7 +85,12 @@ test('each change of an endpoint is told with who made it, and none of its secre
     },
     {
       ...{ action: 'webhook_endpoint.deleted', target: endpoint, by },
-      changes: { url: { from: receiver.url, to: null }, enabled: { from: true, to: null } },
+      changes: {
+        url: { from: receiver.url, to: null },
+        enabled: { from: true, to: null },
+        events: { from: ['lead.created'], to: null },
+        leads: { from: 'all', to: null },
+      },
     },
   ])
   for (const { secret } of [created, rotated]) expect(JSON.stringify(told)).not.toContain(secret.slice(6))

@@ -1,8 +1,11 @@
 import type { Actor, CreateWebhookEndpointRequest, CreateWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
+import { type Database, differences, recordAudit, type Sealer, ServiceError } from '@leadwire/service-kit'
+import { endpointEventsFaults, endpointLeadsFaults } from './endpoint-events'
+import { endpointHeadersFaults, valuesOf } from './endpoint-headers'
 import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf } from './endpoint-row'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
 import { endpointUrlFaults } from './endpoint-url'
+import { sealSecrets } from './sealed-secrets'
 
 /** Any constant: it tells these locks from others in the same database. */
 const ACCOUNT_LOCKS = 1_280_791_892
@@ -15,13 +18,25 @@ export const createWebhookEndpoint = async (
   {
     database,
     actor,
+    sealer,
     endpointsPerAccount,
-  }: { database: Database; actor?: Actor | undefined; endpointsPerAccount: number },
+  }: { database: Database; actor?: Actor | undefined; sealer: Sealer; endpointsPerAccount: number },
   request: CreateWebhookEndpointRequest,
 ): Promise<CreateWebhookEndpointResponse> => {
-  const { accountId, url, description, enabled, secret = newEndpointSecret() } = request
-  const faults = { ...endpointUrlFaults(url), ...endpointSecretFaults(secret) }
+  const { accountId, url, description, enabled, secret = newEndpointSecret(), leads = 'all' } = request
+  const events = request.events?.kinds ?? ['lead.created']
+  const headers = request.headers?.headers ?? []
+  const { values, faults: missing } = valuesOf(headers)
+  const faults = {
+    ...missing,
+    ...endpointHeadersFaults(headers),
+    ...endpointUrlFaults(url),
+    ...endpointSecretFaults(secret),
+    ...endpointEventsFaults(events),
+    ...endpointLeadsFaults(leads),
+  }
   if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
+  const [sealed] = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })
   const endpoint = await database.transaction(async (tx) => {
     // Whoever makes endpoints of an account does so one after the other, so that the count of one holds for the other.
     tx.send({
@@ -31,11 +46,14 @@ export const createWebhookEndpoint = async (
     })
     const [row] = await tx.query<object>({
       name: 'create-webhook-endpoint',
-      text: `INSERT INTO endpoints (account_id, url, description, enabled, secret)
-             SELECT $1, $2, $3, $4, $5
-             WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $6
+      text: `INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names)
+             SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[]
+             WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
              RETURNING ${ENDPOINT_COLUMNS}`,
-      values: [accountId, url, description || null, enabled, secret, endpointsPerAccount],
+      values: [
+        ...[accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)],
+        endpointsPerAccount,
+      ],
     })
     if (!row) return undefined
     const made = endpointOf(row)

@@ -1,11 +1,12 @@
 import type { Actor, DeleteWebhookEndpointRequest, DeleteWebhookEndpointResponse } from '@leadwire/contracts'
 import { type Database, differences, recordAudit } from '@leadwire/service-kit'
 import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
-import { moveDeliveries } from './move-deliveries'
+import { forgetFailures } from './forget-failures'
+import { markUnsettled } from './mark-unsettled'
 
 /**
- * Deletes an endpoint and cancels what is pending or held for it. Its row stays, for its deliveries, which stay readable.
- * Attempts that were asked for by hand and have not begun are forgotten; what they were asked for stays as it was.
+ * Deletes an endpoint: what is open for it is cancelled. Its row stays, for its deliveries, which stay readable. Attempts that
+ * were asked for by hand and have not begun are forgotten; what they were asked for stays as it was.
  * Throws not_found.
  */
 export const deleteWebhookEndpoint = async (
@@ -23,16 +24,7 @@ export const deleteWebhookEndpoint = async (
     )
     const changes = differences(auditedEndpoint(deleted), {})
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.deleted', targetId: endpointId, changes })
-    await moveDeliveries(tx, { endpointId, from: ['pending', 'held'], to: 'cancelled' })
-    await tx.query({
-      name: 'drop-attempts-by-hand',
-      text: `WITH waiting AS (
-               SELECT id FROM deliveries
-               WHERE endpoint_id = $1 AND by_hand_at IS NOT NULL ORDER BY id FOR UPDATE
-             )
-             UPDATE deliveries d SET by_hand_at = NULL, updated_at = clock_timestamp()
-             FROM waiting WHERE d.id = waiting.id`,
-      values: [endpointId],
-    })
+    await markUnsettled(tx, [endpointId])
+    await forgetFailures(tx, endpointId)
     return {}
   })

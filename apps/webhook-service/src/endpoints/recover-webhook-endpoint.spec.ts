@@ -62,6 +62,8 @@ test('at an endpoint that hangs, neither what is recovered nor what is new waits
   const stored = gate()
   receiver.answerWith({ status: 500, after: stored.opened })
   await recover(2, id, LONG_AGO)
+  const marked = 'SELECT FROM deliveries WHERE account_id = 2 AND by_hand_at IS NOT NULL'
+  await eventually(async () => expect(await doors.rows(marked)).toHaveLength(60))
   await doors.rows('UPDATE deliveries SET by_hand_at = now() WHERE account_id = 2 AND by_hand_at IS NOT NULL')
   const events = Array.from({ length: 60 }, () => doors.event(2))
   await doors.publish(...events)

@@ -1,33 +1,16 @@
 import type { Actor, RotateWebhookSecretRequest, RotateWebhookSecretResponse } from '@leadwire/contracts'
-import {
-  type Database,
-  differences,
-  recordAudit,
-  ServiceError,
-  type Transaction,
-} from '@leadwire/service-kit'
-import type { OldSecret } from '../attempt/webhook-headers'
+import { type Database, differences, recordAudit, type Sealer, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
 import { retrieveWebhookEndpoint } from './retrieve-webhook-endpoint'
+import { type OldSecret, openSecrets, sealSecrets } from './sealed-secrets'
+import { lockSecrets } from './store-secrets'
 
 const DAY_MS = 24 * 3_600_000
 const MAX_OVERLAP_MS = 30 * DAY_MS
 // Each is one more signature in the header of every attempt.
 const MAX_OLD_SECRETS = 8
-
-/** An endpoint's secrets, locked until the transaction ends. Throws not_found. */
-const selectSecrets = async (tx: Transaction, { accountId, endpointId }: RotateWebhookSecretRequest) => {
-  const [row] = await tx.query<{ current: string; old: OldSecret[] }>({
-    name: 'select-endpoint-secrets',
-    text: `SELECT secret AS current, old_secrets AS old FROM endpoints
-           WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE`,
-    values: [accountId, endpointId],
-  })
-  if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
-  return row
-}
 
 /**
  * Gives an endpoint a new secret. Until the overlap ends the one it replaces signs too (see `signingSecrets`), and
@@ -38,11 +21,16 @@ const selectSecrets = async (tx: Transaction, { accountId, endpointId }: RotateW
  * ends them all at once, as a leak asks for. Throws invalid, not_found, and conflict when too many still sign.
  */
 export const rotateWebhookSecret = async (
-  { database, actor, clock }: { database: Database; actor?: Actor | undefined; clock: Clock },
+  {
+    database,
+    actor,
+    sealer,
+    clock,
+  }: { database: Database; actor?: Actor | undefined; sealer: Sealer; clock: Clock },
   request: RotateWebhookSecretRequest,
 ): Promise<RotateWebhookSecretResponse> => {
   const secret = request.secret ?? newEndpointSecret()
-  const { overlapMs } = request
+  const { accountId, endpointId, overlapMs } = request
   const overlapFits = Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS
   const faults = {
     ...endpointSecretFaults(secret),
@@ -53,10 +41,10 @@ export const rotateWebhookSecret = async (
     throw ServiceError.invalid(faults)
   }
   return database.transaction(async (tx) => {
-    const { current, old } = await selectSecrets(tx, request)
+    const current = openSecrets(sealer, await lockSecrets(tx, request))
     const now = clock.now()
     const until = new Date(now.getTime() + overlapMs).toISOString()
-    const earlier: OldSecret[] = [...old, { secret: current, until }].map((each) => ({
+    const earlier: OldSecret[] = [...current.oldSecrets, { secret: current.secret, until }].map((each) => ({
       secret: each.secret,
       until: each.until < until ? each.until : until,
     }))
@@ -68,12 +56,12 @@ export const rotateWebhookSecret = async (
       )
     const rows = await tx.query<object>({
       name: 'replace-endpoint-secret',
-      text: `UPDATE endpoints SET secret = $2, old_secrets = $3, updated_at = clock_timestamp()
+      text: `UPDATE endpoints SET
+               sealed_secrets = $2, secrets_end_at = $3, secret = NULL, old_secrets = '[]', updated_at = clock_timestamp()
              WHERE id = $1 RETURNING ${ENDPOINT_COLUMNS}`,
-      values: [request.endpointId, secret, JSON.stringify(signing)],
+      values: [endpointId, ...sealSecrets(sealer, accountId, { ...current, secret, oldSecrets: signing })],
     })
     const oldSecretUntil = until.replace('Z', '000Z')
-    const { accountId, endpointId } = request
     const changes = differences({}, { old_secret_until: oldSecretUntil })
     const action = 'webhook_endpoint.secret_rotated'
     recordAudit(tx, actor, { accountId, action, targetId: endpointId, changes })

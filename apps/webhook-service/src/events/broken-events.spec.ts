@@ -1,7 +1,8 @@
-import { LEADS_STREAM, LeadCreated, WEBHOOK_CONSUMER } from '@leadwire/contracts'
+import { randomUUID } from 'node:crypto'
+import { LEADS_STREAM, LeadCreated, messageIdOf, WEBHOOK_CONSUMER } from '@leadwire/contracts'
 import { createLogger } from '@leadwire/service-kit'
 import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { jetstreamManager } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { openDoors, startService } from '../service.fixture'
 
 const NOW = '2026-01-02T03:04:05.123456Z'
@@ -90,9 +91,31 @@ test('an event whose lead has a broken part is refused, counted, and logged once
   )
   for (const { body } of receiver.requests) expect(() => JSON.parse(body.toString())).not.toThrow()
   expect(refusals).toHaveLength(broken.length)
+  const eventIds = broken.map(({ eventId }) => eventId)
+  const { refused, eventIds: held } = await service.client.findHeldEvents({ eventIds })
+  expect(held).toEqual([])
+  expect(refused.map(({ eventId }) => eventId).toSorted()).toEqual(eventIds.toSorted())
+  for (const { reason, sequence } of refused) {
+    expect(reason).toMatch(/^its lead has a broken part: /)
+    expect(sequence).toBeGreaterThan(broken.length)
+  }
   const manager = await jetstreamManager(doors.connection)
   await eventually(async () => {
     const info = await manager.consumers.info(LEADS_STREAM.name, WEBHOOK_CONSUMER)
     expect([info.num_pending, info.num_ack_pending]).toEqual([0, 0])
   })
+})
+
+test('a message that can not be read is refused under the id that it was published under', async () => {
+  const eventId = randomUUID()
+  const stream = jetstream(doors.connection)
+  const { seq } = await stream.publish(LEADS_STREAM.subjects.leadCreated, 'no event', {
+    msgID: messageIdOf(eventId, 7),
+  })
+  await eventually(async () =>
+    expect(await service.client.findHeldEvents({ eventIds: [eventId] })).toEqual({
+      eventIds: [],
+      refused: [{ eventId, sequence: seq, reason: expect.stringMatching(/^it is no event: /) }],
+    }),
+  )
 })

@@ -1,4 +1,4 @@
-import type { FindHeldEventsRequest, FindHeldEventsResponse } from '@leadwire/contracts'
+import type { FindHeldEventsRequest, FindHeldEventsResponse, RefusedEvent } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { isUuid } from '../uuid'
 
@@ -13,15 +13,24 @@ const heldIn = async (database: Database, eventIds: string[]): Promise<string[]>
   return rows.map(({ id }) => id)
 }
 
+const refusedIn = (database: Database, eventIds: string[]) =>
+  database.query<RefusedEvent>({
+    name: 'find-refused-events',
+    text: 'SELECT event_id AS "eventId", sequence, reason FROM refused_events WHERE event_id = ANY ($1::uuid[])',
+    values: [eventIds],
+  })
+
 /**
  * Which of these events, leads' and notifications', are stored; an event is stored together with its fan-out, or not at all. Events may be stored
- * without waiting for the disk, and who asks here forgets them: so the answer comes after a write that does wait.
+ * without waiting for the disk, and who asks here forgets them: so the answer comes after a write that does wait. Beside them those that were refused.
  */
 export const findHeldEvents = async (
   { database, notifications }: { database: Database; notifications: Database },
   { eventIds }: FindHeldEventsRequest,
 ): Promise<FindHeldEventsResponse> => {
   const ids = eventIds.filter(isUuid)
-  const held = await Promise.all([heldIn(database, ids), heldIn(notifications, ids)])
-  return { eventIds: held.flat() }
+  const kinds = [database, notifications]
+  const held = await Promise.all(kinds.map((kind) => heldIn(kind, ids)))
+  const refused = await Promise.all(kinds.map((kind) => refusedIn(kind, ids)))
+  return { eventIds: held.flat(), refused: refused.flat() }
 }

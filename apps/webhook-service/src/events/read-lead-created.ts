@@ -38,6 +38,8 @@ export const readLeadCreated = (message: Uint8Array): StoredEvent => {
   if (fault) throw new UnfitEvent(fault, id)
   return {
     id,
+    kind: 'lead.created',
+    test: lead!.test,
     accountId,
     accountKey,
     leadReference: lead!.reference,

@@ -1,10 +1,11 @@
 import { ServiceError, type Transaction } from '@leadwire/service-kit'
 import type { Webhook } from '../attempt/webhook-headers'
 import type { Claim } from '../claim'
+import { type StoredSecrets, storedSecrets } from '../endpoints/sealed-secrets'
 import type { StoredEvent } from './stored-event'
 
 /** A delivery that was made and is not held, with its endpoint as it was then. */
-export interface FreshDelivery extends Pick<Webhook, 'url' | 'secret' | 'oldSecrets' | 'eventId'> {
+export interface FreshDelivery extends StoredSecrets, Pick<Webhook, 'url' | 'eventId'> {
   id: number
   endpointId: number
   claimed: boolean
@@ -33,8 +34,9 @@ const placesOf = (events: StoredEvent[]): [first: number[], length: number[]] =>
 }
 
 /**
- * Stores events together with their fan-out, one delivery for each endpoint of the account that is not deleted, in one
- * statement and so in one transaction. An event that is there already changes nothing.
+ * Stores events together with their fan-out, one delivery for each endpoint of the account that subscribes to such events of
+ * such leads and is not deleted, in one statement and so in one transaction. An event that is there already changes nothing.
+ * One that nobody subscribes to is stored as well, so that the outbox lets go of it, but without its body; a new lead keeps it.
  *
  * The lock on the endpoints makes a change of theirs wait, or is waited for and then read anew: a delivery is never
  * pending at an endpoint that was disabled meanwhile. Ids are sorted so that two writers never wait in a circle.
@@ -53,25 +55,34 @@ export const storeEvents = async (
   return database.query<FreshDelivery>({
     name: 'store-events',
     text: `
-      WITH stored AS (
-        INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent)
-        SELECT id, account_id, account_key, lead_reference, substring($5::bytea FROM first FOR length), traceparent
-        FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $12::int[], $13::int[])
-          AS e (id, account_id, account_key, lead_reference, traceparent, first, length)
-        ORDER BY id
-        ON CONFLICT (id) DO NOTHING
-        RETURNING id, account_id, lead_reference
+      WITH given AS (
+        SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $12::int[], $13::int[], $14::text[], $15::boolean[], $16::bigint[])
+          AS e (id, account_id, account_key, lead_reference, traceparent, first, length, kind, test, sequence)
       ), receiving AS (
-        SELECT id, account_id, enabled, url, secret, old_secrets FROM endpoints
+        SELECT id, account_id, enabled, url, sealed_secrets, secret, old_secrets, events, leads FROM endpoints
         WHERE id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = ANY ($2) AND deleted_at IS NULL))
           AND deleted_at IS NULL
         ORDER BY id
         FOR SHARE
+      ), wanted AS (
+        SELECT account_id, g.id AS event_id, g.lead_reference, r.id AS endpoint_id, r.enabled
+        FROM given g JOIN receiving r USING (account_id)
+        WHERE g.kind = ANY (r.events) AND (r.leads = 'all' OR (r.leads = 'test') = g.test)
+      ), counted AS MATERIALIZED (
+        SELECT event_id, count(*) AS fan_out FROM wanted GROUP BY event_id
+      ), stored AS (
+        INSERT INTO events (id, account_id, account_key, lead_reference, kind, body, traceparent, sequence, fan_out)
+        SELECT id, account_id, account_key, lead_reference, kind,
+          CASE WHEN kind = 'lead.created' OR fan_out > 0 THEN substring($5::bytea FROM first FOR length) ELSE '' END,
+          traceparent, sequence, coalesce(fan_out, 0)
+        FROM given LEFT JOIN counted ON event_id = id
+        ORDER BY id
+        ON CONFLICT (id) DO NOTHING
+        RETURNING id
       ), fan_out AS (
-        SELECT s.account_id, s.id AS event_id, r.id AS endpoint_id, s.lead_reference, r.enabled,
-          r.enabled AND row_number() OVER (PARTITION BY r.id) <= w.room AS claimed
-        FROM stored s JOIN receiving r USING (account_id)
-        LEFT JOIN unnest($8::bigint[], $9::int[]) AS w (endpoint_id, room) ON w.endpoint_id = r.id
+        SELECT t.*, t.enabled AND row_number() OVER (PARTITION BY t.endpoint_id) <= w.room AS claimed
+        FROM wanted t LEFT JOIN unnest($8::bigint[], $9::int[]) AS w (endpoint_id, room) ON w.endpoint_id = t.endpoint_id
+        WHERE t.event_id IN (SELECT id FROM stored)
       ), fanned_out AS (
         INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, claim, claimed_until)
         SELECT account_id, event_id, endpoint_id, lead_reference, CASE WHEN enabled THEN 'pending' ELSE 'held' END, $7,
@@ -81,7 +92,7 @@ export const storeEvents = async (
         RETURNING id, event_id, endpoint_id, status, claim
       )
       SELECT f.id, f.event_id AS "eventId", f.endpoint_id AS "endpointId", f.claim IS NOT NULL AS claimed,
-        r.url, r.secret, r.old_secrets AS "oldSecrets"
+        r.url, ${storedSecrets('r')}
       FROM fanned_out f JOIN receiving r ON r.id = f.endpoint_id WHERE f.status = 'pending'`,
     values: [
       events.map(({ id }) => id),
@@ -96,6 +107,9 @@ export const storeEvents = async (
       claim.number,
       claim.validMs,
       ...placesOf(events),
+      events.map(({ kind }) => kind),
+      events.map(({ test }) => test),
+      events.map(({ sequence }) => sequence ?? null),
     ],
   })
 }

@@ -1,9 +1,11 @@
 import type { NotificationRequested } from '@leadwire/contracts'
 import ical, { ICalAttendeeStatus, ICalCalendarMethod } from 'ical-generator'
 import MailComposer from 'nodemailer/lib/mail-composer'
+import { failureContent } from './failure-content'
 import type { Sender } from './mail-settings'
+import { type Content, timeIn } from './message-content'
 
-/** What a user is told of, and for how many minutes an invitation to it asks. */
+/** What a user is told of leads, and for how many minutes an invitation to it asks. */
 const SUBJECTS: Record<string, { title: string; what: string; minutes: number }> = {
   assigned: { title: 'Lead', what: 'a lead', minutes: 0 },
   appointment: { title: 'Appointment', what: 'an appointment', minutes: 60 },
@@ -25,31 +27,37 @@ const calendarName = (name: string): string => name.replaceAll('"', "'").replace
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
-const timeIn = (timeZone: string, date: string): string => {
-  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
-  return `${format.format(new Date(date))} (${timeZone})`
+const leadContent = (event: NotificationRequested, timeZone: string): Content => {
+  const { title, what } = SUBJECTS[event.subject]!
+  return {
+    title: `${title}: ${event.leadName}`,
+    greeting: `Hello ${event.userName},`,
+    opening: `${event.accountName} has ${what} for you.`,
+    rows: [
+      ['When', event.date === undefined ? '' : timeIn(timeZone, event.date)],
+      ['Lead', event.leadName],
+      ['Status', event.leadStatus],
+      ['Customer', event.customerName],
+      ['Phone', event.customerPhone],
+      ['E-mail', event.customerEmail],
+      ['Postcode', event.customerPostcode],
+      ['Reference', event.leadReference],
+    ],
+  }
 }
 
-const rowsOf = (event: NotificationRequested, when: string | undefined): [label: string, value: string][] => {
-  const rows: [string, string][] = [
-    ['When', when ?? ''],
-    ['Lead', event.leadName],
-    ['Status', event.leadStatus],
-    ['Customer', event.customerName],
-    ['Phone', event.customerPhone],
-    ['E-mail', event.customerEmail],
-    ['Postcode', event.customerPostcode],
-    ['Reference', event.leadReference],
-  ]
-  return rows.filter(([, value]) => value !== '')
+const contentOf = (event: NotificationRequested, timeZone: string): Content => {
+  const { failure } = event
+  const content = failure ? failureContent(event, failure, timeZone) : leadContent(event, timeZone)
+  return { ...content, rows: content.rows.filter(([, value]) => value !== '') }
 }
 
-const textOf = (greeting: string, opening: string, rows: [string, string][]): string =>
+const textOf = ({ greeting, opening, rows }: Content): string =>
   [greeting, '', opening, '', ...rows.map(([label, value]) => `${`${label}:`.padEnd(11)}${value}`), ''].join(
     '\n',
   )
 
-const htmlOf = (greeting: string, opening: string, rows: [string, string][]): string => {
+const htmlOf = ({ greeting, opening, rows }: Content): string => {
   const cells = rows.map(
     ([label, value]) => `<tr><th align="left">${label}</th><td>${escapeHtml(value)}</td></tr>`,
   )
@@ -98,20 +106,16 @@ export const composeMessage = async (
   event: NotificationRequested,
   { from, timeZone }: { from: Sender; timeZone: string },
 ): Promise<Message> => {
-  const { subject, eventId, userName, userEmail, accountName, leadName, requestedAt, date } = event
-  const when = date === undefined ? undefined : timeIn(timeZone, date)
-  const { title: about, what } = SUBJECTS[subject]!
-  const title = `${about}: ${leadName}`
-  const rows = rowsOf(event, when)
-  const greeting = `Hello ${userName},`
-  const opening = `${accountName} has ${what} for you.`
-  const text = textOf(greeting, opening, rows)
+  const { eventId, userName, userEmail, requestedAt, date } = event
+  const said = contentOf(event, timeZone)
+  const { title } = said
+  const text = textOf(said)
   const composer = new MailComposer({
     from,
     to: { name: userName, address: userEmail },
     subject: title,
     text,
-    html: htmlOf(greeting, opening, rows),
+    html: htmlOf(said),
     ...(date !== undefined && {
       icalEvent: { method: 'REQUEST', content: invitationOf(event, from, title, text) },
     }),

@@ -13,7 +13,8 @@ export const notificationsOf = async (
   })
   const bodies = new Map(events.map(({ id, body }) => [id, NotificationRequested.decode(body)]))
   return deliveries.map((delivery) => {
-    const { subject, userId, userEmail, date } = bodies.get(delivery.eventId)!
-    return Notification.fromPartial({ delivery, subject, userId, userEmail, date })
+    const { subject, userId, userEmail, date, failure } = bodies.get(delivery.eventId)!
+    const endpointId = failure?.endpointId
+    return Notification.fromPartial({ delivery, subject, userId, userEmail, date, endpointId })
   })
 }

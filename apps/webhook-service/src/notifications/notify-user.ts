@@ -31,9 +31,10 @@ const failureOf = (error: NodemailerError | Unconfirmed): Result => {
   const { code = '', originalCode, responseCode, response = '', permanent = false } = error
   // Whatever begins with digits is a code to nodemailer.
   const status = responseCode !== undefined && responseCode < 1000 ? responseCode : null
-  const said = { status, response: keptText(response), cause: error }
-  if (code === 'EDNS') return { ...said, error: 'dns' }
-  if (code === 'ETLS') return { ...said, error: 'tls' }
+  // The cause is for the log, and what a server says of a message may name who it is for: that is kept as the response.
+  const said = { status, response: keptText(response) }
+  if (code === 'EDNS') return { ...said, error: 'dns', cause: error }
+  if (code === 'ETLS') return { ...said, error: 'tls', cause: error }
   if (responseCode !== undefined)
     return { ...said, error: 'smtp_status', permanent: permanent && isOfTheMessage(error) }
   // nodemailer itself sends nothing to such an address.

@@ -32,5 +32,14 @@ export const readNotification = (message: Uint8Array): StoredEvent => {
   const fault = faultOf(event)
   if (fault) throw new UnfitEvent(fault, id)
   const { accountId, leadReference } = event
-  return { id, accountId, accountKey: '', leadReference, body: Buffer.from(message), traceparent: null }
+  return {
+    id,
+    kind: 'notification.requested',
+    test: false,
+    accountId,
+    accountKey: '',
+    leadReference,
+    body: Buffer.from(message),
+    traceparent: null,
+  }
 }

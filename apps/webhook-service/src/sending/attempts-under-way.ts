@@ -7,6 +7,11 @@ import type { Running, Slots } from './slots'
 
 /** After a fault of ours, such as no free sockets, nothing starts for a moment. */
 const FAULT_PAUSE_MS = 1000
+/**
+ * While so many attempts have ended and are not written down, nothing starts. Else a claim could end before its attempt is written
+ * down, and the attempt be made again (seen: where receivers refuse quickly, 300,000 attempts at 30,000 deliveries).
+ */
+const UNRECORDED_AT_MOST = 1000
 
 /** The attempts of this process: what is claimed, and not yet written down or released. */
 export const createAttemptsUnderWay = (options: {
@@ -15,7 +20,7 @@ export const createAttemptsUnderWay = (options: {
   record: (delivery: ClaimedDelivery, outcome: Outcome) => Promise<void>
   slots: Slots
   bodies: BodiesInHand
-  /** Called when a slot is free again. */
+  /** Called when something may begin again. */
   onFree: () => void
   /** Aborted when what comes to its end is no longer written down. */
   signal: AbortSignal
@@ -23,8 +28,10 @@ export const createAttemptsUnderWay = (options: {
   logger: Logger
 }) => {
   const { database, attempt, record, slots, bodies, signal, metrics, logger } = options
-  const underWay = new Map<ClaimedDelivery, Promise<void>>()
+  // In the order of their beginning.
+  const underWay = new Map<ClaimedDelivery, { run: Promise<void>; begunAt: number }>()
   let pausedUntil = 0
+  let unrecorded = 0
 
   // Ends claims whose attempts were not made, for no fault of their receivers: others may make them at once.
   const release = gather({
@@ -43,6 +50,16 @@ export const createAttemptsUnderWay = (options: {
     maxQueued: 100_000,
   })
 
+  const writeDown = async (delivery: ClaimedDelivery, outcome: Outcome) => {
+    unrecorded += 1
+    try {
+      await record(delivery, outcome)
+    } finally {
+      unrecorded -= 1
+      if (unrecorded === UNRECORDED_AT_MOST - 1) options.onFree()
+    }
+  }
+
   const run = async (delivery: ClaimedDelivery, slot: Running) => {
     try {
       metrics.inFlight.inc()
@@ -51,7 +68,7 @@ export const createAttemptsUnderWay = (options: {
       metrics.inFlight.dec()
       options.onFree()
       if (signal.aborted) return
-      if (outcome.error !== 'ours') return await record(delivery, outcome)
+      if (outcome.error !== 'ours') return await writeDown(delivery, outcome)
       pausedUntil = performance.now() + FAULT_PAUSE_MS
       logger.error(
         { err: outcome.cause, delivery_id: delivery.id },
@@ -70,13 +87,23 @@ export const createAttemptsUnderWay = (options: {
   return {
     begin: (delivery: ClaimedDelivery, slot: Running): void => {
       delivery.body = bodies.hold(delivery.eventId, delivery.body)
-      underWay.set(delivery, run(delivery, slot))
+      underWay.set(delivery, { run: run(delivery, slot), begunAt: performance.now() })
     },
-    settled: () => Promise.all(underWay.values()),
+    settled: () => Promise.all([...underWay.values()].map(({ run }) => run)),
+    /** The deliveries whose attempts began so many milliseconds ago or earlier. */
+    olderThan: (ageMs: number): number[] => {
+      const ids: number[] = []
+      for (const [{ id }, { begunAt }] of underWay) {
+        if (begunAt > performance.now() - ageMs) break
+        ids.push(id)
+      }
+      return ids
+    },
     /** Ends the claims of all that is under way. */
     releaseAll: () => Promise.all([...underWay.keys()].map((delivery) => release(delivery))),
-    /** For how many milliseconds nothing should begin. */
-    pausedFor: (): number => pausedUntil - performance.now(),
+    /** For how many milliseconds nothing should begin; Infinity until `onFree` is called. */
+    pausedFor: (): number =>
+      unrecorded < UNRECORDED_AT_MOST ? pausedUntil - performance.now() : Number.POSITIVE_INFINITY,
   }
 }
 

@@ -1,6 +1,8 @@
 import type { Transaction } from '@leadwire/service-kit'
 import type { Webhook } from '../attempt/webhook-headers'
 import { type Claim, UNCLAIMED } from '../claim'
+import { storedSecrets } from '../endpoints/sealed-secrets'
+import { isReceiving } from '../endpoints/shown-status'
 import { LARGE_BODY_BYTES } from './bodies-in-hand'
 
 /** A delivery that this process may attempt, with all that the attempt needs, as it was when it was claimed. */
@@ -28,32 +30,44 @@ const BYTES_OF_ACCOUNT = 16 * 1024 * 1024
  * Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first, and beside them one
  * whose attempt was asked for by hand: so neither those nor what is on schedule wait for all of the others.
  *
+ * Nothing is claimed for an endpoint that is disabled or deleted, whatever the rows of its deliveries still say.
+ *
  * A body is read once for all deliveries of its event, and not at all when it is in hand. Of events with large bodies only
  * those are claimed that fit in beside what is in hand, and always one where an account has none: the rest stays due.
  */
 export const claimDeliveries = async (
   database: Transaction,
-  options: { rooms: Map<number, number>; now: Date; inHand: Map<string, Buffer>; claim: Claim },
+  options: {
+    rooms: Map<number, number>
+    now: Date
+    inHand: Map<string, Buffer>
+    /** Deliveries that are not claimed. */
+    except: number[]
+    claim: Claim
+  },
 ): Promise<ClaimedDelivery[]> => {
-  const { rooms, now, inHand, claim } = options
+  const { rooms, now, inHand, except, claim } = options
   const rows = await database.query<Omit<ClaimedDelivery, 'body'> & { body: Buffer | null }>({
     name: 'claim-deliveries',
     // The ids as an array: the planner then takes the primary key, whatever it believes of the LIMITs.
     text: `
-      WITH due AS MATERIALIZED (
-        SELECT d.* FROM unnest($1::bigint[], $2::int[]) AS wanted (endpoint_id, room) CROSS JOIN LATERAL (
+      WITH wanted AS MATERIALIZED (
+        SELECT w.endpoint_id, w.room FROM unnest($1::bigint[], $2::int[]) AS w (endpoint_id, room)
+          JOIN endpoints p ON p.id = w.endpoint_id
+        WHERE ${isReceiving('p')}
+      ), due AS MATERIALIZED (
+        SELECT d.* FROM wanted CROSS JOIN LATERAL (
           SELECT id, event_id, false AS by_hand FROM deliveries
           WHERE endpoint_id = wanted.endpoint_id AND status = 'pending' AND ${UNCLAIMED}
-            AND next_attempt_at <= $3
+            AND next_attempt_at <= $3 AND id <> ALL ($7::bigint[])
           ORDER BY next_attempt_at LIMIT wanted.room
           FOR UPDATE SKIP LOCKED
         ) d
       ), by_hand AS MATERIALIZED (
-        SELECT d.* FROM unnest($1::bigint[]) AS wanted (endpoint_id) CROSS JOIN LATERAL (
+        SELECT d.* FROM wanted CROSS JOIN LATERAL (
           SELECT id, event_id, true AS by_hand FROM deliveries
           WHERE endpoint_id = wanted.endpoint_id AND by_hand_at <= $3 AND ${UNCLAIMED}
-            AND id <> ALL (ARRAY (SELECT id FROM due))
-            AND (SELECT enabled AND deleted_at IS NULL FROM endpoints WHERE id = wanted.endpoint_id)
+            AND id <> ALL (ARRAY (SELECT id FROM due) || $7)
           ORDER BY by_hand_at LIMIT 1
           FOR UPDATE SKIP LOCKED
         ) d
@@ -80,7 +94,7 @@ export const claimDeliveries = async (
         d.attempt_count - d.by_hand_attempts AS "scheduledAttempts",
         d.id = ANY (ARRAY (SELECT id FROM by_hand)) AS "byHand",
         CASE WHEN d.id = ANY (ARRAY (SELECT id FROM by_hand)) THEN d.by_hand_at ELSE d.next_attempt_at END AS "dueAt",
-        d.endpoint_id AS "endpointId", p.url, p.secret, p.old_secrets AS "oldSecrets",
+        d.endpoint_id AS "endpointId", p.url, ${storedSecrets('p')},
         e.id AS "eventId", e.account_key AS "accountKey", e.traceparent, e.created_at AS "storedAt",
         CASE WHEN d.id = ANY (ARRAY (SELECT id FROM fitting WHERE with_body)) THEN e.body END AS body`,
     values: [
@@ -90,6 +104,7 @@ export const claimDeliveries = async (
       claim.number,
       [...inHand.keys()],
       claim.validMs,
+      except,
     ],
   })
   const bodies = new Map(inHand)

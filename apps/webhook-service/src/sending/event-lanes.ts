@@ -42,7 +42,7 @@ export const createEventLanes = (options: {
   const keptApart = new LRUCache<number, true>({ max: 10_000, ttl: APART_FOR_MS })
 
   const weigh = async (event: StoredEvent): Promise<Weighed> => {
-    const rows = 1 + (await endpoints.count(event.accountId))
+    const rows = 1 + (await endpoints.count(event))
     return { event, cost: rows / BATCH_ROWS + event.body.length / BATCH_BYTES }
   }
 

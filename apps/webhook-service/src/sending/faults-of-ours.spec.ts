@@ -1,34 +1,46 @@
 import { randomUUID } from 'node:crypto'
-import { connectDatabase, createLifecycle, createLogger, createMetrics, migrate } from '@leadwire/service-kit'
+import {
+  connectDatabase,
+  createLifecycle,
+  createLogger,
+  createMetrics,
+  type Lifecycle,
+  migrate,
+} from '@leadwire/service-kit'
 import { createDatabase, eventually } from '@leadwire/test-kit'
 import { failureClass } from '../attempt/failure-class'
 import type { Outcome } from '../attempt/make-attempt'
 import { systemClock } from '../clock'
 import { createDeliveryMetrics } from '../delivery-metrics'
 import { migrations } from '../migrations'
-import { sendDeliveries } from './send-deliveries'
+import { type Sender, sendDeliveries } from './send-deliveries'
 
-test('without free sockets no attempt is spent: the same is made again a moment later', async () => {
-  const { url, drop } = await createDatabase()
-  const logger = createLogger({ service: 'spec', level: 'silent' })
-  const lifecycle = createLifecycle(logger)
-  const database = connectDatabase({ url, poolSize: 5, lifecycle })
-  await migrate(url, migrations)
-  await database.query({
-    text: `INSERT INTO endpoints (account_id, url, enabled, secret) VALUES (1, 'http://example.com', true, 'a secret of ours')`,
-  })
-  const outcomes: Outcome['error'][] = []
-  const sender = sendDeliveries({
-    ...{ database, queue: database, claimMs: 5000 },
-    attempt: async () => {
-      const error = outcomes.length < 2 ? failureClass({ code: 'EMFILE' }) : null
-      outcomes.push(error)
-      return { startedAt: new Date(), durationMs: 1, status: error ? null : 200, error, response: null }
-    },
-    schedule: [60_000],
-    concurrency: 16,
-    endpointConcurrency: 4,
-    clock: systemClock,
+const logger = createLogger({ service: 'spec', level: 'silent' })
+
+let database: ReturnType<typeof connectDatabase>
+let lifecycle: Lifecycle
+let drop: () => Promise<void>
+let sender: Sender
+
+beforeEach(async () => {
+  const created = await createDatabase()
+  drop = created.drop
+  lifecycle = createLifecycle(logger)
+  database = connectDatabase({ url: created.url, poolSize: 5, lifecycle })
+  await migrate(created.url, migrations)
+})
+afterEach(async () => {
+  await sender.stop()
+  await lifecycle.stop()
+  await drop()
+})
+
+const startSender = (
+  attempt: Parameters<typeof sendDeliveries>[0]['attempt'],
+  sizes: { claimMs: number; concurrency: number; endpointConcurrency: number },
+) =>
+  sendDeliveries({
+    ...{ database, queue: database, attempt, schedule: [60_000], clock: systemClock, logger, ...sizes },
     metrics: createDeliveryMetrics({
       kind: 'webhook',
       metrics: createMetrics('spec'),
@@ -36,10 +48,36 @@ test('without free sockets no attempt is spent: the same is made again a moment 
       clock: systemClock,
       logger,
     }),
-    logger,
   })
+
+const outcome = (error: Outcome['error']): Outcome => ({
+  ...{ startedAt: new Date(), durationMs: 1, status: error ? null : 200, error, response: null },
+})
+
+const INSERT_ENDPOINTS = `
+  INSERT INTO endpoints (account_id, url, enabled, secret)
+  SELECT 1, 'http://example.com', true, 'a secret of ours' FROM generate_series(1, $1)`
+
+const states = () =>
+  database.query({
+    text: 'SELECT status, attempt_count, claim, count(*)::int FROM deliveries GROUP BY 1, 2, 3',
+  })
+
+test('without free sockets no attempt is spent: the same is made again a moment later', async () => {
+  await database.query({ text: INSERT_ENDPOINTS, values: [1] })
+  const outcomes: Outcome['error'][] = []
+  sender = startSender(
+    async () => {
+      const error = outcomes.length < 2 ? failureClass({ code: 'EMFILE' }) : null
+      outcomes.push(error)
+      return outcome(error)
+    },
+    { claimMs: 5000, concurrency: 16, endpointConcurrency: 4 },
+  )
   const event = {
     id: randomUUID(),
+    kind: 'lead.created',
+    test: false,
     accountId: 1,
     accountKey: 'key',
     leadReference: randomUUID(),
@@ -47,12 +85,51 @@ test('without free sockets no attempt is spent: the same is made again a moment 
   }
   await sender.store([{ ...event, body: Buffer.from('{}') }])
   await eventually(async () =>
-    expect(await database.query({ text: 'SELECT status, attempt_count, claim FROM deliveries' })).toEqual([
-      { status: 'delivered', attempt_count: 1, claim: null },
-    ]),
+    expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 1 }]),
   )
   expect(outcomes).toEqual(['ours', 'ours', null])
-  await sender.stop()
-  await lifecycle.stop()
-  await drop()
+})
+
+test('while attempts cannot be written down few more begin, and none is made twice', async () => {
+  await database.query({ text: INSERT_ENDPOINTS, values: [100] })
+  await database.query({
+    text: `
+      WITH event AS (
+        INSERT INTO events (id, account_id, account_key, lead_reference, body)
+        SELECT gen_random_uuid(), 1, 'key', gen_random_uuid(), '{}' FROM generate_series(1, 30)
+        RETURNING id, lead_reference
+      )
+      INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
+      SELECT 1, e.id, p.id, e.lead_reference, 'pending', clock_timestamp() FROM event e CROSS JOIN endpoints p`,
+  })
+  const attempted: number[] = []
+  let release: () => void
+  const locked = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const locking = database.transaction(async (tx) => {
+    await tx.query({ text: 'LOCK TABLE attempts IN ACCESS EXCLUSIVE MODE' })
+    release()
+    // Claims are over that nobody could write anything down for.
+    await eventually(async () => {
+      const [{ expired }] = (await tx.query<{ expired: number }>({
+        text: 'SELECT count(*)::int AS expired FROM deliveries WHERE claimed_until < clock_timestamp()',
+      })) as [{ expired: number }]
+      expect(expired).toBeGreaterThan(900)
+    })
+  })
+  await locked
+  sender = startSender(
+    async ({ id }) => {
+      attempted.push(id)
+      return outcome(null)
+    },
+    { claimMs: 1000, concurrency: 512, endpointConcurrency: 16 },
+  )
+  await locking
+  expect(attempted.length).toBeLessThan(2000)
+  await eventually(async () =>
+    expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 3000 }]),
+  )
+  expect(new Set(attempted).size).toBe(attempted.length)
 })

@@ -1,5 +1,6 @@
 import type { Transaction } from '@leadwire/service-kit'
 import { UNCLAIMED } from '../claim'
+import { isReceiving } from '../endpoints/shown-status'
 
 // So many deliveries are looked through in the order of their time.
 const FEW = 500
@@ -10,7 +11,8 @@ const FEW = 500
  *
  * Mostly little is due, and a short range of the index by time says all. When that was not everything, one probe is made
  * for each endpoint that waits for anything (a loose index scan, which PostgreSQL before 18 does not make by itself),
- * however many deliveries wait behind the first, and past those that are claimed.
+ * however many deliveries wait behind the first, and past those that are claimed. So it is too while the rows of an endpoint that
+ * was disabled or deleted wait to be moved (`settle-endpoints.ts`): they may be all that the short range has.
  */
 export const findDueEndpoints = async (
   database: Transaction,
@@ -46,12 +48,13 @@ export const findDueEndpoints = async (
           ORDER BY d.endpoint_id, d.by_hand_at LIMIT 1
         ) following
       )
-      SELECT endpoint_id, min(next_attempt_at) AS due_at FROM soon GROUP BY endpoint_id
-      UNION ALL
-      SELECT endpoint_id, next_attempt_at FROM first WHERE next_attempt_at <= $1
-      UNION ALL
-      SELECT endpoint_id, by_hand_at FROM by_hand JOIN endpoints p ON p.id = endpoint_id
-      WHERE by_hand_at <= $1 AND p.enabled AND p.deleted_at IS NULL`,
+      SELECT endpoint_id, due_at FROM (
+        SELECT endpoint_id, min(next_attempt_at) AS due_at FROM soon GROUP BY endpoint_id
+        UNION ALL
+        SELECT endpoint_id, next_attempt_at FROM first WHERE next_attempt_at <= $1
+        UNION ALL
+        SELECT endpoint_id, by_hand_at FROM by_hand WHERE by_hand_at <= $1
+      ) found JOIN endpoints p ON p.id = endpoint_id WHERE ${isReceiving('p')}`,
     values: [until.toISOString()],
   })
   return rows.map((row) => ({ endpointId: row.endpoint_id, dueAt: Date.parse(row.due_at) }))

@@ -29,7 +29,7 @@ const createFlush = (database: Database) =>
 
 /** A delivery that was stored already claimed. */
 const claimedDelivery = (
-  { id, endpointId, url, secret, oldSecrets, eventId }: FreshDelivery,
+  { id, endpointId, url, accountId, sealedSecrets, secret, oldSecrets, eventId }: FreshDelivery,
   { accountKey, body, traceparent }: StoredEvent,
   { claim, dueAt }: { claim: number; dueAt: string },
 ): ClaimedDelivery => ({
@@ -43,6 +43,8 @@ const claimedDelivery = (
   storedAt: dueAt,
   endpointId,
   url,
+  accountId,
+  sealedSecrets,
   secret,
   oldSecrets,
   eventId,

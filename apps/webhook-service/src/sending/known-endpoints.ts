@@ -7,11 +7,11 @@ const KNOWN_AT_MOST = 500_000
 const KNOWN_FOR_MS = 60_000
 
 /**
- * Which endpoints an account has, as far as this process has seen. It decides for how many deliveries room is made, and
+ * Which endpoints an account has and what they subscribe to, as far as this process has seen. It decides for how many deliveries room is made, and
  * how many events are stored together: where it is wrong, a delivery waits to be claimed, or a batch is split.
  */
 export const createKnownEndpoints = (database: Database) => {
-  const ofAccount = new LRUCache<number, Set<number>>({
+  const ofAccount = new LRUCache<number, Map<number, Set<string>>>({
     maxSize: KNOWN_AT_MOST,
     sizeCalculation: ({ size }) => size + 1,
     ttl: KNOWN_FOR_MS,
@@ -19,13 +19,13 @@ export const createKnownEndpoints = (database: Database) => {
 
   const lookUp = gather({
     send: async (accountIds: number[]) => {
-      const rows = await database.query<{ id: number; account_id: number }>({
+      const rows = await database.query<{ id: number; account_id: number; events: string[] }>({
         name: 'endpoints-of-accounts',
-        text: 'SELECT id, account_id FROM endpoints WHERE account_id = ANY ($1) AND deleted_at IS NULL',
+        text: 'SELECT id, account_id, events FROM endpoints WHERE account_id = ANY ($1) AND deleted_at IS NULL',
         values: [accountIds],
       })
-      const found = new Map(accountIds.map((accountId) => [accountId, new Set<number>()]))
-      for (const { id, account_id } of rows) found.get(account_id)!.add(id)
+      const found = new Map(accountIds.map((accountId) => [accountId, new Map<number, Set<string>>()]))
+      for (const { id, account_id, events } of rows) found.get(account_id)!.set(id, new Set(events))
       for (const [accountId, endpointIds] of found) ofAccount.set(accountId, endpointIds)
       return accountIds.map((accountId) => found.get(accountId)!)
     },
@@ -34,25 +34,31 @@ export const createKnownEndpoints = (database: Database) => {
     maxQueued: 20_000,
   })
 
-  const endpointsOf = async (accountId: number): Promise<Set<number>> =>
-    ofAccount.get(accountId) ?? lookUp(accountId)
+  const receiving = async ({ accountId, kind }: StoredEvent): Promise<number[]> => {
+    const endpoints = ofAccount.get(accountId) ?? (await lookUp(accountId))
+    return [...endpoints].filter(([, kinds]) => kinds.has(kind)).map(([id]) => id)
+  }
 
   return {
-    count: async (accountId: number): Promise<number> => (await endpointsOf(accountId)).size,
+    /** How many endpoints an event goes to. */
+    count: async (event: StoredEvent): Promise<number> => (await receiving(event)).length,
     /** What is known of an account was wrong: it is looked up anew. */
     forget: (accountId: number): void => void ofAccount.delete(accountId),
     /** How many deliveries these events will make for which endpoints. */
     wantedBy: async (events: StoredEvent[]): Promise<Map<number, number>> => {
       const wanted = new Map<number, number>()
-      for (const endpointIds of await Promise.all(events.map(({ accountId }) => endpointsOf(accountId))))
+      for (const endpointIds of await Promise.all(events.map(receiving)))
         for (const endpointId of endpointIds) wanted.set(endpointId, (wanted.get(endpointId) ?? 0) + 1)
       return wanted
     },
     /** Takes in what the fan-out of events was. */
     learn: (events: StoredEvent[], deliveries: { eventId: string; endpointId: number }[]): void => {
-      const accountOf = new Map(events.map(({ id, accountId }) => [id, accountId]))
-      for (const { eventId, endpointId } of deliveries)
-        ofAccount.get(accountOf.get(eventId)!)?.add(endpointId)
+      const byId = new Map(events.map((event) => [event.id, event]))
+      for (const { eventId, endpointId } of deliveries) {
+        const { accountId, kind } = byId.get(eventId)!
+        const known = ofAccount.get(accountId)
+        if (known) known.set(endpointId, (known.get(endpointId) ?? new Set()).add(kind))
+      }
     },
   }
 }

@@ -14,7 +14,8 @@ export interface AttemptRecord {
  * Writes attempts down and moves their deliveries on, all in one statement. A record whose claim was lost meanwhile
  * changes nothing; a claim that ended stays valid until another is made. A delivery that was held or cancelled in the middle
  * of its attempt keeps that, unless the attempt delivered it; one whose attempt by hand failed is again what it was. Beside
- * them the endpoints' hours are counted: grouped first, and in one order, so that two writers never wait in a circle.
+ * them the endpoints' hours are counted: grouped first, and in one order, so that two writers never wait in a circle. After
+ * the hours it is written which endpoints began to fail, and which succeeded again: who shares an endpoint is in order by then.
  *
  * Answers with true for each record that was written.
  */
@@ -32,7 +33,9 @@ export const recordAttempts = async (database: Transaction, records: AttemptReco
           status = CASE
             WHEN e.error IS NULL THEN 'delivered'
             WHEN e.by_hand OR d.status = 'cancelled' THEN d.status
-            WHEN e.retry_at IS NULL THEN 'exhausted'
+            WHEN e.retry_at IS NULL THEN (
+              SELECT CASE WHEN p.deleted_at IS NULL THEN 'exhausted' ELSE 'cancelled' END FROM endpoints p WHERE p.id = d.endpoint_id
+            )
             ELSE d.status
           END,
           next_attempt_at = CASE
@@ -61,6 +64,15 @@ export const recordAttempts = async (database: Transaction, records: AttemptReco
           succeeded = excluded.succeeded + CASE WHEN known.hour = excluded.hour THEN known.succeeded ELSE 0 END,
           failed = excluded.failed + CASE WHEN known.hour = excluded.hour THEN known.failed ELSE 0 END,
           last_success_at = greatest(known.last_success_at, excluded.last_success_at)
+        RETURNING endpoint_id
+      ), recovered AS (
+        DELETE FROM endpoint_failures WHERE (SELECT count(*) FROM counted) > 0
+          AND endpoint_id = ANY (ARRAY (SELECT endpoint_id FROM moved WHERE error IS NULL))
+      ), failing AS (
+        INSERT INTO endpoint_failures (endpoint_id, since)
+        SELECT endpoint_id, min(started_at) FROM moved WHERE (SELECT count(*) FROM counted) > 0
+        GROUP BY 1 HAVING count(error) = count(*) ORDER BY 1
+        ON CONFLICT DO NOTHING
       )
       SELECT id FROM moved`,
     values: [

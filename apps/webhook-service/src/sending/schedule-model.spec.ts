@@ -3,6 +3,7 @@ import {
   connectDatabase,
   createLifecycle,
   createLogger,
+  createSealer,
   type Database,
   migrate,
   ServiceError,
@@ -23,6 +24,7 @@ import { retryDelivery } from '../deliveries/retry-delivery'
 import { createEgressGuard } from '../egress/egress-guard'
 import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
 import { createWebhookEndpoint } from '../endpoints/create-webhook-endpoint'
+import { settleEndpoints } from '../endpoints/settle-endpoints'
 import { updateWebhookEndpoint } from '../endpoints/update-webhook-endpoint'
 import { migrations } from '../migrations'
 import type { ClaimedDelivery } from './claim-deliveries'
@@ -89,11 +91,13 @@ afterAll(async () => {
   await ground.drop()
 })
 
+const sealer = createSealer([Buffer.alloc(32, 7)])
+
 const attempt = (delivery: ClaimedDelivery) => {
   const { id: deliveryId, attemptCount, byHand } = delivery
   started.push({ deliveryId, number: attemptCount + 1, byHand, at: clock.now().getTime() })
   const url = chance(10) ? refusingUrl : delivery.url
-  return makeAttempt({ ...delivery, url }, { dispatcher, timeoutMs: TIMEOUT_MS, clock })
+  return makeAttempt({ ...delivery, url }, { dispatcher, sealer, timeoutMs: TIMEOUT_MS, clock })
 }
 
 const startWorker = () => {
@@ -119,6 +123,7 @@ const settled = () =>
   eventually(
     async () => {
       wake()
+      await settle()
       const rows = await database.query<object>({
         text: `SELECT d.id, status, claim, claimed_until, next_attempt_at, by_hand_at FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id
                WHERE claimed_until > now() OR (status = 'pending' AND next_attempt_at <= $1)
@@ -135,7 +140,9 @@ const publish = async () => {
   const now = clock.now()
   storedAt.set(id, now.getTime())
   const rest = { accountId: ACCOUNT, accountKey: 'key', leadReference: randomUUID(), traceparent: null }
-  const events = [{ id, ...rest, body: Buffer.from(`{"data":"${randomUUID()}"}`) }]
+  const events = [
+    { id, kind: 'lead.created', test: false, ...rest, body: Buffer.from(`{"data":"${randomUUID()}"}`) },
+  ]
   // As JetStream has it: one that dies over an event leaves it to another, and some are brought twice.
   for (;;) {
     wake()
@@ -176,10 +183,13 @@ const retry = async () => {
 
 const toggle = async () => {
   const change = { accountId: ACCOUNT, endpointId: dice.pick(endpointIds), enabled: chance(60) }
-  await updateWebhookEndpoint({ database, wake }, change)
+  await updateWebhookEndpoint({ database, sealer, wake }, change)
 }
 
+const settle = () => settleEndpoints(database, { portion: 3 })
+
 const STEPS: (() => unknown)[] = [
+  settle,
   publish,
   advance,
   advance,
@@ -270,7 +280,7 @@ const simulate = async () => {
   for (const path of ['/a', '/b', '/c']) {
     const request = { accountId: ACCOUNT, url: `${receiver.url}${path}`, enabled: true }
     endpointIds.push(
-      (await createWebhookEndpoint({ database, endpointsPerAccount: 10 }, request)).endpoint!.id,
+      (await createWebhookEndpoint({ database, sealer, endpointsPerAccount: 10 }, request)).endpoint!.id,
     )
   }
   const until = performance.now() + RUN_MS
@@ -285,7 +295,7 @@ const simulate = async () => {
   }
   const deaths = workers.length - alive().length
   for (const endpointId of endpointIds)
-    await updateWebhookEndpoint({ database, wake }, { accountId: ACCOUNT, endpointId, enabled: true })
+    await updateWebhookEndpoint({ database, sealer, wake }, { accountId: ACCOUNT, endpointId, enabled: true })
   // The rest of the schedule, with every receiver failing: it ends after the sixth.
   receiver.answerWith({ status: 500 })
   for (let round = 0; round <= SCHEDULE.length; round += 1) {

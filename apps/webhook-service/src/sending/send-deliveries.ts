@@ -49,7 +49,11 @@ const createClaim = (options: {
     let maybeMore = false
     try {
       await bodies.withLarge(async (inHand) => {
-        const claimed = await claimDeliveries(queue, { rooms, now, inHand, claim: newClaim(claimMs) })
+        // Attempts of ours whose claims may be over: they are not made twice because writing them down takes long.
+        const except = attempts.olderThan(claimMs / 2)
+        const claimed = await claimDeliveries(queue, {
+          ...{ rooms, now, inHand, except, claim: newClaim(claimMs) },
+        })
         for (const delivery of claimed) {
           const { endpointId, byHand } = delivery
           const slot = byHand ? undefined : held.get(endpointId)!.pop()

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { cutConnections, eventually, freePort, gate, type Receiver, startReceiver } from '@leadwire/test-kit'
@@ -35,6 +36,7 @@ const startProcess = async () => {
       NATS_URL: doors.nats.url,
       WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8',
       WEBHOOK_TIMEOUT: '10m',
+      ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
       SMTP_URL: 'file:///nowhere',
       SMTP_FROM: 'leads@example.com',
     },

@@ -15,6 +15,8 @@ export interface paths {
          * Get leads
          * @description Leads, newest first, 20 a page. Every page costs the same, however deep. A page past the end is empty.
          *
+         *     Filters can be combined. A response looks at 10,000 leads at most, so it may have fewer than asked for and a `next_cursor` all the same: `next_cursor` is null at the end alone. With filters `total` stops at 10,000 (`total_capped`). With `cursor` the response has `data` and `next_cursor`; such a walk repeats no lead and leaves out none while others are created. With `updated_since`, and sorted by `updated_at`, changes are shown when none can come before them any more. With any parameter beside `page` an unknown one is refused.
+         *
          *     Needs a token with the scope `leads:read` (or `leads`).
          */
         get: operations["listLeads"];
@@ -228,6 +230,142 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/manage/leads/{reference}/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase a lead's personal data
+         * @description For good, from every store: at once from the lead itself, within a minute from everywhere else. Number, reference, status, value and times stay, texts are empty. What is still to be delivered of the lead is cancelled. Nothing of the lead changes afterwards (409). Asked again, the answer is the same receipt.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        post: operations["eraseLead"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/leads/{reference}/erasure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the receipt of a lead's erasure
+         * @description 404 for a lead that nobody asked to erase.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["retrieveErasure"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/leads/{reference}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export all that is held of a lead
+         * @description At most 1000 records of its history, appointments, callbacks and attachments each, 100 events of each kind with 500 deliveries, and 8 MB of their bodies.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["exportLead"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/persons/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export all that is held of a person
+         * @description Every lead of the account whose customer has this `email`, or this `phone` as telephone or mobile number. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["exportPerson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the account
+         * @description Needs a token with the scope `manage`.
+         */
+        get: operations["retrieveAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update the account
+         * @description Changes what is given and leaves the rest.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        patch: operations["updateAccount"];
+        trace?: never;
+    };
+    "/manage/reconciliation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the last reconciliation
+         * @description What the check came to that goes over new leads, their events and open deliveries each minute. A finding stays until a later check explains it.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["retrieveReconciliation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/users": {
         parameters: {
             query?: never;
@@ -423,7 +561,7 @@ export interface paths {
         put?: never;
         /**
          * Send a sample to a webhook endpoint
-         * @description A Lead Created with a sample lead (`test` is 1, ids are 0), to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.
+         * @description A Lead Created with a sample lead (`test` is 1, ids are 0), or, for an endpoint that does not subscribe to it, a sample of the first kind of event that it subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -445,7 +583,7 @@ export interface paths {
         put?: never;
         /**
          * Attempt exhausted deliveries again
-         * @description One more attempt of every exhausted delivery of this endpoint, the oldest first, ten a second, beside what is on schedule.
+         * @description One more attempt of every exhausted delivery of this endpoint, the oldest first, ten a second, beside what is on schedule. It goes on by itself; the endpoint tells what is left. Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -485,7 +623,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description Newest first.
+         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; a walk by `cursor` has them all, 100 a step, and repeats none while others are made.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -507,7 +645,7 @@ export interface paths {
         };
         /**
          * Retrieve a delivery
-         * @description With every attempt that was made.
+         * @description With every attempt that was made, and what each sends.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -551,7 +689,7 @@ export interface paths {
         };
         /**
          * List notifications
-         * @description Newest first.
+         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; a walk by `cursor` has them all, 100 a step, and repeats none while others are made.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -622,6 +760,144 @@ export interface paths {
          *     Needs a token with the scope `manage`.
          */
         get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export leads
+         * @description All leads with customer and quotes, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. A connection that breaks off says that the file is not complete. An account may have four exports at once.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["exportLeads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List imports
+         * @description Newest first. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["listImports"];
+        put?: never;
+        /**
+         * Import leads
+         * @description Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads: a line of JSON, or a line of CSV below a header with the names of the fields, `quotes` as JSON in a cell. A row that is refused is listed among the faults, and the others are created all the same.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        post: operations["createImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/imports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve an import
+         * @description How far it is. An import that ended 30 days ago is forgotten.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["retrieveImport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/imports/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an import
+         * @description Leads that were created stay. An import that has ended stays as it is.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        post: operations["cancelImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/imports/{id}/faults": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rows of an import that were refused
+         * @description In the order of the file. The first 10,000 are kept, and `rows_failed` counts all. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["listImportFaults"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/imports/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch an import
+         * @description Server-sent events whose data is the import: `progress` when it has moved, at most once a second, and `end` when it has ended. Then the stream ends, and who connects again with the `Last-Event-ID` of the end gets 204.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        get: operations["watchImport"];
         put?: never;
         post?: never;
         delete?: never;
@@ -715,6 +991,70 @@ export interface paths {
 }
 export interface webhooks {
     "lead.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "lead.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "appointment.scheduled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "callback.scheduled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "attachment.added": {
         parameters: {
             query?: never;
             header?: never;
@@ -1060,6 +1400,242 @@ export interface components {
         LeadCreated: {
             data: components["schemas"]["LeadCreatedLead"];
         };
+        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. */
+        LeadFieldChange: {
+            /**
+             * @example status
+             * @enum {string}
+             */
+            field: "status" | "value" | "user";
+            /**
+             * @description What it was.
+             * @example open
+             */
+            from: unknown;
+            /**
+             * @description What it became.
+             * @example sold
+             */
+            to: unknown;
+        };
+        /** @description The lead after the change, without its customer and quotes. */
+        LeadUpdatedLead: {
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: uuid
+             * @description Identifies the lead in addresses.
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            reference: string;
+            /** @example New windows, front of house */
+            name: string;
+            /**
+             * @description In pounds (GBP).
+             * @example 0
+             */
+            value: number;
+            /**
+             * @description Null when none was given.
+             * @example null
+             */
+            description: string | null;
+            /** @example SW1A 1AA */
+            postcode: string;
+            /**
+             * @description The visitor's browser.
+             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
+             */
+            user_agent: string;
+            /**
+             * @description The visitor's address.
+             * @example 203.0.113.7
+             */
+            ip: string;
+            /**
+             * @example Website
+             * @enum {string}
+             */
+            referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+            /**
+             * @description Where the visitor came from.
+             * @example null
+             */
+            referrer_url: string | null;
+            /**
+             * @description Class of the device, told from the user agent; `unknown` when it can't be.
+             * @example desktop
+             */
+            device_type: string;
+            /**
+             * @description Name of the device, told from the user agent; `unknown` when it can't be.
+             * @example unknown
+             */
+            device_name: string;
+            /**
+             * @description Browser, told from the user agent; `unknown` when it can't be.
+             * @example Firefox
+             */
+            browser: string;
+            /**
+             * @description Version of the browser, told from the user agent; `unknown` when it can't be.
+             * @example 145.0
+             */
+            browser_version: string;
+            /**
+             * @description Operating system, told from the user agent; `unknown` when it can't be.
+             * @example Linux
+             */
+            os: string;
+            /**
+             * @description Version of the operating system, told from the user agent; `unknown` when it can't be.
+             * @example unknown
+             */
+            os_version: string;
+            /**
+             * @example open
+             * @enum {string}
+             */
+            status: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /** @example quote */
+            type: string;
+            /**
+             * @description 1 marks a test lead: made with a test token, or with the status `test`.
+             * @example 0
+             * @enum {integer}
+             */
+            test: 0 | 1;
+            /**
+             * Format: date-time
+             * @description When the lead was created.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the lead changed last.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            updated_at: string;
+            /** @description What became another one. */
+            changes: components["schemas"]["LeadFieldChange"][];
+        };
+        LeadUpdated: {
+            /**
+             * @example lead.updated
+             * @enum {string}
+             */
+            type: "lead.updated";
+            data: components["schemas"]["LeadUpdatedLead"];
+        };
+        /** @description An appointment or a callback. */
+        Scheduled: {
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+            /** @example 1 */
+            user_id: number;
+            /**
+             * Format: date-time
+             * @description When it is to take place, in UTC.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            date: string;
+            /** @example true */
+            notify: boolean;
+            /**
+             * Format: date-time
+             * @description When it was scheduled.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+        };
+        AppointmentScheduled: {
+            /**
+             * @example appointment.scheduled
+             * @enum {string}
+             */
+            type: "appointment.scheduled";
+            data: components["schemas"]["Scheduled"];
+        };
+        CallbackScheduled: {
+            /**
+             * @example callback.scheduled
+             * @enum {string}
+             */
+            type: "callback.scheduled";
+            data: components["schemas"]["Scheduled"];
+        };
+        /** @description Its url needs the bearer token. */
+        AttachmentAddedAttachment: {
+            /** @example 5 */
+            id: number;
+            /**
+             * @description What it was called when it was sent.
+             * @example Front elevation
+             */
+            name: string | null;
+            /** @example front.png */
+            file_name: string;
+            /**
+             * @description In bytes.
+             * @example 48213
+             */
+            file_size: number;
+            /** @example image/png */
+            content_type: string;
+            /**
+             * @description Text for those who do not see the image.
+             * @example null
+             */
+            alt: string | null;
+            /**
+             * @description 1: anyone may read it at its url. 0: the url needs a bearer token.
+             * @example 0
+             * @enum {integer}
+             */
+            public: 0 | 1;
+            /**
+             * @description 1 when the stored file is ready.
+             * @example 0
+             * @enum {integer}
+             */
+            processed: 0 | 1;
+            /**
+             * Format: date-time
+             * @description When it was stored.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the record changed last.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            updated_at: string;
+            /**
+             * Format: uri
+             * @example https://assets.example.com/images/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10.png
+             */
+            url: string;
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+        };
+        AttachmentAdded: {
+            /**
+             * @example attachment.added
+             * @enum {string}
+             */
+            type: "attachment.added";
+            data: components["schemas"]["AttachmentAddedAttachment"];
+        };
         /** @description A lead in a list. */
         LeadListItem: {
             /** @example 1 */
@@ -1160,54 +1736,62 @@ export interface components {
              */
             updated_at: string;
         };
+        /** @description With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields. */
         LeadListItemPage: {
             /** @example 1 */
-            current_page: number;
+            current_page?: number;
             data: components["schemas"]["LeadListItem"][];
             /**
              * Format: uri
              * @example https://api.example.com/leads?page=1
              */
-            first_page_url: string;
+            first_page_url?: string;
             /**
              * @description Position of the first row; null on an empty page.
              * @example 1
              */
-            from: number | null;
+            from?: number | null;
             /** @example 3 */
-            last_page: number;
+            last_page?: number;
             /**
              * Format: uri
              * @example https://api.example.com/leads?page=3
              */
-            last_page_url: string;
+            last_page_url?: string;
             /**
              * @description Null on the last page and past it.
              * @example https://api.example.com/leads?page=2
              */
-            next_page_url: string | null;
+            next_page_url?: string | null;
             /**
              * Format: uri
              * @example https://api.example.com/leads
              */
-            path: string;
+            path?: string;
             /** @example 20 */
-            per_page: number;
+            per_page?: number;
             /**
              * @description Null on the first page.
              * @example null
              */
-            prev_page_url: string | null;
+            prev_page_url?: string | null;
             /**
              * @description Position of the last row; null on an empty page.
              * @example 20
              */
-            to: number | null;
+            to?: number | null;
             /**
              * @description How many there are on all pages.
              * @example 42
              */
-            total: number;
+            total?: number;
+            /** @description Whether there may be more than `total`. Only with parameters beside `page`. */
+            total_capped?: boolean;
+            /**
+             * @description What follows begins here; null at the end. Only with parameters beside `page`.
+             * @example null
+             */
+            next_cursor?: string | null;
         };
         /** @description What went wrong (RFC 9457). */
         Problem: {
@@ -1670,32 +2254,6 @@ export interface components {
              */
             date: string;
         };
-        /** @description An appointment or a callback. */
-        Scheduled: {
-            /** @example 1 */
-            id: number;
-            /**
-             * Format: uuid
-             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
-             */
-            lead_reference: string;
-            /** @example 1 */
-            user_id: number;
-            /**
-             * Format: date-time
-             * @description When it is to take place, in UTC.
-             * @example 2026-11-21T09:30:00.123456Z
-             */
-            date: string;
-            /** @example true */
-            notify: boolean;
-            /**
-             * Format: date-time
-             * @description When it was scheduled.
-             * @example 2026-11-21T09:30:00.123456Z
-             */
-            created_at: string;
-        };
         ScheduledResponse: {
             data: components["schemas"]["Scheduled"];
         };
@@ -1999,24 +2557,6 @@ export interface components {
             /** @example CRM */
             name: string;
         };
-        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. */
-        LeadFieldChange: {
-            /**
-             * @example status
-             * @enum {string}
-             */
-            field: "status" | "value" | "user";
-            /**
-             * @description What it was.
-             * @example open
-             */
-            from: unknown;
-            /**
-             * @description What it became.
-             * @example sold
-             */
-            to: unknown;
-        };
         /** @description One change of a lead. */
         LeadHistoryEntry: {
             /**
@@ -2034,7 +2574,7 @@ export interface components {
              * @example updated
              * @enum {string}
              */
-            action: "created" | "updated";
+            action: "created" | "updated" | "erased";
             /** @description Whose token did it. Null for leads that were created before this was recorded. */
             token: components["schemas"]["TokenName"] | null;
             /**
@@ -2042,7 +2582,7 @@ export interface components {
              * @example 5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7
              */
             request_id: string | null;
-            /** @description What became another one. Empty for the creation. */
+            /** @description What became another one. Empty for the creation and the erasure, which also empties what others were from and to. */
             changes: components["schemas"]["LeadFieldChange"][];
         };
         LeadHistoryEntryCursorPage: {
@@ -2052,6 +2592,355 @@ export interface components {
              * @example null
              */
             next_cursor: string | null;
+        };
+        ErasedPlace: {
+            /**
+             * @example postgresql
+             * @enum {string}
+             */
+            store: "postgresql" | "object_store" | "jetstream";
+            /**
+             * @description What it is. Further kinds may be added.
+             * @example customer
+             */
+            what: string;
+            /**
+             * @description How many there were; null while it is to be done.
+             * @example 1
+             */
+            count: number | null;
+            /**
+             * Format: date-time
+             * @description When it was done.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            erased_at: string | null;
+        };
+        ErasureRemains: {
+            /**
+             * @description `imports`: files of imports that are not done. `stream`: events from before their place in the stream was recorded, or that were published twice. `wal`: the write-ahead log of PostgreSQL. `backups`: of all stores.
+             * @example backups
+             * @enum {string}
+             */
+            where: "imports" | "stream" | "wal" | "backups";
+            /**
+             * Format: date-time
+             * @description Until when. Null while the erasure runs, and where the operator has not said how long backups are kept.
+             * @example 2026-12-21T09:30:00.123456Z
+             */
+            until: string | null;
+        };
+        /** @description The receipt of a lead's erasure. */
+        Erasure: {
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+            /**
+             * @example running
+             * @enum {string}
+             */
+            status: "running" | "done";
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            requested_at: string;
+            /**
+             * Format: date-time
+             * @description When everything was done.
+             * @example null
+             */
+            finished_at: string | null;
+            /** @description What was erased where. */
+            erased: components["schemas"]["ErasedPlace"][];
+            /** @description What nobody can reach through the service, and that ends later. */
+            remains: components["schemas"]["ErasureRemains"][];
+        };
+        ErasureResponse: {
+            data: components["schemas"]["Erasure"];
+        };
+        Attempt: {
+            /** @example 1 */
+            number: number;
+            /**
+             * Format: date-time
+             * @description When it began.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            started_at: string;
+            /**
+             * @description In milliseconds.
+             * @example 84
+             */
+            duration_ms: number;
+            /**
+             * @description The answer's status, HTTP's or SMTP's; null when there was no answer.
+             * @example 200
+             */
+            status: number | null;
+            /**
+             * @description Why the attempt failed; null on success.
+             * @example null
+             * @enum {string|null}
+             */
+            error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            /**
+             * @description The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.
+             * @example ok
+             */
+            response: string | null;
+        };
+        ExportedWebhookDelivery: {
+            /** @example 1 */
+            id: number;
+            /** @example 1 */
+            endpoint_id: number;
+            /**
+             * Format: uuid
+             * @description Also the webhook's `webhook-id`.
+             * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
+             */
+            event_id: string;
+            /**
+             * @description What it tells of.
+             * @example lead.created
+             * @enum {string}
+             */
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+            /**
+             * @example delivered
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "exhausted" | "held" | "cancelled";
+            /** @example 1 */
+            attempt_count: number;
+            /**
+             * Format: date-time
+             * @description Null unless another attempt is to come.
+             * @example null
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was recorded.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it changed last.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            updated_at: string;
+            attempts: components["schemas"]["Attempt"][];
+        };
+        ExportedWebhook: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was stored.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /** @description What is sent. Null where it was erased, where nobody subscribed to it, or where there would be too much of it. */
+            body: unknown;
+            deliveries: components["schemas"]["ExportedWebhookDelivery"][];
+        };
+        ExportedNotificationDelivery: {
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: uuid
+             * @description Also the webhook's `webhook-id`.
+             * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
+             */
+            event_id: string;
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+            /**
+             * @example delivered
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "exhausted" | "held" | "cancelled";
+            /** @example 1 */
+            attempt_count: number;
+            /**
+             * Format: date-time
+             * @description Null unless another attempt is to come.
+             * @example null
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was recorded.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it changed last.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            updated_at: string;
+            attempts: components["schemas"]["Attempt"][];
+        };
+        ExportedNotification: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was stored.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /** @description What the message is made of; null likewise. */
+            body: unknown;
+            deliveries: components["schemas"]["ExportedNotificationDelivery"][];
+        };
+        /** @description All that is held of a lead. */
+        ExportedLead: {
+            lead: components["schemas"]["Lead"];
+            history: components["schemas"]["LeadHistoryEntry"][];
+            appointments: components["schemas"]["Scheduled"][];
+            callbacks: components["schemas"]["Scheduled"][];
+            /** @description The files are at their urls. */
+            attachments: components["schemas"]["Image"][];
+            webhooks: components["schemas"]["ExportedWebhook"][];
+            notifications: components["schemas"]["ExportedNotification"][];
+            /**
+             * @description Whether that is all. Otherwise each list has its newest records; the lists of a lead have the others.
+             * @example true
+             */
+            complete: boolean;
+        };
+        ExportedLeadResponse: {
+            data: components["schemas"]["ExportedLead"];
+        };
+        ExportedLeadCursorPage: {
+            data: components["schemas"]["ExportedLead"][];
+            /**
+             * @description Null when there are no more.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        /** @description The account that the token belongs to. */
+        Account: {
+            /** @example Clear Windows */
+            name: string;
+            /**
+             * Format: email
+             * @description Who is told when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
+             * @example it@example.com
+             */
+            contact_email: string | null;
+            /**
+             * Format: date-time
+             * @description When the account was made.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+        };
+        AccountResponse: {
+            data: components["schemas"]["Account"];
+        };
+        UpdateAccountRequest: {
+            /**
+             * Format: email
+             * @description Who is told when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
+             * @example it@example.com
+             */
+            contact_email?: string | null;
+        };
+        UpdateAccountRequestForm: {
+            /**
+             * Format: email
+             * @description Who is told when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
+             * @example it@example.com
+             */
+            contact_email?: string | null;
+        };
+        Unexplained: {
+            /**
+             * @example event_waiting
+             * @enum {string}
+             */
+            kind: "lead_missing" | "event_missing" | "event_waiting" | "deliveries_missing" | "delivery_overdue" | "delivery_beyond_schedule" | "delivery_held";
+            /**
+             * @description The place of the lead among those of the account; null where none is known.
+             * @example 7
+             */
+            lead_number: number | null;
+            /**
+             * @description The lead; null where none is known.
+             * @example 0f9c3a52-8d1e-4b67-9a05-3c7e2f4d1b86
+             */
+            lead_reference: string | null;
+            /**
+             * @description The event.
+             * @example 6c1f0d4a-2b7e-4f93-8e50-1d9a7c3b5e28
+             */
+            event_id: string | null;
+            /**
+             * @description The delivery.
+             * @example null
+             */
+            delivery_id: number | null;
+            /**
+             * Format: date-time
+             * @description Since when it has been so: when the lead or event was made, or the delivery was due.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            since: string;
+            /** @example The event is in the outbox and not published. */
+            detail: string;
+        };
+        /** @description Whether every lead has its event, every event the deliveries it was stored with, and every delivery its explanation. */
+        Reconciliation: {
+            /**
+             * Format: date-time
+             * @description When the last check began; null before the first.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            started_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             * @example 2026-11-21T09:30:00.234567Z
+             */
+            finished_at: string | null;
+            /**
+             * @description How many leads the account has.
+             * @example 42
+             */
+            leads: number;
+            /**
+             * @description Up to which number they are checked. Leads whose event is on its way are waited for.
+             * @example 42
+             */
+            checked_leads: number;
+            /**
+             * @description 10000 stands for as many or more.
+             * @example 1
+             */
+            unexplained_count: number;
+            /** @description The first hundred, oldest first. */
+            unexplained: components["schemas"]["Unexplained"][];
+        };
+        ReconciliationResponse: {
+            data: components["schemas"]["Reconciliation"];
         };
         /** @description Someone leads are assigned to. */
         User: {
@@ -2296,6 +3185,34 @@ export interface components {
              */
             enabled: boolean;
             /**
+             * @description What it is told of; `lead.created` alone by default.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            /**
+             * @description Of which leads it is told; `all` by default.
+             * @example live
+             * @enum {string}
+             */
+            leads: "all" | "live" | "test";
+            /**
+             * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
+             * @example null
+             * @enum {string|null}
+             */
+            disabled_reason: "failing" | null;
+            /**
+             * @description The names of its own headers. Their values are not shown.
+             * @example {
+             *       "X-Api-Key": null
+             *     }
+             */
+            headers: {
+                [key: string]: string | null;
+            };
+            /**
              * Format: date-time
              * @description When it was made.
              * @example 2026-11-21T09:30:00.123456Z
@@ -2328,6 +3245,23 @@ export interface components {
              * @example true
              */
             enabled?: boolean;
+            /**
+             * @description What it is told of; `lead.created` alone by default.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            /**
+             * @description Of which leads it is told; `all` by default.
+             * @example live
+             * @enum {string}
+             */
+            leads?: "all" | "live" | "test";
+            /** @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`. */
+            headers?: {
+                [key: string]: string | null;
+            };
             /** @description The key that signs, 16 bytes or more; by default one is made for you. */
             secret?: string;
         };
@@ -2348,6 +3282,26 @@ export interface components {
              * @example true
              */
             enabled?: boolean;
+            /**
+             * @description What it is told of; `lead.created` alone by default.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            /**
+             * @description Of which leads it is told; `all` by default.
+             * @example live
+             * @enum {string}
+             */
+            leads?: "all" | "live" | "test";
+            /**
+             * @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`.
+             * @default
+             */
+            headers: {
+                [key: string]: string | null;
+            } | string;
             /**
              * @description The key that signs, 16 bytes or more; by default one is made for you.
              * @default
@@ -2374,6 +3328,34 @@ export interface components {
              */
             enabled: boolean;
             /**
+             * @description What it is told of; `lead.created` alone by default.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            /**
+             * @description Of which leads it is told; `all` by default.
+             * @example live
+             * @enum {string}
+             */
+            leads: "all" | "live" | "test";
+            /**
+             * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
+             * @example null
+             * @enum {string|null}
+             */
+            disabled_reason: "failing" | null;
+            /**
+             * @description The names of its own headers. Their values are not shown.
+             * @example {
+             *       "X-Api-Key": null
+             *     }
+             */
+            headers: {
+                [key: string]: string | null;
+            };
+            /**
              * Format: date-time
              * @description When it was made.
              * @example 2026-11-21T09:30:00.123456Z
@@ -2394,8 +3376,88 @@ export interface components {
         CreatedWebhookEndpointResponse: {
             data: components["schemas"]["CreatedWebhookEndpoint"];
         };
-        WebhookEndpointResponse: {
-            data: components["schemas"]["WebhookEndpoint"];
+        WebhookEndpointRecovery: {
+            /**
+             * Format: date-time
+             * @description Deliveries recorded then or later.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            since: string;
+            /**
+             * @description How many are still to be attempted; 10,000 at most are counted.
+             * @example 12
+             */
+            remaining: number;
+            /**
+             * @description Whether there may be more.
+             * @example false
+             */
+            remaining_capped: boolean;
+        };
+        RetrievedWebhookEndpoint: {
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: uri
+             * @description Where webhooks are sent.
+             * @example https://crm.example.com/webhooks/leads
+             */
+            url: string;
+            /**
+             * @description For your own eyes. Null clears it.
+             * @example CRM
+             */
+            description: string | null;
+            /**
+             * @description While it is false, deliveries are held.
+             * @example true
+             */
+            enabled: boolean;
+            /**
+             * @description What it is told of; `lead.created` alone by default.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            /**
+             * @description Of which leads it is told; `all` by default.
+             * @example live
+             * @enum {string}
+             */
+            leads: "all" | "live" | "test";
+            /**
+             * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
+             * @example null
+             * @enum {string|null}
+             */
+            disabled_reason: "failing" | null;
+            /**
+             * @description The names of its own headers. Their values are not shown.
+             * @example {
+             *       "X-Api-Key": null
+             *     }
+             */
+            headers: {
+                [key: string]: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When it was made.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it changed last.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            updated_at: string;
+            /** @description What is left of what is recovered; null when nothing is. */
+            recovery: components["schemas"]["WebhookEndpointRecovery"] | null;
+        };
+        RetrievedWebhookEndpointResponse: {
+            data: components["schemas"]["RetrievedWebhookEndpoint"];
         };
         UpdateWebhookEndpointRequest: {
             /**
@@ -2414,6 +3476,23 @@ export interface components {
              * @example true
              */
             enabled?: boolean;
+            /**
+             * @description What it is told of; `lead.created` alone by default.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            /**
+             * @description Of which leads it is told; `all` by default.
+             * @example live
+             * @enum {string}
+             */
+            leads?: "all" | "live" | "test";
+            /** @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`. */
+            headers?: {
+                [key: string]: string | null;
+            };
         };
         UpdateWebhookEndpointRequestForm: {
             /**
@@ -2432,6 +3511,29 @@ export interface components {
              * @example true
              */
             enabled?: boolean;
+            /**
+             * @description What it is told of; `lead.created` alone by default.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            /**
+             * @description Of which leads it is told; `all` by default.
+             * @example live
+             * @enum {string}
+             */
+            leads?: "all" | "live" | "test";
+            /**
+             * @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`.
+             * @default
+             */
+            headers: {
+                [key: string]: string | null;
+            } | string;
+        };
+        WebhookEndpointResponse: {
+            data: components["schemas"]["WebhookEndpoint"];
         };
         RotateWebhookSecretRequest: {
             /**
@@ -2474,6 +3576,34 @@ export interface components {
              */
             enabled: boolean;
             /**
+             * @description What it is told of; `lead.created` alone by default.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            /**
+             * @description Of which leads it is told; `all` by default.
+             * @example live
+             * @enum {string}
+             */
+            leads: "all" | "live" | "test";
+            /**
+             * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
+             * @example null
+             * @enum {string|null}
+             */
+            disabled_reason: "failing" | null;
+            /**
+             * @description The names of its own headers. Their values are not shown.
+             * @example {
+             *       "X-Api-Key": null
+             *     }
+             */
+            headers: {
+                [key: string]: string | null;
+            };
+            /**
              * Format: date-time
              * @description When it was made.
              * @example 2026-11-21T09:30:00.123456Z
@@ -2512,6 +3642,12 @@ export interface components {
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
+            /**
+             * @description What it tells of.
+             * @example lead.created
+             * @enum {string}
+             */
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
             /**
              * Format: uuid
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
@@ -2564,10 +3700,15 @@ export interface components {
         };
         RecoveredDeliveries: {
             /**
-             * @description How many deliveries are attempted again.
+             * @description How many deliveries are attempted again; 10,000 at most are counted.
              * @example 12
              */
             recovered: number;
+            /**
+             * @description Whether there may be more.
+             * @example false
+             */
+            recovered_capped: boolean;
         };
         RecoveredDeliveriesResponse: {
             data: components["schemas"]["RecoveredDeliveries"];
@@ -2600,17 +3741,17 @@ export interface components {
              */
             last_success_at: string | null;
             /**
-             * @description Deliveries on their way.
+             * @description Deliveries on their way; 10000 stands for as many or more.
              * @example 0
              */
             pending: number;
             /**
-             * @description Deliveries that wait for the endpoint to be enabled.
+             * @description Deliveries that wait for the endpoint to be enabled; 10000 stands for as many or more.
              * @example 0
              */
             held: number;
             /**
-             * @description Deliveries that were given up.
+             * @description Deliveries that were given up; 10000 stands for as many or more.
              * @example 0
              */
             exhausted: number;
@@ -2620,85 +3761,79 @@ export interface components {
         WebhookEndpointHealthList: {
             data: components["schemas"]["WebhookEndpointHealth"][];
         };
+        /** @description With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields. */
         DeliveryPage: {
             /** @example 1 */
-            current_page: number;
+            current_page?: number;
             data: components["schemas"]["Delivery"][];
             /**
              * Format: uri
              * @example https://api.example.com/manage/deliveries?page=1
              */
-            first_page_url: string;
+            first_page_url?: string;
             /**
              * @description Position of the first row; null on an empty page.
              * @example 1
              */
-            from: number | null;
+            from?: number | null;
             /** @example 3 */
-            last_page: number;
+            last_page?: number;
             /**
              * Format: uri
              * @example https://api.example.com/manage/deliveries?page=3
              */
-            last_page_url: string;
+            last_page_url?: string;
             /**
              * @description Null on the last page and past it.
              * @example https://api.example.com/manage/deliveries?page=2
              */
-            next_page_url: string | null;
+            next_page_url?: string | null;
             /**
              * Format: uri
              * @example https://api.example.com/manage/deliveries
              */
-            path: string;
+            path?: string;
             /** @example 20 */
-            per_page: number;
+            per_page?: number;
             /**
              * @description Null on the first page.
              * @example null
              */
-            prev_page_url: string | null;
+            prev_page_url?: string | null;
             /**
              * @description Position of the last row; null on an empty page.
              * @example 20
              */
-            to: number | null;
+            to?: number | null;
             /**
              * @description How many there are on all pages.
              * @example 42
              */
-            total: number;
-        };
-        Attempt: {
-            /** @example 1 */
-            number: number;
+            total?: number;
+            /** @description Whether there may be more than `total`. */
+            total_capped?: boolean;
             /**
-             * Format: date-time
-             * @description When it began.
-             * @example 2026-11-21T09:30:00.123456Z
-             */
-            started_at: string;
-            /**
-             * @description In milliseconds.
-             * @example 84
-             */
-            duration_ms: number;
-            /**
-             * @description The answer's status, HTTP's or SMTP's; null when there was no answer.
-             * @example 200
-             */
-            status: number | null;
-            /**
-             * @description Why the attempt failed; null on success.
+             * @description What follows begins here; null at the end.
              * @example null
-             * @enum {string|null}
              */
-            error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            next_cursor?: string | null;
+        };
+        WebhookRequest: {
             /**
-             * @description The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.
-             * @example ok
+             * @description By their names. Null stands for a value that is made for each attempt, such as a signature, and for those of the endpoint's own headers, which are secrets.
+             * @example {
+             *       "Content-Type": "application/json",
+             *       "X-SERVICE-Signature": null
+             *     }
              */
-            response: string | null;
+            headers: {
+                [key: string]: string | null;
+            };
+            /**
+             * @description As every attempt sends it, byte for byte.
+             * @example {"data":{"id":1}}
+             */
+            body: string;
         };
         DeliveryWithAttempts: {
             /** @example 1 */
@@ -2711,6 +3846,12 @@ export interface components {
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
+            /**
+             * @description What it tells of.
+             * @example lead.created
+             * @enum {string}
+             */
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
             /**
              * Format: uuid
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
@@ -2742,19 +3883,16 @@ export interface components {
              */
             updated_at: string;
             attempts: components["schemas"]["Attempt"][];
+            /** @description What each attempt sends; null when the lead was erased. */
+            request: components["schemas"]["WebhookRequest"] | null;
         };
         DeliveryWithAttemptsResponse: {
             data: components["schemas"]["DeliveryWithAttempts"];
         };
-        /** @description One message on its way to one user. */
+        /** @description One message on its way to one user, or to the account's contact. */
         Notification: {
             /** @example 1 */
             id: number;
-            /**
-             * Format: uuid
-             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
-             */
-            lead_reference: string;
             /**
              * @example delivered
              * @enum {string}
@@ -2787,15 +3925,28 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description What the user is told of.
+             * @description What it tells of. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "callback";
-            /** @example 1 */
-            user_id: number;
+            subject: "assigned" | "appointment" | "callback" | "webhook_endpoint.failing";
             /**
-             * @description Where the message goes: the address that the user had when it was recorded.
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string | null;
+            /**
+             * @description The webhook endpoint that fails; null of the others.
+             * @example null
+             */
+            endpoint_id: number | null;
+            /**
+             * @description Null when it goes to the account's contact.
+             * @example 1
+             */
+            user_id: number | null;
+            /**
+             * @description Where the message goes: the address that the user, or the contact, had when it was recorded.
              * @example sam@example.com
              */
             user_email: string;
@@ -2806,63 +3957,66 @@ export interface components {
              */
             date: string | null;
         };
+        /** @description With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields. */
         NotificationPage: {
             /** @example 1 */
-            current_page: number;
+            current_page?: number;
             data: components["schemas"]["Notification"][];
             /**
              * Format: uri
              * @example https://api.example.com/manage/notifications?page=1
              */
-            first_page_url: string;
+            first_page_url?: string;
             /**
              * @description Position of the first row; null on an empty page.
              * @example 1
              */
-            from: number | null;
+            from?: number | null;
             /** @example 3 */
-            last_page: number;
+            last_page?: number;
             /**
              * Format: uri
              * @example https://api.example.com/manage/notifications?page=3
              */
-            last_page_url: string;
+            last_page_url?: string;
             /**
              * @description Null on the last page and past it.
              * @example https://api.example.com/manage/notifications?page=2
              */
-            next_page_url: string | null;
+            next_page_url?: string | null;
             /**
              * Format: uri
              * @example https://api.example.com/manage/notifications
              */
-            path: string;
+            path?: string;
             /** @example 20 */
-            per_page: number;
+            per_page?: number;
             /**
              * @description Null on the first page.
              * @example null
              */
-            prev_page_url: string | null;
+            prev_page_url?: string | null;
             /**
              * @description Position of the last row; null on an empty page.
              * @example 20
              */
-            to: number | null;
+            to?: number | null;
             /**
              * @description How many there are on all pages.
              * @example 42
              */
-            total: number;
+            total?: number;
+            /** @description Whether there may be more than `total`. */
+            total_capped?: boolean;
+            /**
+             * @description What follows begins here; null at the end.
+             * @example null
+             */
+            next_cursor?: string | null;
         };
         NotificationWithAttempts: {
             /** @example 1 */
             id: number;
-            /**
-             * Format: uuid
-             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
-             */
-            lead_reference: string;
             /**
              * @example delivered
              * @enum {string}
@@ -2895,15 +4049,28 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description What the user is told of.
+             * @description What it tells of. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "callback";
-            /** @example 1 */
-            user_id: number;
+            subject: "assigned" | "appointment" | "callback" | "webhook_endpoint.failing";
             /**
-             * @description Where the message goes: the address that the user had when it was recorded.
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string | null;
+            /**
+             * @description The webhook endpoint that fails; null of the others.
+             * @example null
+             */
+            endpoint_id: number | null;
+            /**
+             * @description Null when it goes to the account's contact.
+             * @example 1
+             */
+            user_id: number | null;
+            /**
+             * @description Where the message goes: the address that the user, or the contact, had when it was recorded.
              * @example sam@example.com
              */
             user_email: string;
@@ -2986,6 +4153,106 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** @description A file of leads, and how far it is. */
+        Import: {
+            /** @example 1 */
+            id: number;
+            /**
+             * @example running
+             * @enum {string}
+             */
+            state: "queued" | "running" | "finished" | "failed" | "cancelled";
+            /**
+             * @example csv
+             * @enum {string}
+             */
+            format: "csv" | "ndjson";
+            /**
+             * @description Whether Lead Created is sent for each lead.
+             * @example false
+             */
+            webhooks: boolean;
+            /**
+             * @description Bytes of the file.
+             * @example 180000
+             */
+            file_size: number;
+            /**
+             * @description How many of them are done.
+             * @example 90000
+             */
+            bytes_read: number;
+            /**
+             * @description Rows done, without the header.
+             * @example 500
+             */
+            rows_read: number;
+            /**
+             * @description Of these, leads created.
+             * @example 498
+             */
+            rows_created: number;
+            /**
+             * @description Of these, rows refused.
+             * @example 2
+             */
+            rows_failed: number;
+            /**
+             * @description With the state `failed`: why no more rows could be read.
+             * @example null
+             */
+            failure: string | null;
+            /**
+             * Format: date-time
+             * @description When it was sent.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended, in whatever way.
+             * @example null
+             */
+            finished_at: string | null;
+        };
+        ImportCursorPage: {
+            data: components["schemas"]["Import"][];
+            /**
+             * @description Null when there are no more.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        ImportResponse: {
+            data: components["schemas"]["Import"];
+        };
+        /** @description A row of an import that was refused. */
+        ImportFault: {
+            /**
+             * @description From 1: the first row below the header.
+             * @example 17
+             */
+            row: number;
+            /**
+             * @description Faulty fields, as in the `errors` of a problem; under `row` what is wrong with it as a whole.
+             * @example {
+             *       "email": [
+             *         "The email must be a valid email address."
+             *       ]
+             *     }
+             */
+            errors: {
+                [key: string]: string[];
+            };
+        };
+        ImportFaultCursorPage: {
+            data: components["schemas"]["ImportFault"][];
+            /**
+             * @description Null when there are no more.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
         CreateImageRequest: {
             /**
              * Format: binary
@@ -3045,8 +4312,19 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token lacks the scope that the operation needs. */
+        /** @description The token lacks the scope that the operation needs. Or: The operator has suspended the account. Nothing of it is lost; its webhooks are held. */
         Problem403: {
+            headers: {
+                /** @description Quote it when you ask us about the request. */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request could be read, but its data is faulty: `errors` lists every faulty field. */
+        Problem422: {
             headers: {
                 /** @description Quote it when you ask us about the request. */
                 "X-Request-Id"?: string;
@@ -3119,7 +4397,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A request with the same Idempotency-Key is still being worked on, or the state of the record forbids it. */
+        /** @description A request with the same Idempotency-Key is still being worked on, or the state of the record forbids it. Or: The personal data of the lead was erased. Nothing of the lead changes any more, and nothing is added to it. */
         Problem409: {
             headers: {
                 /** @description Quote it when you ask us about the request. */
@@ -3145,17 +4423,6 @@ export interface components {
         };
         /** @description The operation does not read bodies of this Content-Type. */
         Problem415: {
-            headers: {
-                /** @description Quote it when you ask us about the request. */
-                "X-Request-Id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The request could be read, but its data is faulty: `errors` lists every faulty field. */
-        Problem422: {
             headers: {
                 /** @description Quote it when you ask us about the request. */
                 "X-Request-Id"?: string;
@@ -3216,9 +4483,89 @@ export interface components {
             put?: never;
             /**
              * Lead Created
-             * @description Sent to each webhook endpoint of the account when a lead was created. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent to each webhook endpoint of the account that subscribes to `lead.created`, as all do by default, when a lead was created. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["leadCreated"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        LeadUpdated: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Lead Updated
+             * @description Sent to each webhook endpoint that subscribes to `lead.updated` when a lead was changed. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["leadUpdated"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        AppointmentScheduled: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Appointment Scheduled
+             * @description Sent to each webhook endpoint that subscribes to `appointment.scheduled` when an appointment was scheduled. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["appointmentScheduled"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        CallbackScheduled: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Callback Scheduled
+             * @description Sent to each webhook endpoint that subscribes to `callback.scheduled` when a callback was scheduled. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["callbackScheduled"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        AttachmentAdded: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Attachment Added
+             * @description Sent to each webhook endpoint that subscribes to `attachment.added` when a file was attached to a lead. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["attachmentAdded"];
             delete?: never;
             options?: never;
             head?: never;
@@ -3237,6 +4584,54 @@ export interface operations {
                  * @example 1
                  */
                 page?: number;
+                /**
+                 * @description How many leads a page has, or a step of a walk. By default 20.
+                 * @example 50
+                 */
+                per_page?: number;
+                /**
+                 * @description Only those with this status.
+                 * @example open
+                 */
+                status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+                /**
+                 * @description Only those with this referrer.
+                 * @example Website
+                 */
+                referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+                /**
+                 * @description Only those whose postcode begins so.
+                 * @example SW1A
+                 */
+                postcode?: string;
+                /**
+                 * @description Only those created at this instant or later.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                created_from?: string;
+                /**
+                 * @description Only those created before this instant.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                created_to?: string;
+                /**
+                 * @description Only those created or changed at this instant or later, the oldest change first.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                updated_since?: string;
+                /** @description Only those assigned to the user with this id. */
+                assigned_to?: number;
+                /** @description Only test leads, or only the others. */
+                test?: boolean;
+                /**
+                 * @description Only those where each of these words begins a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.
+                 * @example ada
+                 */
+                q?: string;
+                /** @description The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`. */
+                sort?: "-created_at" | "created_at" | "-updated_at" | "updated_at";
+                /** @description Walks from lead to lead: an empty one begins, `next_cursor` goes on. */
+                cursor?: string;
             };
             header?: {
                 /**
@@ -3250,7 +4645,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of leads. */
+            /** @description A page of leads, or with `cursor` a step of a walk. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -3283,6 +4678,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
@@ -3530,6 +4926,7 @@ export interface operations {
             404: components["responses"]["Problem404"];
             405: components["responses"]["Problem405"];
             408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
             412: components["responses"]["Problem412"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
@@ -4068,6 +5465,305 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    eraseLead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The receipt. */
+            202: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveErasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The receipt. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    exportLead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lead and all that belongs to it. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportedLeadResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    exportPerson: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The person's e-mail address, in upper or lower case.
+                 * @example ada@example.com
+                 */
+                email?: string;
+                /**
+                 * @description The person's telephone number, as one would write or dial it.
+                 * @example 020 7946 0123
+                 */
+                phone?: string;
+                /** @description The `next_cursor` of the answer before. Without it the newest leads come. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Leads and all that belongs to them. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportedLeadCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    updateAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "contact_email": "it@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateAccountRequest"];
+                /**
+                 * @example {
+                 *       "contact_email": "it@example.com"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["UpdateAccountRequestForm"];
+            };
+        };
+        responses: {
+            /** @description The account as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveReconciliation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last check of the account. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReconciliationResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listUsers: {
         parameters: {
             query?: never;
@@ -4106,7 +5802,10 @@ export interface operations {
     createUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4136,6 +5835,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
                     "RateLimit-Policy"?: string;
                     /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
@@ -4150,6 +5851,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
@@ -4335,7 +6037,10 @@ export interface operations {
     createToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4373,6 +6078,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
                     "RateLimit-Policy"?: string;
                     /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
@@ -4387,6 +6094,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
@@ -4473,7 +6181,10 @@ export interface operations {
     createWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4483,7 +6194,11 @@ export interface operations {
                  * @example {
                  *       "url": "https://crm.example.com/webhooks/leads",
                  *       "description": "CRM",
-                 *       "enabled": true
+                 *       "enabled": true,
+                 *       "events": [
+                 *         "lead.created"
+                 *       ],
+                 *       "leads": "live"
                  *     }
                  */
                 "application/json": components["schemas"]["CreateWebhookEndpointRequest"];
@@ -4491,7 +6206,11 @@ export interface operations {
                  * @example {
                  *       "url": "https://crm.example.com/webhooks/leads",
                  *       "description": "CRM",
-                 *       "enabled": true
+                 *       "enabled": true,
+                 *       "events": [
+                 *         "lead.created"
+                 *       ],
+                 *       "leads": "live"
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["CreateWebhookEndpointRequestForm"];
@@ -4505,6 +6224,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
                     "RateLimit-Policy"?: string;
                     /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
@@ -4519,6 +6240,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
@@ -4554,7 +6276,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpointResponse"];
+                    "application/json": components["schemas"]["RetrievedWebhookEndpointResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -4622,7 +6344,11 @@ export interface operations {
                  * @example {
                  *       "url": "https://crm.example.com/webhooks/leads",
                  *       "description": "CRM",
-                 *       "enabled": true
+                 *       "enabled": true,
+                 *       "events": [
+                 *         "lead.created"
+                 *       ],
+                 *       "leads": "live"
                  *     }
                  */
                 "application/json": components["schemas"]["UpdateWebhookEndpointRequest"];
@@ -4630,7 +6356,11 @@ export interface operations {
                  * @example {
                  *       "url": "https://crm.example.com/webhooks/leads",
                  *       "description": "CRM",
-                 *       "enabled": true
+                 *       "enabled": true,
+                 *       "events": [
+                 *         "lead.created"
+                 *       ],
+                 *       "leads": "live"
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["UpdateWebhookEndpointRequestForm"];
@@ -4671,7 +6401,10 @@ export interface operations {
     rotateWebhookSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 1 */
                 id: number;
@@ -4702,6 +6435,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
                     "RateLimit-Policy"?: string;
                     /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
@@ -4730,7 +6465,10 @@ export interface operations {
     testWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 1 */
                 id: number;
@@ -4746,6 +6484,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
                     "RateLimit-Policy"?: string;
                     /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
@@ -4760,6 +6500,8 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
@@ -4769,7 +6511,10 @@ export interface operations {
     recoverWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 1 */
                 id: number;
@@ -4800,6 +6545,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
                     "RateLimit-Policy"?: string;
                     /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
@@ -4883,6 +6630,8 @@ export interface operations {
                  * @example 1
                  */
                 page?: number;
+                /** @description Walks from row to row: an empty one begins, `next_cursor` goes on. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -4890,7 +6639,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page. */
+            /** @description A page, or with `cursor` a step of a walk. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -4959,7 +6708,10 @@ export interface operations {
     retryDelivery: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 1 */
                 id: number;
@@ -4975,6 +6727,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
                     "RateLimit-Policy"?: string;
                     /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
@@ -4990,6 +6744,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
@@ -5014,6 +6769,8 @@ export interface operations {
                  * @example 1
                  */
                 page?: number;
+                /** @description Walks from row to row: an empty one begins, `next_cursor` goes on. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -5021,7 +6778,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page. */
+            /** @description A page, or with `cursor` a step of a walk. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -5090,7 +6847,10 @@ export interface operations {
     retryNotification: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 1 */
                 id: number;
@@ -5106,6 +6866,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
                     "RateLimit-Policy"?: string;
                     /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
@@ -5121,6 +6883,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
@@ -5160,6 +6923,314 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    exportLeads: {
+        parameters: {
+            query?: {
+                /**
+                 * @description By default `ndjson`.
+                 * @example csv
+                 */
+                format?: "ndjson" | "csv";
+                /**
+                 * @description Leads created then and later, ISO 8601 with an offset.
+                 * @example 2026-11-01T00:00:00Z
+                 */
+                created_from?: string;
+                /**
+                 * @description Leads created before then, ISO 8601 with an offset.
+                 * @example 2026-12-01T00:00:00Z
+                 */
+                created_to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The leads. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listImports: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first, or those that follow the cursor. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createImport: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whether Lead Created is sent for each lead. By default false.
+                 * @example false
+                 */
+                webhooks?: boolean;
+            };
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description The import, which waits for its turn. */
+            202: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    cancelImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listImportFaults: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first, or those that follow the cursor. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportFaultCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    watchImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
@@ -5221,7 +7292,10 @@ export interface operations {
     createImage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5238,6 +7312,8 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description There when the token expires within 14 days: when it does. */
                     "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
                     "RateLimit-Policy"?: string;
                     /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
@@ -5252,6 +7328,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
@@ -5343,6 +7420,182 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["LeadCreated"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    leadUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LeadUpdated"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    appointmentScheduled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppointmentScheduled"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    callbackScheduled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CallbackScheduled"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    attachmentAdded: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AttachmentAdded"];
             };
         };
         responses: {

@@ -108,6 +108,15 @@ const inTransaction = async <T>(
   }
 }
 
+/** A database of which every statement and every transaction is part of `tx`. */
+export const within = (tx: OpenTransaction): Database => ({
+  query: tx.query,
+  transaction: (work) => work(tx),
+  connection: (work) => work(tx),
+  check: async () => void (await tx.query({ text: 'SELECT 1' })),
+  until: () => within(tx),
+})
+
 /** A pool of connections. Nothing connects until the first statement; a lost connection is replaced by itself. */
 export const connectDatabase = (options: {
   url: string

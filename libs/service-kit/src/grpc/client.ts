@@ -3,6 +3,7 @@ import { Channel, connectivityState, credentials } from '@grpc/grpc-js'
 import {
   type Actor,
   HealthDefinition,
+  type Idempotency,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '@leadwire/contracts'
 import {
@@ -24,6 +25,7 @@ import { ServiceError } from '../runtime/service-error'
 import { bearerOf } from '../runtime/service-token'
 import { tellActor } from './actor'
 import { statusToErrors } from './errors'
+import { isReplayed, tellIdempotency } from './idempotency'
 import { UNARY_OPTIONS } from './options'
 
 /** A call waits this long for a connection: a rolling restart needs it, and a service that is away must be told of soon. */
@@ -39,6 +41,9 @@ export interface UnaryOptions extends DeadlineOptions {
   signal?: AbortSignal
   /** Who asks for the call. */
   actor?: Actor | undefined
+  /** The key under which the call is answered once; `onReplayed` is called when the response is a saved one. */
+  idempotency?: Idempotency | undefined
+  onReplayed?: () => void
 }
 
 /** Tells the server who calls, for whom, and how long the caller will wait (the gRPC protocol's own header). */
@@ -50,9 +55,13 @@ const tellCaller = (authorization: string | undefined): ClientMiddleware<UnaryOp
     const metadata = Metadata(options.metadata)
     if (authorization !== undefined) metadata.set('authorization', authorization)
     tellActor(metadata, options.actor)
+    tellIdempotency(metadata, options.idempotency)
+    const onHeader = (header: Metadata) => {
+      if (isReplayed(header)) options.onReplayed?.()
+    }
     if (options.deadline !== undefined)
       metadata.set('grpc-timeout', `${Math.ceil(millisecondsLeft(options.deadline))}m`)
-    return yield* call.next(call.request, { ...options, metadata })
+    return yield* call.next(call.request, { ...options, metadata, onHeader })
   }
 
 /** Sends a call when there is a connection: what finds none fails at once, though one may be there a moment later. */
@@ -81,11 +90,13 @@ type Calls = Record<string, (request: unknown, options?: UnaryOptions) => unknow
 const takingLimits = <Unary>(client: Unary): Unary => {
   const calls = Object.entries(client as Calls).map(([name, call]) => [
     name,
-    (request: unknown, { deadline, signal, actor }: UnaryOptions = {}) =>
+    (request: unknown, { deadline, signal, actor, idempotency, onReplayed }: UnaryOptions = {}) =>
       call(request, {
         ...(deadline !== undefined && { deadline }),
         ...(signal && { signal }),
         ...(actor && { actor }),
+        ...(idempotency && { idempotency }),
+        ...(onReplayed && { onReplayed }),
       }),
   ])
   return Object.fromEntries(calls) as Unary

@@ -31,7 +31,7 @@ export const errorsToStatus = (logger: Logger) =>
         logger.error({ err: error, method }, 'call failed')
         throw new ServerError(Status.INTERNAL, 'internal error')
       }
-      if (error.cause) logger.warn({ err: error, cause: error.cause, method }, error.detail)
+      if (error.cause) logger.warn({ err: error, method }, error.detail)
       throw new RichServerError(statusCodeOf(error), error.detail, detailsOf(error))
     }
   }

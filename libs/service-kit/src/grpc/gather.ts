@@ -1,4 +1,4 @@
-import type { Actor } from '@leadwire/contracts'
+import type { Actor, Idempotency } from '@leadwire/contracts'
 import { ServiceError } from '../runtime/service-error'
 
 /** Until when whoever asks will wait for the answer, and whether they still do. */
@@ -7,6 +7,9 @@ export interface CallLimits {
   readonly signal: AbortSignal
   /** Who asks. */
   readonly actor?: Actor | undefined
+  /** The Idempotency-Key under which a unary call is answered once; `onReplayed` is called when its response is a saved one. */
+  readonly idempotency?: Idempotency | undefined
+  readonly onReplayed?: () => void
   isGone(): boolean
 }
 

@@ -1,7 +1,10 @@
 import type { Actor } from '@leadwire/contracts'
+import type { CallContext } from 'nice-grpc'
 import type { Metadata } from 'nice-grpc-common'
 import type { Database } from '../database/database'
+import type { Sealer } from '../runtime/sealer'
 import { actorOfCall } from './actor'
+import { answerOnce, type Codec, type UnderKey } from './idempotency'
 
 /**
  * An operation as the method of a gRPC service. It is made anew for each call, with the database for that call alone:
@@ -17,3 +20,17 @@ export const perCall =
     { signal, metadata }: { signal: AbortSignal; metadata: Metadata },
   ): Promise<Response> =>
     operation({ ...deps, database: deps.database.until(signal), actor: actorOfCall(metadata) })(request)
+
+/** The same for an operation that is done once under each Idempotency-Key. `response` is its message. */
+export const perKeyedCall =
+  <Deps extends { database: Database; sealer: Sealer; underKey: UnderKey }, Request, Response>(
+    deps: Deps,
+    operation: (deps: Deps & { actor: Actor | undefined }) => (request: Request) => Promise<Response>,
+    response: Codec<Response>,
+  ) =>
+  (request: Request, context: Pick<CallContext, 'signal' | 'metadata' | 'header'>): Promise<Response> => {
+    const database = deps.database.until(context.signal)
+    return answerOnce(context, { ...deps, database, response }, (ours) =>
+      perCall({ ...deps, database: ours }, operation)(request, context),
+    )
+  }

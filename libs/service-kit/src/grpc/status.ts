@@ -11,6 +11,7 @@ const CODES: Record<ErrorCode, Status> = {
   forbidden: Status.PERMISSION_DENIED,
   not_found: Status.NOT_FOUND,
   conflict: Status.ALREADY_EXISTS,
+  lead_erased: Status.FAILED_PRECONDITION,
   precondition_failed: Status.FAILED_PRECONDITION,
   too_large: Status.OUT_OF_RANGE,
   invalid: Status.INVALID_ARGUMENT,

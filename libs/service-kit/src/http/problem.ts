@@ -31,6 +31,12 @@ export const PROBLEMS = {
     'The token lacks the scope that the operation needs.',
     'Use a token with the scope that `detail` names.',
   ),
+  'account-suspended': row(
+    403,
+    'Account Suspended',
+    'The operator has suspended the account. Nothing of it is lost; its webhooks are held.',
+    'Ask the operator. The tokens work again when the account is resumed.',
+  ),
   'not-found': row(
     404,
     'Not Found',
@@ -54,6 +60,12 @@ export const PROBLEMS = {
     'Conflict',
     'A request with the same Idempotency-Key is still being worked on, or the state of the record forbids it.',
     'Wait as long as Retry-After says, where it is there, and send it again. Otherwise look at the record.',
+  ),
+  'lead-erased': row(
+    409,
+    'Lead Erased',
+    'The personal data of the lead was erased. Nothing of the lead changes any more, and nothing is added to it.',
+    'Create another lead, if the person came again.',
   ),
   'precondition-failed': row(
     412,

@@ -36,8 +36,31 @@ export const duration = makeValidator<number>(parseDuration)
 /** Times parted by commas, such as `60s,5m`; in milliseconds. */
 export const durations = makeValidator<number[]>((text) => parseList(text).map(parseDuration))
 
+const RETENTION_AT_LEAST_MS = 2 * UNITS['h']!
+
+/** How long something is kept, in milliseconds. Longer than the stream keeps an event: what comes again must be known. */
+export const retention = makeValidator<number>((text) => {
+  const kept = parseDuration(text)
+  if (kept < RETENTION_AT_LEAST_MS) throw new TypeError(`"${text}" is less than 2h`)
+  return kept
+})
+
 /** Words parted by commas. */
 export const list = makeValidator<string[]>(parseList)
+
+const isHttpOrigin = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url?.protocol === 'http:' && url.href === `${url.origin}/`
+}
+
+/** Addresses of the copies of a service that speaks HTTP, parted by commas. */
+export const httpUrls = makeValidator<URL[]>((text) => {
+  const urls = text.split(',').map((url) => url.trim())
+  const wrong = urls.filter((url) => !isHttpOrigin(url))
+  if (wrong.length > 0)
+    throw new TypeError(`no address such as http://files-service:4000: ${wrong.join(', ')}`)
+  return urls.map((url) => new URL(url))
+})
 
 /** How much is logged. */
 export const logLevel = () =>
@@ -49,7 +72,7 @@ export const count = ({
   max = 999_999,
   ...spec
 }: {
-  default?: number
+  default?: number | undefined
   desc?: string
   min?: number
   max?: number

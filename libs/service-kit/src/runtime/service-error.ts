@@ -5,6 +5,7 @@ export const ERROR_CODES = [
   'forbidden', // the token lacks a scope
   'not_found',
   'conflict',
+  'lead_erased', // the record's personal data was erased, and none may come again
   'precondition_failed', // the record is no longer what the caller takes it for
   'too_large',
   'invalid', // it can be read, but fields are faulty

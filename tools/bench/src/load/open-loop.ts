@@ -11,10 +11,11 @@ export interface OpenLoop {
   perSecond: number
 }
 
-/** A created lead: which of the requests it was, and when its answer was there. */
+/** A created lead: which of the requests it was, when it was sent, and when its answer was there. */
 export interface Created {
   request: number
   reference: string
+  sentAt: number
   answeredAt: number
 }
 
@@ -24,13 +25,14 @@ export const openLoop = async ({ port, requests, seconds, perSecond }: OpenLoop)
   const send = async (index: number): Promise<Created> => {
     const request = index % requests.length
     const { path, headers, body } = requests[request]!
+    const sentAt = wallClock()
     const answer = await agent.request({
       ...{ origin: `http://127.0.0.1:${port}`, method: 'POST', path: path!, headers: headers!, body: body! },
     })
     const text = await answer.body.text()
     if (answer.statusCode !== 200) throw new Error(`a create was answered ${answer.statusCode} ${text}`)
     const answeredAt = wallClock()
-    return { request, reference: JSON.parse(text).data.reference, answeredAt }
+    return { request, reference: JSON.parse(text).data.reference, sentAt, answeredAt }
   }
   const total = Math.round(seconds * perSecond)
   const startedAt = performance.now()

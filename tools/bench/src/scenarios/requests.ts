@@ -30,6 +30,10 @@ export const createRequest = (account: FilledAccount): Request => ({
   }),
 })
 
+/** Requests for different pages of the list: those that want the same page at once would share an answer. */
+export const pageRequests = (account: FilledAccount, first: number, count: number): Request[] =>
+  Array.from({ length: count }, (_, index) => getRequest(account, `/leads?page=${first + index}`))
+
 /** Sends one request; throws unless it succeeds. */
 export const ask = async <T>(port: number, { method, path, headers, body }: Request): Promise<T> => {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, {

@@ -5,7 +5,7 @@ import type { Context } from '../context'
 import { load } from '../load/load'
 import type { Goal } from '../report/figure'
 import { requireSameAnswer, startBaseline } from './baselines'
-import { createRequest, getRequest, retrieveRequests } from './requests'
+import { createRequest, pageRequests, retrieveRequests } from './requests'
 import { interleave } from './rounds'
 
 type Goals = Omit<Goal, 'better'>
@@ -62,17 +62,12 @@ export const retrieve = async (context: Context): Promise<void> =>
   })
 
 /** Pages all over the list; the single process uses the same dense number. */
-export const list = async (context: Context): Promise<void> => {
-  const account = await context.quoted()
-  const step = context.options.quick ? 1 : 9
-  return compare(context, {
+export const list = async (context: Context): Promise<void> =>
+  compare(context, {
     ...{ what: 'page of the list', unit: 'pages' },
-    requests: Array.from({ length: 50 }, (_, index) =>
-      getRequest(account, `/leads?page=${index * step + 1}`),
-    ),
+    requests: pageRequests(await context.quoted(), 1, context.options.quick ? 50 : 500),
     ...{ perSecond: { floor: 1.5, aim: 2 }, cpu: { floor: 300, aim: 250 } },
   })
-}
 
 /** Creates for one account; the single process makes one transaction for each, and has no relay. */
 export const create = async (context: Context): Promise<void> => {

@@ -85,12 +85,14 @@ export const mutateValue = (dice: Dice, body: object): object => {
     const others = Array.isArray(container) ? ['0'] : KEYS
     const key = dice.pick(Object.keys(container).length > 0 ? Object.keys(container) : others)
     const strange = dice.pick(others)
+    // Of an empty object, 'constructor' would be a function that it inherits.
+    const value = Object.hasOwn(container, key) ? container[key] : undefined
     const changes = [
       () => delete container[key],
       () => Object.assign(container, { [key]: nasty(dice) }),
       () => Object.assign(container, { [key]: nasty(dice) }),
-      () => Object.assign(container, { [key]: [container[key]] }),
-      () => Object.assign(container, { [key]: { [dice.pick(KEYS)]: container[key] } }),
+      () => Object.assign(container, { [key]: [value] }),
+      () => Object.assign(container, { [key]: { [dice.pick(KEYS)]: value } }),
       () =>
         Object.defineProperty(container, strange, {
           value: nasty(dice),
@@ -100,9 +102,9 @@ export const mutateValue = (dice: Dice, body: object): object => {
         }),
       () =>
         Object.assign(container, {
-          [key]: Array.from({ length: 1 + dice.below(8) }, () => structuredClone(container[key])),
+          [key]: Array.from({ length: 1 + dice.below(8) }, () => structuredClone(value)),
         }),
-      () => Object.assign(container, { [key]: JSON.stringify(container[key]) + dice.pick(KEYS) }),
+      () => Object.assign(container, { [key]: JSON.stringify(value) + dice.pick(KEYS) }),
     ]
     dice.pick(changes)()
   }

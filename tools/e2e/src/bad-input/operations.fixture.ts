@@ -285,6 +285,14 @@ export const updateUser: Operation = {
   fields: { email: optional(freeEmail), name: optional(text()) },
 }
 
+export const updateAccount: Operation = {
+  name: 'a change of the account',
+  method: 'PATCH',
+  path: () => '/manage/account',
+  body: () => ({ contact_email: 'it@example.com' }),
+  fields: { contact_email: optional(email) },
+}
+
 /** Every operation that reads a JSON or form body. */
 export const OPERATIONS: Operation[] = [
   createLead,
@@ -297,4 +305,5 @@ export const OPERATIONS: Operation[] = [
   createEndpoint,
   updateEndpoint,
   updateUser,
+  updateAccount,
 ]

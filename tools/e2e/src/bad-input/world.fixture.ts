@@ -92,6 +92,8 @@ export const startWorld = async (): Promise<World> => {
         expect(json.total).toBe(leads.json.total - LEADS_BEFORE_ENDPOINT)
         expect(receiver.requests).toHaveLength(json.total)
         expect(json.data.filter(({ status }) => status !== 'delivered')).toEqual([])
+        expect(await eventsOnTheirWay(system.databases)).toBe(0)
+        expect(await rowsOf(system.databases.leads.url, WITHOUT_WORDS)).toEqual([])
       },
       { describe: 'every delivery to be done' },
     )
@@ -173,12 +175,35 @@ const tracesOf = async (from: { system: System; receiver: Receiver; store: strin
   }
 }
 
-const lastEventId = async (connectionString: string): Promise<string> => {
+const rowsOf = async <Row extends object>(
+  connectionString: string,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> => {
   const client = new PgClient({ connectionString })
   await client.connect()
-  const { rows } = await client.query<{ last_value: string }>('SELECT last_value FROM outbox_id_seq')
+  const { rows } = await client.query<Row>(text, values)
   await client.end()
-  return rows[0]!.last_value
+  return rows
+}
+
+const lastEventId = async (url: string): Promise<string> =>
+  (await rowsOf<{ last_value: string }>(url, 'SELECT last_value FROM outbox_id_seq'))[0]!.last_value
+
+/** Accounts with leads whose words are not written yet. */
+const WITHOUT_WORDS = `
+  SELECT id FROM accounts LEFT JOIN lead_search_progress ON account_id = id WHERE lead_count > coalesce(number, 0)`
+
+/** How many events webhook-service does not hold yet. */
+const eventsOnTheirWay = async ({ leads, webhooks }: System['databases']): Promise<number> => {
+  const recorded = await rowsOf<{ id: string }>(leads.url, 'SELECT event_id AS id FROM outbox')
+  const held = await rowsOf(
+    webhooks.url,
+    `SELECT id FROM events WHERE id = ANY ($1)
+     UNION ALL SELECT id FROM notifications.events WHERE id = ANY ($1)`,
+    [recorded.map(({ id }) => id)],
+  )
+  return recorded.length - held.length
 }
 
 const filesIn = async (store: string): Promise<string[]> => {

@@ -147,8 +147,16 @@ test('every change under /manage is in the audit log, with its token and request
   const endpoint = `/manage/webhook-endpoints/${endpointId}`
   const lent = await tenant.newToken({ name: 'Lent' })
   const multipart = [{ name: 'file', value: PNG, fileName: 'a.png' }]
+  const file = {
+    headers: { 'content-type': 'application/x-ndjson' },
+    body: '{"name":"refused"}\n'.repeat(300_000),
+  }
+  const long = await client.request<{ data: { id: number } }>('POST', '/manage/imports', file)
   const calls: Record<string, [path: string, options: RequestOptions]> = {
+    'POST /manage/imports/{id}/cancel': [`/manage/imports/${long.json.data.id}/cancel`, {}],
+    'POST /manage/imports': ['/manage/imports', { ...file, body: '{}' }],
     'POST /manage/images': ['/manage/images', { multipart }],
+    'PATCH /manage/account': ['/manage/account', { json: { contact_email: 'it@b.example' } }],
     'POST /manage/users': ['/manage/users', { json: { email: 'a@b.example', name: 'A' } }],
     'PATCH /manage/users/{id}': [`/manage/users/${userId}`, { json: { name: 'M' } }],
     'DELETE /manage/users/{id}': [`/manage/users/${userId}`, {}],
@@ -171,6 +179,7 @@ test('every change under /manage is in the audit log, with its token and request
       {},
     ],
     'DELETE /manage/webhook-endpoints/{id}': [endpoint, {}],
+    'POST /manage/leads/{reference}/erase': [`/manage/leads/${reference}/erase`, {}],
   }
   const routes = routesOf(await fetchOpenApi(client)).map(({ method, path }) => `${method} ${path}`)
   const changing = routes.filter((route) => /^(?!GET).* \/manage\//.test(route))
@@ -187,10 +196,11 @@ test('every change under /manage is in the audit log, with its token and request
       path,
       {
         ...options,
-        headers: { 'x-request-id': id },
+        headers: { ...options.headers, 'x-request-id': id },
       },
     )
-    expect([route, answer.status, answer.text]).toEqual([route, 200, answer.text])
+    const expected = /^POST .*\/(erase|imports)$/.test(route) ? 202 : 200
+    expect([route, answer.status, answer.text]).toEqual([route, expected, answer.text])
     for (const shown of [answer.json.data.token, answer.json.data.secret]) if (shown) secrets.push(shown)
     const entries = (await auditOf()).data.filter(({ request_id }) => request_id === id)
     expect(entries).toEqual(
@@ -201,7 +211,10 @@ test('every change under /manage is in the audit log, with its token and request
     told.push([route, entries.map(({ action }) => action)])
   }
   expect(told.map(([, actions]) => actions)).toEqual([
+    ['import.cancelled'],
+    ['import.created'],
     ['image.created'],
+    ['account.updated'],
     ['user.created'],
     ['user.updated'],
     ['user.removed'],
@@ -215,6 +228,7 @@ test('every change under /manage is in the audit log, with its token and request
     ['delivery.retried'],
     ['notification.retried'],
     ['webhook_endpoint.deleted'],
+    ['lead.erased'],
   ])
   const { data, next_cursor } = await auditOf()
   expect(data.map(({ at }) => at)).toEqual(

@@ -62,13 +62,15 @@ test('one key makes one lead', async () => {
 
 test('a walk over all leads repeats none of them while others are created', async () => {
   const references: string[] = []
-  for (let count = 0; count < 45; count++) references.push((await leadwire.leads.create(NEW)).reference)
+  for (let count = 0; count < 105; count++) references.push((await leadwire.leads.create(NEW)).reference)
   const walked: string[] = []
   for await (const { reference } of leadwire.leads.list()) {
     walked.push(reference)
-    if (walked.length % 15 === 0) await leadwire.leads.create(NEW)
+    if (walked.length % 35 === 0) await leadwire.leads.create(NEW)
   }
   expect(walked).toEqual(references.reverse())
+  const sold = leadwire.leads.list({ filters: { status: 'sold' } })
+  expect(await sold.next()).toEqual({ done: true, value: undefined })
 })
 
 test('problems say what is wrong', async () => {

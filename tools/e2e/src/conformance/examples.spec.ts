@@ -35,6 +35,7 @@ const bodiesOf = ({ requestBody }: Operation, { userId }: Ids): [string, Request
   return content.map(([type, { example }]) => {
     if (type === JSON_TYPE) return [type, { json: withUser(example!) }]
     if (type === FORM_TYPE) return [type, { form: `${new URLSearchParams(pairsOf(withUser(example!)))}` }]
+    if (!type.startsWith('multipart/')) return [type, { body: 'name\n', headers: { 'content-type': type } }]
     const file = { name: 'file', value: PNG, fileName: 'a.png' }
     return [type, { multipart: [{ name: 'name', value: 'Survey' }, file] }]
   })
@@ -62,7 +63,7 @@ test('every example of a body succeeds on a new account', async () => {
     }
   }
   expect(seen.length).toBeGreaterThan(20)
-  expect(seen.filter(({ status }) => status !== 200)).toEqual([])
+  expect(seen.filter(({ status }) => status !== 200 && status !== 202)).toEqual([])
 })
 
 // What the first "try it" on /docs sends.

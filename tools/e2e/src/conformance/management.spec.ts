@@ -145,15 +145,23 @@ test('webhook endpoints: made with a secret that is shown once, listed, changed,
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/)
   expect(record).toEqual({
     ...{ id: expect.any(Number), url: 'https://crm.example/hooks', description: 'CRM', enabled: true },
+    ...{ events: ['lead.created'], leads: 'all', disabled_reason: null, headers: {} },
     ...{ created_at: timestamp, updated_at: timestamp },
   })
   const path = `/manage/webhook-endpoints/${record.id}`
-  expect(await tenant.send('GET', path)).toEqual(record)
+  expect(await tenant.send('GET', path)).toEqual({ ...record, recovery: null })
   expect(await tenant.send('GET', '/manage/webhook-endpoints')).toEqual([record])
 
-  const change = { url: 'http://crm.example:8080/x?y=1', description: null, enabled: false }
-  const changed = await tenant.send<Named>('PATCH', path, { json: change })
-  expect(changed).toEqual({ ...record, ...change, updated_at: timestamp })
+  const change = {
+    ...{ url: 'http://crm.example:8080/x?y=1', description: null, enabled: false },
+    ...{ events: ['lead.created', 'attachment.added'], leads: 'live' },
+  }
+  const headers = { Authorization: 'Bearer t' }
+  const changed = await tenant.send<Named>('PATCH', path, { json: { ...change, headers } })
+  expect(changed).toEqual({
+    ...{ ...record, ...change },
+    ...{ headers: { Authorization: null }, updated_at: timestamp },
+  })
   expect(await tenant.send('PATCH', path, { json: {} })).toEqual(changed)
 
   expect(await tenant.send('DELETE', path)).toMatchObject({ id: record.id })
@@ -202,7 +210,7 @@ test('deliveries: listed newest first, filtered, retrieved with every attempt', 
       expect(await tenant.send('GET', `/manage/deliveries/${id}`)).toMatchObject({ attempt_count: 1 })
   })
   const page = await list()
-  expect(Object.keys(page)).toEqual(PAGE_FIELDS)
+  expect(Object.keys(page)).toEqual([...PAGE_FIELDS, 'total_capped', 'next_cursor'])
   const ids = page.data.map(({ id }) => id)
   expect(ids).toEqual([...ids].sort((a, b) => b - a))
 
@@ -211,6 +219,7 @@ test('deliveries: listed newest first, filtered, retrieved with every attempt', 
     ['id', expect.any(Number)],
     ['endpoint_id', first.id],
     ['event_id', expect.stringMatching(UUID)],
+    ['event', 'lead.created'],
     ['lead_reference', leads[0]!.reference],
     ['status', 'delivered'],
     ['attempt_count', 1],
@@ -226,7 +235,24 @@ test('deliveries: listed newest first, filtered, retrieved with every attempt', 
         ...{ status: 200, error: null, response: 'thank you' },
       },
     ],
+    request: {
+      headers: {
+        'Content-Type': 'application/json',
+        'User-Agent': expect.stringMatching(/^Leadwire\//),
+        'X-SERVICE-Signature': null,
+        'X-SERVICE-Account-Key': tenant.account.api_key,
+        'webhook-id': delivered!['event_id'],
+        'webhook-timestamp': null,
+        'webhook-signature': null,
+        traceparent: null,
+      },
+      body: first.receiver.requests
+        .find(({ headers }) => headers['webhook-id'] === delivered!['event_id'])!
+        .body.toString(),
+    },
   })
+  const walked = await list('?cursor=')
+  expect(walked).toEqual({ data: page.data, next_cursor: null })
   const [failed] = (
     await list(`?endpoint_id=${second.id}&status=pending&lead_reference=${leads[1]!.reference}`)
   ).data

@@ -1,3 +1,4 @@
+import { eventually } from '@leadwire/test-kit'
 import { type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
 
 type Page = { data: Lead[]; [field: string]: unknown }
@@ -87,15 +88,39 @@ describe('with 21 leads', () => {
     '?page=null',
     '?page=%00',
     '?page=NaN',
-    '?per_page=5',
+    '?perpage=5',
     '?unknown=1',
   ])('%s is page 1', async (query) => {
     expect(described(await pageOf(tenant, query))).toEqual(expected(1, 2, 21, down(21, 2)))
   })
 
-  test('a client does not choose how long a page is', async () => {
-    const page = await pageOf(tenant, '?page=2&per_page=100')
-    expect(described(page)).toEqual(expected(2, 2, 21, [1]))
+  test('with a parameter that is not the interface’s the page has more', async () => {
+    const { next_cursor, total_capped, ...page } = await pageOf(tenant, '?page=2&per_page=5')
+    expect({ next_cursor, total_capped }).toEqual({ next_cursor: '11', total_capped: false })
+    expect(Object.keys(page)).toEqual(Object.keys(await pageOf(tenant)))
+  })
+
+  test.each([
+    'status=open',
+    'referrer=Website',
+    'test=0',
+    'q=lead',
+    'sort=updated_at',
+    'created_from=2001-01-01T00:00:00Z',
+  ])('a walk with %s shows each lead once, on the real services', async (filter) => {
+    const walk = async () => {
+      const seen: string[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const query: string = `?${filter}&per_page=4&cursor=${encodeURIComponent(cursor)}`
+        const step: Page = await pageOf(tenant, query)
+        seen.push(...step.data.map(({ reference }) => reference))
+        cursor = step['next_cursor'] as string | null
+      }
+      return seen
+    }
+    // What is looked for by words is found soon after it was committed.
+    await eventually(async () => expect(new Set(await walk()).size).toBe(21))
+    expect(await walk()).toHaveLength(21)
   })
 
   test('the addresses of pages lead from one to the next', async () => {

@@ -135,4 +135,7 @@ const forgetful = {
   wal_level: 'minimal',
   max_wal_senders: '0',
   autovacuum_naptime: '10min',
+  // A spec counts what statements read; hundreds of databases are in one server.
+  shared_preload_libraries: 'pg_stat_statements',
+  'pg_stat_statements.max': '100000',
 }

@@ -19,6 +19,7 @@ export async function checkSettings(
     databases: { leads: 'postgresql://leads', webhooks: 'postgresql://webhooks' },
     nats: 'nats://user:password@nats',
     serviceToken: 'a-token-for-this-check',
+    encryptionKey: Buffer.alloc(32).toString('base64'),
     store: { STORE_URL: (!minio && env['STORE_URL']) || 'file:///files' },
     mail: '/mail',
     env,

@@ -117,6 +117,7 @@ async function bringUp(
     ...servers,
     mail: join(options.data, 'mail'),
     serviceToken: await ensureSecret(join(options.data, 'service-token')),
+    encryptionKey: await ensureSecret(join(options.data, 'encryption-key')),
     env: { WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
   })
   signal.throwIfAborted()

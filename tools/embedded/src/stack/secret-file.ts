@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 
 /**
- * A secret of a stack (the services' token, the password of NATS): made at the first start, and kept in a file that only its
+ * A secret of a stack (the services' token, the password of NATS, the key of stored secrets): made at the first start, and kept in a file that only its
  * owner may read, so that what outlived a start and what a later one starts understand each other.
  */
 export async function ensureSecret(path: string): Promise<string> {

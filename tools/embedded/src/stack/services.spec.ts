@@ -8,6 +8,7 @@ const surroundings = (changes: Partial<Surroundings> = {}): Surroundings => ({
   store: { STORE_URL: 'file:///files' },
   mail: '/data/mail',
   serviceToken: 'a-token-for-the-specs',
+  encryptionKey: 'a-key-for-the-specs',
   env: { WEBHOOK_TIMEOUT: '2s', DATABASE_URL: 'postgresql://a-stranger' },
   ...changes,
 })
@@ -54,7 +55,8 @@ test('copies have ports of their own, and whoever calls them knows them all', as
   }
   const files = plans.flatMap(({ http }) => http ?? [])
   for (const { env, service } of plans)
-    if (service === 'gateway') expect(env['FILES_SERVICE_URL']).toBe(files.join(','))
+    if (service === 'gateway' || service === 'leads-service')
+      expect(env['FILES_SERVICE_URL']).toBe(files.join(','))
   const ports = plans.flatMap(({ base, grpc, http, health }) => [base, grpc, http, health]).filter(Boolean)
   expect(new Set(ports).size).toBe(16)
 })

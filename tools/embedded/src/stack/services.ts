@@ -38,6 +38,8 @@ export type Surroundings = {
   mail: string
   /** What the services show each other, unless the environment names SERVICE_TOKEN. */
   serviceToken: string
+  /** What the services encrypt secrets with, unless the environment names ENCRYPTION_KEYS. */
+  encryptionKey: string
   /** The environment each starts from; what is said above wins. */
   env: NodeJS.ProcessEnv
   /** Answers with a port that may be listened on. */
@@ -53,6 +55,7 @@ export async function planServices({
   store,
   mail,
   serviceToken,
+  encryptionKey,
   env,
   choosePort = freePort,
 }: Surroundings): Promise<ServicePlan[]> {
@@ -72,6 +75,7 @@ export async function planServices({
     'leads-service': {
       DATABASE_URL: databases.leads,
       NATS_URL: nats,
+      FILES_SERVICE_URL: files.join(','),
       WEBHOOK_SERVICE_URL: target('webhook-service'),
     },
     'files-service': store,
@@ -87,6 +91,7 @@ export async function planServices({
     ...env,
     ASSETS_URL: env['ASSETS_URL'] || `${env['PUBLIC_URL'] || base}/assets`,
     SERVICE_TOKEN: env['SERVICE_TOKEN'] || serviceToken,
+    ENCRYPTION_KEYS: env['ENCRYPTION_KEYS'] || encryptionKey,
   }
   return copies.map(({ ports, ...copy }) => ({ ...copy, env: { ...shared, ...own[copy.service], ...ports } }))
 }

@@ -52,12 +52,12 @@ export const addEndpointCare = (endpoints: Command): void => {
       endpoints.command('recover').description('attempt its exhausted deliveries once more, paced'),
     ).requiredOption('--since <instant>', 'those made then or later, such as 2026-01-31T09:30:00Z', instant),
     async ({ webhooks }, { account, id, since }) => {
-      const { recovered } = await webhooks.recoverWebhookEndpoint({
+      const { recovered, recoveredCapped } = await webhooks.recoverWebhookEndpoint({
         accountId: account,
         endpointId: id,
         since,
       })
-      return { recovered }
+      return { recovered, recovered_capped: recoveredCapped }
     },
   )
 }

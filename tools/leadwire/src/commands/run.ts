@@ -3,15 +3,16 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { type Connection, connect, findTargets } from '../connection'
 import { type Output, render } from '../output'
 
-/** Adds `--json` to a command and gives it its work: what it answers is printed. */
+/** Adds `--json` to a command and gives it its work: what it answers is printed, a text as it is. */
 export const does = <Options extends object>(
   command: Command,
-  work: (connection: Connection, options: Options) => Promise<Output | Output[]>,
+  work: (connection: Connection, options: Options) => Promise<Output | Output[] | string>,
 ): Command =>
   command.option('--json', 'print JSON', false).action(async (options: Options & { json: boolean }) => {
     const connection = connect(findTargets(process.env))
     try {
-      process.stdout.write(`${render(await work(connection, options), options)}\n`)
+      const answer = await work(connection, options)
+      process.stdout.write(`${typeof answer === 'string' ? answer : render(answer, options)}\n`)
     } finally {
       await connection.close()
     }

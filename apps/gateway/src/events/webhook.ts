@@ -1,19 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import { Lead, Quote, QuoteItem } from './lead-schema'
-
-const PayloadItem = Type.Omit(QuoteItem, ['product_style'], { title: 'LeadCreatedQuoteItem' })
-
-const PayloadQuote = Type.Object(
-  { ...Quote.properties, items: Type.Array(PayloadItem) },
-  { title: 'LeadCreatedQuote' },
-)
-
-const PayloadLead = Type.Object(
-  { ...Lead.properties, quotes: Type.Array(PayloadQuote) },
-  { title: 'LeadCreatedLead', description: 'The lead as it was created. Its items have no `product_style`.' },
-)
-
-const LeadCreated = Type.Object({ data: PayloadLead }, { title: 'LeadCreated' })
+import type { TSchema } from '@sinclair/typebox'
 
 const header = (name: string, description: string) => ({
   name,
@@ -39,20 +24,28 @@ const HEADERS = [
   header('traceparent', 'W3C trace context.'),
 ]
 
-/** The Lead Created webhook, as the OpenAPI document has it (interface: Events). */
-export const LEAD_CREATED = {
+const RETRIES =
+  'An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.'
+
+/** A webhook, as the OpenAPI document has it (interface: Events). */
+export const webhook = (described: {
+  operationId: string
+  summary: string
+  /** When it is sent. */
+  description: string
+  body: TSchema
+}) => ({
   post: {
-    operationId: 'leadCreated',
+    operationId: described.operationId,
     tags: ['Events'],
-    summary: 'Lead Created',
-    description:
-      'Sent to each webhook endpoint of the account when a lead was created. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.',
+    summary: described.summary,
+    description: `${described.description} ${RETRIES}`,
     security: [],
     parameters: HEADERS,
-    requestBody: { required: true, content: { 'application/json': { schema: LeadCreated } } },
+    requestBody: { required: true, content: { 'application/json': { schema: described.body } } },
     responses: {
       '2XX': { description: 'The webhook has arrived. The body of the answer is kept, up to 4 KiB.' },
       '4XX': { description: 'The attempt failed, as with every other status.' },
     },
   },
-}
+})

@@ -1,0 +1,84 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { type RunningGateway, startGateway } from '../gateway.fixture'
+
+const GUIDES = readdirSync(join(__dirname, '../../../../docs/guides')).map((file) => file.replace('.md', ''))
+
+let gateway: RunningGateway
+beforeAll(async () => {
+  gateway = await startGateway()
+})
+afterAll(() => gateway.stop())
+
+const get = (url: string, headers: Record<string, string> = {}) => gateway.app.inject({ url, headers })
+
+const PAGES = ['/docs', ...GUIDES.map((name) => `/docs/guides/${name}`)]
+
+/** The addresses that a page names, as a browser would ask for them. */
+const namedBy = (page: string, body: string) =>
+  [...body.matchAll(/(?:src|href)="([^"#]+)/g)].map(
+    ([, address]) => new URL(address!, `http://docs.test${page}`),
+  )
+
+test.each(PAGES)('%s is there without a token, and so is all that it names', async (url) => {
+  const page = await get(url)
+  expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+  const named = namedBy(url, page.body)
+  expect(named.length).toBeGreaterThan(5)
+  for (const { host, pathname } of named) {
+    if (host !== 'docs.test') continue
+    expect([pathname, (await get(pathname)).statusCode]).toEqual([pathname, 200])
+  }
+})
+
+test.each(PAGES)('%s has a strict policy, no script of its own, and is asked for again', async (url) => {
+  const page = await get(url)
+  const policy = page.headers['content-security-policy']
+  expect(policy).toContain("default-src 'none'; script-src 'self';")
+  expect(policy).toContain("connect-src 'self' https://api.example.test;")
+  expect(policy).toContain("frame-ancestors 'none'")
+  expect(policy).not.toContain('unsafe-eval')
+  expect(page.body).not.toMatch(/<script(?![^>]*\ssrc=)|\son\w+=/)
+  expect(page.body).not.toMatch(/<(script|link|img)[^>]*https?:/)
+  expect(page.headers).toMatchObject({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+  const again = await get(url, { 'if-none-match': String(page.headers['etag']) })
+  expect([again.statusCode, again.body]).toEqual([304, ''])
+})
+
+test('scripts and styles have a hash in their name, are kept for ever, and come compressed', async () => {
+  const page = await get('/docs')
+  const parts = namedBy('/docs', page.body).filter(({ pathname }) => /\.(js|css)$/.test(pathname))
+  expect(parts).toHaveLength(3)
+  for (const { pathname } of parts) {
+    expect(pathname).toMatch(/^\/docs\/[a-z-]+-[0-9a-f]{16}\.(js|css)$/)
+    const part = await get(pathname, { 'accept-encoding': 'gzip' })
+    expect(part.headers).toMatchObject({
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-encoding': 'gzip',
+    })
+    expect(gunzipSync(part.rawPayload).equals((await get(pathname)).rawPayload)).toBe(true)
+  }
+})
+
+test.each([
+  ['/docs/', '../docs'],
+  ['/docs/guides/first-lead/', '../first-lead'],
+])('a slash at the end of %s leads to the page itself', async (url, location) => {
+  const answer = await get(url)
+  expect([answer.statusCode, answer.headers.location]).toEqual([308, location])
+})
+
+test.each([
+  '/docs/index.html',
+  '/docs/guides',
+  '/docs/guides/nothing',
+  '/docs/guides/..%2findex',
+  '/docs/..%2f..%2fpackage.json',
+  '/docs/constructor',
+])('%s is no part of it', async (url) => expect((await get(url)).statusCode).toBe(404))
+
+test('it is only read', async () => {
+  expect((await gateway.app.inject({ method: 'POST', url: '/docs' })).statusCode).toBe(405)
+  expect((await gateway.app.inject({ method: 'HEAD', url: '/docs' })).statusCode).toBe(200)
+})

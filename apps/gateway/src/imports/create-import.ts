@@ -1,0 +1,115 @@
+import { PassThrough, type Readable } from 'node:stream'
+import type { ClaimIdempotencyKeyResponse, UploadedFile } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import { holdKey, savedAnswer } from '../attachments/hold-key'
+import { keepStoredFile } from '../attachments/keep-stored-file'
+import type { Dependencies } from '../dependencies'
+import { dataOf } from '../docs/shared-schemas'
+import { idempotencyKey, replayable, requestFingerprint } from '../http/idempotency'
+import { visitorOf } from '../leads/lead-fields'
+import { type Call, operation } from '../operation'
+import { notes } from '../validation/fields'
+import { textFaults } from '../validation/text-faults'
+import { IMPORT_TYPES, ImportRecord } from './import-schema'
+
+const Query = Type.Object({
+  webhooks: Type.Optional(
+    Type.Boolean(notes('Whether Lead Created is sent for each lead. By default false.', false)),
+  ),
+})
+
+type ImportType = keyof typeof IMPORT_TYPES
+
+const notText = () =>
+  ServiceError.invalid({ file: ['The file must be text in UTF-8, and must not be empty.'] })
+
+/** Streams the body on to files-service while it comes. Throws too_large, invalid, or a 408 for a client that is too slow. */
+const receiveBody = (
+  { request, reply, clients, uploads }: Call<unknown>,
+  terms: { max_bytes: number; keep: boolean; sha256: boolean },
+): Promise<UploadedFile> => {
+  const { body, headers } = request
+  const { max_bytes: maxBytes } = terms
+  if (Number(headers['content-length'] ?? 0) > maxBytes)
+    throw new ServiceError('too_large', `The file may not be larger than ${maxBytes} bytes.`)
+  return uploads(request, reply, async (signal) => {
+    // What fails destroys the stream that it reads: the request's own would take the connection with it.
+    const bytes = (body as Readable).pipe(new PassThrough())
+    const asked = { collection: 'imports', file_name: 'import.txt', formats: 'txt', ...terms }
+    try {
+      return await clients.files.upload(asked, bytes, signal)
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      throw error instanceof ServiceError && error.code === 'invalid' ? notText() : error
+    }
+  })
+}
+
+const takeImport = async (
+  call: Call<Static<typeof Query>>,
+  webhooks: boolean,
+  maxBytes: number,
+  claim?: ClaimIdempotencyKeyResponse,
+) => {
+  const { request, accountId, clients, limits } = call
+  const format =
+    IMPORT_TYPES[request.headers['content-type']!.split(';')[0]!.trim().toLowerCase() as ImportType]
+  const terms = { max_bytes: maxBytes, keep: !claim?.saved, sha256: claim !== undefined }
+  const { key, size, sha256 } = await receiveBody(call, terms)
+  const fingerprint = requestFingerprint(request, { format, webhooks, file: sha256 })
+  const replay = claim && savedAnswer(claim, fingerprint)
+  if (replay) return replayable(call.reply, { body: replay, replayed: true })
+  const { tokenId } = request.principal
+  const idempotency = claim ? { tokenId, key: idempotencyKey(request)!, fingerprint } : undefined
+  const asked = { accountId, format, webhooks, visitor: visitorOf(request), key, fileSize: size }
+  const created = await keepStoredFile(call, key, () =>
+    // Without the deadline: the upload took its time.
+    clients.imports.createImport(
+      { ...asked, idempotency, claimId: claim?.claimId ?? '' },
+      { actor: limits.actor },
+    ),
+  )
+  return replayable(call.reply, created)
+}
+
+/** POST /manage/imports: takes a file of leads in, to be worked on later. Stands in a scope that reads these types alone. */
+export const createImport = (app: FastifyInstance, dependencies: Dependencies): void => {
+  const { importMaxBytes } = dependencies
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(Object.keys(IMPORT_TYPES), (_request, payload, done) => done(null, payload))
+  operation({
+    method: 'POST',
+    url: '/manage/imports',
+    operationId: 'createImport',
+    tag: 'Management',
+    summary: 'Import leads',
+    description:
+      'Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads: a line of JSON, or a line of CSV below a header with the names of the fields, `quotes` as JSON in a cell. A row that is refused is listed among the faults, and the others are created all the same.',
+    scope: 'manage',
+    idempotent: true,
+    query: Query,
+    checks: Query,
+    stream: Object.keys(IMPORT_TYPES),
+    bodyLimit: importMaxBytes,
+    answer: {
+      status: 202,
+      description: 'The import, which waits for its turn.',
+      schema: dataOf(ImportRecord),
+    },
+    handler: async (call) => {
+      const { request, reply, check } = call
+      const given = request.query as Record<string, unknown>
+      const { value, faults } = check({ fields: given, form: true, faults: textFaults(given) })
+      if (faults) throw ServiceError.invalid(faults)
+      if (!request.body) throw notText()
+      const { webhooks = false } = value
+      const { tokenId } = request.principal
+      const key = idempotencyKey(request)
+      reply.code(202)
+      if (key === undefined) return takeImport(call, webhooks, importMaxBytes)
+      return holdKey(call, { tokenId, key }, (claim) => takeImport(call, webhooks, importMaxBytes, claim))
+    },
+  })(app, dependencies)
+}

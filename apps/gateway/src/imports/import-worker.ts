@@ -1,0 +1,110 @@
+import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ClaimedImport } from '@leadwire/contracts'
+import { type Logger, ServiceError } from '@leadwire/service-kit'
+import { closeFile } from '../attachments/serve-file'
+import type { Clients } from '../clients'
+import { VisitorLead } from '../leads/visitor-lead-fields'
+import type { CreateCheck } from '../validation/checker'
+import { type CheckRow, portionsOf } from './portions'
+
+/** How often is looked for an import when there was none. */
+const LOOK_MS = 1000
+/** So long one is worked on; then it is the turn of another account. */
+const TURN_MS = 3000
+
+interface WorkerDeps {
+  clients: Pick<Clients, 'imports' | 'files'>
+  check: CheckRow
+  stopping: AbortSignal
+}
+
+// The file is gone, or holds what nobody foresaw: it would fail in the same way for ever.
+const failureOf = (error: unknown): string | undefined => {
+  if (!(error instanceof ServiceError)) return undefined
+  if (error.code === 'not_found') return 'The file is no longer there.'
+  return error.code === 'bad_request' || error.code === 'internal'
+    ? 'Something went wrong on our side.'
+    : undefined
+}
+
+const openRest = async ({ files }: WorkerDeps['clients'], { key, position, fileSize }: ClaimedImport) =>
+  // Of what is empty no range can be asked for.
+  position < fileSize ? files.download(key, position) : { size: 0, bytes: Readable.from([]) }
+
+/** Works on an import for a turn. Resolves with whether it has ended. */
+const workOn = async ({ clients, check, stopping }: WorkerDeps, claimed: ClaimedImport): Promise<boolean> => {
+  const { claim } = claimed
+  const until = Date.now() + TURN_MS
+  let from = claimed.position
+  let file: Awaited<ReturnType<typeof openRest>> | undefined
+  try {
+    file = await openRest(clients, claimed)
+    for await (const portion of portionsOf(claimed, file.bytes, check)) {
+      const { goingOn } = await clients.imports.advanceImport({ claim, from, ...portion })
+      if (!goingOn) return true
+      from = portion.to
+      if (stopping.aborted || Date.now() > until) return false
+    }
+    return false
+  } catch (error) {
+    const failure = failureOf(error)
+    if (failure === undefined) throw error
+    const { columns } = claimed
+    await clients.imports.advanceImport({
+      claim,
+      from,
+      to: from,
+      rows: [],
+      columns,
+      finished: false,
+      failure,
+    })
+    throw error
+  } finally {
+    if (file) closeFile(file)
+  }
+}
+
+/** Resolves with whether there was anything to do. After a failure the claim ends by itself, and the import is claimed again. */
+const takeTurn = async (deps: WorkerDeps): Promise<boolean> => {
+  const { imports, files } = deps.clients
+  const { import: claimed } = await imports.claimImport({})
+  if (!claimed) return false
+  const ended = claimed.state !== 'running' || (await workOn(deps, claimed))
+  if (ended) await files.delete(claimed.key)
+  await imports.releaseImport({ claim: claimed.claim, fileDeleted: ended })
+  return true
+}
+
+/**
+ * Works on imports, one at a time and in turns. Any number of copies may: leads-service gives each import to one of them, and takes
+ * rows from nobody else.
+ */
+export const startImportWorker = (options: {
+  clients: Pick<Clients, 'imports' | 'files'>
+  createCheck: CreateCheck
+  logger: Logger
+}) => {
+  const { clients, createCheck, logger } = options
+  const controller = new AbortController()
+  const { signal } = controller
+  const deps = { clients, check: createCheck(VisitorLead), stopping: signal }
+  const run = async () => {
+    while (!signal.aborted) {
+      const busy = await takeTurn(deps).catch((err: unknown) => {
+        logger.warn({ err }, 'a turn of an import failed')
+        return false
+      })
+      if (!busy) await pause(LOOK_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  const running = run()
+  return {
+    /** Resolves when the portion under way is done. */
+    stop: async (): Promise<void> => {
+      controller.abort()
+      await running
+    },
+  }
+}

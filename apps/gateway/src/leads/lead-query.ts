@@ -1,0 +1,59 @@
+import { LEAD_STATUSES, type LeadFilters, VISITOR_REFERRERS } from '@leadwire/contracts'
+import { type Static, Type } from '@sinclair/typebox'
+import { id, integer, notes, oneOf, text } from '../validation/fields'
+import { inMicroseconds, postcodeBeginning } from '../validation/formats'
+
+const instant = (description: string) => text(description, '2026-11-21T09:30:00Z', { format: 'instant' })
+
+/** What GET /leads takes beside the interface's `page`. */
+export const LeadQuery = Type.Partial(
+  Type.Object({
+    per_page: integer('How many leads a page has, or a step of a walk. By default 20.', 50, {
+      minimum: 1,
+      maximum: 100,
+    }),
+    status: oneOf(LEAD_STATUSES, 'Only those with this status.', 'open'),
+    referrer: oneOf(VISITOR_REFERRERS, 'Only those with this referrer.', 'Website'),
+    postcode: text('Only those whose postcode begins so.', 'SW1A', { maxLength: 10 }),
+    created_from: instant('Only those created at this instant or later.'),
+    created_to: instant('Only those created before this instant.'),
+    updated_since: instant(
+      'Only those created or changed at this instant or later, the oldest change first.',
+    ),
+    assigned_to: id('Only those assigned to the user with this id.'),
+    test: Type.Boolean(notes('Only test leads, or only the others.')),
+    q: text(
+      'Only those where each of these words begins a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.',
+      'ada',
+      { maxLength: 100 },
+    ),
+    sort: oneOf(
+      ['-created_at', 'created_at', '-updated_at', 'updated_at'],
+      'The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`.',
+    ),
+    cursor: text('Walks from lead to lead: an empty one begins, `next_cursor` goes on.', undefined, {
+      maxLength: 100,
+    }),
+  }),
+)
+
+export type LeadQuery = Static<typeof LeadQuery>
+
+/** Whether a query has any of these parameters. Without one, the list is the interface's, which ignores what it does not know. */
+export const asksMore = (query: Record<string, unknown>): boolean =>
+  Object.keys(query).some((name) => Object.hasOwn(LeadQuery.properties, name))
+
+const instantOf = (given: string | undefined) => given && inMicroseconds(given)
+
+/** The filters of a query that was checked. */
+export const leadFilters = (query: LeadQuery): LeadFilters => ({
+  status: query.status,
+  referrer: query.referrer,
+  postcode: query.postcode && postcodeBeginning(query.postcode),
+  createdFrom: instantOf(query.created_from),
+  createdTo: instantOf(query.created_to),
+  updatedSince: instantOf(query.updated_since),
+  assignedTo: query.assigned_to,
+  test: query.test,
+  q: query.q,
+})

@@ -1,0 +1,32 @@
+import type { WebhooksServiceClient } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+
+type Webhooks = Pick<WebhooksServiceClient, 'listFailingEndpoints' | 'notifyContact'>
+
+const FIND = `
+  SELECT id, name AS "accountName", contact_email AS "contactEmail" FROM accounts
+  WHERE id = ANY ($1::bigint[]) AND contact_email IS NOT NULL`
+
+/**
+ * Makes the round that has contacts told of their accounts' endpoints that have only failed for 24 hours. It goes through them
+ * answer by answer, and resolves with whether there may be more. webhook-service drops what is said twice: copies need not know
+ * of each other. An account without a contact is looked at again in the next round.
+ */
+export const createNotifyContacts = ({ database, webhooks }: { database: Database; webhooks: Webhooks }) => {
+  let afterEndpointId: number | undefined
+  return async (): Promise<boolean> => {
+    const { endpoints } = await webhooks.listFailingEndpoints({ afterEndpointId })
+    afterEndpointId = endpoints.at(-1)?.endpointId
+    const found = await database.query<{ id: number; accountName: string; contactEmail: string }>({
+      name: 'find-contacts',
+      text: FIND,
+      values: [endpoints.map(({ accountId }) => accountId)],
+    })
+    const contacts = new Map(found.map(({ id, ...contact }) => [id, contact]))
+    for (const { endpointId, accountId } of endpoints) {
+      const contact = contacts.get(accountId)
+      if (contact) await webhooks.notifyContact({ endpointId, ...contact })
+    }
+    return endpoints.length > 0
+  }
+}

@@ -1,0 +1,78 @@
+import { CHANGE_CONSUMER, LEADS_STREAM, NOTIFICATION_CONSUMER, WEBHOOK_CONSUMER } from '@leadwire/contracts'
+import {
+  type ConsumerInfo,
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StreamInfo,
+} from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { OutboxEvent } from './record-events'
+
+type Kind = OutboxEvent['kind']
+
+const TIMEOUT_MS = 3000
+const NOT_FOUND = 404
+
+const CONSUMERS: Record<Kind, string> = {
+  'lead.created': WEBHOOK_CONSUMER,
+  'lead.changed': CHANGE_CONSUMER,
+  'notification.requested': NOTIFICATION_CONSUMER,
+}
+
+/** How far stream and consumers were at one time. */
+export interface StreamPosition {
+  /** Whether what was published before that time, with this sequence number, will not be delivered any more. */
+  hasPassed: (event: { kind: Kind; sequence: number | null }) => boolean
+  /** False while what is still to be delivered fills half of the stream: more would push it out. */
+  hasRoom: boolean
+}
+
+/** Nothing that was published is there. */
+const NO_STREAM: StreamPosition = { hasPassed: () => true, hasRoom: true }
+
+const unlessMissing = (error: unknown): undefined => {
+  if (error instanceof JetStreamApiError && error.apiError().code === NOT_FOUND) return undefined
+  throw error
+}
+
+// Everything up to it is acknowledged or terminated. The floor of a consumer that filters stays at its own last message.
+const passedBy = (consumer: ConsumerInfo | undefined, last: number): number => {
+  if (!consumer) return 0
+  const isIdle = consumer.num_pending === 0 && consumer.num_ack_pending === 0
+  return isIdle ? last : consumer.ack_floor.stream_seq
+}
+
+const hasRoom = ({ config, state }: StreamInfo, consumers: (ConsumerInfo | undefined)[]): boolean => {
+  const toDeliver = Math.max(...consumers.map((consumer) => consumer?.num_pending ?? 0))
+  const bytes = state.messages === 0 ? 0 : (state.bytes / state.messages) * toDeliver
+  return config.max_bytes <= 0 || bytes <= config.max_bytes / 2
+}
+
+const positionIn = async ({ streams, consumers }: JetStreamManager): Promise<StreamPosition> => {
+  const stream = await streams.info(LEADS_STREAM.name).catch(unlessMissing)
+  if (!stream) return NO_STREAM
+  const { first_seq: first, last_seq: last } = stream.state
+  // After the stream: who is idle then has passed everything up to `last`.
+  const infos = await Promise.all(
+    Object.entries(CONSUMERS).map(
+      async ([kind, name]) =>
+        [kind, await consumers.info(LEADS_STREAM.name, name).catch(unlessMissing)] as const,
+    ),
+  )
+  const passed = new Map(infos.map(([kind, info]) => [kind, passedBy(info, last)]))
+  return {
+    // Above the last: the stream was made anew, or lost its end. One that was made anew and has grown past the number brings
+    // something else under it, and the consumer passes that.
+    hasPassed: ({ kind, sequence }) =>
+      sequence === null || sequence < first || sequence > last || sequence <= passed.get(kind)!,
+    hasRoom: hasRoom(
+      stream,
+      infos.map(([, info]) => info),
+    ),
+  }
+}
+
+/** Makes the function that asks JetStream how far it is. Fails while NATS is away. */
+export const createFindPosition = (connection: NatsConnection) => async (): Promise<StreamPosition> =>
+  positionIn(await jetstreamManager(connection, { checkAPI: false, timeout: TIMEOUT_MS }))

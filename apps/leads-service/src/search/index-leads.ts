@@ -1,0 +1,59 @@
+import { SEARCH_FORMAT } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
+import { lockProgress, writeTerms } from './write-terms'
+
+/** How many leads' words one transaction writes. */
+const BATCH = 500
+
+const COUNT_LEADS = 'SELECT lead_count AS count FROM accounts WHERE id = $1'
+
+const MOVE_PROGRESS = `
+  UPDATE lead_search_progress SET number = $2, format = ${SEARCH_FORMAT} WHERE account_id = $1`
+
+// What a crash takes with it is written again: the progress goes with the words.
+const RELAXED = 'SET LOCAL synchronous_commit = off'
+
+/**
+ * Writes the words of an account's next leads; those of an older format are written anew from the first lead on. `busy`: another
+ * copy is at it, and may not have seen the newest leads. The numbers of an account are committed in their order.
+ */
+export const indexLeads = (database: Database, accountId: number): Promise<'done' | 'more' | 'busy'> =>
+  database.transaction(async (tx) => {
+    tx.send({ text: RELAXED })
+    // Before the lock, which is a row of an account that is there. Leads that come after this are handed over themselves.
+    const [account] = await tx.query<{ count: number }>({
+      name: 'count-of-leads',
+      text: COUNT_LEADS,
+      values: [accountId],
+    })
+    if (!account) return 'done'
+    const { count } = account
+    const progress = await lockProgress(tx, accountId, { skip: true })
+    if (!progress) return 'busy'
+    // A newer release is rolled out, and does it.
+    if (progress.format > SEARCH_FORMAT) return 'done'
+    const after = progress.format < SEARCH_FORMAT ? 0 : progress.number
+    if (after >= count) return 'done'
+    const last = Math.min(after + BATCH, count)
+    await writeTerms(tx, accountId, { after, last })
+    tx.send({ name: 'move-search-progress', text: MOVE_PROGRESS, values: [accountId, last] })
+    return last < count ? 'more' : 'done'
+  })
+
+const SELECT_BEHIND = `
+  SELECT a.id, (a.lead_count > coalesce(p.number, 0) OR p.format < ${SEARCH_FORMAT}) IS TRUE AS behind
+  FROM accounts a LEFT JOIN lead_search_progress p ON p.account_id = a.id
+  WHERE a.id > $1 ORDER BY a.id LIMIT 1000`
+
+/** Of the 1,000 accounts behind `after` those with leads without words, and the last that was looked at; undefined at the end. */
+export const findBehind = async (
+  database: Database,
+  after: number,
+): Promise<{ behind: number[]; last: number | undefined }> => {
+  const rows = await database.query<{ id: number; behind: boolean }>({
+    name: 'accounts-behind',
+    text: SELECT_BEHIND,
+    values: [after],
+  })
+  return { behind: rows.filter(({ behind }) => behind).map(({ id }) => id), last: rows.at(-1)?.id }
+}

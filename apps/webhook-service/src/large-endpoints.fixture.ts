@@ -1,0 +1,106 @@
+import {
+  connectDatabase,
+  createLifecycle,
+  createLogger,
+  createSealer,
+  type Database,
+  migrate,
+  type OpenTransaction,
+  type Query,
+} from '@leadwire/service-kit'
+import { createDatabase } from '@leadwire/test-kit'
+import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
+import { migrations } from './migrations'
+
+export const SEALER = createSealer([Buffer.alloc(32, 7)])
+
+// An event for each, since a list shows its kind. They are made a second apart, the newest now.
+const FILL = `
+  WITH made AS MATERIALIZED (
+    SELECT gen_random_uuid() AS event_id, gen_random_uuid() AS lead_reference, n FROM generate_series(1, $4::int) n
+  ), event AS (
+    INSERT INTO events (id, account_id, account_key, lead_reference, body)
+    SELECT event_id, $1, 'key', lead_reference, '' FROM made
+  )
+  INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, attempt_count, next_attempt_at, created_at, updated_at)
+  SELECT $1, event_id, $2, lead_reference, $3, CASE WHEN $3 IN ('delivered', 'exhausted') THEN 1 ELSE 0 END,
+    CASE WHEN $3 IN ('pending', 'held') THEN '2026-01-01'::timestamptz + n * interval '1 ms' END,
+    now() - ($4::int - n) * interval '1 second', now() - ($4::int - n) * interval '1 second'
+  FROM made ORDER BY n`
+
+/** The tables of webhooks without a service, so that nothing happens by itself. */
+export const openTables = async () => {
+  const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
+  const ground = await createDatabase()
+  await migrate(ground.url, migrations)
+  const database = connectDatabase({ url: ground.url, poolSize: 4, lifecycle })
+  return {
+    database,
+    endpoint: async (accountId: number, { enabled = true } = {}): Promise<number> => {
+      const request = { accountId, url: 'http://127.0.0.1:1/', enabled }
+      const made = await createWebhookEndpoint(
+        { database, sealer: SEALER, endpointsPerAccount: 100 },
+        request,
+      )
+      return made.endpoint!.id
+    },
+    /** Gives an endpoint deliveries whose rows have a status. */
+    fill: async (accountId: number, endpointId: number, status: string, count: number) =>
+      void (await database.query({ text: FILL, values: [accountId, endpointId, status, count] })),
+    close: async () => {
+      await lifecycle.stop()
+      await ground.drop()
+    },
+  }
+}
+
+interface Plan {
+  'Relation Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: Plan[]
+}
+
+/** The rows of tables and indexes that a plan read. */
+const rowsOf = (plan: Plan): number => {
+  const own = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
+  const below = (plan.Plans ?? []).reduce((sum, child) => sum + rowsOf(child), 0)
+  return (plan['Relation Name'] ? own : 0) + below
+}
+
+/** What the statements of `work` read. What they would change is undone before they do. */
+export const rowsRead = async (database: Database, work: (counted: Database) => Promise<unknown>) => {
+  let rows = 0
+  const count = async (tx: OpenTransaction, { text, values = [] }: Query) => {
+    if (!/^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text)) return
+    tx.send({ text: 'SAVEPOINT counted' })
+    const [row] = await tx.query<{ 'QUERY PLAN': [{ Plan: Plan }] | string }>({
+      text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+      values,
+    })
+    tx.send({ text: 'ROLLBACK TO counted' })
+    const plan = row!['QUERY PLAN']
+    rows += rowsOf((typeof plan === 'string' ? JSON.parse(plan) : plan)[0].Plan)
+  }
+  const inTransaction = async <T>(tx: OpenTransaction, inner: (tx: OpenTransaction) => Promise<T>) => {
+    let sent: Promise<unknown> = Promise.resolve()
+    const query = async <Row extends object>(each: Query) => {
+      await sent
+      await count(tx, each)
+      return tx.query<Row>(each)
+    }
+    const send = (each: Query) => {
+      sent = query(each)
+    }
+    const result = await inner({ query, send })
+    await sent
+    return result
+  }
+  await work({
+    ...database,
+    query: (each) => database.transaction((tx) => inTransaction(tx, (counted) => counted.query(each))),
+    transaction: (inner) => database.transaction((tx) => inTransaction(tx, inner)),
+  })
+  return rows
+}

@@ -1,0 +1,138 @@
+import { manualClock } from '@leadwire/test-kit'
+import { newClaim } from './claim'
+import { listDeliveries } from './deliveries/list-deliveries'
+import { COUNT_OPEN } from './delivery-metrics'
+import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
+import { goOnRecovering } from './endpoints/go-on-recovering'
+import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
+import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
+import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
+import { settleEndpoints } from './endpoints/settle-endpoints'
+import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
+import { openTables, rowsRead, SEALER } from './large-endpoints.fixture'
+import { claimDeliveries } from './sending/claim-deliveries'
+import { findDueEndpoints } from './sending/find-due-endpoints'
+
+type Filled = Awaited<ReturnType<typeof filled>>
+
+const clock = manualClock('2026-06-01T00:00:00Z')
+const ACCOUNT = 1
+const OTHER = 2
+let small: Filled
+let large: Filled
+
+/** More deliveries of each status than a count counts, at an endpoint that is enabled, and another that is not. */
+const filled = async (count: number) => {
+  const tables = await openTables()
+  const on = await tables.endpoint(ACCOUNT)
+  const off = await tables.endpoint(ACCOUNT, { enabled: false })
+  for (const status of ['pending', 'exhausted', 'delivered']) await tables.fill(ACCOUNT, on, status, count)
+  await tables.fill(ACCOUNT, off, 'held', count)
+  // What others have is newer, and is not walked past.
+  await tables.fill(OTHER, await tables.endpoint(OTHER), 'delivered', count)
+  await tables.database.query({ text: 'VACUUM ANALYZE' })
+  return { ...tables, on, off }
+}
+
+beforeAll(async () => {
+  ;[small, large] = [await filled(10_500), await filled(31_500)]
+}, 120_000)
+afterAll(() => Promise.all([small.close(), large.close()]))
+
+/** That work reads the same in a database with three times as many deliveries. */
+const costsTheSame = async (work: (tables: Filled, database: Filled['database']) => Promise<unknown>) => {
+  const costs = []
+  for (const tables of [small, large])
+    costs.push(await rowsRead(tables.database, (database) => work(tables, database)))
+  const [ofSmall, ofLarge] = costs as [number, number]
+  expect(ofSmall).toBeGreaterThan(0)
+  expect(ofLarge).toBeLessThanOrEqual(ofSmall + 10)
+  return ofLarge
+}
+
+const filters = [
+  {},
+  { status: 'pending' },
+  { status: 'held' },
+  { status: 'delivered' },
+  { status: 'exhausted' },
+  { status: 'cancelled' },
+]
+
+describe.each([{}, { of: 'on' as const }, { of: 'off' as const }])('a list of %j', ({ of }) => {
+  test.each(filters)('with %j', async (filter) => {
+    for (const place of [
+      { page: 1 },
+      { page: 500 },
+      { page: 501 },
+      { page: 0, cursor: Number.MAX_SAFE_INTEGER },
+      { page: 0, cursor: 10_000 },
+    ])
+      await costsTheSame((tables, database) =>
+        listDeliveries(
+          { database },
+          { accountId: ACCOUNT, ...filter, ...(of && { endpointId: tables[of] }), ...place },
+        ),
+      )
+  })
+})
+
+test('a list of a lead', async () => {
+  await costsTheSame(async ({ on }, database) => {
+    const { deliveries } = await listDeliveries(
+      { database },
+      { accountId: ACCOUNT, endpointId: on, page: 500 },
+    )
+    const { leadReference } = deliveries[0]!
+    for (const filter of [{}, { status: 'exhausted' }, { endpointId: on }])
+      await listDeliveries({ database }, { accountId: ACCOUNT, leadReference, ...filter, page: 1 })
+  })
+})
+
+test('how endpoints are doing, and the metric', async () => {
+  await costsTheSame((_, database) => listWebhookEndpointHealth({ database, clock }, { accountId: ACCOUNT }))
+  await costsTheSame((_, database) => database.query({ text: COUNT_OPEN, values: [10_000] }))
+})
+
+test('a recovery: asking, going on, telling what is left', async () => {
+  const since = '2020-01-01T00:00:00Z'
+  const key = (endpointId: number) => ({ accountId: ACCOUNT, endpointId })
+  await costsTheSame(({ on }, database) => recoverWebhookEndpoint({ database }, { ...key(on), since }))
+  await costsTheSame((_, database) => goOnRecovering(database, { clock }))
+  await costsTheSame(({ on }, database) => retrieveWebhookEndpoint({ database }, key(on)))
+})
+
+test('disabling, enabling, deleting, and what looks and claims while the deliveries wait to be moved', async () => {
+  const change = (endpointId: number, enabled: boolean) => ({ accountId: ACCOUNT, endpointId, enabled })
+  const lookAndClaim = async () => {
+    await costsTheSame((_, database) => findDueEndpoints(database, clock.now()))
+    await costsTheSame(({ on, off }, database) => {
+      const rooms = new Map([on, off].map((id) => [id, 16]))
+      return claimDeliveries(database, {
+        rooms,
+        now: clock.now(),
+        inHand: new Map(),
+        except: [],
+        claim: newClaim(0),
+      })
+    })
+  }
+  const update = (of: 'on' | 'off', enabled: boolean) =>
+    costsTheSame((tables, database) =>
+      updateWebhookEndpoint({ database, sealer: SEALER, wake: () => undefined }, change(tables[of], enabled)),
+    )
+  expect(await update('on', false)).toBeLessThan(50)
+  await lookAndClaim()
+  for (const { database } of [small, large]) expect(await findDueEndpoints(database, clock.now())).toEqual([])
+  await costsTheSame((_, database) => settleEndpoints(database, { portion: 100 }))
+  await lookAndClaim()
+  expect(await update('on', true)).toBeLessThan(50)
+  await costsTheSame((_, database) => settleEndpoints(database, { portion: 100 }))
+  await lookAndClaim()
+  const remove = await costsTheSame(({ on }, database) =>
+    deleteWebhookEndpoint({ database }, { accountId: ACCOUNT, endpointId: on }),
+  )
+  expect(remove).toBeLessThan(50)
+  await lookAndClaim()
+  await costsTheSame((_, database) => settleEndpoints(database, { portion: 100 }))
+})

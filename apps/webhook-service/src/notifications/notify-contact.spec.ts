@@ -1,0 +1,153 @@
+import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { openDoors, startService } from '../service.fixture'
+import { type MailServer, startMailServer } from './mail-server.fixture'
+
+const DAY_MS = 24 * 3_600_000
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let service: Awaited<ReturnType<typeof startService>>
+let receiver: Receiver
+let mail: MailServer
+let clock: ReturnType<typeof manualClock>
+let settings: Parameters<typeof startService>[1]
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  mail = await startMailServer({})
+})
+beforeEach(async () => {
+  mail.mails.length = 0
+  clock = manualClock('2026-01-01T10:30:00Z')
+  doors = await openDoors()
+  settings = {
+    ...{ clock, SMTP_URL: mail.target, WEBHOOK_DISABLE_AFTER: 5 * DAY_MS },
+    // The only attempts are those that a test asks for.
+    WEBHOOK_RETRY_SCHEDULE: [30 * DAY_MS],
+  }
+  service = await startService(doors, settings)
+})
+afterEach(async () => {
+  await service.stop()
+  await doors.close()
+})
+afterAll(async () => {
+  await mail.stop()
+  await receiver.stop()
+})
+
+const attempt = async (endpointId: number, status: number) => {
+  receiver.answerWith({ status })
+  const sent = { accountId: 1, endpointId, accountKey: 'key' }
+  const { delivery } = await service.client.testWebhookEndpoint(sent)
+  await eventually(async () =>
+    expect(await service.client.retrieveDelivery({ accountId: 1, deliveryId: delivery!.id })).toMatchObject({
+      delivery: { attemptCount: 1 },
+    }),
+  )
+}
+
+const failing = async (afterEndpointId?: number) =>
+  (await service.client.listFailingEndpoints({ afterEndpointId })).endpoints
+
+const tell = (endpointId: number, from = service) =>
+  from.client.notifyContact({ endpointId, accountName: 'Bay & Sons', contactEmail: 'it@example.com' })
+
+const notifications = async () =>
+  (await service.client.listNotifications({ accountId: 1, page: 1 })).notifications
+
+const delivered = (count: number) =>
+  eventually(async () => {
+    const found = await notifications()
+    expect(found.map(({ delivery }) => delivery!.status)).toEqual(Array(count).fill('delivered'))
+    expect(mail.mails).toHaveLength(count)
+    return found
+  })
+
+test('the contact is told once of an endpoint that has only failed for 24 hours, and not before', async () => {
+  const { id } = await service.endpoint(1, `${receiver.url}?key=secret`)
+  await attempt(id, 500)
+  clock.advance(DAY_MS - 1)
+  expect(await failing()).toEqual([])
+  await tell(id)
+  expect(await notifications()).toEqual([])
+  clock.advance(1)
+  expect(await failing()).toEqual([{ endpointId: id, accountId: 1 }])
+  expect(await failing(id)).toEqual([])
+
+  const other = await startService(doors, settings)
+  await Promise.all([tell(id), tell(id, other), tell(id), tell(id, other)])
+  await other.stop()
+  expect(await failing()).toEqual([])
+  await tell(id)
+  const [told] = await delivered(1)
+  expect(told).toMatchObject({
+    ...{ subject: 'webhook_endpoint.failing', endpointId: id, userId: 0, userEmail: 'it@example.com' },
+    delivery: { leadReference: '' },
+  })
+
+  const [message] = mail.mails
+  const address = receiver.url.replace('http://', '')
+  expect(message!.envelope.to).toEqual(['it@example.com'])
+  expect(message!.subject).toBe(`Webhook endpoint fails: ${address}`)
+  expect(message!.text).toContain(`deliver a webhook of Bay & Sons to ${address} has failed`)
+  expect(message!.text).toMatch(/Since: +Thursday.* 1 January 2026.* 10:30 \(Europe\/London\)/)
+  expect(message!.text).toMatch(/Error: +http_status\n/)
+  expect(message!.text).toMatch(/Waiting: +1 deliveries\n/)
+  expect(message!.text).toMatch(/Disabled: +on Tuesday.* 6 January 2026.* 10:30/)
+  expect(message!.html).toContain('Bay &#38; Sons')
+  expect(message!.text).not.toContain('secret')
+  expect(message!.attachments).toEqual([])
+})
+
+test('a success, or a change of the endpoint, begins anew', async () => {
+  const [recovered, changed] = [
+    (await service.endpoint(1, receiver.url)).id,
+    (await service.endpoint(1, receiver.url)).id,
+  ]
+  await attempt(recovered, 500)
+  await attempt(changed, 500)
+  clock.advance(DAY_MS - 1)
+  await attempt(recovered, 200)
+  clock.advance(1)
+  await attempt(recovered, 500)
+  await service.client.updateWebhookEndpoint({
+    accountId: 1,
+    endpointId: changed,
+    url: `${receiver.url}/new`,
+  })
+  clock.advance(DAY_MS - 1)
+  expect(await failing()).toEqual([])
+  clock.advance(1)
+  expect(await failing()).toEqual([{ endpointId: recovered, accountId: 1 }])
+  await tell(recovered)
+  await delivered(1)
+
+  await attempt(recovered, 200)
+  clock.advance(1)
+  await attempt(recovered, 500)
+  clock.advance(DAY_MS)
+  expect(await failing()).toEqual([{ endpointId: recovered, accountId: 1 }])
+  await tell(recovered)
+  await delivered(2)
+})
+
+test('an address that no mail can be sent to is refused, and the endpoint stays untold', async () => {
+  const { id } = await service.endpoint(1, receiver.url)
+  await attempt(id, 500)
+  clock.advance(DAY_MS)
+  await expect(
+    service.client.notifyContact({ endpointId: id, accountName: 'A', contactEmail: 'it' }),
+  ).rejects.toMatchObject({ code: 'invalid' })
+  expect(await failing()).toHaveLength(1)
+})
+
+test('where endpoints are never disabled, the message says so', async () => {
+  await service.stop()
+  service = await startService(doors, { ...settings, WEBHOOK_DISABLE_AFTER: Number.POSITIVE_INFINITY })
+  const { id } = await service.endpoint(1, receiver.url)
+  await attempt(id, 500)
+  clock.advance(DAY_MS)
+  await tell(id)
+  await delivered(1)
+  expect(mail.mails[0]!.text).toMatch(/Disabled: +no: attempts go on\n/)
+})

@@ -1,0 +1,101 @@
+import { DeliveryCounts, DeliveryFault } from '@leadwire/contracts'
+import type { Transaction } from '@leadwire/service-kit'
+import { UNCLAIMED } from '../claim'
+
+/** What there is of an event and of its deliveries. */
+interface EventRow {
+  id: string
+  accountId: number
+  leadReference: string | null
+  createdAt: string
+  /** How many deliveries it was stored with; null where nobody wrote it down. */
+  fanOut: number | null
+  found: number
+  deliveries: string
+}
+
+// The status of an open delivery is what its endpoint says. Grouped by the event first: the index by event leads to the deliveries.
+const judgeText = (some: string) => `
+  WITH wanted AS MATERIALIZED (${some}), of_event AS MATERIALIZED (
+    SELECT d.event_id, CASE
+      WHEN d.status NOT IN ('pending', 'held') THEN d.status
+      WHEN p.deleted_at IS NOT NULL THEN 'cancelled'
+      WHEN NOT p.enabled THEN 'held'
+      WHEN ${UNCLAIMED} THEN 'pending'
+      ELSE 'inFlight' END AS state
+    FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id
+    WHERE d.event_id = ANY (ARRAY (SELECT id FROM wanted))
+  ), by_state AS MATERIALIZED (
+    SELECT event_id, state, count(*)::int AS count FROM of_event GROUP BY event_id, state
+  ), counted AS MATERIALIZED (
+    SELECT event_id, sum(count)::int AS found, json_object_agg(state, count) AS deliveries FROM by_state GROUP BY event_id
+  )
+  SELECT id, account_id AS "accountId", lead_reference AS "leadReference", created_at AS "createdAt",
+    fan_out AS "fanOut", coalesce(found, 0) AS found, coalesce(deliveries, '{}') AS deliveries
+  FROM wanted LEFT JOIN counted ON event_id = id ORDER BY id`
+
+const COLUMNS = 'SELECT id, account_id, lead_reference, created_at, fan_out FROM events'
+
+const BY_ID = judgeText(`${COLUMNS} WHERE id = ANY ($1::uuid[])`)
+
+// Events that one statement reads in the order of their ids.
+const PORTION = 1000
+
+const NEXT = judgeText(`${COLUMNS} WHERE id > $1 ORDER BY id LIMIT ${PORTION}`)
+
+export interface JudgedEvents {
+  ids: string[]
+  deliveries: DeliveryCounts
+  faults: DeliveryFault[]
+}
+
+const countAll = (rows: EventRow[]): DeliveryCounts => {
+  const counts = DeliveryCounts.fromPartial({})
+  for (const { deliveries } of rows)
+    for (const [state, count] of Object.entries<number>(JSON.parse(deliveries)))
+      counts[state as keyof DeliveryCounts] += count
+  // One that is attempted is pending, too.
+  counts.pending += counts.inFlight
+  return counts
+}
+
+/** An event and its deliveries are written by one statement. Later deliveries go when they are old, and with their event. */
+const faultOf = (row: EventRow, keptSince: string | undefined): DeliveryFault[] => {
+  const { id, accountId, leadReference, createdAt, fanOut, found } = row
+  const isOld = keptSince !== undefined && createdAt < keptSince
+  if (fanOut === null || fanOut === found || (found < fanOut && isOld)) return []
+  return [
+    DeliveryFault.fromPartial({
+      ...{ kind: 'deliveries_missing', accountId, eventId: id, since: createdAt },
+      ...(leadReference !== null && { leadReference }),
+      detail: `The event was stored with ${fanOut} deliveries and has ${found}.`,
+    }),
+  ]
+}
+
+const judge = (rows: EventRow[], keptSince: string | undefined): JudgedEvents => ({
+  ids: rows.map(({ id }) => id),
+  deliveries: countAll(rows),
+  faults: rows.flatMap((row) => faultOf(row, keptSince)),
+})
+
+/** How these events stand. Those that are not there are not among the ids. `keptSince`: what is older may have been removed. */
+export const judgeEvents = async (
+  database: Transaction,
+  { eventIds, keptSince }: { eventIds: string[]; keptSince: string | undefined },
+): Promise<JudgedEvents> =>
+  judge(await database.query<EventRow>({ name: 'judge-events', text: BY_ID, values: [eventIds] }), keptSince)
+
+/** The same of the next events by id, or of those among them of an account; `lastId` is undefined at the end. */
+export const judgeNextEvents = async (
+  database: Transaction,
+  {
+    afterId,
+    accountId,
+    keptSince,
+  }: { afterId: string; accountId: number | undefined; keptSince: string | undefined },
+): Promise<JudgedEvents & { lastId: string | undefined }> => {
+  const rows = await database.query<EventRow>({ name: 'judge-next-events', text: NEXT, values: [afterId] })
+  const wanted = accountId === undefined ? rows : rows.filter((row) => row.accountId === accountId)
+  return { ...judge(wanted, keptSince), lastId: rows.length < PORTION ? undefined : rows.at(-1)!.id }
+}

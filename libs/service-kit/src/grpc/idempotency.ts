@@ -1,0 +1,76 @@
+import { Idempotency } from '@leadwire/contracts'
+import type { CallContext } from 'nice-grpc'
+import type { Metadata } from 'nice-grpc-common'
+import { type Database, type OpenTransaction, within } from '../database/database'
+import type { Sealer } from '../runtime/sealer'
+import { ServiceError } from '../runtime/service-error'
+
+const NAME = 'idempotency-bin'
+const REPLAYED = 'idempotency-replayed'
+
+/** Client side: says in a call's metadata under which Idempotency-Key it is made. */
+export const tellIdempotency = (metadata: Metadata, idempotency: Idempotency | undefined): void => {
+  if (idempotency) metadata.set(NAME, Idempotency.encode(idempotency).finish())
+}
+
+/** Client side: whether a response is the one that was saved. */
+export const isReplayed = (header: Metadata): boolean => header.get(REPLAYED) === 'true'
+
+const idempotencyOfCall = (metadata: Metadata): Idempotency | undefined => {
+  const told = metadata.get(NAME)
+  if (!told) return undefined
+  try {
+    return Idempotency.decode(told)
+  } catch (cause) {
+    throw new ServiceError('bad_request', 'The idempotency key of the call can not be read.', { cause })
+  }
+}
+
+/** The response to a request; `replayed` when it was saved under its key before. */
+export interface Answer {
+  body: Buffer
+  replayed: boolean
+}
+
+/** What makes a request under a key be answered once, in the transaction of its work. */
+export type UnderKey = (
+  tx: OpenTransaction,
+  asked: Idempotency,
+  work: () => Promise<Buffer>,
+) => Promise<Answer>
+
+/** A key is in use by a request that is on its way. */
+export const keyInUse = () =>
+  new ServiceError('conflict', 'A request with this Idempotency-Key is still in flight. Try again shortly.', {
+    retryAfterS: 1,
+  })
+
+export const keyUsedForAnother = () =>
+  ServiceError.invalid({ idempotency_key: ['This Idempotency-Key was used before for another request.'] })
+
+/** A message's encoding. */
+export interface Codec<Response> {
+  encode(message: Response): { finish(): Uint8Array }
+  decode(bytes: Uint8Array): Response
+}
+
+/**
+ * Answers a call. When it is made under a key, all that `work` does with the database it is given is one transaction, in which
+ * the response is saved; a response that was saved before is answered again, and no work is done. Saved responses are encrypted:
+ * some tell a token or a secret.
+ */
+export const answerOnce = async <Response>(
+  { metadata, header }: Pick<CallContext, 'metadata' | 'header'>,
+  deps: { database: Database; sealer: Sealer; underKey: UnderKey; response: Codec<Response> },
+  work: (database: Database) => Promise<Response>,
+): Promise<Response> => {
+  const { database, sealer, underKey, response } = deps
+  const asked = idempotencyOfCall(metadata)
+  if (!asked) return work(database)
+  const context = `idempotency:${asked.tokenId}:${asked.key}`
+  const { body, replayed } = await database.transaction((tx) =>
+    underKey(tx, asked, async () => sealer.seal(response.encode(await work(within(tx))).finish(), context)),
+  )
+  if (replayed) header.set(REPLAYED, 'true')
+  return response.decode(sealer.open(body, context))
+}

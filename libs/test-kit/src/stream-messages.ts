@@ -1,0 +1,23 @@
+import { natsOptions } from '@leadwire/service-kit/runtime'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import type { TestNats } from './nats'
+
+/** The bytes of every message that any stream of a nats-server has. */
+export async function streamMessages({ url }: TestNats): Promise<Uint8Array[]> {
+  const connection = await connect(natsOptions(url))
+  try {
+    const { streams } = await jetstreamManager(connection)
+    const messages: Uint8Array[] = []
+    for await (const { config, state } of streams.list()) {
+      for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+        // Null where it was deleted.
+        const message = await streams.getMessage(config.name, { seq }).catch(() => null)
+        if (message) messages.push(message.data)
+      }
+    }
+    return messages
+  } finally {
+    await connection.close()
+  }
+}

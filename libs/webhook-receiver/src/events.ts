@@ -1,0 +1,49 @@
+import type { Image, Lead, LeadCreated, Timestamp } from './lead-created'
+
+/** A lead was changed. */
+export interface LeadUpdated {
+  type: 'lead.updated'
+  /** The lead after the change, without its customer and quotes. */
+  data: Omit<Lead, 'customer' | 'quotes'> & { changes: FieldChange[] }
+}
+
+/** What a field was and what it became. Of `user` either is null or has `id` and `email`. */
+export interface FieldChange {
+  field: string
+  from: unknown
+  to: unknown
+}
+
+export interface AppointmentScheduled {
+  type: 'appointment.scheduled'
+  data: Scheduled
+}
+
+export interface CallbackScheduled {
+  type: 'callback.scheduled'
+  data: Scheduled
+}
+
+export interface Scheduled {
+  id: number
+  lead_reference: string
+  user_id: number
+  /** When it is to take place. */
+  date: Timestamp
+  notify: boolean
+  created_at: Timestamp
+}
+
+/** A file was attached to a lead. Its `url` needs a bearer token. */
+export interface AttachmentAdded {
+  type: 'attachment.added'
+  data: Image & { lead_reference: string }
+}
+
+/** What an endpoint may subscribe to. Lead Created alone has no `type`. */
+export type WebhookEvent =
+  | LeadCreated
+  | LeadUpdated
+  | AppointmentScheduled
+  | CallbackScheduled
+  | AttachmentAdded

@@ -1,0 +1,151 @@
+import { type FilledAccount, fillAccounts, fillDeliveries, fillEndpoints, fillLeads } from '@leadwire/fill'
+import type { Request } from 'autocannon'
+import type { Context } from '../context'
+import { openLoop } from '../load/open-loop'
+import { pound } from '../load/pound'
+import { percentile, sorted } from '../measure/statistics'
+import { plain } from '../report/figure'
+import { ask, createRequest, getRequest, pageRequests, withEndpoints } from './requests'
+import { attachRequests } from './upload'
+
+/** Leads a second of the bystander. */
+const RATE = 4
+/** An item of a quote, of the hundreds that a large lead has. */
+const ITEM = {
+  ...{
+    product_style_id: 1,
+    name: 'Casement window, white',
+    price: 48213,
+    cost: 30000,
+    format: 'window',
+    status: 'active',
+  },
+  options: { width: '1200', height: '900', glass: 'double glazed, toughened', colour: 'white both sides' },
+  product_style: { sku: 'CAS-1', name: 'Casement', product: { name: 'Window' } },
+}
+
+interface Heavy {
+  what: string
+  connections: number
+  requests: Request[]
+}
+
+const json = (account: FilledAccount, method: Request['method'], path: string, body: unknown): Request => ({
+  ...{ ...getRequest(account, path), method: method!, body: JSON.stringify(body) },
+  headers: { ...getRequest(account, path).headers, 'content-type': 'application/json' },
+})
+
+const largeLead = async ({ stack }: Context, account: FilledAccount) => {
+  const form = new FormData()
+  form.append(
+    'file',
+    new Blob(['<svg xmlns="http://www.w3.org/2000/svg"/>'], { type: 'image/svg+xml' }),
+    'a.svg',
+  )
+  const encoded = new Response(form)
+  const headers = { ...getRequest(account, '').headers, 'content-type': encoded.headers.get('content-type')! }
+  const body = Buffer.from(await encoded.arrayBuffer())
+  const image = await ask<{ data: { id: number } }>(stack.port, {
+    ...{ method: 'POST', path: '/manage/images', headers, body },
+  })
+  const item = { ...ITEM, image_id: image.data.id }
+  return json(account, 'POST', '/manage/leads', {
+    ...JSON.parse(createRequest(account).body as string),
+    quotes: [{ status: 'complete', items: Array.from({ length: 250 }, () => item) }],
+  })
+}
+
+const importOf = (account: FilledAccount, rows: number): Request => ({
+  ...getRequest(account, '/manage/imports?webhooks=true'),
+  method: 'POST',
+  headers: { ...getRequest(account, '/').headers, 'content-type': 'application/x-ndjson' },
+  body: `${createRequest(account).body as string}\n`.repeat(rows),
+})
+
+const reads = async (context: Context, account: FilledAccount): Promise<Heavy[]> => {
+  const { leads, options } = context
+  const [large] = await fillAccounts(leads, 1)
+  await pound({
+    ...{ port: context.stack.port, connections: 4, requests: [await largeLead(context, large!)] },
+    signal: AbortSignal.timeout(options.quick ? 1000 : 5000),
+  })
+  return [
+    { what: 'reads pages of large leads', connections: 64, requests: pageRequests(large!, 1, 10) },
+    { what: 'searches', connections: 64, requests: [getRequest(account, '/leads?q=ada&status=sold')] },
+    { what: 'exports', connections: 4, requests: [getRequest(account, '/manage/exports')] },
+  ]
+}
+
+const writes = async (context: Context, account: FilledAccount): Promise<Heavy[]> => [
+  { what: 'creates', connections: 64, requests: [createRequest(account)] },
+  { what: 'creates leads of 250 items', connections: 16, requests: [await largeLead(context, account)] },
+  { what: 'uploads 5 MiB', connections: 16, requests: await attachRequests(context, account) },
+  { what: 'imports', connections: 2, requests: [importOf(account, 20_000)] },
+]
+
+const deliveries = async (context: Context): Promise<Heavy[]> => {
+  const { leads, webhooks, receiver, options } = context
+  const count = options.quick ? 10_000 : 1_000_000
+  const [held, exhausted, many, hanging] = await fillAccounts(leads, 4)
+  const endpointOf = async (account: FilledAccount, url = receiver.url, copies = 1) =>
+    (await fillEndpoints(webhooks, { accountId: account.id, count: copies, url })).ids[0]!
+  const [heldId, exhaustedId] = [await endpointOf(held!), await endpointOf(exhausted!)]
+  await fillDeliveries(context, { endpointId: heldId, count, status: 'held' })
+  await fillDeliveries(context, { endpointId: exhaustedId, count: count / 10, status: 'exhausted' })
+  await endpointOf(many!, receiver.url, 100)
+  await endpointOf(hanging!, `http://127.0.0.1:${receiver.port}/hang`, 100)
+  const heldPath = `/manage/webhook-endpoints/${heldId}`
+  const since = { since: '2020-01-01T00:00:00Z' }
+  const recover = json(exhausted!, 'POST', `/manage/webhook-endpoints/${exhaustedId}/recover`, since)
+  const lists = ['', `?endpoint_id=${heldId}`, '?status=held', '?status=pending', '?page=500', '?cursor=']
+  return [
+    {
+      ...{ what: `reads lists of ${count} deliveries`, connections: 16 },
+      requests: lists.map((query) => getRequest(held!, `/manage/deliveries${query}`)),
+    },
+    {
+      ...{ what: `disables and enables an endpoint with ${count} deliveries`, connections: 4 },
+      requests: [true, false].map((enabled) => json(held!, 'PATCH', heldPath, { enabled })),
+    },
+    { what: `recovers ${count / 10} deliveries`, connections: 4, requests: [recover] },
+    { what: 'creates for 100 endpoints', connections: 16, requests: [createRequest(many!)] },
+    { what: 'creates for 100 endpoints that hang', connections: 16, requests: [createRequest(hanging!)] },
+  ]
+}
+
+/**
+ * What an account with a few leads a second notices of another that does one heavy thing at a time: all its requests must
+ * succeed, and its webhooks must arrive within a second.
+ */
+export const bystander = async (context: Context): Promise<void> => {
+  const { stack, leads, receiver, report, options } = context
+  const [account, heavy] = await fillAccounts(leads, 2)
+  await fillLeads(context, heavy!.id, options.quick ? 1000 : 100_000)
+  const seconds = options.quick ? 3 : 20
+  const steps: Heavy[] = [
+    { what: 'does nothing', connections: 0, requests: [] },
+    ...(await writes(context, heavy!)),
+    ...(await reads(context, heavy!)),
+    ...(await deliveries(context)),
+  ]
+  await receiver.setBroken(true)
+  await withEndpoints(context, [account!], async () => {
+    for (const { what, connections, requests } of steps) {
+      const stopping = new AbortController()
+      const pounding = pound({ port: stack.port, connections, requests, signal: stopping.signal })
+      const load = { port: stack.port, requests: [createRequest(account!)], perSecond: RATE, seconds }
+      const created = await openLoop(load).finally(() => stopping.abort())
+      const statuses = [...(await pounding)].map(([status, count]) => `${status || 'failed'} ${plain(count)}`)
+      const waits = sorted(await receiver.waitsOf(created))
+      const answers = sorted(created.map(({ answeredAt, sentAt }) => answeredAt - sentAt))
+      report.figure({
+        what: `webhook of a bystander, p99, while another ${what}, ms`,
+        value: percentile(waits, 0.99),
+        range: [waits[0]!, waits.at(-1)!],
+        ...{ better: 'less', floor: 1000, aim: 250 },
+        detail: `its creates: p50 ${plain(percentile(answers, 0.5))}, p99 ${plain(percentile(answers, 0.99))} ms; the other's answers: ${statuses.join(', ')}`,
+      })
+    }
+  })
+  await receiver.setBroken(false)
+}

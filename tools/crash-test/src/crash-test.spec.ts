@@ -1,0 +1,12 @@
+import { crashTest } from './crash-test'
+import { render } from './report'
+
+const SEED = 20_261_124
+
+// `npm run crash-test` goes on for longer, with other seeds.
+test(`two minutes of kills and freezes lose nothing (seed ${SEED})`, async () => {
+  const report = await crashTest({ seed: SEED, minutes: 2, say: () => {} })
+  if (report.faults.length > 0) throw new Error(render(report))
+  expect(report.hazards.length).toBeGreaterThan(5)
+  expect(report.verdict.accepted).toBeGreaterThan(100)
+}, 600_000)

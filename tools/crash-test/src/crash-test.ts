@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { poll, repositoryRoot } from '@leadwire/embedded'
+import { chanceOf } from './chance'
+import { type Hazard, runHazards } from './hazards'
+import { judge, type Verdict } from './judge'
+import { startLoad } from './load'
+import type { Options } from './options'
+import { startReceiver } from './receiver'
+import { isQuiet, readRecords } from './records'
+import { type Stack, startStack } from './start-stack'
+
+const TIMEOUT_MS = 3000
+const QUIET_WITHIN_MS = 180_000
+
+/** Short pauses: what is retried is retried in this run. */
+const SETTINGS = {
+  WEBHOOK_RETRY_SCHEDULE: '1s,2s,4s,8s,16s',
+  WEBHOOK_TIMEOUT: `${TIMEOUT_MS}ms`,
+  RECONCILE_INTERVAL: '5s',
+}
+
+/** What `leadwire reconcile --full --json` printed. */
+export type Reconciled = Record<string, unknown> & { unexplained_count: number; unexplained: unknown[] }
+
+export interface Report {
+  seed: number
+  minutes: number
+  startedAt: string
+  hazards: Hazard[]
+  /** Answers to creates that were none, by status; 0: no answer. */
+  failures: Record<string, number>
+  verdict: Verdict
+  reconciled: Reconciled
+  /** What must not be, in words; empty: nothing. */
+  faults: string[]
+}
+
+const reconcile = async ({ data }: Stack): Promise<Reconciled> => {
+  const main = join(repositoryRoot, 'tools/leadwire/dist/main.js')
+  const env = { ...process.env, LEADWIRE_DATA: data }
+  const args = [main, 'reconcile', '--full', '--json']
+  const { stdout, stderr } = await new Promise<{ stdout: string; stderr: string }>((resolve) => {
+    execFile(process.execPath, args, { env }, (_error, stdout, stderr) => resolve({ stdout, stderr }))
+  })
+  if (stdout === '') throw new Error(`leadwire reconcile: ${stderr}`)
+  return JSON.parse(stdout)
+}
+
+const faultsOf = (verdict: Verdict, reconciled: Reconciled): string[] => {
+  const unexplained = (repetitions: Verdict['duplicates']) =>
+    repetitions.filter(({ because }) => because === null)
+  const counts: [count: number, what: string][] = [
+    [verdict.accepted === 0 ? 1 : 0, 'load that no lead came of'],
+    [verdict.leadsLost.length, 'leads lost'],
+    [verdict.leadsTwice.length, 'leads created that nobody was told of'],
+    [verdict.eventsLost.length, 'events lost'],
+    [verdict.webhooksLost.length, 'webhooks lost'],
+    [unexplained(verdict.duplicates).length, 'duplicates without an explanation'],
+    [unexplained(verdict.unrecorded).length, 'attempts that are not recorded, without an explanation'],
+    [verdict.attemptsWrong.length, 'deliveries whose record of attempts is wrong'],
+    [reconciled.unexplained_count, 'findings of leadwire reconcile'],
+  ]
+  return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
+}
+
+const registerEndpoint = async ({ base, token }: Stack, url: string): Promise<void> => {
+  const answer = await fetch(`${base}/manage/webhook-endpoints`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url }),
+  })
+  if (answer.status !== 200) throw new Error(`the endpoint was not registered: ${await answer.text()}`)
+}
+
+type Receiver = Awaited<ReturnType<typeof startReceiver>>
+
+const run = async (stack: Stack, receiver: Receiver, { seed, minutes, say }: Settings): Promise<Report> => {
+  await registerEndpoint(stack, receiver.url)
+  const startedAt = new Date()
+  const load = startLoad(stack)
+  const deadline = startedAt.getTime() + minutes * 60_000
+  let hazards: Hazard[]
+  try {
+    hazards = await runHazards(stack, { chance: chanceOf(seed), deadline, say })
+  } finally {
+    await load.stop()
+  }
+  say(
+    `${hazards.length} processes were killed or frozen, ${load.accepted.length} leads accepted; waiting until all is quiet`,
+  )
+  const quiet = { what: 'all deliveries to end', timeoutMs: QUIET_WITHIN_MS, everyMs: 500 }
+  await poll(() => isQuiet(stack), quiet).catch((error: Error) => say(error.message))
+  const records = await readRecords(stack)
+  const reconciled = await reconcile(stack)
+  const verdict = judge({ accepted: load.accepted, records, arrivalsOf: receiver.arrivalsOf, hazards })
+  return {
+    ...{ seed, minutes, startedAt: startedAt.toISOString(), hazards },
+    failures: Object.fromEntries(load.failures),
+    ...{ verdict, reconciled, faults: faultsOf(verdict, reconciled) },
+  }
+}
+
+type Settings = Pick<Options, 'seed' | 'minutes'> & { say: (line: string) => void }
+
+/**
+ * Runs a stack of its own under load while its processes are killed and frozen, and says what became of each lead and webhook.
+ * Leaves nothing behind. Throws when the stack does not start, or does not come back.
+ */
+export const crashTest = async (settings: Settings): Promise<Report> => {
+  const chance = chanceOf(settings.seed + 1)
+  const receiver = await startReceiver({ chance, lateMs: TIMEOUT_MS + 500 })
+  try {
+    const stack = await startStack(SETTINGS)
+    try {
+      return await run(stack, receiver, settings)
+    } catch (error) {
+      throw new Error([error instanceof Error ? error.message : error, ...stack.lastLines].join('\n  '))
+    } finally {
+      await stack.stop()
+    }
+  } finally {
+    await receiver.stop()
+  }
+}

@@ -1,0 +1,85 @@
+import type { Hazard } from './hazards'
+import { judge } from './judge'
+import type { Arrival } from './receiver'
+import type { RecordedAttempt, Records } from './records'
+
+const at = Date.parse('2026-11-21T09:30:00Z')
+
+const arrival = (after: number, status = 200): Arrival => ({
+  ...{ id: 'event', at: at + after, answeredAt: at + after + 2, status },
+})
+const attempt = (number: number, after: number, status: number | null = 200): RecordedAttempt => ({
+  ...{ deliveryId: '1', eventId: 'event', number, from: at + after - 1, until: at + after + 5, status },
+  error: status === null ? 'timeout' : null,
+})
+const kill = (process: string, after: number): Hazard => ({
+  ...{ what: 'killed', process, from: at + after, until: at + after + 1000 },
+})
+
+const judged = ({
+  arrivals = [arrival(0)],
+  attempts = [attempt(1, 0)],
+  hazards = [],
+  over = {},
+}: {
+  arrivals?: Arrival[]
+  attempts?: RecordedAttempt[]
+  hazards?: Hazard[]
+  over?: Partial<Records>
+}) =>
+  judge({
+    accepted: ['lead'],
+    records: {
+      leads: [{ reference: 'lead', eventId: 'event' }],
+      events: ['event'],
+      deliveries: [{ id: '1', eventId: 'event', status: 'delivered', attemptCount: attempts.length }],
+      attempts,
+      ...over,
+    },
+    arrivalsOf: (id) => (id === 'event' ? arrivals : []),
+    hazards,
+  })
+
+const NOTHING = {
+  ...{ leadsLost: [], leadsTwice: [], eventsLost: [], webhooksLost: [] },
+  ...{ duplicates: [], unrecorded: [], attemptsWrong: [] },
+}
+
+test('a lead that was told of once is nothing to speak of', () => {
+  expect(judged({})).toEqual({ accepted: 1, ...NOTHING })
+})
+
+test('what is lost is named', () => {
+  const leads = [{ reference: 'other', eventId: 'gone' }]
+  expect(judged({ over: { leads } })).toMatchObject({
+    ...{ leadsLost: ['lead'], leadsTwice: ['other'], eventsLost: ['other'], webhooksLost: ['other'] },
+  })
+  expect(judged({ arrivals: [arrival(0, 503)] })).toMatchObject({ webhooksLost: ['lead'] })
+})
+
+test('a duplicate is explained by a kill of who attempts or records, and by nothing else', () => {
+  const twice = { arrivals: [arrival(0), arrival(6000)] }
+  const because = (hazards: Hazard[]) => judged({ ...twice, hazards }).duplicates.map((one) => one.because)
+  expect(because([])).toEqual([null])
+  expect(because([kill('gateway', 0)])).toEqual([null])
+  expect(because([kill('webhook-service', 10_000)])).toEqual([null])
+  expect(because([kill('webhook-service', -5000)])).toEqual([null])
+  expect(because([kill('webhook-service', 1)])).toEqual([
+    expect.stringContaining('webhook-service was killed'),
+  ])
+  expect(judged({ ...twice, hazards: [kill('postgres', 1)] }).unrecorded).toHaveLength(1)
+})
+
+test('a duplicate is explained by an attempt that ended without an answer, each by one of its own', () => {
+  const attempts = [attempt(1, 0, null), attempt(2, 6000)]
+  const { duplicates, unrecorded } = judged({ arrivals: [arrival(0), arrival(6000)], attempts })
+  expect(duplicates).toMatchObject([{ because: expect.stringContaining('timeout') }])
+  expect(unrecorded).toEqual([])
+  const thrice = judged({ arrivals: [arrival(0), arrival(1), arrival(6000)], attempts })
+  expect(thrice.duplicates.filter(({ because }) => because === null)).toHaveLength(1)
+})
+
+test('a record with an attempt too many, or one that nobody made, is wrong', () => {
+  expect(judged({ attempts: [attempt(2, 0)] }).attemptsWrong).toEqual(['1'])
+  expect(judged({ attempts: [attempt(1, 0, 503), attempt(2, 1)] }).attemptsWrong).toEqual(['1'])
+})

@@ -1,0 +1,67 @@
+import { Client } from 'pg'
+import type { Stack } from './start-stack'
+
+/** What the databases say of an account. */
+export interface Records {
+  leads: { reference: string; eventId: string | null }[]
+  /** Ids of the events that are held. */
+  events: string[]
+  deliveries: { id: string; eventId: string; status: string; attemptCount: number }[]
+  attempts: RecordedAttempt[]
+}
+
+export interface RecordedAttempt {
+  deliveryId: string
+  eventId: string
+  number: number
+  /** Milliseconds since 1970. */
+  from: number
+  until: number
+  /** Null: there was no answer. */
+  status: number | null
+  error: string | null
+}
+
+const ask = async <Row extends object>(url: string, text: string, values: unknown[]): Promise<Row[]> => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Row>(text, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Reads all that is recorded. */
+export const readRecords = async ({ databaseUrl, accountId }: Stack): Promise<Records> => {
+  const inLeads = <Row extends object>(text: string) => ask<Row>(databaseUrl('leads'), text, [accountId])
+  const inWebhooks = <Row extends object>(text: string) =>
+    ask<Row>(databaseUrl('webhooks'), text, [accountId])
+  const [leads, events, deliveries, attempts] = await Promise.all([
+    inLeads<Records['leads'][number]>(
+      'SELECT reference, event_id AS "eventId" FROM leads WHERE account_id = $1',
+    ),
+    inWebhooks<{ id: string }>('SELECT id FROM events WHERE account_id = $1'),
+    inWebhooks<Records['deliveries'][number]>(
+      `SELECT id, event_id AS "eventId", status, attempt_count AS "attemptCount" FROM deliveries WHERE account_id = $1`,
+    ),
+    inWebhooks<RecordedAttempt>(
+      `SELECT d.id AS "deliveryId", d.event_id AS "eventId", a.number, a.status, a.error,
+         extract(epoch FROM started_at)::float8 * 1000 AS "from",
+         extract(epoch FROM started_at)::float8 * 1000 + duration_ms AS until
+       FROM deliveries d JOIN attempts a ON a.delivery_id = d.id WHERE d.account_id = $1 ORDER BY d.id, a.number`,
+    ),
+  ])
+  return { leads, events: events.map(({ id }) => id), deliveries, attempts }
+}
+
+/** Whether nothing is on its way any more. */
+export const isQuiet = async ({ databaseUrl, accountId }: Stack): Promise<boolean> => {
+  const waiting = 'SELECT FROM outbox WHERE account_id = $1 LIMIT 1'
+  const open = `SELECT FROM deliveries WHERE account_id = $1 AND status = 'pending' LIMIT 1`
+  const [outbox, deliveries] = await Promise.all([
+    ask(databaseUrl('leads'), waiting, [accountId]),
+    ask(databaseUrl('webhooks'), open, [accountId]),
+  ])
+  return outbox.length + deliveries.length === 0
+}

@@ -1,0 +1,202 @@
+import { createServer, type Server } from 'node:net'
+import { eventually, type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
+import { Client as Database } from 'pg'
+import type { RequestOptions } from '../client'
+import { PNG } from '../files/samples.fixture'
+import { fetchOpenApi, type Route, routesOf } from '../openapi.fixture'
+import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+
+// Whatever was given of a person or as a secret has one of them.
+const MARK = 'unmistakable'
+const PHONE = '07700 900461'
+const TRACES = [MARK, '7700 900461', '7700900461']
+const EMAIL = `${MARK}@b.example`
+const SECRET = `${MARK}-secret-of-16-bytes`
+// A lead that the database refuses, for a constraint that nobody foresaw.
+const REFUSED = `${MARK} refused`
+
+/** A mail server that refuses every recipient, and says who it was. */
+const startRefusingMailServer = () =>
+  new Promise<Server>((resolve) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.write('220 mail.example ESMTP\r\n')
+      socket.on('data', (data) => {
+        const line = data.toString()
+        if (/^RCPT/i.test(line)) socket.write(`550 5.1.1 ${line.slice(8).trim()}: no such user\r\n`)
+        else if (/^QUIT/i.test(line)) socket.end('221 bye\r\n')
+        else socket.write('250 ok\r\n')
+      })
+    }).listen(0, '127.0.0.1', () => resolve(server))
+  })
+
+let mail: Server
+let store: ObjectStoreDirectory
+let stage: Stage
+let tenant: Tenant
+let routes: Route[]
+let userId: number
+beforeAll(async () => {
+  ;[mail, store] = await Promise.all([startRefusingMailServer(), objectStoreDirectory()])
+  const { port } = mail.address() as { port: number }
+  const env = { LOG_LEVEL: 'trace', SMTP_URL: `smtp://127.0.0.1:${port}` }
+  stage = await startStage({ env, store: { STORE_URL: store.url } })
+  tenant = await stage.newTenant()
+  routes = routesOf(await fetchOpenApi(tenant.client))
+  userId = (await tenant.send('POST', '/manage/users', { json: { email: EMAIL, name: MARK } })).id
+}, 60_000)
+afterAll(async () => {
+  await stage?.stop()
+  await new Promise((closed) => mail.close(closed))
+  await store.remove()
+})
+
+const LEAD_OF_PERSON = {
+  ...{ ...LEAD, name: `${MARK} lead`, first_name: MARK, last_name: MARK, company_name: MARK },
+  ...{ email: EMAIL, phone: PHONE, mobile: PHONE },
+}
+const entry = () => ({ notify: true, user_id: userId, date: '01/02/2027 10:00' })
+const form = (name: string) => [
+  { name: 'name', value: MARK },
+  { name: 'alt', value: MARK },
+  { name: 'file', value: PNG, fileName: name },
+]
+
+/** A body for each operation that takes one, with what must not be logged wherever it fits. */
+const bodies = (url: string): Record<string, RequestOptions> => {
+  const endpoint = { url, description: MARK, secret: SECRET, headers: { Authorization: `Bearer ${SECRET}` } }
+  const lead = { json: { ...LEAD_OF_PERSON, user_id: userId } }
+  return {
+    'POST /leads': lead,
+    'POST /manage/leads': {
+      json: { ...lead.json, description: MARK, referrer_url: `https://b.example/${MARK}` },
+    },
+    'PATCH /leads/{reference}': { json: { value: 7, user_email: EMAIL, notify: true } },
+    'POST /leads/{reference}/appointments': { json: entry() },
+    'POST /leads/{reference}/callbacks': { json: entry() },
+    'POST /leads/{reference}/attachments': { multipart: form(`${EMAIL}.png`) },
+    'POST /manage/images': { multipart: form(`${EMAIL}.png`) },
+    'POST /manage/imports': {
+      body: `${JSON.stringify(LEAD_OF_PERSON)}\n${JSON.stringify({ ...LEAD_OF_PERSON, email: `${MARK}@@` })}\n`,
+      headers: { 'content-type': 'application/x-ndjson' },
+    },
+    'PATCH /manage/account': { json: { contact_email: EMAIL } },
+    'POST /manage/users': { json: { email: `second-${EMAIL}`, name: MARK } },
+    'PATCH /manage/users/{id}': { json: { email: EMAIL, name: `${MARK} changed` } },
+    'POST /manage/tokens': { json: { name: MARK, scopes: ['leads'] } },
+    'POST /manage/webhook-endpoints': { json: endpoint },
+    'PATCH /manage/webhook-endpoints/{id}': { json: endpoint },
+    'POST /manage/webhook-endpoints/{id}/rotate-secret': { json: { overlap: '15m', secret: `${SECRET}-2` } },
+    'POST /manage/webhook-endpoints/{id}/recover': { json: { since: '2026-01-01T00:00:00Z' } },
+  }
+}
+
+/** The same body with every text made faulty. */
+const spoilt = ({ json, ...rest }: RequestOptions): RequestOptions =>
+  json === undefined
+    ? { ...rest, headers: { 'content-type': `text/${MARK}` }, body: MARK, multipart: undefined as never }
+    : {
+        json: Object.fromEntries(
+          Object.entries(json as object).map(([name, value]) => [
+            name,
+            typeof value === 'string' ? `${value}\0${MARK}@@` : [MARK],
+          ]),
+        ),
+      }
+
+const rendered = () => stage.system.logs().map((line) => JSON.stringify(line))
+
+const withoutTraces = (further: string[]) => {
+  const traces = [...TRACES, ...further]
+  expect(traces.filter((trace) => trace.length < 8)).toEqual([])
+  expect(rendered().filter((line) => traces.some((trace) => line.includes(trace)))).toEqual([])
+}
+
+const settingsOf = (service: string) => stage.system.services.find((one) => one.service === service)!.env
+
+/** All that opens a door or reads a secret. */
+const keysOf = (tokens: string[]) => [
+  ...tokens,
+  stage.system.serviceToken,
+  settingsOf('leads-service')['ENCRYPTION_KEYS']!,
+]
+
+const logged = (msg: string, fields: object = {}) =>
+  eventually(() => expect(stage.system.logs()).toContainEqual(expect.objectContaining({ msg, ...fields })))
+
+test('no operation leaves a token, a secret, an address or a number in a log, taken or refused', async () => {
+  const { receiver, id } = await tenant.listen({ secret: SECRET, headers: { 'X-Key': SECRET } })
+  receiver.answerWith(({ body }) => ({ status: 500, body: `${EMAIL} ${body.toString()}` }))
+  const { reference } = await tenant.createLead(LEAD_OF_PERSON)
+  const known = bodies(receiver.url)
+  const taking = routes.filter(({ operation }) => operation.requestBody)
+  expect(taking.map(({ method, path }) => `${method} ${path}`).filter((name) => !known[name])).toEqual([])
+  const ids: Record<string, number> = { '/manage/users': userId, '/manage/webhook-endpoints': id }
+  const addressOf = (path: string) => {
+    const prefix = Object.keys(ids).find((one) => path.startsWith(one))
+    return path.replace('{reference}', reference).replace('{id}', String(ids[prefix ?? ''] ?? 1))
+  }
+  for (const { method, path } of taking) {
+    const body = known[`${method} ${path}`]!
+    const headers = { ...body.headers, 'idempotency-key': `${MARK} ${method} ${path}` }
+    const taken = await tenant.client.request(method, addressOf(path), { ...body, headers })
+    expect([method, path, taken.status, taken.text]).toEqual([
+      method,
+      path,
+      path === '/manage/imports' ? 202 : 200,
+      expect.any(String),
+    ])
+    const refused = await tenant.client.request(method, addressOf(path), spoilt(body))
+    expect([method, path, refused.status >= 400 && refused.status < 500]).toEqual([method, path, true])
+  }
+  const question = `email=${encodeURIComponent(EMAIL)}&phone=${encodeURIComponent(PHONE)}&q=${MARK}&cursor=${MARK}`
+  for (const { method, path } of routes.filter((one) => one.method === 'GET'))
+    await tenant.client.request(method, `${addressOf(path).replace('{file}', MARK)}?${question}`)
+  const unknown = `lw_live_${MARK}`
+  expect((await tenant.client.request('GET', `/${EMAIL}`, { token: unknown })).status).toBe(404)
+  expect((await tenant.client.request('GET', '/leads', { token: unknown })).status).toBe(401)
+
+  // The person is told, and the mail server's refusal names the address. The receiver fails, and repeats what it got.
+  await logged('attempt', { error: 'smtp_status', status: 550 })
+  await logged('attempt', { error: 'http_status', status: 500 })
+  await eventually(async () => {
+    const { json } = await tenant.client.request<{ data: { finished_at: string | null }[] }>(
+      'GET',
+      '/manage/imports',
+    )
+    expect(json.data.filter(({ finished_at }) => finished_at === null)).toEqual([])
+  })
+  withoutTraces(keysOf([tenant.token, stage.system.token]))
+  for (const { name } of stage.system.services) expect(stage.system.logs(name).length).toBeGreaterThan(0)
+  await logged('request', { route: '/manage/persons/export' })
+}, 120_000)
+
+test('nor does what the database refuses, though PostgreSQL repeats the row', async () => {
+  const database = new Database({ connectionString: settingsOf('leads-service')['DATABASE_URL'] })
+  await database.connect()
+  await database.query(`ALTER TABLE leads ADD CONSTRAINT unforeseen CHECK (name <> '${REFUSED}') NOT VALID`)
+  await database.end()
+  // Together, so that they are one batch, and the refused one is tried again alone.
+  const answers = await Promise.all(
+    [REFUSED, REFUSED, REFUSED].map((name) =>
+      tenant.client.request('POST', '/leads', { json: { ...LEAD_OF_PERSON, name } }),
+    ),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400])
+  await eventually(() => expect(rendered().filter((line) => line.includes('unforeseen'))).not.toEqual([]))
+  withoutTraces(keysOf([tenant.token]))
+})
+
+test('nor does a store that is away, though the name of a file is in the address', async () => {
+  const { reference } = await tenant.createLead()
+  await store.remove()
+  const address = `/leads/${reference}/attachments`
+  const answer = await tenant.client.request('POST', address, { multipart: form(`${EMAIL}.png`) })
+  expect(answer.status).toBeGreaterThanOrEqual(500)
+  await eventually(() =>
+    expect(stage.system.logs('files-service')).toContainEqual(
+      expect.objectContaining({ level: expect.stringMatching(/warn|error/), route: '/files' }),
+    ),
+  )
+  withoutTraces(keysOf([tenant.token]))
+})

@@ -1,0 +1,108 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { PNG } from '../files/samples.fixture'
+import { fetchOpenApi, type Route, routesOf } from '../openapi.fixture'
+import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { CSV, identifiersOf, newUser } from './identifiers.fixture'
+import { type RecordingProxy, startRecordingProxy } from './recording-proxy.fixture'
+
+const run = promisify(execFile)
+
+type Program = { file: string; command: string[]; isThere: boolean }
+
+const answers = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
+
+/** By the label of the sample. */
+const PROGRAMS: Record<string, Program> = {
+  curl: { file: 'sample.sh', command: ['bash', '-eu'], isThere: answers('curl', '--version') },
+  Node: { file: 'sample.mjs', command: [process.execPath], isThere: true },
+  PHP: {
+    file: 'sample.php',
+    command: ['php'],
+    isThere: answers('php', '-r', "exit(extension_loaded('curl') ? 0 : 1);"),
+  },
+  Python: { file: 'sample.py', command: ['python3'], isThere: answers('python3', '--version') },
+}
+
+let stage: Stage
+let proxy: RecordingProxy
+let folder: string
+let routes: Route[]
+beforeAll(async () => {
+  stage = await startStage()
+  proxy = await startRecordingProxy(stage.system.baseUrl)
+  folder = await mkdtemp(join(tmpdir(), 'leadwire-samples-'))
+  await writeFile(join(folder, 'house.png'), PNG)
+  await writeFile(join(folder, 'leads.csv'), CSV)
+  routes = routesOf(await fetchOpenApi((await stage.newTenant()).client))
+})
+afterAll(async () => {
+  await proxy?.stop()
+  await stage?.stop()
+  if (folder) await rm(folder, { recursive: true })
+})
+
+/** The variables that a sample reads, on an account of its own. */
+const furnish = async (path: string): Promise<{ tenant: Tenant; variables: Record<string, string> }> => {
+  const tenant = await stage.newTenant()
+  const identifiers = await identifiersOf(path, tenant)
+  if (path.endsWith('/erasure')) await tenant.send('POST', `/manage/leads/${identifiers['reference']}/erase`)
+  const variables = Object.entries(identifiers).map(([name, value]) => [name.toUpperCase(), value])
+  return { tenant, variables: Object.fromEntries(variables) }
+}
+
+/** The example of a body names the user 1. A new account has no user at all. */
+const withUser = async (source: string, tenant: Tenant) =>
+  /user_id/.test(source)
+    ? source.replace(/(user_id['"]?(?::| =>) )1\b/, `$1${(await newUser(tenant)).id}`)
+    : source
+
+const runSample = async (label: string, { path, operation }: Route) => {
+  const { file, command } = PROGRAMS[label]!
+  const { source } = operation['x-codeSamples']!.find((sample) => sample.label === label)!
+  const { tenant, variables } = await furnish(path)
+  await writeFile(join(folder, file), await withUser(source, tenant))
+  const env = { ...process.env, ...variables, BASE_URL: proxy.url, TOKEN: tenant.token }
+  proxy.seen.length = 0
+  const failure = await run(command[0]!, [...command.slice(1), file], {
+    cwd: folder,
+    env,
+    timeout: 20_000,
+  }).then(
+    () => undefined,
+    ({ stdout, stderr }) => `${stdout}${stderr}`,
+  )
+  const fill = (name: string) => variables[name.toUpperCase()]!
+  const seen = proxy.seen.map((each) => ({ ...each, path: each.path.split('?')[0] }))
+  return { failure, seen, asked: path.replace(/\{(\w+)\}/g, (_, name) => fill(name)) }
+}
+
+test('every operation has a sample for each language', () => {
+  const labels = routes.map(({ operation }) => operation['x-codeSamples']?.map(({ label }) => label))
+  expect(labels.length).toBeGreaterThan(40)
+  for (const of of labels) expect(of).toEqual(Object.keys(PROGRAMS))
+})
+
+for (const [label, { isThere }] of Object.entries(PROGRAMS)) {
+  const name = `${label}: each sample calls its operation, and succeeds`
+  if (!isThere) {
+    test.skip(`${name} (skipped: it is not on this machine)`, () => undefined)
+    continue
+  }
+  test(name, async () => {
+    for (const route of routes) {
+      const { method, operation } = route
+      const success = Object.keys(operation.responses).find((status) => status.startsWith('2'))
+      const { failure, seen, asked } = await runSample(label, route)
+      const { operationId } = operation
+      expect({ operationId, failure, seen }).toEqual({
+        operationId,
+        failure: undefined,
+        seen: [{ method, path: asked, status: Number(success) }],
+      })
+    }
+  }, 300_000)
+}

@@ -1,0 +1,122 @@
+import type { Browser, Page } from 'playwright-core'
+import { findChromium, openTab, startChromium, type Tab } from '../console/chromium.fixture'
+import { type Stage, startStage, type Tenant } from '../stage.fixture'
+
+const chromium = findChromium()
+const suite = chromium ? describe : describe.skip
+if (!chromium) {
+  console.warn(
+    'The reference was not tried: there is no Chromium here. Set CHROMIUM_BIN, or put one on PATH.',
+  )
+}
+
+suite.each([1280, 375])('the reference in a browser, %d pixels wide', (width) => {
+  let stage: Stage
+  let browser: Browser
+  let tenant: Tenant
+  let tab: Tab
+  let page: Page
+
+  beforeAll(async () => {
+    ;[stage, browser] = await Promise.all([startStage(), startChromium(chromium!)])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await stage?.stop()
+  })
+  beforeEach(async () => {
+    tenant = await stage.newTenant()
+    tab = await openTab(browser, { width })
+    page = tab.page
+  })
+  afterEach(async () => {
+    await tab.close()
+    expect(tab.complaints).toEqual([])
+    // Nothing is fetched from elsewhere. Images in data URLs are in the files themselves.
+    const origins = tab.requested.map(({ origin, protocol }) => (protocol === 'data:' ? undefined : origin))
+    expect([...new Set(origins.filter(Boolean))]).toEqual([stage.system.baseUrl])
+  })
+
+  const open = async (place = '') => {
+    await page.goto(`${stage.system.baseUrl}/docs${place}`)
+    await page
+      .getByText('Creates a lead with its customer')
+      .or(page.getByText('Stores sales leads'))
+      .first()
+      .waitFor()
+  }
+  const useToken = async () => {
+    await page.getByLabel('Token', { exact: true }).fill(tenant.token)
+    await page.getByRole('button', { name: 'Use token' }).click()
+    await page.getByText('Token kept until this tab is closed.').waitFor()
+  }
+  const kept = () =>
+    page.evaluate('[Object.values(sessionStorage), Object.values(localStorage), document.cookie]')
+  const isAsWideAsTheScreen = async () =>
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+  const CREATE = '#?route=post-/leads'
+
+  test('it carries our name, not that of the tool behind it', async () => {
+    await open()
+    expect(await page.title()).toBe('Leadwire reference')
+    // innerText leaves out what is in a shadow root.
+    const text = await page.evaluate("document.querySelector('openapi-explorer').shadowRoot.textContent")
+    expect(text).toContain('Create a lead')
+    expect(`${text} ${await page.locator('body').innerText()}`).not.toMatch(
+      /openapi.?explorer|authress|rapidoc|swagger/i,
+    )
+    await isAsWideAsTheScreen()
+  })
+
+  test('a token is entered once, stays in the tab alone, and the first try creates a lead', async () => {
+    await open(CREATE)
+    await useToken()
+    expect(await kept()).toEqual([[tenant.token], [], ''])
+    await page.reload()
+    await page.getByRole('button', { name: 'Execute' }).click()
+    await page.getByText(/Response Status: .*200/).waitFor()
+    const { json } = await tenant.client.request<{ total: number }>('GET', '/leads')
+    expect(json.total).toBe(1)
+    await isAsWideAsTheScreen()
+    await page.getByRole('button', { name: 'Forget token' }).click()
+    await page.getByText('Token forgotten.').waitFor()
+    expect(await kept()).toEqual([[], [], ''])
+  })
+
+  test('an operation has its samples', async () => {
+    await open(CREATE)
+    for (const [label, words] of [
+      ['curl', /curl -sS --fail-with-body "\$BASE_URL\/leads"/],
+      ['Node', /await fetch\(/],
+      ['PHP', /curl_init\(/],
+      ['Python', /urllib\.request\.Request\(/],
+    ] as const) {
+      await page.getByRole('button', { name: label, exact: true }).click()
+      await page.getByText(words).filter({ visible: true }).first().waitFor()
+      await isAsWideAsTheScreen()
+    }
+  })
+
+  test('what cannot stand in a header is no token', async () => {
+    await open()
+    await page.getByLabel('Token', { exact: true }).fill('täu’schung')
+    await page.getByRole('button', { name: 'Use token' }).click()
+    await page.getByText('That is not a token.').waitFor()
+    expect(await kept()).toEqual([[], [], ''])
+  })
+
+  test('guides lead to each other, and fit', async () => {
+    await open()
+    await page.getByRole('link', { name: 'Guides' }).click()
+    const guides = page.getByRole('navigation', { name: 'Guides' }).getByRole('link')
+    const titles = await guides.allInnerTexts()
+    expect(titles.length).toBeGreaterThanOrEqual(7)
+    for (const title of titles) {
+      await guides.filter({ hasText: title }).click()
+      await page.getByRole('heading', { level: 1, name: title }).waitFor()
+      await isAsWideAsTheScreen()
+    }
+    await page.getByRole('link', { name: 'Reference' }).click()
+    await page.getByText('Stores sales leads').first().waitFor()
+  })
+})

@@ -1,0 +1,165 @@
+import { fillDeliveries, fillEndpoints, fillLeads, openSql, type Sql, settle } from '@leadwire/fill'
+import { eventually, type System, startSystem } from '@leadwire/test-kit'
+import { type Client, createClient } from '../client'
+
+// More than is counted anywhere, so that no count is larger only because there is more to count.
+const SMALL = 12_000
+const LARGE = Number(process.env['LEADWIRE_SCALE_ROWS'] ?? 60_000)
+/** How often each request is sent: a statement's plan may change after five executions. */
+const TIMES = 8
+
+let system: System
+let client: Client
+let leads: Sql
+let webhooks: Sql
+
+beforeAll(async () => {
+  // Nobody listens there.
+  system = await startSystem({ env: { WEBHOOK_RETRY_SCHEDULE: '24h' } })
+  client = createClient(system.baseUrl, { token: system.token })
+  leads = openSql(system.databases.leads.url)
+  webhooks = openSql(system.databases.webhooks.url)
+  for (const sql of [leads, webhooks]) await sql.rows('CREATE EXTENSION pg_stat_statements')
+}, 60_000)
+afterAll(async () => {
+  await client.close()
+  await Promise.all([leads.close(), webhooks.close()])
+  await system.stop()
+})
+
+const data = async <T>(method: string, path: string, json?: unknown): Promise<T> => {
+  const answer = await client.request<{ data: T }>(method, path, json === undefined ? {} : { json })
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
+  return answer.json.data
+}
+
+interface World {
+  endpoints: Record<'delivered' | 'pending' | 'held' | 'exhausted', number>
+  userId: number
+}
+
+const grow = async ({ endpoints }: World, count: number) => {
+  const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
+  await fillLeads(target, system.account.id, count)
+  // Due tomorrow, so that what is looked at is not what is sent.
+  const due = { from: Date.now() + 86_400_000, everyMs: 1 }
+  for (const status of ['delivered', 'pending', 'held', 'exhausted'] as const)
+    await fillDeliveries(target, { endpointId: endpoints[status], count, status, due })
+  await eventually(
+    async () =>
+      expect(
+        await leads.rows(
+          `SELECT FROM accounts a JOIN lead_search_progress p ON p.account_id = a.id AND p.number >= a.lead_count WHERE a.id = $1`,
+          [system.account.id],
+        ),
+      ).toHaveLength(1),
+    { timeoutMs: 120_000 + LARGE },
+  )
+  for (const sql of [leads, webhooks]) {
+    const tables = await sql.rows<{ name: string }>(
+      `SELECT format('%I.%I', schemaname, relname) AS name FROM pg_stat_user_tables`,
+    )
+    await settle(
+      sql,
+      tables.map(({ name }) => name),
+    )
+  }
+}
+
+const NEW_LEAD = {
+  ...{ name: 'Porch', first_name: 'Ada', last_name: 'Byron', email: 'ada@example.com' },
+  ...{ phone: '020 7946 0000', postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' },
+}
+
+const listQueries = ['page=1', 'page=300', 'per_page=100', 'cursor=', 'status=open', 'status=lost'].concat(
+  ['referrer=Phone', 'postcode=M1', 'created_from=2001-01-01T00:00:00Z', 'sort=updated_at', 'test=0'],
+  ['updated_since=2001-01-01T00:00:00Z', 'q=ada', 'q=byron&status=open', 'cursor=&status=lost'],
+)
+
+const deliveryQueries = ({ endpoints }: World) => [
+  ...['page=1', 'page=100', 'cursor='],
+  ...Object.entries(endpoints).flatMap(([status, id]) => [
+    `status=${status}`,
+    `endpoint_id=${id}`,
+    `endpoint_id=${id}&status=${status}`,
+    `endpoint_id=${id}&status=cancelled`,
+    `cursor=&endpoint_id=${id}`,
+  ]),
+]
+
+/** One round of what an account does. */
+const use = async (world: World) => {
+  const { endpoints, userId } = world
+  for (const query of listQueries) await data('GET', `/leads?${query}`)
+  for (const query of deliveryQueries(world)) await data('GET', `/manage/deliveries?${query}`)
+  const path = `/leads/${(await data<{ reference: string }>('POST', '/leads', NEW_LEAD)).reference}`
+  await data('GET', path)
+  await data('PATCH', path, { status: 'sold', name: 'Bay', user_id: userId })
+  for (const list of ['appointments', 'callbacks', 'attachments']) await data('GET', `${path}/${list}`)
+  await data('GET', `/manage${path}/history`)
+  await data('GET', `/manage/deliveries?lead_reference=${path.split('/').at(-1)}`)
+  for (const list of [
+    'users',
+    'tokens',
+    'webhook-endpoints',
+    'webhook-endpoint-health',
+    'audit',
+    'notifications',
+  ])
+    await data('GET', `/manage/${list}`)
+  for (const id of Object.values(endpoints)) await data('GET', `/manage/webhook-endpoints/${id}`)
+  const [newest] = await data<{ id: number }[]>(
+    'GET',
+    `/manage/deliveries?endpoint_id=${endpoints.delivered}`,
+  )
+  await data('GET', `/manage/deliveries/${newest!.id}`)
+  for (const enabled of [false, true])
+    await data('PATCH', `/manage/webhook-endpoints/${endpoints.pending}`, { enabled })
+}
+
+type Touched = Map<string, number>
+
+/** For each statement, the pages of PostgreSQL's buffers that one execution touched on average. */
+const touchedWhile = async (work: () => Promise<void>): Promise<Touched> => {
+  const reset =
+    'SELECT pg_stat_statements_reset(0, (SELECT oid FROM pg_database WHERE datname = current_database()))'
+  for (const sql of [leads, webhooks]) await sql.rows(reset)
+  for (let time = 0; time < TIMES; time += 1) await work()
+  const read = async (sql: Sql) =>
+    sql.rows<{ query: string; touched: number }>(`
+      SELECT query, sum(shared_blks_hit + shared_blks_read)::float / sum(calls) AS touched FROM pg_stat_statements
+      WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query NOT LIKE '%pg_stat_statements%'
+      GROUP BY 1 HAVING sum(calls) >= 3`)
+  const all = [...(await read(leads)), ...(await read(webhooks))]
+  return new Map(all.map(({ query, touched }) => [query, touched]))
+}
+
+test(
+  `no statement of a service touches more with ${LARGE} leads and deliveries than with ${SMALL}`,
+  async () => {
+    const make = async () =>
+      (await fillEndpoints(webhooks, { accountId: system.account.id, count: 4, url: 'http://127.0.0.1:1/' }))
+        .ids
+    const [delivered, pending, held, exhausted] = (await make()) as [number, number, number, number]
+    const { id: userId } = await data<{ id: number }>('POST', '/manage/users', {
+      email: 'a@example.com',
+      name: 'A',
+    })
+    const world: World = { endpoints: { delivered, pending, held, exhausted }, userId }
+    await grow(world, SMALL)
+    await use(world)
+    const small = await touchedWhile(() => use(world))
+    await grow(world, LARGE - SMALL)
+    await use(world)
+    const large = await touchedWhile(() => use(world))
+    const known = [...large].filter(([query]) => small.has(query))
+    expect(known.length).toBeGreaterThan(60)
+    // There is at least five times as much. An index may have one level more, for each of the lookups that a statement makes, and dead rows
+    // of deliveries that an endpoint's changes moved.
+    const grown = known.filter(([query, touched]) => touched > 2 * small.get(query)! + 20)
+    expect(
+      grown.map(([query, touched]) => `${Math.round(small.get(query)!)} → ${Math.round(touched)}: ${query}`),
+    ).toEqual([])
+  },
+  300_000 + LARGE * 5,
+)

@@ -1,0 +1,65 @@
+import { createWriteStream } from 'node:fs'
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Command, Option } from 'commander'
+import { callApi } from '../api'
+import { type Api, findApi } from '../connection'
+import { startBar } from '../progress-bar'
+
+interface Options {
+  format: 'ndjson' | 'csv'
+  createdFrom?: string
+  createdTo?: string
+}
+
+const LINE_FEED = 0x0a
+
+/** How many leads there will be; undefined when only those of a time are asked for. */
+const totalOf = async (api: Api, { createdFrom, createdTo }: Options): Promise<number | undefined> =>
+  createdFrom || createdTo
+    ? undefined
+    : ((await (await callApi(api, '/leads')).json()) as { total: number }).total
+
+/** Lets bytes through and counts their lines: a lead is one, or some where its cells have several. */
+const countLines = (onLines: (count: number) => void): Transform => {
+  let lines = 0
+  return new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, at + 1)) lines += 1
+      onLines(lines)
+      done(null, chunk)
+    },
+  })
+}
+
+/** `leadwire export` */
+export const addExport = (program: Command): void => {
+  program
+    .command('export')
+    .description('write all leads of an account to a file, or to standard output')
+    .argument('[file]')
+    .addOption(new Option('--format <format>').choices(['ndjson', 'csv']).default('ndjson'))
+    .option('--created-from <time>', 'leads created then and later, such as 2026-11-01T00:00:00Z')
+    .option('--created-to <time>', 'leads created before then')
+    .action(runExport)
+}
+
+const runExport = async (file: string | undefined, options: Options): Promise<void> => {
+  const api = findApi(process.env)
+  const { format, createdFrom, createdTo } = options
+  const query = new URLSearchParams({
+    format,
+    ...(createdFrom && { created_from: createdFrom }),
+    ...(createdTo && { created_to: createdTo }),
+  })
+  const response = await callApi(api, `/manage/exports?${query}`)
+  const bar = startBar('leads', await totalOf(api, options))
+  const target = file === undefined ? process.stdout : createWriteStream(file)
+  try {
+    await pipeline(Readable.fromWeb(response.body as never), countLines(bar.update), target)
+  } catch (cause) {
+    throw new Error(`The export broke off: ${file ?? 'what was written'} is not complete.`, { cause })
+  } finally {
+    bar.stop()
+  }
+}

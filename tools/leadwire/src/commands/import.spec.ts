@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { type System, startSystem } from '@leadwire/test-kit'
+
+const MAIN = resolve(__dirname, '../../dist/main.js')
+
+let system: System
+let folder: string
+
+beforeAll(async () => {
+  system = await startSystem()
+  folder = await mkdtemp(join(tmpdir(), 'leadwire-import-'))
+})
+afterAll(async () => {
+  await system?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const leadwire = (...args: string[]) => {
+  const env = { ...process.env, LEADWIRE_URL: system.baseUrl, LEADWIRE_TOKEN: system.token }
+  return promisify(execFile)(process.execPath, [MAIN, ...args], { env })
+}
+
+const HEADER = 'name,first_name,last_name,email,phone,postcode,referrer,status'
+const REST = 'Ada,Lovelace,ada@example.com,020 7946 0123,SW1A 1AA,Website,open'
+
+test('leads are imported from a file, watched again, and exported to one', async () => {
+  const file = join(folder, 'leads.csv')
+  await writeFile(file, [HEADER, `one,${REST}`, 'two,,,,,,,', `three,${REST}`].join('\n'))
+  const done = await leadwire('import', file, '--json')
+  const result = JSON.parse(done.stdout)
+  expect(result).toMatchObject({ state: 'finished', rows_read: 3, rows_created: 2, rows_failed: 1 })
+  const watched = await leadwire('import', '--watch', String(result.id), '--json')
+  expect(JSON.parse(watched.stdout)).toEqual(result)
+  const exported = join(folder, 'leads.ndjson')
+  await leadwire('export', exported)
+  const names = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).name)
+  expect(names(await readFile(exported, 'utf8'))).toEqual(['one', 'three'])
+  const csv = await leadwire('export', '--format', 'csv', '--created-from', '2999-01-01T00:00:00Z')
+  expect(csv.stdout.split('\n')).toHaveLength(2)
+})
+
+test('what goes wrong is said, and the exit code tells', async () => {
+  const file = join(folder, 'empty.csv')
+  await writeFile(file, '')
+  await expect(leadwire('import', file)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('file: '),
+  })
+  await writeFile(file, 'name,name\n')
+  await expect(leadwire('import', file)).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('The header has the column name twice.'),
+  })
+  await expect(leadwire('import', '--watch', '999999')).rejects.toMatchObject({
+    stderr: expect.stringContaining('There is no such import.'),
+  })
+  await expect(leadwire('export', '--created-from', 'soon')).rejects.toMatchObject({
+    stderr: expect.stringContaining('created_from: '),
+  })
+})

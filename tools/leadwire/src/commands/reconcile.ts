@@ -1,0 +1,66 @@
+import type { ReconcileCounts, ReconcileCursor, Unexplained } from '@leadwire/contracts'
+import type { Command } from 'commander'
+import type { Connection } from '../connection'
+import { type Output, render } from '../output'
+import { does, id } from './run'
+
+interface Options {
+  account?: number
+  full: boolean
+  json: boolean
+}
+
+const add = (sums: Record<string, number>, counts: ReconcileCounts): void => {
+  for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + Number(count)
+}
+
+/** Checks portion by portion to the end. Resolves with what was counted. */
+const reconcileAll = async ({ reconciliation }: Connection, { account: accountId, full }: Options) => {
+  const sums: Record<string, number> = {}
+  let cursor: ReconcileCursor | undefined
+  do {
+    const portion = await reconciliation.reconcile({ accountId, full, cursor })
+    add(sums, portion.counts!)
+    cursor = portion.cursor
+  } while (cursor)
+  return sums
+}
+
+const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+const faultOutput = (fault: Unexplained): Output => ({
+  kind: fault.kind,
+  account_id: fault.accountId,
+  lead_number: fault.leadNumber ?? null,
+  lead_reference: fault.leadReference ?? null,
+  event_id: fault.eventId ?? null,
+  delivery_id: fault.deliveryId ?? null,
+  since: fault.since,
+  detail: fault.detail,
+})
+
+/** `leadwire reconcile` */
+export const addReconcile = (program: Command): void => {
+  does<Options>(
+    program
+      .command('reconcile')
+      .description('prove that every lead has its event and every event its deliveries; exit 1 when not')
+      .option('--account <id>', 'of this account alone', id)
+      .option('--full', 'all leads and events, instead of what is new since the last check', false),
+    async (connection, options) => {
+      const sums = await reconcileAll(connection, options)
+      const counts = Object.fromEntries(
+        Object.entries(sums).map(([name, count]) => [inSnakeCase(name), count]),
+      )
+      const { unexplainedCount, unexplained } = await connection.reconciliation.retrieveReconciliation({
+        accountId: options.account,
+      })
+      if (unexplainedCount > 0) process.exitCode = 1
+      const faults = unexplained.map(faultOutput)
+      const result = { ...counts, unexplained_count: unexplainedCount }
+      if (options.json) return { ...result, unexplained: faults }
+      const list = faults.length > 0 ? `\n\n${render(faults, options)}` : ''
+      return `${render(result, options)}${list}`
+    },
+  )
+}
