@@ -1,5 +1,4 @@
 import { runService } from '@leadwire/service-kit/runtime'
-import { systemClock } from './clock'
 import { readWebhookConfig } from './config'
 
 void runService({
@@ -7,6 +6,6 @@ void runService({
   readConfig: readWebhookConfig,
   start: async (context) => {
     const { startWebhookService } = await import('./start-webhook-service.js')
-    await startWebhookService(context, systemClock)
+    await startWebhookService(context)
   },
 })

@@ -19,7 +19,7 @@ import {
 import { jetstream } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { Client } from 'pg'
-import { type Clock, systemClock } from './clock'
+import type { Clock } from './clock'
 import type { Config } from './config'
 import type { settleEndpoints } from './endpoints/settle-endpoints'
 import { startWebhookService } from './start-webhook-service'
@@ -159,7 +159,7 @@ const SILENT = createLogger({ service: 'webhook-service', level: 'silent' })
 export const startService = async (
   { database, nats }: Doors,
   {
-    clock = systemClock,
+    clock,
     logger = SILENT,
     settle,
     ...settings

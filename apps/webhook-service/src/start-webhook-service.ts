@@ -23,7 +23,7 @@ import {
   untilMigrated,
 } from '@leadwire/service-kit'
 import { makeAttempt } from './attempt/make-attempt'
-import type { Clock } from './clock'
+import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
 import type { Config } from './config'
 import { claimMsOf, connectTables, deliverEvents } from './deliver-events'
 import { createEgressGuard } from './egress/egress-guard'
@@ -47,12 +47,12 @@ const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.PO
 
 /**
  * Starts everything in the order in which it is needed; the lifecycle undoes it in reverse: no more events are
- * taken, then no more attempts begun, then no more calls answered. Answers with the port of the gRPC server. `settle`
- * moves the deliveries of endpoints that were changed.
+ * taken, then no more attempts begun, then no more calls answered. Answers with the port of the gRPC server. Times are the
+ * database's, unless `given` says them; `settle` moves the deliveries of endpoints that were changed.
  */
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
-  clock: Clock,
+  given?: Clock,
   settle: (database: Database) => Promise<boolean> = settleEndpoints,
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
@@ -67,6 +67,8 @@ export const startWebhookService = async (
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
   await untilMigrated(url, migrations, { signal: lifecycle.signal, logger })
+  const databaseClock = await createDatabaseClock(leads.results)
+  const clock = given ?? databaseClock
   const sealer = createSealer(config.ENCRYPTION_KEYS)
   await encryptAllSecrets(leads.database, { sealer, clock })
   const dispatcher = createGuardedDispatcher({
@@ -101,6 +103,7 @@ export const startWebhookService = async (
     ...MAIL,
   })
   const loops = createLoops(logger)
+  loops.run('clock', READ_CLOCK_EVERY_MS, () => databaseClock.read().then(() => false))
   loops.run('ended secrets', 60_000, () => removeEndedSecrets(leads.database, { sealer, clock }))
   const prune = startPruning({ loops, metrics })
   const keptMs = config.IDEMPOTENCY_RETENTION

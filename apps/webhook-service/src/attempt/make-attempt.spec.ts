@@ -2,7 +2,6 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createSealer } from '@leadwire/service-kit'
 import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { systemClock } from '../clock'
 import { createEgressGuard } from '../egress/egress-guard'
 import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
 import { sealSecrets } from '../endpoints/sealed-secrets'
@@ -60,7 +59,7 @@ const attemptAt = (
       body: Buffer.from('{"data":{}}'),
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     },
-    { dispatcher, sealer, timeoutMs, clock: systemClock },
+    { dispatcher, sealer, timeoutMs, clock: { now: () => new Date() } },
   )
 }
 

@@ -4,7 +4,6 @@ import { setImmediate } from 'node:timers/promises'
 import { createSealer } from '@leadwire/service-kit'
 import { type Receiver, startReceiver } from '@leadwire/test-kit'
 import { makeAttempt } from '../attempt/make-attempt'
-import { systemClock } from '../clock'
 import { endpointUrlFaults } from '../endpoints/endpoint-url'
 import { PUBLIC, REFUSED_URLS, REFUSED_V4, REFUSED_V6, UNFIT_URLS } from './address-vectors.fixture'
 import { createEgressGuard } from './egress-guard'
@@ -53,7 +52,10 @@ const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
   }
   const sealer = createSealer([Buffer.alloc(32, 7)])
   return (url: string) =>
-    makeAttempt({ ...delivery, url }, { dispatcher, sealer, timeoutMs: 60_000, clock: systemClock })
+    makeAttempt(
+      { ...delivery, url },
+      { dispatcher, sealer, timeoutMs: 60_000, clock: { now: () => new Date() } },
+    )
 }
 
 test('the corpus is as large as it claims', () => {

@@ -10,7 +10,6 @@ import {
 import { createDatabase, eventually } from '@leadwire/test-kit'
 import { failureClass } from '../attempt/failure-class'
 import type { Outcome } from '../attempt/make-attempt'
-import { systemClock } from '../clock'
 import { createDeliveryMetrics } from '../delivery-metrics'
 import { migrations } from '../migrations'
 import { type Sender, sendDeliveries } from './send-deliveries'
@@ -40,12 +39,20 @@ const startSender = (
   sizes: { claimMs: number; concurrency: number; endpointConcurrency: number },
 ) =>
   sendDeliveries({
-    ...{ database, queue: database, attempt, schedule: [60_000], clock: systemClock, logger, ...sizes },
+    ...{
+      database,
+      queue: database,
+      attempt,
+      schedule: [60_000],
+      clock: { now: () => new Date() },
+      logger,
+      ...sizes,
+    },
     metrics: createDeliveryMetrics({
       kind: 'webhook',
       metrics: createMetrics('spec'),
       queue: database,
-      clock: systemClock,
+      clock: { now: () => new Date() },
       logger,
     }),
   })
