@@ -11,12 +11,15 @@ const PENDING = 100_000
 const DUE = 4000
 const ENDPOINTS = 50
 const DAY_MS = 86_400_000
+/** So few that each retry goes alone: ten a second. */
+const FEW = 100
 
 /** Retries go at their time, never early and at most a second late, though the process is killed in between. */
 export const schedule = async (context: Context): Promise<void> => {
   const { receiver, options } = context
   const [pending, due, seconds] = options.quick ? [10_000, 800, 8] : [PENDING, DUE, 20]
   const accounts = (await context.many()).slice(0, ENDPOINTS)
+  tellLateness(context, await withEndpoints(context, accounts.slice(0, 5), (ids) => retryFew(context, ids)))
   const seen = await withEndpoints(context, accounts, async (endpoints) => {
     const begunAt = Date.now()
     await fillRetries(context, endpoints, { count: pending - due, from: begunAt + DAY_MS, everyMs: 1 })
@@ -35,6 +38,26 @@ export const schedule = async (context: Context): Promise<void> => {
     return { arrivals: await receiver.take(), down, dueAt, pending }
   })
   tell(context, seen)
+}
+
+/** By how many milliseconds each retry is late when little is due. */
+const retryFew = async (context: Context, endpoints: number[]): Promise<Float64Array> => {
+  const { receiver } = context
+  await receiver.take()
+  const everyMs = 100 * endpoints.length
+  const dueAt = await fillRetries(context, endpoints, { count: FEW, from: Date.now() + 3000, everyMs })
+  await poll(async () => (await receiver.count()) >= FEW, {
+    ...{ what: `${FEW} retries`, timeoutMs: 60_000, everyMs: 200 },
+  })
+  return sorted((await receiver.take()).map(([reference, at]) => at - dueAt.get(reference)!))
+}
+
+const tellLateness = ({ report }: Context, late: Float64Array): void => {
+  const what = 'lateness of a retry when little is due'
+  const range: [number, number] = [late[0]!, late.at(-1)!]
+  const goal = { better: 'less', range, detail: `${FEW} retries, ten a second` } as const
+  report.figure({ ...goal, what: `${what}, p50, ms`, value: percentile(late, 0.5), floor: 10, aim: 10 })
+  report.figure({ ...goal, what: `${what}, at most, ms`, value: late.at(-1)!, floor: 100, aim: 100 })
 }
 
 /** Retries at each endpoint, spread over time; when that of each lead is due. */
