@@ -10,6 +10,7 @@ import type { Ground } from './process/ground'
 import type { Report } from './report/report'
 import { bystander } from './scenarios/bystander'
 import { coldStart } from './scenarios/cold-start'
+import { copies } from './scenarios/copies'
 import { findLeads } from './scenarios/find-leads'
 import { isolation } from './scenarios/isolation'
 import { memory } from './scenarios/memory'
@@ -24,7 +25,7 @@ import { startStack, temporaryFolder } from './stack/start-stack'
 
 const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) => Promise<void>> = {
   ...{ retrieve, list, create, upload, webhooks, 'webhook-latency': webhookLatency, steady },
-  ...{ 'table-size': tableSize, find: findLeads, isolation, bystander, memory, schedule },
+  ...{ 'table-size': tableSize, find: findLeads, isolation, bystander, memory, schedule, copies },
 }
 
 interface Run {

@@ -9,8 +9,8 @@ import {
   startPostgres,
 } from '@leadwire/embedded'
 import type { Context } from '../context'
-import { createGround, type Ground } from '../process/ground'
-import { startStack, temporaryFolder } from '../stack/start-stack'
+import { inFolder } from '../process/in-folder'
+import { startStack } from '../stack/start-stack'
 
 /** `npm start` on an empty folder until everything serves, against PostgreSQL and nats-server alone until both answer. */
 export const coldStart = async ({
@@ -36,19 +36,6 @@ export const coldStart = async ({
     what: 'npm start on an empty folder / PostgreSQL and NATS alone, until ready',
     ...{ ours, baseline, unit: 'ms', better: 'less', floor: 3, aim: 1.5 },
   })
-}
-
-const inFolder = async <T>(
-  ground: Ground,
-  work: (folder: string, inner: Ground) => Promise<T>,
-): Promise<T> => {
-  const inner = createGround()
-  const leave = ground.onLeave(inner.leave)
-  try {
-    return await work(await temporaryFolder(inner), inner)
-  } finally {
-    await leave()
-  }
 }
 
 const startServers = async (folder: string, binary: string): Promise<number> => {

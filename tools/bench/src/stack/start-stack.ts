@@ -54,20 +54,31 @@ export async function startStack({
   ground,
   folder,
   npm = false,
+  args = [],
   env = {},
 }: {
   ground: Ground
   folder: string
   npm?: boolean
+  args?: string[]
   env?: Record<string, string>
 }): Promise<Stack> {
   const data = join(folder, 'data')
   const port = await freePort()
-  const [command, args] = npm ? ['npm', ['start']] : [process.execPath, ['tools/embedded/dist/main.js']]
+  const [command, first] = npm
+    ? ['npm', ['start', '--']]
+    : [process.execPath, ['tools/embedded/dist/main.js']]
   const lastWarnings: string[] = []
   const startedAt = performance.now()
   const child = await startChild({
-    ...{ name: 'the stack', command, args, cwd: repositoryRoot, stopSignal: 'SIGINT', stopTimeoutMs: 40_000 },
+    ...{
+      name: 'the stack',
+      command,
+      args: [...first, ...args],
+      cwd: repositoryRoot,
+      stopSignal: 'SIGINT',
+      stopTimeoutMs: 40_000,
+    },
     // With npm's own variable it stops by itself when its parent, this process, is killed. One account sends files on
     // all connections.
     env: {

@@ -1,0 +1,16 @@
+import { temporaryFolder } from '../stack/start-stack'
+import { createGround, type Ground } from './ground'
+
+/** Runs `work` in a folder of its own; what it began is undone afterwards. */
+export const inFolder = async <T>(
+  ground: Ground,
+  work: (folder: string, inner: Ground) => Promise<T>,
+): Promise<T> => {
+  const inner = createGround()
+  const leave = ground.onLeave(inner.leave)
+  try {
+    return await work(await temporaryFolder(inner), inner)
+  } finally {
+    await leave()
+  }
+}
