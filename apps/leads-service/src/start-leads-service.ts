@@ -13,7 +13,6 @@ import {
   type ServiceContext,
   startHealthServer,
   startPruning,
-  untilMigrated,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { deleteOnce } from './account-deletions/run-account-deletions'
@@ -24,7 +23,7 @@ import { createListFiles } from './attachments/list-files'
 import type { Config } from './config'
 import { eraseOnce } from './erasures/run-erasures'
 import { forgetImports, oldestImportAge } from './imports/forget-imports'
-import { migrations } from './migrations'
+import { migrateDatabase } from './migrate-database'
 import { createNotifyContacts } from './notifications/notify-contacts'
 import { createDeleteMessage } from './outbox/delete-message'
 import { addOutboxMetrics } from './outbox/outbox-metrics'
@@ -58,7 +57,7 @@ export const startLeadsService = async ({
   addOutboxMetrics({ metrics, database, logger })
   addReconciliationMetrics({ metrics, database, logger })
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, metrics, lifecycle, checks })
-  await untilMigrated(config.DATABASE_URL, migrations, { signal: lifecycle.signal, logger })
+  await migrateDatabase({ config, logger, lifecycle })
 
   const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, {
     lifecycle,

@@ -20,7 +20,6 @@ import {
   type ServiceContext,
   startHealthServer,
   startPruning,
-  untilMigrated,
 } from '@leadwire/service-kit'
 import { makeAttempt } from './attempt/make-attempt'
 import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
@@ -34,7 +33,7 @@ import { settleEndpoints } from './endpoints/settle-endpoints'
 import { encryptAllSecrets, removeEndedSecrets } from './endpoints/store-secrets'
 import { readLeadChanged } from './events/read-lead-changed'
 import { readLeadCreated } from './events/read-lead-created'
-import { migrations } from './migrations'
+import { migrateDatabase } from './migrate-database'
 import { createMailboxes } from './notifications/ensure-mailbox'
 import { forgetMessages } from './notifications/forget-messages'
 import { notifyUser } from './notifications/notify-user'
@@ -66,7 +65,7 @@ export const startWebhookService = async (
     { name: 'nats', check: () => natsCheck() },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
-  await untilMigrated(url, migrations, { signal: lifecycle.signal, logger })
+  await migrateDatabase({ config, logger, lifecycle })
   const databaseClock = await createDatabaseClock(leads.results)
   const clock = given ?? databaseClock
   const sealer = createSealer(config.ENCRYPTION_KEYS)

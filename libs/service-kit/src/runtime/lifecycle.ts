@@ -56,16 +56,20 @@ export const createLifecycle = (logger: Logger): Lifecycle => {
  *
  * Exits with 1 when the configuration is faulty (every fault in one line), when the start fails, or when the drain
  * takes too long. With the argument --check-settings it does no more than read its configuration, so `start` should load
- * what the service is made of. An unforeseen error stops the process: whoever supervises it starts a clean one.
+ * what the service is made of. With --migrate it runs `migrate` in place of `start` and then ends: with 0 when the database
+ * has the newest schema, else with 1. An unforeseen error stops the process: whoever supervises it starts a clean one.
  */
 export const runService = async <Config extends { LOG_LEVEL: string }>(service: {
   name: string
   readConfig: (env: NodeJS.ProcessEnv) => Config
   start: (context: ServiceContext<Config>) => Promise<void>
+  /** Of a service with a database. */
+  migrate?: (context: ServiceContext<Config>) => Promise<void>
 }): Promise<void> => {
   const config = configOrExit(service.name, service.readConfig)
   if (process.argv.includes('--check-settings')) process.exit(0)
   const logger = createLogger({ service: service.name, level: config.LOG_LEVEL })
+  const migrates = process.argv.includes('--migrate')
   const lifecycle = createLifecycle(logger)
   const exit = async (code: number) => {
     setTimeout(() => {
@@ -78,7 +82,7 @@ export const runService = async <Config extends { LOG_LEVEL: string }>(service: 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       logger.info({ signal }, 'draining')
-      void exit(0)
+      void exit(migrates ? 1 : 0)
     })
   }
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
@@ -88,6 +92,7 @@ export const runService = async <Config extends { LOG_LEVEL: string }>(service: 
     })
   }
   try {
+    if (migrates) return await migrateAndExit(service, { config, logger, lifecycle })
     await service.start({ config, logger, lifecycle })
     if (!lifecycle.draining) logger.info('ready')
   } catch (error) {
@@ -95,6 +100,16 @@ export const runService = async <Config extends { LOG_LEVEL: string }>(service: 
     logger.fatal({ err: error }, 'could not start')
     await exit(1)
   }
+}
+
+const migrateAndExit = async <Config>(
+  { migrate }: { migrate?: (context: ServiceContext<Config>) => Promise<void> },
+  context: ServiceContext<Config>,
+): Promise<void> => {
+  if (!migrate) throw new Error('this service has no database to migrate')
+  await migrate(context)
+  context.logger.info('the database has the newest schema')
+  process.exit(0)
 }
 
 const configOrExit = <Config>(name: string, read: (env: NodeJS.ProcessEnv) => Config): Config => {

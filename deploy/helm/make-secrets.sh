@@ -1,0 +1,45 @@
+#!/bin/sh
+# Prints the Secrets of a new installation, with stores from stores/: deploy/helm/make-secrets.sh SMTP_URL | kubectl create -f -
+# Keep a copy of ENCRYPTION_KEYS, apart from the backups. Needs openssl.
+set -eu
+smtp=${1:?'usage: make-secrets.sh smtp://user:password@mail.example.com:587'}
+# They go into URLs and, with NATS, into a configuration where digits at the beginning would make a number.
+password() { echo "p$(openssl rand -hex 24)"; }
+leads=$(password) webhooks=$(password) nats=$(password) minio=$(password)
+
+cat <<YAML
+apiVersion: v1
+kind: Secret
+metadata: { name: leadwire-secrets }
+stringData:
+  SERVICE_TOKEN: $(password)
+  ENCRYPTION_KEYS: $(openssl rand -base64 32)
+  NATS_URL: nats://leadwire:$nats@nats:4222
+  LEADS_DATABASE_URL: postgresql://leads:$leads@leadwire-postgresql-rw:5432/leads
+  WEBHOOKS_DATABASE_URL: postgresql://webhooks:$webhooks@leadwire-postgresql-rw:5432/webhooks
+  S3_ACCESS_KEY: leadwire
+  S3_SECRET_KEY: $minio
+  SMTP_URL: '$smtp'
+---
+apiVersion: v1
+kind: Secret
+metadata: { name: leadwire-postgresql-leads }
+type: kubernetes.io/basic-auth
+stringData: { username: leads, password: $leads }
+---
+apiVersion: v1
+kind: Secret
+metadata: { name: leadwire-postgresql-webhooks }
+type: kubernetes.io/basic-auth
+stringData: { username: webhooks, password: $webhooks }
+---
+apiVersion: v1
+kind: Secret
+metadata: { name: leadwire-nats }
+stringData: { password: $nats }
+---
+apiVersion: v1
+kind: Secret
+metadata: { name: leadwire-minio }
+stringData: { rootUser: leadwire, rootPassword: $minio }
+YAML

@@ -1,0 +1,358 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { type Stage, startStage } from '../stage.fixture'
+import { findGoProgram } from './go-program.fixture'
+import {
+  CHART,
+  HELM,
+  isHook,
+  type Manifest,
+  matches,
+  optionsOf,
+  podsOf,
+  ROOT,
+  readYaml,
+  render,
+  runHelm,
+  SIZES,
+  violationsOf,
+} from './render.fixture'
+
+const found = findGoProgram('helm')
+const validator = findGoProgram('kubeconform')
+const helm = 'binary' in found ? found.binary : ''
+if ('reason' in found) console.warn(`The chart was not tried: ${found.reason}.`)
+
+const SERVICES = {
+  gateway: { name: 'gateway', reader: 'readGatewayConfig' },
+  leads: { name: 'leads-service', reader: 'readLeadsConfig' },
+  files: { name: 'files-service', reader: 'readFilesConfig' },
+  webhooks: { name: 'webhook-service', reader: 'readWebhookConfig' },
+}
+
+/** Sound values for what Secrets hold. */
+const SECRETS: Record<string, string> = {
+  SERVICE_TOKEN: 'a-token-for-this-spec',
+  ENCRYPTION_KEYS: Buffer.alloc(32, 7).toString('base64'),
+  NATS_URL: 'nats://leadwire:password@nats:4222',
+  DATABASE_URL: 'postgresql://leads:password@postgres:5432/leads',
+  S3_ACCESS_KEY: 'key',
+  S3_SECRET_KEY: 'secret',
+  SMTP_URL: 'smtp://mail:25',
+}
+
+const complaintOf = (args: string[]): string => {
+  try {
+    runHelm(helm, args)
+    return ''
+  } catch (error) {
+    return String((error as { stderr: unknown }).stderr)
+  }
+}
+
+const of = (manifests: Manifest[], kind: string): Manifest[] => manifests.filter((one) => one.kind === kind)
+const named = (manifests: Manifest[], kind: string, name: string): Manifest =>
+  of(manifests, kind).find(({ metadata }) => metadata.name === name)
+
+const suite = 'binary' in found ? describe : describe.skip
+
+suite.each(SIZES)('the chart with values-%s.yaml', (size) => {
+  let manifests: Manifest[]
+  beforeAll(() => {
+    manifests = render(helm, optionsOf(size))
+  })
+
+  test('has nothing to complain of for helm lint', () => {
+    expect(complaintOf(['lint', '--strict', CHART, ...optionsOf(size)])).toBe('')
+  })
+
+  const conform = 'binary' in validator ? test : test.skip
+  conform('is what the schemas of Kubernetes demand, without unknown fields', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leadwire-chart-'))
+    try {
+      const file = join(folder, 'manifests.yaml')
+      writeFileSync(file, manifests.map((one) => stringify(one)).join('---\n'))
+      const schemas = join(HELM, 'schemas/{{.ResourceKind}}.json')
+      const args = ['-strict', '-output', 'json', '-schema-location', schemas, file]
+      const { binary } = validator as { binary: string }
+      expect(JSON.parse(execFileSync(binary, args, { encoding: 'utf8' })).resources ?? []).toEqual([])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test.each(Object.values(SERVICES))('$name gets what it needs and nothing that it does not read', ({
+    name,
+    reader,
+  }) => {
+    const { data } = named(manifests, 'ConfigMap', `leadwire-${name}`)
+    const [{ env }] = named(manifests, 'Deployment', `leadwire-${name}`).spec.template.spec.containers
+    const secrets = env.map((one: Manifest) => [one.name, SECRETS[one.name]])
+    const given = { ...data, ...Object.fromEntries(secrets) }
+    const config = require(join(ROOT, 'apps', name, 'src/config'))[reader](given)
+    expect(Object.keys(given).filter((setting) => !(setting in config))).toEqual([])
+  })
+
+  test('each pod keeps to the restricted profile', () => {
+    const pods = podsOf(manifests)
+    expect(pods).toHaveLength(7)
+    expect(pods.map((pod) => [pod.name, violationsOf(pod)])).toEqual(pods.map(({ name }) => [name, []]))
+  })
+
+  test('each pod has a policy, and only webhook-service may leave the cluster', () => {
+    const policies = of(manifests, 'NetworkPolicy')
+    const expected = readYaml(join(CHART, `values-${size}.yaml`)).networkPolicy
+    // Managed stores, in the private network.
+    const stores = [expected.postgresql, expected.s3].flatMap(({ to }) =>
+      to.map(({ ipBlock }: Manifest) => ipBlock?.cidr),
+    )
+    for (const pod of podsOf(manifests)) {
+      const own = policies.filter(({ spec }) => matches(spec.podSelector.matchLabels, pod.metadata.labels))
+      expect(own.map(({ spec }) => spec.policyTypes)).toEqual([['Ingress', 'Egress']])
+      const peers = own[0].spec.egress.flatMap(
+        ({ to }: Manifest) => to ?? [{ ipBlock: { cidr: 'anywhere' } }],
+      )
+      const blocks = peers.flatMap(({ ipBlock }: Manifest) => ipBlock?.cidr ?? [])
+      const outside = blocks.filter((cidr: string) => !stores.includes(cidr))
+      expect([pod.name, outside]).toEqual([
+        pod.name,
+        pod.name === 'leadwire-webhook-service' ? ['0.0.0.0/0', '::/0'] : [],
+      ])
+    }
+  })
+
+  test('whoever knows the address of a service may reach it there', () => {
+    const callers = of(manifests, 'Deployment').flatMap(({ metadata, spec }) => {
+      const config = named(manifests, 'ConfigMap', metadata.name)?.data ?? {}
+      const own = Object.fromEntries(
+        spec.template.spec.containers[0].env.map((one: Manifest) => [one.name, one.value]),
+      )
+      const urls = Object.entries({ ...config, ...own }).filter(([name]) => name.endsWith('_SERVICE_URL'))
+      return urls.map(([, url]) => ({
+        caller: spec.template.metadata.labels,
+        name: metadata.name,
+        url: String(url),
+      }))
+    })
+    expect(callers).toHaveLength(7)
+    for (const { caller, name, url } of callers) {
+      const [, host, port] = /^(?:dns:\/\/\/|http:\/\/)([^:]+):(\d+)$/.exec(url)!
+      const { spec: service } = named(manifests, 'Service', host!)
+      expect(service).toMatchObject({
+        clusterIP: 'None',
+        ports: expect.arrayContaining([expect.objectContaining({ port: Number(port) })]),
+      })
+      const { labels } = named(manifests, 'Deployment', host!).spec.template.metadata
+      const rules = (
+        policy: string,
+        direction: 'egress' | 'ingress',
+        peer: 'to' | 'from',
+        labels: Record<string, string>,
+      ) =>
+        named(manifests, 'NetworkPolicy', policy).spec[direction].filter(
+          (rule: Manifest) =>
+            rule.ports.some((one: Manifest) => one.port === Number(port)) &&
+            rule[peer]?.some(
+              ({ podSelector }: Manifest) => podSelector && matches(podSelector.matchLabels, labels),
+            ),
+        )
+      expect([url, rules(name, 'egress', 'to', labels).length]).toEqual([url, 1])
+      expect([url, rules(host!, 'ingress', 'from', caller).length]).toEqual([url, 1])
+    }
+  })
+
+  test('each pod may reach the stores that it uses', () => {
+    const { postgresql, nats, s3 } = readYaml(join(CHART, `values-${size}.yaml`)).networkPolicy
+    const stores = {
+      'files-service': [s3.to],
+      'leads-service': [postgresql.to, nats.to],
+      'webhook-service': [postgresql.to, nats.to],
+      migrations: [postgresql.to],
+    }
+    for (const [name, targets] of Object.entries(stores)) {
+      const { egress } = named(manifests, 'NetworkPolicy', `leadwire-${name}`).spec
+      expect(egress.map(({ to }: Manifest) => to)).toEqual(expect.arrayContaining(targets))
+    }
+  })
+
+  test('each service has a budget, is spread, and its ports are the pods’', () => {
+    for (const { name } of Object.values(SERVICES)) {
+      const { spec } = named(manifests, 'Deployment', `leadwire-${name}`)
+      const selector = spec.selector.matchLabels
+      expect(matches(selector, spec.template.metadata.labels)).toBe(true)
+      expect(named(manifests, 'PodDisruptionBudget', `leadwire-${name}`).spec).toMatchObject({
+        maxUnavailable: 1,
+        selector: { matchLabels: selector },
+      })
+      const spread = spec.template.spec.topologySpreadConstraints
+      expect(spread.map((one: Manifest) => [one.topologyKey, one.labelSelector.matchLabels])).toEqual([
+        ['topology.kubernetes.io/zone', selector],
+        ['kubernetes.io/hostname', selector],
+      ])
+      const service = named(manifests, 'Service', `leadwire-${name}`).spec
+      const ports = spec.template.spec.containers[0].ports.map((port: Manifest) => port.name)
+      expect(service.selector).toEqual(selector)
+      expect(ports).toEqual(service.ports.map((port: Manifest) => port.targetPort))
+    }
+  })
+
+  test('one scaler at most for each, and then the Deployment names no number of copies', () => {
+    const scalers = manifests.filter(({ kind }) => /^(HorizontalPodAutoscaler|ScaledObject)$/.test(kind))
+    const scaled = scalers.map(({ spec }) => spec.scaleTargetRef.name).sort()
+    const free = of(manifests, 'Deployment').filter(({ spec }) => spec.replicas === undefined)
+    expect(scaled).toEqual(free.map(({ metadata }) => metadata.name).sort())
+    expect(scalers.map(({ kind }) => kind).includes('ScaledObject')).toBe(size === 'large')
+    expect(scaled).toHaveLength(size === 'small' ? 0 : 4)
+  })
+
+  test('the databases are migrated before anything is replaced, by pods that need nothing of the release', () => {
+    const jobs = of(manifests, 'Job')
+    expect(jobs.map(({ metadata }) => metadata.annotations['helm.sh/hook'])).toEqual(
+      Array(2).fill('pre-install,pre-upgrade'),
+    )
+    const later = manifests.filter((one) => !isHook(one)).map(({ metadata }) => metadata.name)
+    for (const { spec } of jobs) {
+      const [{ name, args, env, envFrom }] = spec.template.spec.containers
+      const secrets = env.flatMap(({ valueFrom }: Manifest) => valueFrom?.secretKeyRef.name ?? [])
+      expect([envFrom, spec.template.spec.serviceAccountName]).toEqual([undefined, undefined])
+      expect(secrets.filter((secret: string) => later.includes(secret))).toEqual([])
+      expect(args).toEqual(['node', `apps/${name}/dist/main.js`, '--migrate'])
+      const { data } = named(manifests, 'ConfigMap', `leadwire-${name}`)
+      expect(Object.fromEntries(env.map((one: Manifest) => [one.name, one.value]))).toMatchObject(data)
+      expect(readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8')).toContain(`CMD ["node", "${args[1]}"]`)
+    }
+  })
+
+  test('Ingress and HTTPRoute lead to the gateway', () => {
+    const { spec: gateway } = named(manifests, 'Service', 'leadwire-gateway')
+    const [{ host, http }] = of(manifests, 'Ingress')[0].spec.rules
+    const { service } = http.paths[0].backend
+    const [route] = of(manifests, 'HTTPRoute')
+    expect([host, ...route.spec.hostnames]).toEqual(['leads.example.com', 'leads.example.com'])
+    expect([service.name, service.port.name]).toEqual(['leadwire-gateway', 'http'])
+    expect(route.spec.rules[0].backendRefs).toEqual([
+      { name: 'leadwire-gateway', port: gateway.ports[0].port },
+    ])
+  })
+})
+
+suite('the chart', () => {
+  test('has the version of the release', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    expect(readYaml(join(CHART, 'Chart.yaml'))).toMatchObject({ version, appVersion: version })
+  })
+
+  test.each([
+    ['gateway.replica=3', "'replica' not allowed"],
+    ['gateway.settings.RATE_LIMITS=600/1m', "'RATE_LIMITS' not allowed"],
+    ['networkPolicy.nats.port=4222', "'port' not allowed"],
+    ['files.keda.enabled=true', "'keda' not allowed"],
+    ['nats.enabled=true', "'nats' not allowed"],
+    ['gateway.settings.IMPORT_MAX_BYTES=536870912', 'got number, want string'],
+    ['publicUrl=leads.example.com', 'does not match pattern'],
+  ])('refuses --set %s', (value, complaint) => {
+    expect(complaintOf(['template', CHART, ...optionsOf('small'), '--set', value])).toContain(complaint)
+  })
+
+  test.each([
+    'image.repository',
+    'publicUrl',
+    'files.settings.S3_ENDPOINT',
+    'webhooks.settings.SMTP_FROM',
+    'httpRoute.parentRefs',
+  ])('says that %s is needed', (name) => {
+    const options = [...optionsOf('small', name), ...(name.startsWith('files') ? ['--set', `${name}=`] : [])]
+    expect(complaintOf(['template', CHART, ...options])).toContain(`${name} is needed`)
+  })
+
+  test('offers every setting of the services', () => {
+    const { properties } = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8'))
+    const manifests = render(helm, optionsOf('small'))
+    for (const [key, { name, reader }] of Object.entries(SERVICES)) {
+      const { data } = named(manifests, 'ConfigMap', `leadwire-${name}`)
+      const offered = { ...data, ...SECRETS, ...properties[key].properties.settings.properties }
+      const config = require(join(ROOT, 'apps', name, 'src/config'))[reader]({ ...data, ...SECRETS })
+      const missing = Object.keys(config).filter((setting) => !(setting in offered))
+      // The doors between services stay locked.
+      expect([name, missing]).toEqual([name, ['SERVICE_AUTH']])
+    }
+  })
+
+  test('a value wins over the Secret that exists, and the migrations have a copy of it', () => {
+    const manifests = render(helm, [
+      ...optionsOf('small'),
+      '--set',
+      'secrets.leadsDatabaseUrl.value=postgresql://db/leads',
+    ])
+    const secrets = of(manifests, 'Secret').map(({ metadata, stringData }) => [metadata.name, stringData])
+    const given = { leadsDatabaseUrl: 'postgresql://db/leads' }
+    expect(secrets).toEqual(
+      expect.arrayContaining([
+        ['leadwire-given', given],
+        ['leadwire-migrations', given],
+      ]),
+    )
+    const refOf = (pod: Manifest) =>
+      pod.spec.template.spec.containers[0].env.find((one: Manifest) => one.name === 'DATABASE_URL').valueFrom
+        .secretKeyRef
+    expect(refOf(named(manifests, 'Deployment', 'leadwire-leads-service'))).toEqual({
+      name: 'leadwire-given',
+      key: 'leadsDatabaseUrl',
+    })
+    expect(refOf(named(manifests, 'Job', 'leadwire-migrations-leads'))).toEqual({
+      name: 'leadwire-migrations',
+      key: 'leadsDatabaseUrl',
+    })
+    expect(refOf(named(manifests, 'Deployment', 'leadwire-webhook-service'))).toEqual({
+      name: 'leadwire-secrets',
+      key: 'WEBHOOKS_DATABASE_URL',
+    })
+  })
+
+  test('pods are replaced when a setting changes', () => {
+    const sumOf = (...options: string[]) =>
+      named(render(helm, [...optionsOf('small'), ...options]), 'Deployment', 'leadwire-gateway').spec.template
+        .metadata.annotations['checksum/settings']
+    expect(sumOf('--set', 'settings.LOG_LEVEL=debug')).not.toBe(sumOf())
+  })
+})
+
+suite('the chart beside running services', () => {
+  let stage: Stage
+  beforeAll(async () => {
+    stage = await startStage()
+  })
+  afterAll(() => stage?.stop())
+
+  const large = () => render(helm, optionsOf('large'))
+
+  test('probes and ServiceMonitors ask for pages that are there', async () => {
+    const manifests = large()
+    for (const { name } of Object.values(SERVICES)) {
+      const plan = stage.system.services.find((one) => one.name === name)!
+      const doors: Record<string, string | null> = { health: plan.health, http: plan.base ?? plan.http }
+      const [container] = named(manifests, 'Deployment', `leadwire-${name}`).spec.template.spec.containers
+      const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe].map(
+        ({ httpGet }) => httpGet,
+      )
+      const monitor = named(manifests, 'ServiceMonitor', `leadwire-${name}`).spec
+      const monitored = named(manifests, 'Service', `leadwire-${name}`)
+      expect(matches(monitor.selector.matchLabels, monitored.metadata.labels)).toBe(true)
+      expect(monitored.spec.ports.map((port: Manifest) => port.name)).toContain(monitor.endpoints[0].port)
+      for (const { path, port } of [...probes, monitor.endpoints[0]]) {
+        const { status } = await fetch(`${doors[port]}${path}`)
+        expect([name, port, path, status]).toEqual([name, port, path, 200])
+      }
+    }
+  })
+
+  test('KEDA scales by a metric that webhook-service has', async () => {
+    const [{ metadata }] = of(large(), 'ScaledObject')[0].spec.triggers
+    const [, metric] = /^max\((\w+)\{namespace="leads"\}\)$/.exec(metadata.query)!
+    const { health } = stage.system.services.find(({ name }) => name === 'webhook-service')!
+    expect(await (await fetch(`${health}/metrics`)).text()).toMatch(new RegExp(`^${metric}\\{.*\\} \\d`, 'm'))
+  })
+})
