@@ -2,7 +2,7 @@
 // without curl or wget can be checked.
 const page = process.argv[2] ?? 'healthz'
 
-fetch(`http://127.0.0.1:${process.env.HEALTH_PORT}/${page}`, { signal: AbortSignal.timeout(2000) }).then(
+fetch(`http://127.0.0.1:${process.env.HEALTH_PORT}/${page}`, { signal: AbortSignal.timeout(5000) }).then(
   (response) => process.exit(response.ok ? 0 : 1),
   () => process.exit(1),
 )

@@ -3,7 +3,8 @@
 set -eu
 
 psql --username "$POSTGRES_USER" --dbname postgres --no-psqlrc --set ON_ERROR_STOP=1 \
-  --set leads_password="$LEADS_DATABASE_PASSWORD" --set webhooks_password="$WEBHOOKS_DATABASE_PASSWORD" <<'SQL'
+  --set leads_password="$(cat /run/secrets/leads_database_password)" \
+  --set webhooks_password="$(cat /run/secrets/webhooks_database_password)" <<'SQL'
 CREATE ROLE leads LOGIN PASSWORD :'leads_password';
 CREATE ROLE webhooks LOGIN PASSWORD :'webhooks_password';
 CREATE DATABASE leads OWNER leads;

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 
 const secret = process.env.WEBHOOK_SECRET
 const port = Number(process.env.WEBHOOK_PORT ?? 4400)
+const host = process.env.WEBHOOK_HOST ?? '127.0.0.1'
 if (!secret) throw new Error('set WEBHOOK_SECRET to the secret of the endpoint')
 
 const verified = (rawBody, signature) => {
@@ -37,4 +38,4 @@ server.on('error', (error) => {
   console.error(`can't listen on port ${port}: ${error.message}. Choose another with WEBHOOK_PORT.`)
   process.exit(1)
 })
-server.listen(port, '127.0.0.1', () => console.log(`receiving on http://127.0.0.1:${port}/`))
+server.listen(port, host, () => console.log(`receiving on http://${host}:${port}/`))

@@ -6,6 +6,7 @@ import {
   startSystem,
 } from '@leadwire/test-kit'
 import { type Client, createClient, type RequestOptions } from './client'
+import { remoteSystem } from './remote-system.fixture'
 
 /** What Create Lead needs, and nothing more. */
 export const LEAD = {
@@ -40,11 +41,15 @@ export type Tenant = {
   listen(fields?: object): Promise<{ receiver: Receiver; id: number; secret: string }>
 }
 
-/** A whole system with as many accounts as a spec likes: specs that share it don't see each other's leads. */
+/**
+ * A whole system with as many accounts as a spec likes: specs that share it don't see each other's leads. It is the one at
+ * LEADWIRE_E2E_URL where that is set; it must then reach receivers at LEADWIRE_E2E_RECEIVER_HOST.
+ */
 export type Stage = { system: System; newTenant(): Promise<Tenant>; stop(): Promise<void> }
 
 export async function startStage(options: SystemOptions = {}): Promise<Stage> {
-  const system = await startSystem(options)
+  const url = process.env['LEADWIRE_E2E_URL']
+  const system = await (url ? remoteSystem(url, options) : startSystem(options))
   const closing: (() => Promise<unknown>)[] = []
   return {
     system,
@@ -79,7 +84,7 @@ function tenant({
     return answer.json.data
   }
   const listen = async (fields: object = {}) => {
-    const receiver = await startReceiver()
+    const receiver = await startReceiver({ host: process.env['LEADWIRE_E2E_RECEIVER_HOST'] ?? '127.0.0.1' })
     onReceiver(receiver)
     const endpoint = await send<{ id: number; secret: string }>('POST', '/manage/webhook-endpoints', {
       json: { url: receiver.url, ...fields },

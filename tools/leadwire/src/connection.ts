@@ -5,7 +5,7 @@ import {
   ReconciliationServiceDefinition,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
-import { connectGrpc, createLifecycle, createLogger } from '@leadwire/service-kit'
+import { connectGrpc, createLifecycle, createLogger, settingOf } from '@leadwire/service-kit'
 
 const repositoryRoot = resolve(__dirname, '../../..')
 
@@ -20,14 +20,14 @@ export interface Targets {
 }
 
 /**
- * Where the running stack is: LEADS_SERVICE_URL, WEBHOOK_SERVICE_URL and SERVICE_TOKEN where they are set (a deployed stack), else what
+ * Where the running stack is: LEADS_SERVICE_URL, WEBHOOK_SERVICE_URL and SERVICE_TOKEN (or SERVICE_TOKEN_FILE) where they are set (a deployed stack), else what
  * `npm start` wrote to dev.json in LEADWIRE_DATA (`.data/` when unset).
  *
  * Throws with what to do when neither tells.
  */
 export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
   const { LEADS_SERVICE_URL: leads, WEBHOOK_SERVICE_URL: webhooks } = env
-  const tokens = env['SERVICE_TOKEN']?.split(',').slice(0, 1)
+  const tokens = settingOf(env, 'SERVICE_TOKEN')?.split(',').slice(0, 1)
   if (leads && webhooks) return { leads, webhooks, tokens: tokens ?? [] }
   const instead = 'set LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL'
   return readDevFile(env, instead, ({ services, service_token }) => ({

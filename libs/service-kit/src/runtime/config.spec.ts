@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   ConfigError,
   count,
@@ -41,6 +44,35 @@ test('durations, lists and defaults are read, and an empty variable counts as un
     SCHEDULE: [60_000, 300_000, 3_600_000],
     HOSTS: ['a.test', 'b.test'],
     LEVEL: 'info',
+  })
+})
+
+describe('a setting in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'leadwire-config-'))
+  const file = join(folder, 'secret')
+  beforeAll(() => writeFileSync(file, 'two words\n'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const specs = { SECRET: str(), LEVEL: str({ default: 'info' }) }
+
+  test('is what the file holds, without the line end', () => {
+    expect(readConfig({ SECRET_FILE: file, SECRET: '', LEVEL_FILE: '' }, specs)).toEqual({
+      SECRET: 'two words',
+      LEVEL: 'info',
+    })
+  })
+
+  test('is refused when the file is not there, or when it is set beside it, together with the other faults', () => {
+    const missing = join(folder, 'missing')
+    try {
+      readConfig({ SECRET_FILE: missing, LEVEL_FILE: file, LEVEL: 'warn' }, { ...specs, PORT: port() })
+      expect('accepted').toBe('refused')
+    } catch (error) {
+      expect((error as ConfigError).faults).toEqual({
+        SECRET: expect.stringContaining(missing),
+        LEVEL: expect.stringContaining('LEVEL_FILE'),
+        PORT: 'is missing',
+      })
+    }
   })
 })
 

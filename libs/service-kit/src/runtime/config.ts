@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { bool, cleanEnv, EnvMissingError, host, makeValidator, port, type Spec, str, url } from 'envalid'
 
 export { bool, host, makeValidator, port, str, url }
@@ -99,7 +100,24 @@ const faultOf = (error: Error): string => {
 }
 
 /**
- * Reads settings out of the environment.
+ * A setting of the environment: that of `name`, or what the file holds that `NAME_FILE` names, without the line end after it.
+ * Secrets come in files from Docker, Kubernetes and systemd: `docker inspect` would show an environment to everybody.
+ *
+ * Throws a TypeError when the file can't be read, or when both are set.
+ */
+export const settingOf = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
+  const file = env[`${name}_FILE`]
+  if (!file) return env[name]
+  if (env[name]) throw new TypeError(`is set twice, by ${name}_FILE too`)
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new TypeError(`${name}_FILE can't be read: ${(error as Error).message}`)
+  }
+}
+
+/**
+ * Reads settings out of the environment, or out of the files that it names (`settingOf`).
  *
  * Throws a ConfigError that names every missing or malformed one. Settings that are not in `specs` are not seen.
  */
@@ -107,15 +125,22 @@ export const readConfig = <T extends object>(
   env: NodeJS.ProcessEnv,
   specs: { [K in keyof T]: Spec<T[K]> },
 ): Readonly<T> => {
-  // An empty variable counts as unset: compose files and charts pass `NAME=` for what nobody chose.
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const faults: Record<string, string> = {}
+  const given: NodeJS.ProcessEnv = {}
+  for (const name of Object.keys(specs)) {
+    try {
+      const value = settingOf(env, name)
+      // An empty variable counts as unset: compose files and charts pass `NAME=` for what nobody chose.
+      if (value) given[name] = value
+    } catch (error) {
+      faults[name] = (error as TypeError).message
+    }
+  }
   return cleanEnv<T>(given, specs as never, {
     reporter: ({ errors }) => {
-      const faults = Object.entries(errors as Record<string, Error>).map(([name, error]) => [
-        name,
-        faultOf(error),
-      ])
-      if (faults.length > 0) throw new ConfigError(Object.fromEntries(faults))
+      for (const [name, error] of Object.entries(errors as Record<string, Error>))
+        faults[name] ??= faultOf(error)
+      if (Object.keys(faults).length > 0) throw new ConfigError(faults)
     },
   }) as Readonly<T>
 }

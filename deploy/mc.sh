@@ -1,0 +1,10 @@
+#!/bin/sh
+# MinIO's client, out of the server's image: ./mc.sh FOLDER ARGUMENTS. The stack's store is `store`, the folder is /backup.
+set -eu
+folder=$1
+shift
+cd "$(dirname "$0")"
+exec docker compose run --rm --no-deps -T --user "$(id -u):$(id -g)" --volume "$folder:/backup" --entrypoint sh minio -euc '
+  export MC_HOST_store="http://$MINIO_ROOT_USER:$(cat /run/secrets/s3_secret_key)@minio:9000"
+  mc --config-dir /tmp/mc "$@"
+' mc "$@"
