@@ -1,7 +1,7 @@
 // One PostgreSQL server for the whole run; each spec file makes databases of its own in it. This runs before any
 // transform is set up, so it uses what was built.
 const { existsSync } = require('node:fs')
-const { chmod, mkdtemp } = require('node:fs/promises')
+const { chmod, mkdtemp, writeFile } = require('node:fs/promises')
 const { tmpdir } = require('node:os')
 const { join } = require('node:path')
 
@@ -13,21 +13,27 @@ module.exports = async () => {
       'tools/embedded is not built: run "npm test", or "npx nx build embedded" once, then jest again.',
     )
   }
-  const { findMinio, findNatsServer, freePort, startPostgres } = require(built)
+  const { createAuthority, findMinio, findNatsServer, freePort, startPostgres } = require(built)
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-specs-'))
   // Root runs the server as another user, who must be able to pass through.
   await chmod(directory, 0o755)
   const say = (line) => console.error(line)
   // Building MinIO takes minutes: the whole test command does it, once; a run of some specs takes it where it is.
   const build = process.env.LEADWIRE_TEST_BUILD_MINIO === '1'
+  // Connections may be encrypted or not.
+  const authority = await createAuthority()
+  const authorities = join(directory, 'postgres-ca.pem')
+  await writeFile(authorities, authority.cert)
+  const tls = { ...(await authority.issue('postgres')), only: false }
   const [server, nats, minio] = await Promise.all([
     freePort().then((port) =>
-      startPostgres({ dataDirectory: join(directory, 'postgres'), port, durable: false }),
+      startPostgres({ dataDirectory: join(directory, 'postgres'), port, durable: false, tls }),
     ),
     findNatsServer(process.env, say),
     findMinio(process.env, { build, say }).catch((error) => error),
   ])
   process.env.LEADWIRE_TEST_POSTGRES = server.url()
+  process.env.LEADWIRE_TEST_POSTGRES_CA = authorities
   process.env.LEADWIRE_TEST_NATS_SERVER = nats
   if (minio instanceof Error) process.env.LEADWIRE_TEST_NO_MINIO = minio.message
   else process.env.LEADWIRE_TEST_MINIO = minio

@@ -1,3 +1,4 @@
+import type { Server } from 'node:https'
 import {
   createTokenCheck,
   type Lifecycle,
@@ -7,6 +8,7 @@ import {
   problemOf,
   readinessOf,
   ServiceError,
+  type Tls,
 } from '@leadwire/service-kit'
 import {
   type FastifyError,
@@ -30,19 +32,23 @@ export interface FilesServerOptions extends UploadDependencies {
   lifecycle: Lifecycle
   /** One of them must be shown; without any, everyone may come in. */
   tokens: readonly string[]
+  /** With it the server speaks https, and clients must show a certificate. */
+  tls?: Tls | undefined
   /** How long a connection may carry nothing in the middle of a request before it is cut. */
   idleMs?: number
 }
 
 /** The HTTP server of files-service; nothing listens yet. */
 export const buildFilesServer = (options: FilesServerOptions): FastifyInstance => {
-  const { store, logger, lifecycle, idleMs = IDLE_LIMIT_MS } = options
-  const app = fastify({
+  const { store, logger, lifecycle, tls, idleMs = IDLE_LIMIT_MS } = options
+  const app: FastifyInstance = fastify({
+    ...(tls && { https: { ...tls.current(), requestCert: true } }),
     connectionTimeout: idleMs,
     routerOptions: { maxParamLength: 1024 },
     // In a drain what was accepted before is still answered.
     return503OnClosing: false,
   })
+  tls?.onChange((certificates) => (app.server as Server).setSecureContext(certificates))
   app.setErrorHandler(answerError(logger))
   app.setNotFoundHandler(async () => {
     throw new ServiceError('not_found', 'There is nothing at this address.')

@@ -1,20 +1,25 @@
 import {
+  caFile,
   host,
   logLevel,
   port,
   readConfig,
   type ServiceTokenConfig,
   serviceTokenSettings,
+  settingBeside,
   str,
+  type TlsConfig,
+  tlsSettings,
 } from '@leadwire/service-kit/runtime'
 import { type StoreLocation, s3Endpoint, storeLocation } from './store/store-settings'
 
-export interface Config extends ServiceTokenConfig {
+export interface Config extends ServiceTokenConfig, TlsConfig {
   STORE_URL: StoreLocation
   S3_ENDPOINT: URL | undefined
   S3_ACCESS_KEY: string | undefined
   S3_SECRET_KEY: string | undefined
   S3_REGION: string
+  S3_CA_FILE: string | undefined
   HOST: string
   HTTP_PORT: number
   HEALTH_PORT: number
@@ -32,10 +37,15 @@ export const readFilesConfig = (env: NodeJS.ProcessEnv): Readonly<Config> => {
     S3_ACCESS_KEY: str(s3),
     S3_SECRET_KEY: str(s3),
     S3_REGION: str({ default: 'us-east-1' }),
+    S3_CA_FILE: caFile({
+      isUsed: /^https:/.test(settingBeside(env, 'S3_ENDPOINT')),
+      unless: 'unless S3_ENDPOINT has https://',
+    }),
     HOST: host({ default: '127.0.0.1' }),
     HTTP_PORT: port(),
     HEALTH_PORT: port(),
     ...serviceTokenSettings(env),
+    ...tlsSettings(env),
     LOG_LEVEL: logLevel(),
   })
 }

@@ -6,6 +6,8 @@ import {
   type ServiceContext,
   startHealthServer,
   untilSuccess,
+  watchAuthorities,
+  watchTls,
 } from '@leadwire/service-kit'
 import { buildFilesServer } from './build-files-server'
 import type { Config } from './config'
@@ -22,13 +24,14 @@ export const startFilesService = async ({
   lifecycle,
 }: ServiceContext<Config>): Promise<void> => {
   const metrics = createMetrics('files-service')
-  const store = openStore(config)
+  const store = openStore(config, watchAuthorities(config.S3_CA_FILE, { lifecycle, logger }))
   const app = buildFilesServer({
     store,
     metrics: createFilesMetrics(metrics),
     logger,
     lifecycle,
     tokens: config.SERVICE_TOKEN,
+    tls: watchTls(config, { lifecycle, logger }),
   })
   const checks = [
     { name: 'store', check: () => store.check() },

@@ -24,6 +24,7 @@ import {
   type HealthCheck,
   type Lifecycle,
   ServiceError,
+  type Tls,
 } from '@leadwire/service-kit'
 import { askOnce } from './ask-once'
 import { connectFiles } from './attachments/connect-files'
@@ -85,6 +86,8 @@ export const connectClients = (options: {
   webhookServiceUrl: string
   /** What services show each other; the first is sent. */
   tokens: readonly string[]
+  /** What services show each other of themselves, where they speak TLS. */
+  tls?: Tls | undefined
   lifecycle: Lifecycle
 }) => {
   const deadline = { deadlineMs: DEADLINE_MS }
@@ -92,6 +95,7 @@ export const connectClients = (options: {
   const files = connectFiles({
     urls: options.filesServiceUrls,
     tokens: options.tokens,
+    tls: options.tls,
     idleMs: options.fileIdleMs ?? FILE_IDLE_MS,
   })
   const webhooksConnection = connectGrpc(options.webhookServiceUrl, options)

@@ -12,6 +12,7 @@ import {
   serviceTokenSettings,
   str,
   timeZone,
+  tlsSettings,
 } from '@leadwire/service-kit/runtime'
 import type { RateLimit } from './http/limit-requests'
 
@@ -76,7 +77,7 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     PORT: port({ default: 3000 }),
     HEALTH_PORT: port(),
     LEADS_SERVICE_URL: str(),
-    FILES_SERVICE_URL: httpUrls(),
+    FILES_SERVICE_URL: httpUrls(env),
     WEBHOOK_SERVICE_URL: str(),
     /** The address clients know the API by, without a slash at its end; without it, each request's own. */
     PUBLIC_URL: publicUrl({ default: undefined }),
@@ -95,4 +96,5 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     /** Whether JSON is compressed for clients that ask for it. */
     COMPRESSION: bool({ default: false }),
     ...serviceTokenSettings(env),
+    ...tlsSettings(env),
   })

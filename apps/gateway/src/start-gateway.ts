@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
-import { createMetrics, drainHttp, type ServiceContext, startHealthServer } from '@leadwire/service-kit'
+import {
+  createMetrics,
+  drainHttp,
+  type ServiceContext,
+  startHealthServer,
+  watchTls,
+} from '@leadwire/service-kit'
 import { buildGateway } from './build-gateway'
 import { connectClients } from './clients'
 import type { GatewayConfig } from './config'
@@ -18,6 +24,7 @@ export const startGateway = async ({
     filesServiceUrls: config.FILES_SERVICE_URL,
     webhookServiceUrl: config.WEBHOOK_SERVICE_URL,
     tokens: config.SERVICE_TOKEN,
+    tls: watchTls(config, { lifecycle, logger }),
     lifecycle,
   })
   const gateway = buildGateway({

@@ -1,10 +1,12 @@
 import {
   count,
+  databaseUrl,
   encryptionKeys,
   host,
   httpUrls,
   logLevel,
   makeValidator,
+  natsCaFile,
   natsUrl,
   parseDuration,
   poolSize,
@@ -13,6 +15,7 @@ import {
   retention,
   serviceTokenSettings,
   str,
+  tlsSettings,
 } from '@leadwire/service-kit/runtime'
 
 const interval = makeValidator<number>((text) =>
@@ -28,15 +31,16 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     HOST: host({ default: '127.0.0.1' }),
     GRPC_PORT: port(),
     HEALTH_PORT: port(),
-    DATABASE_URL: str(),
+    DATABASE_URL: databaseUrl(),
     DATABASE_POOL_SIZE: poolSize(),
     NATS_URL: natsUrl(env),
+    NATS_CA_FILE: natsCaFile(env),
     ENCRYPTION_KEYS: encryptionKeys(),
     // Where stored images are served: it is part of every rendered lead.
     ASSETS_URL: str(),
     WEBHOOK_SERVICE_URL: str(),
     // Bytes of attachments are deleted there when a lead is erased.
-    FILES_SERVICE_URL: httpUrls(),
+    FILES_SERVICE_URL: httpUrls(env),
     // How often leads, events and deliveries are reconciled; infinite: never.
     RECONCILE_INTERVAL: interval({ default: 60_000 }),
     // How long operators keep backups and the WAL that belongs to them: a receipt of an erasure tells of it.
@@ -50,4 +54,5 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     // six bytes for a character that an event has in one.
     EVENT_MAX_BYTES: count({ default: 1_000_000, min: 1000, max: 8_000_000 }),
     ...serviceTokenSettings(env),
+    ...tlsSettings(env),
   })

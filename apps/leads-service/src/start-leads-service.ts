@@ -13,6 +13,7 @@ import {
   type ServiceContext,
   startHealthServer,
   startPruning,
+  watchTls,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { deleteOnce } from './account-deletions/run-account-deletions'
@@ -44,6 +45,7 @@ export const startLeadsService = async ({
   lifecycle,
 }: ServiceContext<Config>): Promise<{ grpcPort: number }> => {
   const metrics = createMetrics('leads-service')
+  const caller = { lifecycle, tokens: config.SERVICE_TOKEN, tls: watchTls(config, { lifecycle, logger }) }
   const database = connectDatabase({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -59,16 +61,18 @@ export const startLeadsService = async ({
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, metrics, lifecycle, checks })
   await migrateDatabase({ config, logger, lifecycle })
 
-  const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, {
-    lifecycle,
-    tokens: config.SERVICE_TOKEN,
-  }).client(WebhooksServiceDefinition, { deadlineMs: 5000 })
+  const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, caller).client(WebhooksServiceDefinition, {
+    deadlineMs: 5000,
+  })
   const findHeldEvents = (eventIds: string[]) => webhooks.findHeldEvents({ eventIds })
   // NATS may come later: events wait in the outbox, and requests are served meanwhile. What stops it is registered
   // before the server, whenever it comes.
   let outbox: Outbox | undefined
   let nats: NatsConnection | undefined
-  const connected = connectNats({ url: config.NATS_URL, name: 'leads-service', logger, lifecycle })
+  const connected = connectNats({
+    ...{ url: config.NATS_URL, caFile: config.NATS_CA_FILE, name: 'leads-service' },
+    ...{ logger, lifecycle },
+  })
   lifecycle.onStop('outbox', () => outbox?.stop())
   void connected.then((connection) => {
     if (lifecycle.draining) return
@@ -83,7 +87,7 @@ export const startLeadsService = async ({
   const search = startSearch({ database, logger })
   lifecycle.onStop('search', search.stop)
 
-  const files = { urls: config.FILES_SERVICE_URL, tokens: config.SERVICE_TOKEN }
+  const files = { urls: config.FILES_SERVICE_URL, tokens: config.SERVICE_TOKEN, tls: caller.tls }
   const elsewhere = {
     ...{ database, logger, webhooks },
     deleteFiles: createDeleteFiles(files),
@@ -115,7 +119,7 @@ export const startLeadsService = async ({
     )
   lifecycle.onStop('loops', loops.stop)
 
-  const server = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, checks })
+  const server = createGrpcServer({ ...caller, logger, checks })
   addLeadsService(server, {
     ...{ database, webhooks },
     assetsUrl: config.ASSETS_URL.replace(/\/$/, ''),

@@ -1,5 +1,7 @@
 import {
+  caFile,
   count,
+  databaseUrl,
   duration,
   durations,
   encryptionKeys,
@@ -7,6 +9,7 @@ import {
   list,
   logLevel,
   makeValidator,
+  natsCaFile,
   natsUrl,
   parseDuration,
   poolSize,
@@ -14,8 +17,9 @@ import {
   readConfig,
   retention,
   serviceTokenSettings,
-  str,
+  settingBeside,
   timeZone,
+  tlsSettings,
 } from '@leadwire/service-kit/runtime'
 import { mailSender, mailTarget } from './notifications/mail-settings'
 
@@ -35,9 +39,10 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     HOST: host({ default: '127.0.0.1' }),
     HEALTH_PORT: port(),
     GRPC_PORT: port(),
-    DATABASE_URL: str(),
+    DATABASE_URL: databaseUrl(),
     DATABASE_POOL_SIZE: poolSize(),
     NATS_URL: natsUrl(env),
+    NATS_CA_FILE: natsCaFile(env),
     ENCRYPTION_KEYS: encryptionKeys(),
     WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
     WEBHOOK_TIMEOUT: duration({ default: 10_000 }),
@@ -54,9 +59,14 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     /** How long a response is answered again under its Idempotency-Key. */
     IDEMPOTENCY_RETENTION: retention({ default: DAY_MS }),
     SMTP_URL: mailTarget(),
+    SMTP_CA_FILE: caFile({
+      isUsed: /^smtps?:/.test(settingBeside(env, 'SMTP_URL')),
+      unless: 'unless SMTP_URL has smtp:// or smtps://',
+    }),
     SMTP_FROM: mailSender(),
     SMTP_TIMEOUT: duration({ default: 60_000 }),
     /** The time zone of dates in notifications. */
     TIME_ZONE: timeZone({ default: 'Europe/London' }),
     ...serviceTokenSettings(env),
+    ...tlsSettings(env),
   })

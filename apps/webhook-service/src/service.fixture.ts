@@ -45,6 +45,12 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   SMTP_TIMEOUT: 10_000,
   TIME_ZONE: 'Europe/London',
   ENCRYPTION_KEYS: [Buffer.alloc(32, 7)],
+  NATS_CA_FILE: undefined,
+  SMTP_CA_FILE: undefined,
+  TLS_CERT_FILE: undefined,
+  TLS_KEY_FILE: undefined,
+  TLS_CA_FILE: undefined,
+  TLS_SERVER_NAME: undefined,
   SERVICE_TOKEN: [],
   SERVICE_AUTH: 'none',
 }

@@ -20,6 +20,8 @@ import {
   type ServiceContext,
   startHealthServer,
   startPruning,
+  watchAuthorities,
+  watchTls,
 } from '@leadwire/service-kit'
 import { makeAttempt } from './attempt/make-attempt'
 import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
@@ -75,7 +77,8 @@ export const startWebhookService = async (
     connectMs: WEBHOOK_TIMEOUT,
   })
   lifecycle.onStop('http connections', () => dispatcher.destroy())
-  const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, checks })
+  const tls = watchTls(config, { lifecycle, logger })
+  const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, tls, checks })
   const shared = { schedule: config.WEBHOOK_RETRY_SCHEDULE, clock, metrics, logger }
   const webhooks = deliverEvents({
     ...shared,
@@ -91,6 +94,7 @@ export const startWebhookService = async (
   const mail = {
     ...{ target: config.SMTP_URL, from: config.SMTP_FROM, timeZone: config.TIME_ZONE },
     ...{ timeoutMs: SMTP_TIMEOUT, draining: lifecycle.signal, clock },
+    authorities: watchAuthorities(config.SMTP_CA_FILE, { lifecycle, logger }),
   }
   const notifications = deliverEvents({
     ...shared,
@@ -140,7 +144,10 @@ export const startWebhookService = async (
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
   lifecycle.onStop('senders', () => Promise.all(both.map(({ stop }) => stop())))
 
-  const nats = await connectNats({ url: config.NATS_URL, name: 'webhook-service', logger, lifecycle })
+  const nats = await connectNats({
+    ...{ url: config.NATS_URL, caFile: config.NATS_CA_FILE, name: 'webhook-service' },
+    ...{ logger, lifecycle },
+  })
   natsCheck = () => nats.rtt()
 
   lifecycle.onStop('messages in hand', () => Promise.all(both.map(({ settled }) => settled())))

@@ -6,6 +6,8 @@ export type TestDatabase = {
   name: string
   /** A superuser's URL, over TCP. */
   url: string
+  /** The same, encrypted. */
+  tlsUrl: string
   /** Ends every connection to it and removes it. What is not dropped goes with the server when the run ends. */
   drop(): Promise<void>
 }
@@ -27,7 +29,7 @@ export async function createDatabase({
     asAdmin(async (admin) => {
       await admin.query(`drop database if exists ${admin.escapeIdentifier(unique)} with (force)`)
     })
-  return { name: unique, url: urlOf(unique), drop }
+  return { name: unique, url: urlOf(unique).href, tlsUrl: tlsUrlOf(unique), drop }
 }
 
 /**
@@ -70,8 +72,15 @@ async function asAdmin(work: (admin: Client) => Promise<void>): Promise<void> {
   }
 }
 
-function urlOf(database: string): string {
+function urlOf(database: string): URL {
   const url = new URL(fromGlobalSetup('LEADWIRE_TEST_POSTGRES'))
   url.pathname = `/${database}`
+  return url
+}
+
+function tlsUrlOf(database: string): string {
+  const url = urlOf(database)
+  url.searchParams.set('sslmode', 'verify-full')
+  url.searchParams.set('sslrootcert', fromGlobalSetup('LEADWIRE_TEST_POSTGRES_CA'))
   return url.href
 }

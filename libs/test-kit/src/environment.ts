@@ -1,5 +1,7 @@
 /** What the global set-up told the spec files. */
-export function fromGlobalSetup(name: 'LEADWIRE_TEST_POSTGRES' | 'LEADWIRE_TEST_NATS_SERVER'): string {
+export function fromGlobalSetup(
+  name: 'LEADWIRE_TEST_POSTGRES' | 'LEADWIRE_TEST_POSTGRES_CA' | 'LEADWIRE_TEST_NATS_SERVER',
+): string {
   const value = process.env[name]
   if (!value)
     throw new Error(`${name} is not set: specs run under jest with the global set-up of this library`)

@@ -1,4 +1,11 @@
-export { cacheDirectory, eventually, freePort } from '@leadwire/embedded'
+export {
+  cacheDirectory,
+  createAuthority,
+  eventually,
+  freePort,
+  writeAuthorities,
+  writeCertificate,
+} from '@leadwire/embedded'
 export { createDatabase, createTemplateDatabase, cutConnections, type TestDatabase } from './database'
 export { type Dice, diceOf } from './dice'
 export { columnsWith } from './find-text'

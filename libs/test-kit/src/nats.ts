@@ -1,12 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort, type NatsServer, startNatsServer } from '@leadwire/embedded'
+import { freePort, type NatsServer, type ServicesTls, startNatsServer } from '@leadwire/embedded'
 import { fromGlobalSetup } from './environment'
 import { watchProcess } from './watch-process'
 
 export type TestNats = {
   url: string
+  /** The authorities that its certificate is checked by, where it speaks TLS. */
+  caFile: string | undefined
   /** kill -9: what clients see when it crashes. */
   kill(): Promise<void>
   /** Starts it again at the same address, over the store it had (or, with `empty`, over none). */
@@ -15,12 +17,13 @@ export type TestNats = {
   stop(): Promise<void>
 }
 
-/** A nats-server with JetStream of this spec file's own. */
-export async function startNats(): Promise<TestNats> {
+/** A nats-server with JetStream of this spec file's own; with `tls` clients must encrypt. */
+export async function startNats({ tls }: { tls?: ServicesTls | undefined } = {}): Promise<TestNats> {
   const binary = fromGlobalSetup('LEADWIRE_TEST_NATS_SERVER')
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-nats-'))
   const port = await freePort()
-  const start = async () => watchProcess(await startNatsServer({ binary, directory, port, password: 'spec' }))
+  const start = async () =>
+    watchProcess(await startNatsServer({ binary, directory, port, password: 'spec', tls }))
   let server: NatsServer = await start()
 
   const kill = async () => {
@@ -36,5 +39,5 @@ export async function startNats(): Promise<TestNats> {
     await server.stop()
     await rm(directory, { recursive: true, force: true })
   }
-  return { url: server.url, kill, restart, stop }
+  return { url: server.url, caFile: tls?.caFile, kill, restart, stop }
 }

@@ -4,8 +4,8 @@ import { connect } from '@nats-io/transport-node'
 import type { TestNats } from './nats'
 
 /** The bytes of every message that any stream of a nats-server has. */
-export async function streamMessages({ url }: TestNats): Promise<Uint8Array[]> {
-  const connection = await connect(natsOptions(url))
+export async function streamMessages({ url, caFile }: TestNats): Promise<Uint8Array[]> {
+  const connection = await connect(natsOptions(url, caFile))
   try {
     const { streams } = await jetstreamManager(connection)
     const messages: Uint8Array[] = []

@@ -1,16 +1,23 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   type Account,
+  type Authority,
   type Child,
   createAccount,
+  createAuthority,
   freePort,
   isReady,
   planServices,
   requireBuilt,
   type ServicePlan,
+  type ServicesTls,
   startService,
   whenReady,
+  writeAuthorities,
+  writeCertificate,
 } from '@leadwire/embedded'
 import { createDatabase, type TestDatabase } from './database'
 import { startNats, type TestNats } from './nats'
@@ -23,7 +30,12 @@ export type SystemOptions = {
   replicas?: number
   /** The settings that say where files are kept; a folder unless told otherwise. */
   store?: Record<string, string>
+  /** Encrypts what services, PostgreSQL and NATS say to each other; LEADWIRE_TEST_TLS=1 does so wherever nothing else is said. */
+  tls?: boolean
 }
+
+/** What the services of an encrypted system show each other: in the folder `cert.pem`, `key.pem` and `ca.pem`. */
+export type SystemTls = { folder: string; authority: Authority; files: ServicesTls }
 
 export type LogLine = { name: string; level?: string; msg?: string; [field: string]: unknown }
 
@@ -37,6 +49,7 @@ export type System = {
   nats: TestNats
   /** What the services show each other. */
   serviceToken: string
+  tls: SystemTls | undefined
   /** Every copy: `gateway`, `gateway-2` …, with where it listens. */
   services: ServicePlan[]
   pid(name: string): number
@@ -58,12 +71,18 @@ export type System = {
  * about two seconds.
  * @throws when a service is not built or does not get ready, with its last lines
  */
-export async function startSystem({ env = {}, replicas = 1, store }: SystemOptions = {}): Promise<System> {
+export async function startSystem({
+  env = {},
+  replicas = 1,
+  store,
+  tls: isEncrypted = process.env['LEADWIRE_TEST_TLS'] === '1',
+}: SystemOptions = {}): Promise<System> {
   requireBuilt()
+  const tls = isEncrypted ? await makeTls() : undefined
   const [leads, webhooks, nats, files, port] = await Promise.all([
     createDatabase({ name: 'leads' }),
     createDatabase({ name: 'webhooks' }),
-    startNats(),
+    startNats({ tls: tls?.natsFiles }),
     objectStoreDirectory(),
     freePort(),
   ])
@@ -71,12 +90,16 @@ export async function startSystem({ env = {}, replicas = 1, store }: SystemOptio
   const services = await planServices({
     replicas,
     gateway: { host: '127.0.0.1', port },
-    databases: { leads: leads.url, webhooks: webhooks.url },
+    databases: tls
+      ? { leads: leads.tlsUrl, webhooks: webhooks.tlsUrl }
+      : { leads: leads.url, webhooks: webhooks.url },
     nats: nats.url,
+    natsCaFile: nats.caFile,
     store: store ?? { STORE_URL: files.url },
     mail: join(files.path, 'mail'),
     serviceToken,
     encryptionKey: randomBytes(32).toString('base64'),
+    tls: tls?.files,
     env: { ...process.env, WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
   })
   const processes = createProcesses(services)
@@ -84,13 +107,14 @@ export async function startSystem({ env = {}, replicas = 1, store }: SystemOptio
     try {
       await processes.stop()
     } finally {
-      await removeGround({ leads, webhooks, nats, files })
+      await removeGround({ leads, webhooks, nats, files, tls })
     }
   }
   try {
     await Promise.all(services.map(({ name }) => processes.restart(name)))
     const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
-    const newAccount = (name: string) => createAccount({ grpc, tokens: [serviceToken] }, name)
+    const newAccount = (name: string) =>
+      createAccount({ grpc, tokens: [serviceToken], tls: tls?.files }, name)
     const { account, token } = await newAccount('Spec')
     const baseUrl = services.find(({ name }) => name === 'gateway')!.base!
     const databases = { leads, webhooks }
@@ -101,6 +125,7 @@ export async function startSystem({ env = {}, replicas = 1, store }: SystemOptio
       databases,
       nats,
       serviceToken,
+      tls,
       services,
       ...processes,
       createAccount: newAccount,
@@ -110,6 +135,17 @@ export async function startSystem({ env = {}, replicas = 1, store }: SystemOptio
     await stop()
     throw error
   }
+}
+
+async function makeTls(): Promise<SystemTls & { natsFiles: ServicesTls }> {
+  const folder = await mkdtemp(join(tmpdir(), 'leadwire-tls-'))
+  const authority = await createAuthority()
+  const filesIn = async (directory: string) => {
+    const caFile = await writeAuthorities(directory, [authority])
+    return { ...(await writeCertificate(directory, await authority.issue('spec'))), caFile }
+  }
+  // Apart, so that a spec can replace what the services show each other.
+  return { folder, authority, files: await filesIn(folder), natsFiles: await filesIn(join(folder, 'nats')) }
 }
 
 function createProcesses(services: ServicePlan[]) {
@@ -166,6 +202,8 @@ async function removeGround(ground: {
   webhooks: TestDatabase
   nats: TestNats
   files: ObjectStoreDirectory
+  tls: SystemTls | undefined
 }): Promise<void> {
   await Promise.all([ground.leads.drop(), ground.webhooks.drop(), ground.nats.stop(), ground.files.remove()])
+  if (ground.tls) await rm(ground.tls.folder, { recursive: true })
 }

@@ -1,12 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { eventually, freePort } from '@leadwire/test-kit'
+import { Client } from 'pg'
 
 const program = resolve(__dirname, '../../embedded/dist/main.js')
+const leadwire = resolve(__dirname, '../../leadwire/dist/main.js')
 
 let room: string
 let child: ChildProcess | undefined
@@ -69,6 +72,40 @@ test('a start says how far it is, and ends with every address', async () => {
     expect((await fetch(base + path)).status).toBe(200)
   }
   expect(output.stdout).toMatch(new RegExp(`Webhooks to ${hook} +\\(secret \\S+\\)`))
+  child!.kill('SIGINT')
+  expect(await ended).toBe(0)
+  expect(output.stderr).toBe('')
+})
+
+test('with --tls everything inside is encrypted, and dev.json tells how to get in', async () => {
+  const base = `http://127.0.0.1:${await freePort()}`
+  const { data, output, ended } = start(['--tls'], { PORT: new URL(base).port })
+  await eventually(() => expect(output.stdout).toContain('Ctrl-C stops everything'))
+  const dev = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
+  expect(dev).toMatchObject({
+    services: { 'files-service': { http: expect.stringMatching(/^https:/) } },
+    nats_url: expect.stringMatching(/^tls:/),
+    postgres_url: expect.stringContaining('sslmode=verify-full'),
+    tls: { ca_file: join(data, 'tls/ca.pem') },
+  })
+  const encryptions = async (connectionString: string) => {
+    const client = new Client({ connectionString })
+    await client.connect()
+    try {
+      const sessions = await client.query(
+        'SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE client_addr IS NOT NULL',
+      )
+      return new Set(sessions.rows.map(({ ssl }) => ssl))
+    } finally {
+      await client.end()
+    }
+  }
+  expect(await encryptions(dev.postgres_url)).toEqual(new Set([true]))
+  await expect(encryptions(dev.postgres_url.replace(/\?.*/, ''))).rejects.toThrow('no encryption')
+  const { stdout } = await promisify(execFile)(process.execPath, [leadwire, 'accounts', 'list', '--json'], {
+    env: { ...process.env, LEADWIRE_DATA: data },
+  })
+  expect(JSON.parse(stdout)).toMatchObject([{ id: dev.account.id }])
   child!.kill('SIGINT')
   expect(await ended).toBe(0)
   expect(output.stderr).toBe('')

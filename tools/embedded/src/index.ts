@@ -25,3 +25,5 @@ export {
   s3Settings,
   startService,
 } from './stack/services'
+export { type Authority, createAuthority } from './tls/authority'
+export { type ServicesTls, writeAuthorities, writeCertificate } from './tls/tls-files'

@@ -5,7 +5,16 @@ import {
   ReconciliationServiceDefinition,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
-import { connectGrpc, createLifecycle, createLogger, settingOf } from '@leadwire/service-kit'
+import {
+  connectGrpc,
+  createLifecycle,
+  createLogger,
+  readConfig,
+  settingOf,
+  type TlsConfig,
+  tlsSettings,
+  watchTls,
+} from '@leadwire/service-kit'
 
 const repositoryRoot = resolve(__dirname, '../../..')
 
@@ -17,10 +26,12 @@ export interface Targets {
   webhooks: string
   /** What services show each other. */
   tokens: string[]
+  /** The files of TLS between services. */
+  tls: TlsConfig
 }
 
 /**
- * Where the running stack is: LEADS_SERVICE_URL, WEBHOOK_SERVICE_URL and SERVICE_TOKEN (or SERVICE_TOKEN_FILE) where they are set (a deployed stack), else what
+ * Where the running stack is: LEADS_SERVICE_URL, WEBHOOK_SERVICE_URL, SERVICE_TOKEN (or SERVICE_TOKEN_FILE) and TLS_* where they are set (a deployed stack), else what
  * `npm start` wrote to dev.json in LEADWIRE_DATA (`.data/` when unset).
  *
  * Throws with what to do when neither tells.
@@ -28,12 +39,14 @@ export interface Targets {
 export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
   const { LEADS_SERVICE_URL: leads, WEBHOOK_SERVICE_URL: webhooks } = env
   const tokens = settingOf(env, 'SERVICE_TOKEN')?.split(',').slice(0, 1)
-  if (leads && webhooks) return { leads, webhooks, tokens: tokens ?? [] }
+  const own = readConfig(env, tlsSettings(env))
+  if (leads && webhooks) return { leads, webhooks, tokens: tokens ?? [], tls: own }
   const instead = 'set LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL'
-  return readDevFile(env, instead, ({ services, service_token }) => ({
+  return readDevFile(env, instead, ({ services, service_token, tls }) => ({
     leads: leads || services['leads-service'].grpc,
     webhooks: webhooks || services['webhook-service'].grpc,
     tokens: tokens ?? (service_token ? [service_token] : []),
+    tls: tls ? configOf(tls) : own,
   }))
 }
 
@@ -63,7 +76,22 @@ interface DevFile {
   services: Record<'leads-service' | 'webhook-service', { grpc: string }>
   account: { id: number }
   service_token: string | null
+  tls?: DevTls
 }
+
+interface DevTls {
+  cert_file: string
+  key_file: string
+  ca_file: string
+  server_name: string
+}
+
+const configOf = (tls: DevTls): TlsConfig => ({
+  TLS_CERT_FILE: tls.cert_file,
+  TLS_KEY_FILE: tls.key_file,
+  TLS_CA_FILE: tls.ca_file,
+  TLS_SERVER_NAME: tls.server_name,
+})
 
 const readDevFile = <T>(env: NodeJS.ProcessEnv, instead: string, pick: (devFile: DevFile) => T): T => {
   const file = join(resolve(env['LEADWIRE_DATA'] || join(repositoryRoot, '.data')), 'dev.json')
@@ -78,10 +106,11 @@ const readDevFile = <T>(env: NodeJS.ProcessEnv, instead: string, pick: (devFile:
 }
 
 /** Clients of the services behind a stack. `close` lets the process end. */
-export const connect = ({ leads, webhooks, tokens }: Targets) => {
-  const lifecycle = createLifecycle(createLogger({ service: 'leadwire', level: 'silent' }))
+export const connect = ({ leads, webhooks, tokens, tls }: Targets) => {
+  const logger = createLogger({ service: 'leadwire', level: 'silent' })
+  const lifecycle = createLifecycle(logger)
   const client = { deadlineMs: DEADLINE_MS }
-  const options = { lifecycle, tokens }
+  const options = { lifecycle, tokens, tls: watchTls(tls, { lifecycle, logger }) }
   const leadsService = connectGrpc(leads, options)
   return {
     accounts: leadsService.client(AccountsServiceDefinition, client),

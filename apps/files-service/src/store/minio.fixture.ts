@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { eventually, freePort } from '@leadwire/test-kit'
+import { sendS3 } from './s3-request'
 
 /** MinIO's server, as the run's set-up found or built it; undefined when it could not be had. */
 export const minioBinary: string | undefined = process.env['LEADWIRE_TEST_MINIO']
@@ -24,12 +25,21 @@ const expectStopped = async (pid: number) => {
   }
 }
 
-/** A MinIO over `directory`, without a bucket; it can be killed and started again at the same address. */
-export const startMinio = async (binary: string, directory: string) => {
+/**
+ * A MinIO over `directory`, without a bucket; it can be killed and started again at the same address. With `tls` it speaks https,
+ * with `public.crt` and `private.key` of a folder.
+ */
+export const startMinio = async (
+  binary: string,
+  directory: string,
+  tls?: { certsDirectory: string; ca: string },
+) => {
   const address = `127.0.0.1:${await freePort()}`
+  const endpoint = new URL(`${tls ? 'https' : 'http'}://${address}`)
   const keys = { accessKey: 'leadwire', secretKey: 'leadwire-on-loopback' }
+  const certs = tls ? ['--certs-dir', tls.certsDirectory] : []
   const start = async () => {
-    const child = spawn(binary, ['server', directory, '--address', address, '--quiet'], {
+    const child = spawn(binary, ['server', directory, '--address', address, '--quiet', ...certs], {
       stdio: 'ignore',
       env: {
         ...process.env,
@@ -41,8 +51,9 @@ export const startMinio = async (binary: string, directory: string) => {
     })
     await eventually(
       async () => {
-        const answer = await fetch(`http://${address}/minio/health/ready`)
-        if (!answer.ok) throw new Error(`MinIO answers ${answer.status}`)
+        const url = new URL('/minio/health/ready', endpoint).href
+        const answer = await sendS3({ method: 'HEAD', url, ca: tls?.ca })
+        if (answer.resume().statusCode !== 200) throw new Error(`MinIO answers ${answer.statusCode}`)
       },
       { describe: 'waiting for MinIO' },
     )
@@ -50,7 +61,7 @@ export const startMinio = async (binary: string, directory: string) => {
   }
   let child = await start()
   return {
-    endpoint: new URL(`http://${address}`),
+    endpoint,
     ...keys,
     /** Stops its breath, until `resume`: connections stay, nothing is answered. */
     suspend: async () => {

@@ -1,11 +1,12 @@
 import { tmpdir } from 'node:os'
+import type { Watched } from '@leadwire/service-kit'
 import type { Config } from '../config'
 import { createDirectoryStore } from './directory-store'
 import type { ObjectStore } from './object-store'
 import { createS3Store } from './s3-store'
 
-/** The store that the settings name. Nothing is touched yet. */
-export const openStore = (config: Config): ObjectStore => {
+/** The store that the settings name; `authorities` vouch for its certificate. Nothing is touched yet. */
+export const openStore = (config: Config, authorities?: Watched<string> | undefined): ObjectStore => {
   const { STORE_URL: location, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY, S3_REGION } = config
   if (location.kind === 'directory') return createDirectoryStore(location.path)
   return createS3Store({
@@ -14,6 +15,7 @@ export const openStore = (config: Config): ObjectStore => {
     accessKey: S3_ACCESS_KEY!,
     secretKey: S3_SECRET_KEY!,
     region: S3_REGION,
+    authorities,
     spoolFolder: tmpdir(),
   })
 }

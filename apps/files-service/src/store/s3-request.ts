@@ -17,6 +17,8 @@ export interface S3Request {
   /** Presigned. */
   url: string
   headers?: Record<string, string | number>
+  /** Whom the certificate of an https address is checked by. */
+  ca?: string | undefined
   /** The file whose bytes are sent. */
   file?: string
   signal?: AbortSignal | undefined
@@ -26,13 +28,21 @@ export interface S3Request {
  * Sends one presigned request and answers with the response, its body unread.
  * Fails as `unavailable` when the store can't be reached, falls silent, or answers 5xx.
  */
-export const sendS3 = async ({ method, url, headers, file, signal }: S3Request): Promise<IncomingMessage> => {
+export const sendS3 = async ({
+  method,
+  url,
+  headers,
+  ca,
+  file,
+  signal,
+}: S3Request): Promise<IncomingMessage> => {
   const secure = url.startsWith('https:')
   const request = (secure ? httpsRequest : httpRequest)(url, {
     method,
     agent: secure ? HTTPS_AGENT : HTTP_AGENT,
     timeout: SILENCE_LIMIT_MS,
     ...(headers && { headers }),
+    ...(ca !== undefined && { ca }),
     ...(signal && { signal }),
   })
   request.once('timeout', () => request.destroy(new Error('the store fell silent')))

@@ -4,11 +4,13 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import {
+  createAuthority,
   eventually,
   type ObjectStoreDirectory,
   objectStoreDirectory,
   startMinio as startContainer,
   type TestMinio,
+  writeCertificate,
 } from '@leadwire/test-kit'
 import { downloaded, MEBIBYTE, repeated, startFilesServer } from '../files/files-server.fixture'
 import { SPOOL_PREFIX } from '../files/sweep-spool'
@@ -54,6 +56,39 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     return { path, size: bytes.length, contentType: 'image/png' }
   }
   const newKey = () => `attachments/${randomUUID()}.png`
+
+  test('trusts a store by the authority that is named, also when that is replaced, and by no other', async () => {
+    const authority = await createAuthority()
+    const certsDirectory = join(directory.path, 'certs')
+    const names = { cert: 'public.crt', key: 'private.key' }
+    await writeCertificate(certsDirectory, await authority.issue('minio'), names)
+    const { cert: ca } = authority
+    const encrypted = await startMinio(minioBinary!, join(directory.path, 'encrypted'), {
+      certsDirectory,
+      ca,
+    })
+    let current = (await createAuthority()).cert
+    let replace = (_: string) => {}
+    const authorities = {
+      current: () => current,
+      onChange: (listener: (ca: string) => void) => {
+        replace = listener
+      },
+    }
+    const store = bucketStore('leadwire', { ...encrypted, authorities })
+    await expect(store.prepare()).rejects.toMatchObject(AWAY)
+    await expect(bucketStore('leadwire', encrypted).prepare()).rejects.toMatchObject(AWAY)
+    current = ca
+    replace(ca)
+    await eventually(() => store.prepare(), { describe: 'waiting for the bucket' })
+    const key = newKey()
+    await store.put(key, await spool(Buffer.from('bytes')))
+    expect(await buffer((await store.get(key))!.bytes)).toEqual(Buffer.from('bytes'))
+    const keys: string[] = []
+    for await (const found of store.list({ before: new Date(Date.now() + 60_000) })) keys.push(found)
+    expect(keys).toEqual([key])
+    await encrypted.stop()
+  })
 
   test('refuses keys that MinIO does not know, as a fault of ours', async () => {
     await expect(bucketStore('leadwire', { secretKey: 'wrong-secret' }).prepare()).rejects.toThrow('403')

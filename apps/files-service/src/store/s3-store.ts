@@ -1,4 +1,5 @@
 import { addAbortSignal, type Readable } from 'node:stream'
+import type { Watched } from '@leadwire/service-kit'
 import { Client } from 'minio'
 import { type ObjectStore, storeAway } from './object-store'
 import { bodyOf, type S3Request, sendS3 } from './s3-request'
@@ -16,10 +17,12 @@ export const createS3Store = (options: {
   accessKey: string
   secretKey: string
   region: string
+  /** Whom its certificate is checked by; otherwise those that Node brings. */
+  authorities?: Watched<string> | undefined
   /** A folder of this machine: an upload's size is only known at its end, and S3 wants it at the beginning. */
   spoolFolder: string
 }): ObjectStore => {
-  const { bucket, endpoint, region } = options
+  const { bucket, endpoint, region, authorities } = options
   const client = new Client({
     endPoint: endpoint.hostname.replace(/^\[|\]$/g, ''),
     // 0 is the protocol's own.
@@ -29,8 +32,15 @@ export const createS3Store = (options: {
     secretKey: options.secretKey,
     region,
   })
-  const send = async (key: string, request: Omit<S3Request, 'url'>) =>
-    sendS3({ ...request, url: await client.presignedUrl(request.method, bucket, key, SIGNATURE_LIFE) })
+  const trust = (ca: string) => client.setRequestOptions({ ca })
+  if (authorities) trust(authorities.current())
+  authorities?.onChange(trust)
+  const send = async (key: string, request: Omit<S3Request, 'url' | 'ca'>) =>
+    sendS3({
+      ...request,
+      url: await client.presignedUrl(request.method, bucket, key, SIGNATURE_LIFE),
+      ca: authorities?.current(),
+    })
 
   const prepare = async () => {
     const head = await send('', { method: 'HEAD' })

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
-import { bearerOf, ServiceError, serviceErrorOfProblem } from '@leadwire/service-kit'
+import { bearerOf, ServiceError, serviceErrorOfProblem, type Tls } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
 import { away, createRoundRobin, type HttpRequest } from './round-robin'
 
@@ -35,9 +35,11 @@ const failureOf = async (response: Dispatcher.ResponseData): Promise<ServiceErro
 export const connectFiles = (options: {
   urls: readonly URL[]
   tokens: readonly string[]
+  /** With it the URLs are https, and both ends show a certificate. */
+  tls?: Tls | undefined
   idleMs: number
 }) => {
-  const copies = createRoundRobin(options.urls, options.idleMs)
+  const copies = createRoundRobin(options)
   const authorization = bearerOf(options.tokens)
   const headers = authorization === undefined ? {} : { authorization }
 

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
-import { ServiceError } from '@leadwire/service-kit'
+import { ServiceError, type Tls } from '@leadwire/service-kit'
 import { Client, type Dispatcher, errors } from 'undici'
 
 const CONNECT_LIMIT_MS = 1000
@@ -22,24 +23,38 @@ const couldNotConnect = (error: unknown): boolean =>
 const failureOf = (error: unknown): unknown => {
   if (error instanceof errors.HeadersTimeoutError)
     return new ServiceError('late', 'The service did not answer in time.', { cause: error })
-  // What is no failure of the network is the body's own, which broke off.
-  return /^(E[A-Z]+$|UND_ERR_)/.test(String((error as NodeJS.ErrnoException).code)) ? away(error) : error
+  // What is no failure of the network, or of TLS, is the body's own, which broke off.
+  return /^(E[A-Z]+|UND_ERR_.+|ERR_(SSL|TLS)_.+|.*CERT.*|UNABLE_TO_.+)$/.test(
+    String((error as NodeJS.ErrnoException).code),
+  )
+    ? away(error)
+    : error
 }
 
 const isUnavailable = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'unavailable'
 
+interface Address {
+  origin: URL
+  /** The name that it was found by, which its certificate is for. */
+  name: string | undefined
+}
+
 /**
  * Every address behind the URLs. Names are looked up anew each time: the copies behind one come and go, and a request is a
  * whole file, beside which a look-up is nothing.
  */
-const addressesOf = async (urls: readonly URL[]): Promise<URL[]> => {
+const addressesOf = async (urls: readonly URL[]): Promise<Address[]> => {
   const found = await Promise.allSettled(
     urls.map(async (url) => {
       const hostname = url.hostname.replace(/^\[|\]$/g, '')
       return (await lookup(hostname, { all: true })).map(({ address, family }) => {
         const host = family === 6 ? `[${address}]` : address
-        return new URL(`http://${host}:${url.port || '80'}`)
+        const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+        return {
+          origin: new URL(`${url.protocol}//${host}:${port}`),
+          name: isIP(hostname) ? undefined : hostname,
+        }
       })
     }),
   )
@@ -52,12 +67,23 @@ const addressesOf = async (urls: readonly URL[]): Promise<URL[]> => {
  * Requests to the copies of a service, each in its turn; a copy that does not take one is passed over. Each request has a
  * connection of its own: on one that is kept, a copy that drains could close under bytes which can't be sent again.
  */
-export const createRoundRobin = (urls: readonly URL[], idleMs: number) => {
+export const createRoundRobin = ({
+  urls,
+  idleMs,
+  tls,
+}: {
+  urls: readonly URL[]
+  idleMs: number
+  tls?: Tls | undefined
+}) => {
   let turn = 0
 
-  const withClient = async <T>(origin: URL, work: (client: Client) => Promise<T>): Promise<T> => {
+  const withClient = async <T>(
+    { origin, name }: Address,
+    work: (client: Client) => Promise<T>,
+  ): Promise<T> => {
     const client = new Client(origin, {
-      connect: { timeout: CONNECT_LIMIT_MS },
+      connect: { timeout: CONNECT_LIMIT_MS, ...(name && { servername: name }), ...tls?.current() },
       // Both count from the last byte that went or came.
       headersTimeout: idleMs,
       bodyTimeout: idleMs,
@@ -106,11 +132,11 @@ export const createRoundRobin = (urls: readonly URL[], idleMs: number) => {
     /** The same request to every copy at once: the first sound answer counts. Rejects when there is none. */
     sendToAny: async (request: HttpRequest): Promise<void> => {
       const addresses = await addressesOf(urls)
-      const ask = (address: URL) =>
+      const ask = (address: Address) =>
         withClient(address, async (client) => {
           const { statusCode, body } = await client.request(request)
           await body.dump()
-          if (statusCode !== 200) throw new Error(`${address.host} answered ${statusCode}`)
+          if (statusCode !== 200) throw new Error(`${address.origin.host} answered ${statusCode}`)
         })
       await Promise.any(addresses.map(ask))
     },

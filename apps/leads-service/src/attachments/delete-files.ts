@@ -1,4 +1,5 @@
-import { bearerOf, ServiceError } from '@leadwire/service-kit'
+import { ServiceError } from '@leadwire/service-kit'
+import { createSend, type FilesService } from './files-service'
 
 const LIMIT_MS = 5000
 
@@ -8,18 +9,19 @@ const AT_ONCE = 8
  * Makes the function that deletes stored files, by whichever copy of files-service does it: they share the store. What is not
  * there is no failure. Fails with unavailable.
  */
-export const createDeleteFiles = ({ urls, tokens }: { urls: URL[]; tokens: readonly string[] }) => {
-  const authorization = bearerOf(tokens)
-  const headers = authorization === undefined ? {} : { authorization }
+export const createDeleteFiles = (files: FilesService) => {
+  const send = createSend(files)
   const deleteAt = async (url: URL, key: string) => {
-    const response = await fetch(new URL(`/files/${key}`, url), {
-      ...{ method: 'DELETE', headers, signal: AbortSignal.timeout(LIMIT_MS) },
+    const { statusCode, body } = await send(new URL(`/files/${key}`, url), {
+      method: 'DELETE',
+      signal: AbortSignal.timeout(LIMIT_MS),
     })
-    if (!response.ok) throw new Error(`files-service answered ${response.status}`)
+    await body.dump()
+    if (statusCode >= 300) throw new Error(`files-service answered ${statusCode}`)
   }
   const deleteFile = async (key: string): Promise<void> => {
     let cause: unknown
-    for (const url of urls) {
+    for (const url of files.urls) {
       try {
         return await deleteAt(url, key)
       } catch (error) {

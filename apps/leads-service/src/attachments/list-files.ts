@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
-import { bearerOf, ServiceError } from '@leadwire/service-kit'
+import type { Readable } from 'node:stream'
+import { ServiceError } from '@leadwire/service-kit'
+import { createSend, type FilesService } from './files-service'
 
 /** Keys given at once. */
 const PORTION = 1000
@@ -10,16 +10,19 @@ const PORTION = 1000
  * Makes the function that lists the keys of stored files that are `ageS` seconds old or older, portion by portion, asking the
  * first copy of files-service that answers. Throws unavailable; a listing that breaks off throws, too.
  */
-export const createListFiles = ({ urls, tokens }: { urls: URL[]; tokens: readonly string[] }) => {
-  const authorization = bearerOf(tokens)
-  const headers = authorization === undefined ? {} : { authorization }
-  const ask = async (ageS: number, signal: AbortSignal): Promise<ReadableStream> => {
+export const createListFiles = (files: FilesService) => {
+  const send = createSend(files)
+  const ask = async (ageS: number, signal: AbortSignal): Promise<Readable> => {
     let cause: unknown
-    for (const url of urls) {
+    for (const url of files.urls) {
       try {
-        const response = await fetch(new URL(`/files?unchanged_for=${ageS}`, url), { headers, signal })
-        if (response.ok) return response.body as ReadableStream
-        cause = new Error(`files-service answered ${response.status}`)
+        const { statusCode, body } = await send(new URL(`/files?unchanged_for=${ageS}`, url), {
+          method: 'GET',
+          signal,
+        })
+        if (statusCode === 200) return body
+        await body.dump()
+        cause = new Error(`files-service answered ${statusCode}`)
       } catch (error) {
         cause = error
       }
@@ -27,7 +30,7 @@ export const createListFiles = ({ urls, tokens }: { urls: URL[]; tokens: readonl
     throw new ServiceError('unavailable', 'No copy of files-service lists the files.', { cause })
   }
   return async function* (ageS: number, signal: AbortSignal): AsyncGenerator<string[]> {
-    const body = Readable.fromWeb(await ask(ageS, signal))
+    const body = await ask(ageS, signal)
     let keys: string[] = []
     let failure: unknown
     // A reader of lines ends quietly when its input breaks off.

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { LEADS_STREAM, NOTIFICATION_CONSUMER } from '@leadwire/contracts'
-import { eventually, startReceiver } from '@leadwire/test-kit'
+import { createAuthority, eventually, startReceiver, writeAuthorities } from '@leadwire/test-kit'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { keptText } from '../attempt/post'
 import { reply, startMailServer } from './mail-server.fixture'
@@ -180,6 +183,33 @@ test('a server that is away, or offers no TLS for a password, is tried again', a
   const id = (await list(2))[0]!.delivery!.id
   const { attempts } = await running.service.client.retrieveNotification({ accountId: 2, notificationId: id })
   expect(attempts.map(({ error }) => error)).toEqual(['refused', 'refused'])
+})
+
+test('a mail server is trusted by the authority that is named, and by no other', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'leadwire-mail-'))
+  const authority = await createAuthority()
+  const caFile = await writeAuthorities(folder, [authority])
+  const another = await writeAuthorities(join(folder, 'another'), [await createAuthority()])
+  const secured: boolean[] = []
+  const server = await start(
+    {
+      ...(await authority.issue('mail')),
+      disabledCommands: [],
+      onMailFrom: (_address, { secure }, done) => {
+        secured.push(secure)
+        done()
+      },
+    },
+    { SMTP_CA_FILE: caFile, WEBHOOK_RETRY_SCHEDULE: [50] },
+  )
+  await publish(notification())
+  expect((await retrieve()).attempts).toMatchObject([{ status: 250 }])
+  await running.service.stop()
+  await begin({ SMTP_URL: server.target, SMTP_CA_FILE: another, WEBHOOK_RETRY_SCHEDULE: [50] })
+  await publish(notification({ accountId: 2 }))
+  await eventually(async () => expect((await list(2))[0]?.delivery?.status).toBe('exhausted'))
+  expect(secured).toEqual([true])
+  await rm(folder, { recursive: true })
 })
 
 test('a mail server that hangs holds up no webhook, and is given up in time', async () => {

@@ -1,6 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import type { Watched } from '@leadwire/service-kit'
 import type { NodemailerError } from 'nodemailer'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Message } from './compose-message'
@@ -16,15 +17,17 @@ export class Unconfirmed extends Error {}
 const sendToServer = (
   server: MailServer,
   message: Message,
-  { timeoutMs, draining }: SendOptions,
+  { timeoutMs, draining, authorities }: SendOptions,
 ): Promise<string> =>
   new Promise((resolve, reject) => {
     const { auth, ...address } = server
+    // A password is never sent in the clear. Without one, TLS without a known certificate is still better than none, unless
+    // it was said who vouches for the certificate.
+    const isSure = auth !== undefined || authorities !== undefined
     const connection = new SMTPConnection({
       ...address,
-      // A password is never sent in the clear. Without one, TLS without a known certificate is still better than none.
-      requireTLS: auth !== undefined && !server.secure,
-      tls: { rejectUnauthorized: auth !== undefined || server.secure },
+      requireTLS: isSure && !server.secure,
+      tls: { rejectUnauthorized: isSure || server.secure, ...(authorities && { ca: authorities.current() }) },
       ...{ dnsTimeout: timeoutMs, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs },
       ...{ socketTimeout: timeoutMs, socketCloseTimeout: 0 },
     })
@@ -75,6 +78,8 @@ export interface SendOptions {
   timeoutMs: number
   /** Aborted when the process is to end. */
   draining: AbortSignal
+  /** Whom a mail server's certificate is checked by: it must then have one. */
+  authorities?: Watched<string> | undefined
 }
 
 /**

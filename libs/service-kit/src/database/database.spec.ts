@@ -1,5 +1,8 @@
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { createDatabase } from '@leadwire/test-kit'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAuthority, createDatabase, writeAuthorities } from '@leadwire/test-kit'
 import { createLifecycle } from '../runtime/lifecycle'
 import { createLogger } from '../runtime/logger'
 import { connectDatabase, type Database } from './database'
@@ -171,4 +174,20 @@ test('a connection whose server has vanished without a word is given up', async 
   expect(await behind.query({ text: 'SELECT 3 AS n' })).toEqual([{ n: 3 }])
   for (const end of ends) end.destroy()
   proxy.close()
+})
+
+test('an encrypted connection trusts the authorities that are in the file when it begins', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'leadwire-database-'))
+  const caFile = await writeAuthorities(folder, [await createAuthority()])
+  const url = new URL(server.tlsUrl)
+  const sound = url.searchParams.get('sslrootcert')!
+  url.searchParams.set('sslrootcert', caFile)
+  const encrypted = connectDatabase({ url: url.href, poolSize: 1, lifecycle })
+  await expect(encrypted.check()).rejects.toThrow()
+  await copyFile(sound, caFile)
+  const [row] = await encrypted.query<{ ssl: boolean }>({
+    text: 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()',
+  })
+  expect(row).toEqual({ ssl: true })
+  await rm(folder, { recursive: true })
 })

@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from 'node:tls'
 import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Lifecycle } from '../runtime/lifecycle'
@@ -110,6 +111,34 @@ const inTransaction = async <T>(
   }
 }
 
+/**
+ * The TLS options of a URL, for every connection anew: the files that it names are replaced while the service runs. When one
+ * can't be read just then, what was there before stays in use.
+ */
+const readAtEachConnection = (url: string, first: ConnectionOptions): ConnectionOptions => {
+  let latest = first
+  const read = (): ConnectionOptions => {
+    try {
+      latest = parseIntoClientConfig(url).ssl as ConnectionOptions
+    } catch {
+      // The connection says what is wrong with it.
+    }
+    return latest
+  }
+  return {
+    ...first,
+    get ca() {
+      return read().ca
+    },
+    get cert() {
+      return read().cert
+    },
+    get key() {
+      return read().key
+    },
+  }
+}
+
 /** A database of which every statement and every transaction is part of `tx`. */
 export const within = (tx: OpenTransaction): Database => ({
   query: tx.query,
@@ -131,9 +160,10 @@ export const connectDatabase = (options: {
 }): Database => {
   const ofThese = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`)
   // Of a URL with options pg would take those alone.
-  const { options: given = '', ...config } = parseIntoClientConfig(options.url)
+  const { options: given = '', ssl, ...config } = parseIntoClientConfig(options.url)
   const pool = new Pool({
     ...config,
+    ssl: typeof ssl === 'object' ? readAtEachConnection(options.url, ssl) : ssl,
     options: `${given} -c TimeZone=UTC ${LIMITS} ${BY_KEY}${ofThese.join('')}`,
     max: options.poolSize,
     // For a connection that is free, or a new one.

@@ -1,7 +1,6 @@
-import { Channel, credentials } from '@grpc/grpc-js'
 import type { CompatServiceDefinition } from 'nice-grpc'
-import type { Lifecycle } from '../runtime/lifecycle'
 import { batchStream, type StreamMethod } from './batch-stream'
+import { type Caller, replaceableChannel } from './channel'
 import { factoryFor } from './client'
 import { STREAM_OPTIONS } from './options'
 
@@ -30,26 +29,21 @@ export interface Batches {
  * The streams of batches to a gRPC target (`connectGrpc` says which forms it has). They have a channel of their own, which is
  * replaced when a batch is late and the other end has been silent: nothing else would tell that it is gone.
  */
-export const connectBatches = (
-  target: string,
-  { lifecycle, tokens }: { lifecycle: Lifecycle; tokens: readonly string[] },
-): Batches => {
-  const open = () => new Channel(target, credentials.createInsecure(), STREAM_OPTIONS)
-  let channel = open()
+export const connectBatches = (target: string, caller: Caller): Batches => {
+  const channel = replaceableChannel(target, STREAM_OPTIONS, caller)
   let answeredAt = Date.now()
-  lifecycle.onStop(`grpc streams ${target}`, () => channel.close())
 
   const replaceSilent = () => {
     if (Date.now() - answeredAt < SILENCE_MS) return
     answeredAt = Date.now()
-    channel.close()
-    channel = open()
+    channel.replace()
   }
 
   return {
     method: (definition, name) => {
       const streamed = (requests: AsyncIterable<unknown>, options: { signal: AbortSignal }) => {
-        const client = factoryFor(channel, tokens).create(definition, channel)
+        const current = channel.current()
+        const client = factoryFor(current, caller.tokens).create(definition, current)
         return (client as unknown as Record<string, StreamMethod<unknown, unknown>>)[name]!(requests, options)
       }
       const ask = batchStream(streamed, replaceSilent)

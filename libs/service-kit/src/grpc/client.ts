@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Channel, connectivityState, credentials } from '@grpc/grpc-js'
+import { type Channel, connectivityState } from '@grpc/grpc-js'
 import {
   type Actor,
   HealthDefinition,
@@ -20,10 +20,10 @@ import {
   Metadata,
 } from 'nice-grpc-common'
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
-import type { Lifecycle } from '../runtime/lifecycle'
 import { ServiceError } from '../runtime/service-error'
 import { bearerOf } from '../runtime/service-token'
 import { tellActor } from './actor'
+import { type Caller, replaceableChannel } from './channel'
 import { statusToErrors } from './errors'
 import { isReplayed, tellIdempotency } from './idempotency'
 import { UNARY_OPTIONS } from './options'
@@ -87,11 +87,11 @@ export const factoryFor = (channel: Channel, tokens: readonly string[]) =>
 type Calls = Record<string, (request: unknown, options?: UnaryOptions) => unknown>
 
 /** nice-grpc spreads the options of a call, which loses what is on a prototype: each is handed over by its name. */
-const takingLimits = <Unary>(client: Unary): Unary => {
-  const calls = Object.entries(client as Calls).map(([name, call]) => [
+const takingLimits = <Unary>(client: () => Unary): Unary => {
+  const calls = Object.keys(client() as Calls).map((name) => [
     name,
     (request: unknown, { deadline, signal, actor, idempotency, onReplayed }: UnaryOptions = {}) =>
-      call(request, {
+      (client() as Calls)[name]!(request, {
         ...(deadline !== undefined && { deadline }),
         ...(signal && { signal }),
         ...(actor && { actor }),
@@ -115,30 +115,31 @@ const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void
 
 /**
  * A connection to every address behind a gRPC target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`), balanced round
- * robin. It connects and reconnects by itself; a call fails as `unavailable` when nobody is there for a second. The
- * first of `tokens` is shown to the server.
+ * robin. It connects and reconnects by itself; a call fails as `unavailable` when nobody is there for a second.
  */
-export const connectGrpc = (
-  target: string,
-  { lifecycle, tokens }: { lifecycle: Lifecycle; tokens: readonly string[] },
-) => {
-  const channel = new Channel(target, credentials.createInsecure(), UNARY_OPTIONS)
-  lifecycle.onStop(`grpc channel ${target}`, () => channel.close())
-  const factory = factoryFor(channel, tokens)
-  const health = factory.create(HealthDefinition, channel)
+export const connectGrpc = (target: string, caller: Caller) => {
+  const channel = replaceableChannel(target, UNARY_OPTIONS, caller)
+  const health = channel.each((current) =>
+    factoryFor(current, caller.tokens).create(HealthDefinition, current),
+  )
   return {
     /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
     client: <Definition extends CompatServiceDefinition>(
       definition: Definition,
       { deadlineMs }: { deadlineMs: number },
-    ) =>
-      takingLimits(
-        factory.create(definition, channel, { '*': { deadline: deadlineMs } } as never) as Client<
-          Definition,
-          UnaryOptions
-        >,
-      ),
+    ) => {
+      const defaults = { '*': { deadline: deadlineMs } } as never
+      return takingLimits(
+        channel.each(
+          (current) =>
+            factoryFor(current, caller.tokens).create(definition, current, defaults) as Client<
+              Definition,
+              UnaryOptions
+            >,
+        ),
+      )
+    },
     /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
-    check: () => checkHealth(() => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
+    check: () => checkHealth(() => health().check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
   }
 }

@@ -7,10 +7,12 @@ import type { HealthCheck } from '../runtime/health'
 import type { Lifecycle } from '../runtime/lifecycle'
 import type { Logger } from '../runtime/logger'
 import { createTokenCheck } from '../runtime/service-token'
+import type { Tls } from '../runtime/tls'
 import { errorsToStatus } from './errors'
 import { healthService } from './health'
 import { SERVER_OPTIONS } from './options'
 import { readable } from './readable'
+import { serverCredentials } from './server-credentials'
 
 export interface GrpcServer {
   add<Definition extends CompatServiceDefinition>(
@@ -43,11 +45,14 @@ export const createGrpcServer = ({
   logger,
   lifecycle,
   tokens,
+  tls,
   checks = [],
 }: {
   logger: Logger
   lifecycle: Lifecycle
   tokens: readonly string[]
+  /** With it callers must show a certificate. */
+  tls?: Tls | undefined
   checks?: HealthCheck[]
 }): GrpcServer => {
   const server = createServer(SERVER_OPTIONS)
@@ -66,7 +71,7 @@ export const createGrpcServer = ({
         ServerReflectionService,
         ServerReflection(DESCRIPTORS, [HealthDefinition.fullName, ...services]),
       )
-      const bound = await server.listen(`${host}:${port}`)
+      const bound = await server.listen(`${host}:${port}`, serverCredentials(tls))
       lifecycle.onStop('grpc server', () => server.shutdown())
       return bound
     },

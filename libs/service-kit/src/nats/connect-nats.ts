@@ -6,6 +6,8 @@ import { natsOptions } from '../runtime/nats-url'
 /** A NATS connection that outlives the server: it waits for the first connection and reconnects for ever. */
 export const connectNats = async (options: {
   url: string
+  /** The authorities that the servers' certificates are checked by, where the URL has tls://. */
+  caFile?: string | undefined
   name: string
   logger: Logger
   lifecycle: Lifecycle
@@ -14,12 +16,13 @@ export const connectNats = async (options: {
   let connection: NatsConnection | undefined
   options.lifecycle.onStop('nats', () => connection?.close())
   connection = await connect({
-    ...natsOptions(options.url),
+    ...natsOptions(options.url, options.caFile),
     name: options.name,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 100,
     reconnectJitter: 50,
+    reconnectJitterTLS: 50,
     timeout: 2000,
     pingInterval: 5000,
     // A stack trace taken in advance for each message, in case it fails: a tenth of leads-service's time under creates.

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { bool, cleanEnv, EnvMissingError, host, makeValidator, port, type Spec, str, url } from 'envalid'
 
-export { bool, host, makeValidator, port, str, url }
+export { bool, host, makeValidator, port, type Spec, str, url }
 
 /** Every fault of the environment at once, one line each. */
 export class ConfigError extends Error {
@@ -48,20 +48,6 @@ export const retention = makeValidator<number>((text) => {
 
 /** Words parted by commas. */
 export const list = makeValidator<string[]>(parseList)
-
-const isHttpOrigin = (text: string): boolean => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  return url?.protocol === 'http:' && url.href === `${url.origin}/`
-}
-
-/** Addresses of the copies of a service that speaks HTTP, parted by commas. */
-export const httpUrls = makeValidator<URL[]>((text) => {
-  const urls = text.split(',').map((url) => url.trim())
-  const wrong = urls.filter((url) => !isHttpOrigin(url))
-  if (wrong.length > 0)
-    throw new TypeError(`no address such as http://files-service:4000: ${wrong.join(', ')}`)
-  return urls.map((url) => new URL(url))
-})
 
 /** How much is logged. */
 export const logLevel = () =>
@@ -113,6 +99,15 @@ export const settingOf = (env: NodeJS.ProcessEnv, name: string): string | undefi
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
     throw new TypeError(`${name}_FILE can't be read: ${(error as Error).message}`)
+  }
+}
+
+/** The same for a setting that another one depends on: empty where it is not set or can't be read, which its own fault says. */
+export const settingBeside = (env: NodeJS.ProcessEnv, name: string): string => {
+  try {
+    return settingOf(env, name) ?? ''
+  } catch {
+    return ''
   }
 }
 

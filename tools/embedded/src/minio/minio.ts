@@ -1,4 +1,5 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
+import { Agent, request } from 'undici'
 import { type Child, startChild, whenReady } from '../process/child'
 import { freePort } from '../process/free-port'
 
@@ -6,8 +7,12 @@ export type MinioOptions = {
   binary: string
   directory: string
   port: number
+  tls?: MinioTls | undefined
   onLine?: (line: string) => void
 }
+
+/** A folder with `public.crt` and `private.key`, as MinIO wants them, and whom the certificate is checked by. */
+export type MinioTls = { certsDirectory: string; caFile: string }
 
 export type ObjectStore = {
   endpoint: string
@@ -15,12 +20,15 @@ export type ObjectStore = {
   secretKey: string
   region: string
   bucket: string
+  /** The authorities that vouch for an https endpoint. */
+  caFile?: string | undefined
 }
 
 /** Where a MinIO of ours is and how to enter it. It listens on loopback alone; the keys keep no secret. */
-export function minioStore(port: number): ObjectStore {
+export function minioStore(port: number, tls?: MinioTls | undefined): ObjectStore {
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    caFile: tls?.caFile,
     accessKey: 'leadwire',
     secretKey: 'leadwire-on-loopback',
     region: 'us-east-1',
@@ -29,14 +37,18 @@ export function minioStore(port: number): ObjectStore {
 }
 
 /** Starts MinIO; answers when it has a pid, before it serves (see minioReady). */
-export async function spawnMinio({ binary, directory, port, onLine }: MinioOptions): Promise<Child> {
+export async function spawnMinio({ binary, directory, port, tls, onLine }: MinioOptions): Promise<Child> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const { accessKey, secretKey } = minioStore(port)
   const console = `127.0.0.1:${await freePort()}`
+  const certs = tls ? ['--certs-dir', tls.certsDirectory] : []
   return startChild({
     name: 'minio',
     command: binary,
-    args: ['server', directory, '--address', `127.0.0.1:${port}`, '--console-address', console, '--quiet'],
+    args: [
+      ...['server', directory, '--address', `127.0.0.1:${port}`, '--console-address', console, '--quiet'],
+      ...certs,
+    ],
     cwd: directory,
     env: { ...process.env, MINIO_ROOT_USER: accessKey, MINIO_ROOT_PASSWORD: secretKey, MINIO_UPDATE: 'off' },
     onLine,
@@ -46,9 +58,9 @@ export async function spawnMinio({ binary, directory, port, onLine }: MinioOptio
 /** Starts it, waits until it serves, and makes the bucket. */
 export async function startMinioServer(options: MinioOptions): Promise<Child & { store: ObjectStore }> {
   const child = await spawnMinio(options)
-  const store = minioStore(options.port)
+  const store = minioStore(options.port, options.tls)
   try {
-    await whenReady(child, () => minioReady(options.port), { timeoutMs: 60_000 })
+    await whenReady(child, () => minioReady(store), { timeoutMs: 60_000 })
     await ensureBucket(store)
   } catch (error) {
     await child.stop()
@@ -57,12 +69,17 @@ export async function startMinioServer(options: MinioOptions): Promise<Child & {
   return { ...child, store }
 }
 
-export async function minioReady(port: number): Promise<boolean> {
-  const answer = await fetch(`http://127.0.0.1:${port}/minio/health/ready`, {
-    signal: AbortSignal.timeout(3000),
-  })
-  await answer.body?.cancel()
-  return answer.ok
+export async function minioReady({ endpoint, caFile }: ObjectStore): Promise<boolean> {
+  const agent = new Agent({ connect: { ...(caFile && { ca: await readFile(caFile) }) } })
+  try {
+    const { statusCode } = await request(`${endpoint}/minio/health/ready`, {
+      dispatcher: agent,
+      signal: AbortSignal.timeout(3000),
+    })
+    return statusCode === 200
+  } finally {
+    await agent.destroy()
+  }
 }
 
 /** Makes the bucket unless there is one. */
@@ -72,6 +89,7 @@ export async function ensureBucket({
   secretKey,
   region,
   bucket,
+  caFile,
 }: ObjectStore): Promise<void> {
   // Loaded when it is needed: every spec and every start would else wait for a client that few use.
   const { Client } = await import('minio')
@@ -84,5 +102,6 @@ export async function ensureBucket({
     secretKey,
     region,
   })
+  if (caFile) client.setRequestOptions({ ca: await readFile(caFile) })
   if (!(await client.bucketExists(bucket))) await client.makeBucket(bucket, region)
 }

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type Child, startChild, whenReady } from '../process/child'
+import type { CertificateFiles } from '../tls/tls-files'
 
 export type NatsOptions = {
   binary: string
@@ -10,16 +11,25 @@ export type NatsOptions = {
   port: number
   /** Of the one user there is, `leadwire`; it goes into a URL as it is. */
   password: string
+  /** With it clients must speak TLS. */
+  tls?: CertificateFiles | undefined
   onLine?: (line: string) => void
 }
 
 const USER = 'leadwire'
 
 /** Starts nats-server; answers when it has a pid, before it takes connections (see natsReady). */
-export async function spawnNats({ binary, directory, port, password, onLine }: NatsOptions): Promise<Child> {
+export async function spawnNats({
+  binary,
+  directory,
+  port,
+  password,
+  tls,
+  onLine,
+}: NatsOptions): Promise<Child> {
   const config = join(directory, 'nats-server.conf')
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  await writeFile(config, configuration({ port, password, store: join(directory, 'jetstream') }), {
+  await writeFile(config, configuration({ port, password, tls, store: join(directory, 'jetstream') }), {
     mode: 0o600,
   })
   // One of Go's threads at a time: with more each message wakes several that look for work and find none, which cost a
@@ -49,8 +59,8 @@ export async function startNatsServer(options: NatsOptions): Promise<NatsServer>
   return { ...child, url: natsUrl(options) }
 }
 
-export function natsUrl({ port, password }: Pick<NatsOptions, 'port' | 'password'>): string {
-  return `nats://${USER}:${password}@127.0.0.1:${port}`
+export function natsUrl({ port, password, tls }: Pick<NatsOptions, 'port' | 'password' | 'tls'>): string {
+  return `${tls ? 'tls' : 'nats'}://${USER}:${password}@127.0.0.1:${port}`
 }
 
 /** A server greets with an INFO line that says whether JetStream is on. */
@@ -70,11 +80,19 @@ export function natsReady(port: number): Promise<boolean> {
 // JetStream's own fsync interval (two minutes) is left as it is: messages survive the death of the process, and what
 // the machine's death takes is published again from the outbox, which PostgreSQL keeps until webhook-service confirms.
 // (`sync_interval: always` would cost an fsync a message, and 2.9 refuses the setting.)
-function configuration({ port, password, store }: { port: number; password: string; store: string }): string {
+function configuration({
+  port,
+  password,
+  tls,
+  store,
+}: Pick<NatsOptions, 'port' | 'password' | 'tls'> & { store: string }): string {
   return [
     `listen: "127.0.0.1:${port}"`,
     `authorization { user: ${USER}, password: "${password}" }`,
     'max_payload: 8MB',
+    ...(tls
+      ? [`tls { cert_file: ${JSON.stringify(tls.certFile)}, key_file: ${JSON.stringify(tls.keyFile)} }`]
+      : []),
     `jetstream { store_dir: ${JSON.stringify(store)} }`,
     '',
   ].join('\n')

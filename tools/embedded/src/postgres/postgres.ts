@@ -1,16 +1,23 @@
 import { realpathSync } from 'node:fs'
+import { chown, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import pg from 'pg'
 import { type Child, startChild, whenReady } from '../process/child'
+import type { Issued } from '../tls/authority'
 import { findPostgresBinaries, type PostgresBinaries } from './binaries'
 import { ensureCluster, superuser } from './cluster'
 import { runAs, type User } from './run-as'
 import { clearStaleServer } from './stale-lock'
+
+/** What the server shows, and whether it refuses connections over TCP without TLS. */
+export type PostgresTls = Issued & { only: boolean }
 
 export type PostgresOptions = {
   dataDirectory: string
   port: number
   /** False switches off everything that makes it survive a crash of the machine; for specs. */
   durable: boolean
+  tls?: PostgresTls | undefined
   onLine?: (line: string) => void
 }
 
@@ -26,7 +33,18 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
   await ensureCluster({ ...options, binaries, user })
   const dataDirectory = realpathSync(options.dataDirectory)
   await clearStaleServer(dataDirectory)
+  if (options.tls) await writeTls(dataDirectory, options.tls, user)
   return { ...options, dataDirectory, binaries, user }
+}
+
+/** By the names under which PostgreSQL looks for them. It takes a key only from its owner. */
+async function writeTls(dataDirectory: string, { cert, key }: Issued, user: User | undefined): Promise<void> {
+  const contents = { 'server.crt': cert, 'server.key': key, [TLS_ONLY]: tlsOnly }
+  for (const [name, content] of Object.entries(contents)) {
+    const path = join(dataDirectory, name)
+    await writeFile(path, content, { mode: 0o600 })
+    if (user) await chown(path, user.uid, user.gid)
+  }
 }
 
 /** Starts the server; answers when it has a pid, before it takes connections (see postgresReady). */
@@ -34,11 +52,17 @@ export function spawnPostgres({
   dataDirectory,
   port,
   durable,
+  tls,
   binaries,
   user,
   onLine,
 }: PreparedPostgres): Promise<Child> {
-  const settings = { ...always, ...(durable ? {} : forgetful) }
+  const settings = {
+    ...always,
+    ...(durable ? {} : forgetful),
+    ...(tls && { ssl: 'on' }),
+    ...(tls?.only && { hba_file: join(dataDirectory, TLS_ONLY) }),
+  }
   return startChild({
     name: 'postgres',
     command: binaries.postgres,
@@ -77,8 +101,15 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   return { pid: child.pid, url, stop: async () => void (await child.stop()) }
 }
 
-export function postgresUrl(port: number, database: string, host = '127.0.0.1'): string {
-  return `postgresql://${superuser}@${host}:${port}/${database}`
+/** With `caFile` connections are encrypted, and the server's certificate is checked by it. */
+export function postgresUrl(
+  port: number,
+  database: string,
+  { host = '127.0.0.1', caFile }: { host?: string; caFile?: string | undefined } = {},
+): string {
+  const query =
+    caFile === undefined ? '' : `?${new URLSearchParams({ sslmode: 'verify-full', sslrootcert: caFile })}`
+  return `postgresql://${superuser}@${host}:${port}/${database}${query}`
 }
 
 // A Unix socket's path has at most 103 bytes everywhere; its own name takes up to 16 of them.
@@ -90,12 +121,12 @@ export function localPostgresUrl(
   database: string,
 ): string {
   const hasRoom = Buffer.byteLength(dataDirectory) <= LONGEST_FOLDER
-  return postgresUrl(port, database, hasRoom ? encodeURIComponent(dataDirectory) : undefined)
+  return postgresUrl(port, database, hasRoom ? { host: encodeURIComponent(dataDirectory) } : {})
 }
 
-export async function postgresReady(port: number): Promise<boolean> {
+export async function postgresReady(port: number, caFile?: string | undefined): Promise<boolean> {
   const client = new pg.Client({
-    connectionString: postgresUrl(port, 'postgres'),
+    connectionString: postgresUrl(port, 'postgres', { caFile }),
     connectionTimeoutMillis: 1000,
   })
   client.on('error', () => {})
@@ -108,8 +139,8 @@ export async function postgresReady(port: number): Promise<boolean> {
 }
 
 /** Makes a database unless there is one of that name. */
-export async function ensureDatabase(port: number, name: string): Promise<void> {
-  const client = new pg.Client({ connectionString: postgresUrl(port, 'postgres') })
+export async function ensureDatabase(port: number, name: string, caFile?: string | undefined): Promise<void> {
+  const client = new pg.Client({ connectionString: postgresUrl(port, 'postgres', { caFile }) })
   await client.connect()
   try {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
@@ -118,6 +149,9 @@ export async function ensureDatabase(port: number, name: string): Promise<void> 
     await client.end()
   }
 }
+
+const TLS_ONLY = 'pg_hba_tls.conf'
+const tlsOnly = 'local all all trust\nhostssl all all all trust\n'
 
 const always = {
   max_connections: '400',

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { AccountsServiceDefinition } from '@leadwire/contracts'
-import { connectGrpc, createLifecycle, createLogger } from '@leadwire/service-kit'
+import { connectGrpc, createLifecycle, createLogger, watchTls } from '@leadwire/service-kit'
+import type { ServicesTls } from '../tls/tls-files'
+import { tlsSettings } from './services'
 import { writeJson } from './write-json'
 
 export type Account = { id: number; api_key: string }
@@ -14,12 +16,14 @@ export type Endpoint = { id: number; url: string; secret: string }
 
 /** Makes an account and its first token (scopes leads and manage) at a leads-service. */
 export async function createAccount(
-  { grpc, tokens }: { grpc: string; tokens: string[] },
+  { grpc, tokens, tls: files }: { grpc: string; tokens: string[]; tls?: ServicesTls | undefined },
   name: string,
 ): Promise<NewAccount> {
-  const lifecycle = createLifecycle(createLogger({ service: 'leadwire', level: 'silent' }))
+  const logger = createLogger({ service: 'leadwire', level: 'silent' })
+  const lifecycle = createLifecycle(logger)
+  const tls = files && watchTls(tlsSettings(files), { lifecycle, logger })
   try {
-    const accounts = connectGrpc(grpc, { lifecycle, tokens }).client(AccountsServiceDefinition, {
+    const accounts = connectGrpc(grpc, { lifecycle, tokens, tls }).client(AccountsServiceDefinition, {
       deadlineMs: 10_000,
     })
     const { account, secret } = await accounts.createAccount({ name })
@@ -35,18 +39,20 @@ export async function ensureDemoAccount({
   path,
   grpc,
   tokens,
+  tls,
   base,
 }: {
   path: string
   grpc: string
   /** What services show each other. */
   tokens: string[]
+  tls: ServicesTls | undefined
   base: string
 }): Promise<Demo> {
   const raw = await readFile(path, 'utf8').catch(() => undefined)
   const kept = raw === undefined ? undefined : (JSON.parse(raw) as Demo)
   if (kept && (await isKnown(kept.token, base))) return kept
-  const demo: Demo = { ...(await createAccount({ grpc, tokens }, 'Demo')), webhooks: [] }
+  const demo: Demo = { ...(await createAccount({ grpc, tokens, tls }, 'Demo')), webhooks: [] }
   await writeJson(path, demo)
   return demo
 }

@@ -1,3 +1,4 @@
+import type { ServicesTls } from '../tls/tls-files'
 import type { Demo } from './demo-account'
 import type { Servers } from './servers'
 import type { ServicePlan } from './services'
@@ -19,11 +20,19 @@ export type DevFile = {
   postgres_url: string
   nats_url: string
   service_token: string | null
+  /** With --tls: what to show the services, and whom they and the servers are checked by. */
+  tls?: { cert_file: string; key_file: string; ca_file: string; server_name: string }
 }
 
-export type Running = { base: string; demo: Demo; plans: ServicePlan[]; servers: Servers }
+export type Running = {
+  base: string
+  demo: Demo
+  plans: ServicePlan[]
+  servers: Servers
+  tls: ServicesTls | undefined
+}
 
-export function devFile({ base, demo, plans, servers }: Running, pids: Map<string, number>): DevFile {
+export function devFile({ base, demo, plans, servers, tls }: Running, pids: Map<string, number>): DevFile {
   const pid = (name: string) => pids.get(name) ?? 0
   return {
     base_url: base,
@@ -46,5 +55,8 @@ export function devFile({ base, demo, plans, servers }: Running, pids: Map<strin
     nats_url: servers.nats,
     // Where there are two, the first is the one to show.
     service_token: plans[0]?.env['SERVICE_TOKEN']?.split(',')[0] ?? null,
+    ...(tls && {
+      tls: { cert_file: tls.certFile, key_file: tls.keyFile, ca_file: tls.caFile, server_name: 'localhost' },
+    }),
   }
 }

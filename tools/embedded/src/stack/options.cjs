@@ -5,6 +5,7 @@ const usage = `npm start -- [options]
   --replicas N       run N copies of each service (1)
   --webhook-url URL  send the demo account's webhooks there
   --minio            keep files in MinIO instead of a folder
+  --tls              encrypt what services and servers say to each other, with certificates made at each start
   --help             print this
 Environment: PORT (3000), HOST (127.0.0.1), LEADWIRE_DATA (.data), and every setting of the services.
 `
@@ -12,7 +13,7 @@ Environment: PORT (3000), HOST (127.0.0.1), LEADWIRE_DATA (.data), and every set
 /**
  * What the command line asks for. Settings in the environment are the services' own, and checked by them.
  * @param {string[]} args
- * @returns {{replicas: number, webhookUrl: string | undefined, minio: boolean, help: boolean}}
+ * @returns {{replicas: number, webhookUrl: string | undefined, minio: boolean, tls: boolean, help: boolean}}
  * @throws an Error with one line for each faulty option
  */
 const readOptions = (args) => {
@@ -22,10 +23,11 @@ const readOptions = (args) => {
       replicas: { type: 'string', default: '1' },
       'webhook-url': { type: 'string' },
       minio: { type: 'boolean', default: false },
+      tls: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
-  const { replicas, minio, help, 'webhook-url': webhookUrl } = values
+  const { replicas, minio, tls, help, 'webhook-url': webhookUrl } = values
   const faults = []
   if (!/^\d+$/.test(replicas) || Number(replicas) < 1 || Number(replicas) > 32) {
     faults.push(`--replicas must be an integer from 1 to 32, not "${replicas}"`)
@@ -34,7 +36,7 @@ const readOptions = (args) => {
     faults.push(`--webhook-url must be an http or https address, not "${webhookUrl}"`)
   }
   if (faults.length > 0) throw new Error(faults.join('\n'))
-  return { replicas: Number(replicas), webhookUrl, minio, help }
+  return { replicas: Number(replicas), webhookUrl, minio, tls, help }
 }
 
 /**

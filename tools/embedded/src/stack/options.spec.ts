@@ -1,15 +1,30 @@
 import { readOptions } from './options.cjs'
 
 test('defaults', () => {
-  expect(readOptions([])).toEqual({ replicas: 1, webhookUrl: undefined, minio: false, help: false })
+  expect(readOptions([])).toEqual({
+    replicas: 1,
+    webhookUrl: undefined,
+    minio: false,
+    tls: false,
+    help: false,
+  })
 })
 
 test('what the command line says', () => {
-  const args = ['--replicas', '3', '--webhook-url', 'http://localhost:9000/hook', '--minio', '--help']
+  const args = [
+    '--replicas',
+    '3',
+    '--webhook-url',
+    'http://localhost:9000/hook',
+    '--minio',
+    '--tls',
+    '--help',
+  ]
   expect(readOptions(args)).toEqual({
     replicas: 3,
     webhookUrl: 'http://localhost:9000/hook',
     minio: true,
+    tls: true,
     help: true,
   })
 })

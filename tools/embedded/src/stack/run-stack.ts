@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whyNotFree } from '../process/free-port'
 import { isReady, whenServing } from '../process/when-serving'
+import { stackTls } from '../tls/stack-tls'
 import { checkSettings } from './check-settings'
 import { createCrew } from './crew'
 import { openDataDirectory } from './data-directory'
@@ -107,7 +108,8 @@ async function bringUp(
   demoFile: string,
 ): Promise<Running> {
   await mkdir(join(options.data, 'files'), { recursive: true, mode: 0o700 })
-  const context = { crew, options, env, log, signal }
+  const tls = options.tls ? await stackTls(join(options.data, 'tls')) : undefined
+  const context = { crew, options, env, log, signal, tls }
   const serverPlan = await planServers(context)
   const { servers } = serverPlan
   const base = baseUrl(options)
@@ -118,6 +120,7 @@ async function bringUp(
     mail: join(options.data, 'mail'),
     serviceToken: await ensureSecret(join(options.data, 'service-token')),
     encryptionKey: await ensureSecret(join(options.data, 'encryption-key')),
+    tls: tls?.services,
     env: { WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
   })
   signal.throwIfAborted()
@@ -128,10 +131,10 @@ async function bringUp(
 
   const grpc = plans.find(({ service }) => service === 'leads-service')?.grpc ?? ''
   const tokens = plans[0]!.env['SERVICE_TOKEN']!.split(',').slice(0, 1)
-  const demo = await ensureDemoAccount({ path: demoFile, grpc, tokens, base })
+  const demo = await ensureDemoAccount({ path: demoFile, grpc, tokens, tls: tls?.services, base })
   const url = options.webhookUrl
   const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: demoFile, base, url })
-  return { base, demo: complete, plans, servers }
+  return { base, demo: complete, plans, servers, tls: tls?.services }
 
   /** Services load while the servers start. Those that need PostgreSQL and NATS wait for them. */
   async function runService(plan: ServicePlan): Promise<void> {

@@ -16,6 +16,7 @@ import {
 import { clearStaleServer } from '../postgres/stale-lock'
 import { freePort } from '../process/free-port'
 import { whenServing } from '../process/when-serving'
+import type { StackTls } from '../tls/stack-tls'
 import type { Crew } from './crew'
 import type { Log } from './log'
 import { ensureSecret } from './secret-file'
@@ -26,6 +27,7 @@ import type { StackOptions } from './stack-options'
 export type Servers = {
   postgres: string
   nats: string
+  natsCaFile: string | undefined
   databases: { leads: string; webhooks: string }
   /** The settings of files-service that say where files are kept. */
   store: Record<string, string>
@@ -42,10 +44,17 @@ export type ServerPlan = {
 /** Each resolves when that server takes work. */
 export type Started = { postgres: Promise<void>; nats: Promise<void>; store: Promise<void> }
 
-type Context = { crew: Crew; options: StackOptions; env: NodeJS.ProcessEnv; log: Log; signal: AbortSignal }
+type Context = {
+  crew: Crew
+  options: StackOptions
+  env: NodeJS.ProcessEnv
+  log: Log
+  signal: AbortSignal
+  tls: StackTls | undefined
+}
 
 /** Finds the programs, which may have to be fetched or built, and chooses the addresses. */
-export async function planServers({ options, env, log, signal }: Context): Promise<ServerPlan> {
+export async function planServers({ options, env, log, signal, tls }: Context): Promise<ServerPlan> {
   const [natsBinary, natsPassword, minioBinary, postgresPort, natsPort, minioPort] = await Promise.all([
     findNatsServer(env, log.say),
     ensureSecret(join(options.data, 'nats-password')),
@@ -56,15 +65,17 @@ export async function planServers({ options, env, log, signal }: Context): Promi
   ])
   const postgres = { dataDirectory: join(options.data, 'postgres'), port: postgresPort }
   const directory = { STORE_URL: env['STORE_URL'] || pathToFileURL(join(options.data, 'files')).href }
+  const caFile = tls?.services.caFile
+  // A Unix socket has no TLS.
+  const databaseUrl = (name: string) =>
+    tls ? postgresUrl(postgresPort, name, { caFile }) : localPostgresUrl(postgres, name)
   return {
     servers: {
-      postgres: postgresUrl(postgresPort, 'postgres'),
-      nats: natsUrl({ port: natsPort, password: natsPassword }),
-      databases: {
-        leads: localPostgresUrl(postgres, 'leads'),
-        webhooks: localPostgresUrl(postgres, 'webhooks'),
-      },
-      store: minioBinary ? s3Settings(minioStore(minioPort)) : directory,
+      postgres: postgresUrl(postgresPort, 'postgres', { caFile }),
+      nats: natsUrl({ port: natsPort, password: natsPassword, tls: tls?.nats }),
+      natsCaFile: caFile,
+      databases: { leads: databaseUrl('leads'), webhooks: databaseUrl('webhooks') },
+      store: minioBinary ? s3Settings(minioStore(minioPort, tls?.minio)) : directory,
     },
     postgres,
     nats: { port: natsPort, password: natsPassword, binary: natsBinary },
@@ -82,7 +93,7 @@ export function startServers(context: Context, { postgres, nats, minio }: Server
 }
 
 async function startPostgresServer(
-  { crew, log, signal }: Context,
+  { crew, log, signal, tls }: Context,
   { dataDirectory, port }: ServerPlan['postgres'],
 ): Promise<void> {
   const isNew = !existsSync(join(dataDirectory, 'PG_VERSION'))
@@ -93,6 +104,7 @@ async function startPostgresServer(
     dataDirectory,
     port,
     durable: true,
+    tls: tls && { ...tls.postgres, only: true },
     onLine: (line) => {
       // A service may ask for its database before it is made; it asks again.
       if (complete || !/FATAL: +database "\w+" does not exist/.test(line)) tell(line)
@@ -103,32 +115,40 @@ async function startPostgresServer(
     return spawnPostgres(prepared)
   })
   // After a crash it first replays its log, which takes as long as it takes.
-  await whenServing(server, () => postgresReady(port), { timeoutMs: 300_000, signal })
+  await whenServing(server, () => postgresReady(port, tls?.services.caFile), { timeoutMs: 300_000, signal })
   if (signal.aborted) return
-  await Promise.all(['leads', 'webhooks'].map((name) => ensureDatabase(port, name)))
+  await Promise.all(['leads', 'webhooks'].map((name) => ensureDatabase(port, name, tls?.services.caFile)))
   complete = true
   log.say('PostgreSQL is ready; leads-service and webhook-service migrate their databases')
 }
 
 async function startNats(
-  { crew, options, log, signal }: Context,
+  { crew, options, log, signal, tls }: Context,
   { binary, port, password }: ServerPlan['nats'],
 ): Promise<void> {
   log.say('starting nats-server')
   const directory = join(options.data, 'nats')
+  const tell = log.of('nats')
+  const onLine = (line: string) => {
+    // Whether it is there is asked without TLS, and then broken off.
+    if (!/TLS handshake error: EOF/.test(line)) tell(line)
+  }
   const server = crew.add('nats', () =>
-    spawnNats({ binary, directory, port, password, onLine: log.of('nats') }),
+    spawnNats({ binary, directory, port, password, tls: tls?.nats, onLine }),
   )
   await whenServing(server, () => natsReady(port), { timeoutMs: 120_000, signal })
 }
 
 async function startMinio(
-  { crew, options, log, signal }: Context,
+  { crew, options, log, signal, tls }: Context,
   { binary, port }: NonNullable<ServerPlan['minio']>,
 ): Promise<void> {
   log.say('starting MinIO')
   const directory = join(options.data, 'minio')
-  const server = crew.add('minio', () => spawnMinio({ binary, directory, port, onLine: log.of('minio') }))
-  await whenServing(server, () => minioReady(port), { timeoutMs: 120_000, signal })
-  if (!signal.aborted) await ensureBucket(minioStore(port))
+  const store = minioStore(port, tls?.minio)
+  const server = crew.add('minio', () =>
+    spawnMinio({ binary, directory, port, tls: tls?.minio, onLine: log.of('minio') }),
+  )
+  await whenServing(server, () => minioReady(store), { timeoutMs: 120_000, signal })
+  if (!signal.aborted) await ensureBucket(store)
 }

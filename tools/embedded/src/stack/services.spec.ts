@@ -73,3 +73,19 @@ test('the public address is where images are; a host that means "any" is reached
   expect(gateway!.base).toBe('http://[::1]:3000')
   expect(gateway!.env['ASSETS_URL']).toBe('https://leads.example/assets')
 })
+
+test('with certificates files-service is called by https, and everybody is told what to show', async () => {
+  const tls = { certFile: '/tls/cert.pem', keyFile: '/tls/key.pem', caFile: '/tls/ca.pem' }
+  const plans = await planServices(surroundings({ tls, natsCaFile: '/tls/nats.pem' }))
+  const files = plans.find(({ service }) => service === 'files-service')!
+  expect(files.http).toMatch(/^https:/)
+  for (const { env, health } of plans) {
+    expect(env).toMatchObject({
+      ...{ TLS_CERT_FILE: '/tls/cert.pem', TLS_KEY_FILE: '/tls/key.pem' },
+      ...{ TLS_CA_FILE: '/tls/ca.pem', TLS_SERVER_NAME: 'localhost' },
+    })
+    expect(health).toMatch(/^http:/)
+  }
+  const told = plans.filter(({ env }) => env['NATS_CA_FILE'] === '/tls/nats.pem').map(({ name }) => name)
+  expect(told).toEqual(['leads-service', 'webhook-service'])
+})

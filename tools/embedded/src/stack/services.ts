@@ -5,6 +5,7 @@ import type { ObjectStore } from '../minio/minio'
 import { repositoryRoot } from '../paths'
 import { type Child, startChild } from '../process/child'
 import { freePort } from '../process/free-port'
+import type { ServicesTls } from '../tls/tls-files'
 
 export const serviceNames = ['gateway', 'leads-service', 'files-service', 'webhook-service'] as const
 export type ServiceName = (typeof serviceNames)[number]
@@ -32,6 +33,8 @@ export type Surroundings = {
   gateway: { host: string; port: number }
   databases: { leads: string; webhooks: string }
   nats: string
+  /** The authorities that the certificate of NATS is checked by, where it has one. */
+  natsCaFile?: string | undefined
   /** STORE_URL and what belongs to it. */
   store: Record<string, string>
   /** The folder into which messages to users are written, unless the environment names SMTP_URL. */
@@ -40,6 +43,8 @@ export type Surroundings = {
   serviceToken: string
   /** What the services encrypt secrets with, unless the environment names ENCRYPTION_KEYS. */
   encryptionKey: string
+  /** What the services show each other, where they speak TLS. */
+  tls?: ServicesTls | undefined
   /** The environment each starts from; what is said above wins. */
   env: NodeJS.ProcessEnv
   /** Answers with a port that may be listened on. */
@@ -52,20 +57,23 @@ export async function planServices({
   gateway,
   databases,
   nats,
+  natsCaFile,
   store,
   mail,
   serviceToken,
   encryptionKey,
+  tls,
   env,
   choosePort = freePort,
 }: Surroundings): Promise<ServicePlan[]> {
   const copies = await Promise.all(
     serviceNames.flatMap((service) =>
-      Array.from({ length: replicas }, (_, index) => placeCopy({ service, index, gateway, choosePort })),
+      Array.from({ length: replicas }, (_, index) => placeCopy({ service, index, gateway, tls, choosePort })),
     ),
   )
   const target = (service: ServiceName) => `ipv4:${addresses(copies, service).join(',')}`
   const files = copies.flatMap(({ http }) => http ?? [])
+  const broker = { NATS_URL: nats, ...(natsCaFile !== undefined && { NATS_CA_FILE: natsCaFile }) }
   const own: Record<ServiceName, NodeJS.ProcessEnv> = {
     gateway: {
       LEADS_SERVICE_URL: target('leads-service'),
@@ -74,14 +82,14 @@ export async function planServices({
     },
     'leads-service': {
       DATABASE_URL: databases.leads,
-      NATS_URL: nats,
+      ...broker,
       FILES_SERVICE_URL: files.join(','),
       WEBHOOK_SERVICE_URL: target('webhook-service'),
     },
     'files-service': store,
     'webhook-service': {
       DATABASE_URL: databases.webhooks,
-      NATS_URL: nats,
+      ...broker,
       SMTP_URL: env['SMTP_URL'] || pathToFileURL(mail).href,
       SMTP_FROM: env['SMTP_FROM'] || 'Leadwire <leadwire@example.com>',
     },
@@ -92,14 +100,26 @@ export async function planServices({
     ASSETS_URL: env['ASSETS_URL'] || `${env['PUBLIC_URL'] || base}/assets`,
     SERVICE_TOKEN: env['SERVICE_TOKEN'] || serviceToken,
     ENCRYPTION_KEYS: env['ENCRYPTION_KEYS'] || encryptionKey,
+    ...(tls && tlsSettings(tls)),
   }
   return copies.map(({ ports, ...copy }) => ({ ...copy, env: { ...shared, ...own[copy.service], ...ports } }))
 }
 
+/** The settings with which a service, or the command line, speaks TLS to the services of a stack. */
+export function tlsSettings({ certFile, keyFile, caFile }: ServicesTls) {
+  // Copies are called by their addresses, for which TLS knows no server name.
+  return {
+    TLS_CERT_FILE: certFile,
+    TLS_KEY_FILE: keyFile,
+    TLS_CA_FILE: caFile,
+    TLS_SERVER_NAME: 'localhost',
+  }
+}
+
 /** The address under which a gateway is reached from this machine; no slash at its end. */
-export function baseUrl({ host, port }: { host: string; port: number }): string {
+export function baseUrl({ host, port }: { host: string; port: number }, scheme = 'http'): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+  return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
 /** The settings with which files-service uses an S3 store. */
@@ -109,6 +129,7 @@ export function s3Settings({
   secretKey,
   region,
   bucket,
+  caFile,
 }: ObjectStore): Record<string, string> {
   return {
     STORE_URL: `s3://${bucket}`,
@@ -116,6 +137,7 @@ export function s3Settings({
     S3_ACCESS_KEY: accessKey,
     S3_SECRET_KEY: secretKey,
     S3_REGION: region,
+    ...(caFile !== undefined && { S3_CA_FILE: caFile }),
   }
 }
 
@@ -145,11 +167,13 @@ async function placeCopy({
   service,
   index,
   gateway,
+  tls,
   choosePort,
 }: {
   service: ServiceName
   index: number
   gateway: Surroundings['gateway']
+  tls: ServicesTls | undefined
   choosePort: (host: string) => Promise<number>
 }) {
   const isGateway = service === 'gateway'
@@ -162,7 +186,7 @@ async function placeCopy({
     service,
     base: isGateway ? baseUrl({ host, port }) : null,
     grpc: isGateway || isFiles ? null : `127.0.0.1:${port}`,
-    http: isFiles ? baseUrl({ host, port }) : null,
+    http: isFiles ? baseUrl({ host, port }, tls ? 'https' : 'http') : null,
     health: baseUrl({ host, port: healthPort }),
     ports: {
       HOST: host,

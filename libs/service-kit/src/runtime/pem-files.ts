@@ -1,0 +1,60 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
+
+const readPem = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new TypeError(`${path} can't be read: ${(error as NodeJS.ErrnoException).code}`)
+  }
+}
+
+const parse = <T>(path: string, kind: string, read: () => T): T => {
+  try {
+    return read()
+  } catch {
+    throw new TypeError(`${path} holds no ${kind} in PEM`)
+  }
+}
+
+const readCertificates = (path: string): { pem: string; certificates: X509Certificate[] } => {
+  const pem = readPem(path)
+  const found = pem.match(CERTIFICATE) ?? []
+  const certificates = parse(path, 'certificate', () => found.map((one) => new X509Certificate(one)))
+  if (certificates.length === 0) throw new TypeError(`${path} holds no certificate in PEM`)
+  return { pem, certificates }
+}
+
+const whyNotValid = ({ validFrom, validTo }: X509Certificate): string | undefined => {
+  if (Date.now() > Date.parse(validTo)) return `expired on ${new Date(validTo).toISOString()}`
+  if (Date.now() < Date.parse(validFrom)) return `is not valid before ${new Date(validFrom).toISOString()}`
+  return undefined
+}
+
+/** The text of a file with a certificate, and those that vouch for it behind it. Throws a TypeError for what can't be used today. */
+export const readCertificate = (path: string): { pem: string; certificate: X509Certificate } => {
+  const { pem, certificates } = readCertificates(path)
+  const certificate = certificates[0]!
+  const why = whyNotValid(certificate)
+  if (why) throw new TypeError(`the certificate in ${path} ${why}`)
+  return { pem, certificate }
+}
+
+/** The text of a file with the private key, without a passphrase, of a certificate. Throws a TypeError for any other. */
+export const readKey = (path: string, certificate: X509Certificate): string => {
+  const pem = readPem(path)
+  const key: KeyObject = parse(path, 'private key without a passphrase', () => createPrivateKey(pem))
+  if (!certificate.checkPrivateKey(key))
+    throw new TypeError(`the key in ${path} is not that of the certificate`)
+  return pem
+}
+
+/** The text of a file with certificates of authorities. Throws a TypeError unless one of them is valid today. */
+export const readAuthorities = (path: string): string => {
+  const { pem, certificates } = readCertificates(path)
+  const whys = certificates.map(whyNotValid)
+  if (whys.every((why) => why !== undefined)) throw new TypeError(`the certificate in ${path} ${whys[0]}`)
+  return pem
+}

@@ -1,0 +1,78 @@
+import { unwatchFile, watchFile } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import type { Lifecycle } from './lifecycle'
+import type { Logger } from './logger'
+import { readAuthorities, readCertificate, readKey } from './pem-files'
+import type { TlsConfig } from './tls-settings'
+
+const LOOKED_EVERY_MS = 1000
+
+/** What was read from files; it is replaced when they change. */
+export interface Watched<T> {
+  current(): T
+  /** Calls `listener` with each later value. */
+  onChange(listener: (value: T) => void): void
+}
+
+interface Watcher {
+  lifecycle: Lifecycle
+  logger: Logger
+}
+
+/**
+ * Reads files with `read`, and again within a second when one of them changes. While `read` throws, what was read before stays in
+ * use, and the log says why: a certificate and its key are never replaced in the same instant.
+ */
+const watchFiles = <T>(paths: string[], read: () => T, { lifecycle, logger }: Watcher): Watched<T> => {
+  let value = read()
+  const listeners: ((value: T) => void)[] = []
+  const readAgain = () => {
+    let next: T
+    try {
+      next = read()
+    } catch (error) {
+      logger.warn({ files: paths, reason: (error as Error).message }, 'certificates are not replaced')
+      return
+    }
+    // Each of the files that were replaced is told of.
+    if (isDeepStrictEqual(next, value)) return
+    value = next
+    for (const listener of listeners) listener(value)
+    logger.info({ files: paths }, 'certificates were replaced')
+  }
+  // By their state, following links: Kubernetes replaces the folder that a mounted file is linked to, and no event tells.
+  for (const path of paths) watchFile(path, { interval: LOOKED_EVERY_MS, persistent: false }, readAgain)
+  lifecycle.onStop('certificates', () => {
+    for (const path of paths) unwatchFile(path, readAgain)
+  })
+  return { current: () => value, onChange: (listener) => void listeners.push(listener) }
+}
+
+/** What this service shows its peers, and what it checks theirs by; PEM. */
+export interface Certificates {
+  cert: string
+  key: string
+  ca: string
+  /** The name that certificates of servers are checked for, in place of the address that is called. */
+  servername?: string
+}
+
+export type Tls = Watched<Certificates>
+
+/** The certificates that the settings name, as they are now; undefined where services speak plain text. */
+export const watchTls = (config: TlsConfig, watcher: Watcher): Tls | undefined => {
+  const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key, TLS_CA_FILE: ca, TLS_SERVER_NAME: servername } = config
+  if (!cert || !key || !ca) return undefined
+  const read = () => {
+    const { pem, certificate } = readCertificate(cert)
+    return {
+      ...{ cert: pem, key: readKey(key, certificate), ca: readAuthorities(ca) },
+      ...(servername && { servername }),
+    }
+  }
+  return watchFiles([cert, key, ca], read, watcher)
+}
+
+/** The authorities in a file, as they are now; undefined without one, when those that Node brings count. */
+export const watchAuthorities = (path: string | undefined, watcher: Watcher): Watched<string> | undefined =>
+  path === undefined ? undefined : watchFiles([path], () => readAuthorities(path), watcher)
