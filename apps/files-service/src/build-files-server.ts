@@ -1,14 +1,17 @@
 import type { Server } from 'node:https'
 import {
+  createRequestDurations,
   createTokenCheck,
   type Lifecycle,
   type Logger,
+  type Metrics,
   PROBLEM_TYPE,
   problemJson,
   problemOf,
   readinessOf,
   ServiceError,
   type Tls,
+  traceRequests,
 } from '@leadwire/service-kit'
 import {
   type FastifyError,
@@ -34,6 +37,7 @@ export interface FilesServerOptions extends UploadDependencies {
   tokens: readonly string[]
   /** With it the server speaks https, and clients must show a certificate. */
   tls?: Tls | undefined
+  registry?: Metrics
   /** How long a connection may carry nothing in the middle of a request before it is cut. */
   idleMs?: number
 }
@@ -49,6 +53,8 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
     return503OnClosing: false,
   })
   tls?.onChange((certificates) => (app.server as Server).setSecureContext(certificates))
+  traceRequests(app)
+  if (options.registry) measureRequests(app, options.registry)
   app.setErrorHandler(answerError(logger))
   app.setNotFoundHandler(async () => {
     throw new ServiceError('not_found', 'There is nothing at this address.')
@@ -75,6 +81,15 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
     listFiles(scope, options)
   })
   return app
+}
+
+const measureRequests = (app: FastifyInstance, registry: Metrics) => {
+  const measure = createRequestDurations(registry)
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown'
+    measure({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime)
+    done()
+  })
 }
 
 // What Fastify itself refuses is a request that makes no sense.

@@ -9,11 +9,13 @@ import {
   settingBeside,
   str,
   type TlsConfig,
+  type TraceSettings,
   tlsSettings,
+  traceSettings,
 } from '@leadwire/service-kit/runtime'
 import { type StoreLocation, s3Endpoint, storeLocation } from './store/store-settings'
 
-export interface Config extends ServiceTokenConfig, TlsConfig {
+export interface Config extends ServiceTokenConfig, TlsConfig, TraceSettings {
   STORE_URL: StoreLocation
   S3_ENDPOINT: URL | undefined
   S3_ACCESS_KEY: string | undefined
@@ -46,6 +48,7 @@ export const readFilesConfig = (env: NodeJS.ProcessEnv): Readonly<Config> => {
     HEALTH_PORT: port(),
     ...serviceTokenSettings(env),
     ...tlsSettings(env),
+    ...traceSettings(),
     LOG_LEVEL: logLevel(),
   })
 }

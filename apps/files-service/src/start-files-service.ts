@@ -13,6 +13,7 @@ import { buildFilesServer } from './build-files-server'
 import type { Config } from './config'
 import { createFilesMetrics } from './files/files-metrics'
 import { sweepSpool } from './files/sweep-spool'
+import { observeStore } from './store/observe-store'
 import { openStore } from './store/open-store'
 
 const SPOOL_SWEEPS_APART_MS = 600_000
@@ -24,10 +25,12 @@ export const startFilesService = async ({
   lifecycle,
 }: ServiceContext<Config>): Promise<void> => {
   const metrics = createMetrics('files-service')
-  const store = openStore(config, watchAuthorities(config.S3_CA_FILE, { lifecycle, logger }))
+  const authorities = watchAuthorities(config.S3_CA_FILE, { lifecycle, logger })
+  const store = observeStore(openStore(config, authorities), metrics)
   const app = buildFilesServer({
     store,
     metrics: createFilesMetrics(metrics),
+    registry: metrics,
     logger,
     lifecycle,
     tokens: config.SERVICE_TOKEN,

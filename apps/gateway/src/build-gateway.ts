@@ -1,4 +1,4 @@
-import type { Lifecycle, Logger, Metrics } from '@leadwire/service-kit'
+import { type Lifecycle, type Logger, type Metrics, traceRequests } from '@leadwire/service-kit'
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
 import { retrieveAccount } from './account/retrieve-account'
 import { updateAccount } from './account/update-account'
@@ -157,6 +157,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const app = createApp(options)
   if (corsOrigins.length > 0) allowOrigins(app, corsOrigins)
   const methods = refuseOtherMethods(app)
+  traceRequests(app)
   setDeadlines(app, options.requestLimitMs)
   trackResponses(app)
   handleErrors(app, logger)

@@ -20,6 +20,7 @@ import {
   connectBatches,
   connectGrpc,
   errorOfStatus,
+  type GatherMeters,
   gather,
   type HealthCheck,
   type Lifecycle,
@@ -89,7 +90,9 @@ export const connectClients = (options: {
   /** What services show each other of themselves, where they speak TLS. */
   tls?: Tls | undefined
   lifecycle: Lifecycle
+  meters?: GatherMeters
 }) => {
+  const { meters } = options
   const deadline = { deadlineMs: DEADLINE_MS }
   const leadsConnection = connectGrpc(options.leadsServiceUrl, options)
   const files = connectFiles({
@@ -109,6 +112,7 @@ export const connectClients = (options: {
 
   const retrieveLead = gather<RetrieveLead, LeadResult>({
     ...READS,
+    meter: meters?.('retrieve'),
     send: askOnce(
       ({ accountId, reference }) => `${accountId} ${reference}`,
       halveWhenTooLarge(inTime((leads, deadline) => retrieveLeads({ leads }, deadline))),
@@ -116,18 +120,29 @@ export const connectClients = (options: {
   })
   const listLeads = gather<LeadPage, LeadPageResult>({
     ...READS,
+    meter: meters?.('list'),
     send: askOnce(
       ({ accountId, page }) => `${accountId} ${page}`,
       halveWhenTooLarge(inTime((pages, deadline) => listPages({ pages }, deadline))),
     ),
   })
   const createLeads = inTime((leads: CreateLead[], deadline) => createAll({ leads }, deadline))
-  const createLead = gather<CreateLead, LeadResult>({ ...CREATES, send: createLeads })
+  const createLead = gather<CreateLead, LeadResult>({
+    ...CREATES,
+    meter: meters?.('create'),
+    send: createLeads,
+  })
   // On their own: a call with one takes seconds, and two of them at once would hold up everybody's small ones.
   // More than 32 of an account would wait longer than their requests do: they are refused at once instead.
-  const createLargeLead = gather<CreateLead, LeadResult>({ ...CREATES, maxQueued: 64, send: createLeads })
+  const createLargeLead = gather<CreateLead, LeadResult>({
+    ...CREATES,
+    meter: meters?.('create_large'),
+    maxQueued: 64,
+    send: createLeads,
+  })
   const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
     ...GATHERED,
+    meter: meters?.('verify_token'),
     send: async (hashes) => {
       const { results } = await verifyTokens({ hashes: hashes as Buffer[] }, Date.now() + DEADLINE_MS)
       return results.map(({ token }) => token)

@@ -13,6 +13,7 @@ import {
   str,
   timeZone,
   tlsSettings,
+  traceSettings,
 } from '@leadwire/service-kit/runtime'
 import type { RateLimit } from './http/limit-requests'
 
@@ -97,4 +98,5 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     COMPRESSION: bool({ default: false }),
     ...serviceTokenSettings(env),
     ...tlsSettings(env),
+    ...traceSettings(),
   })

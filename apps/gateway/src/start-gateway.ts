@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  createGatherMeters,
   createMetrics,
   drainHttp,
   type ServiceContext,
@@ -26,6 +27,7 @@ export const startGateway = async ({
     tokens: config.SERVICE_TOKEN,
     tls: watchTls(config, { lifecycle, logger }),
     lifecycle,
+    meters: createGatherMeters(metrics),
   })
   const gateway = buildGateway({
     clients,

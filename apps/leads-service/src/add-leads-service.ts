@@ -84,7 +84,7 @@ type Deps = CreateLeadsDeps &
 const READS_AT_ONCE = 3
 
 const leadsService = (deps: Deps): LeadsServiceImplementation => {
-  const perCallInTurn = createPerCallInTurn({ atOnce: READS_AT_ONCE })
+  const perCallInTurn = createPerCallInTurn({ atOnce: READS_AT_ONCE, meter: deps.meters?.('long_reads') })
   return {
     retrieveLeads: answerEach(retrieveLeads(deps), deps.draining),
     listLeads: answerEach(listLeads(deps), deps.draining),

@@ -16,6 +16,7 @@ import {
   serviceTokenSettings,
   str,
   tlsSettings,
+  traceSettings,
 } from '@leadwire/service-kit/runtime'
 
 const interval = makeValidator<number>((text) =>
@@ -55,4 +56,5 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     EVENT_MAX_BYTES: count({ default: 1_000_000, min: 1000, max: 8_000_000 }),
     ...serviceTokenSettings(env),
     ...tlsSettings(env),
+    ...traceSettings(),
   })

@@ -3,9 +3,11 @@ import {
   connectDatabase,
   connectGrpc,
   connectNats,
+  createGatherMeters,
   createGrpcServer,
   createLoops,
   createMetrics,
+  createPoolMetrics,
   createSealer,
   forgetOldKeys,
   type HealthCheck,
@@ -27,7 +29,7 @@ import { forgetImports, oldestImportAge } from './imports/forget-imports'
 import { migrateDatabase } from './migrate-database'
 import { createNotifyContacts } from './notifications/notify-contacts'
 import { createDeleteMessage } from './outbox/delete-message'
-import { addOutboxMetrics } from './outbox/outbox-metrics'
+import { addOutboxMetrics, createPublishMetrics } from './outbox/outbox-metrics'
 import { publishTo } from './outbox/publish'
 import { type Outbox, startOutbox } from './outbox/start-outbox'
 import { createFindPosition } from './outbox/stream-position'
@@ -50,6 +52,7 @@ export const startLeadsService = async ({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
     lifecycle,
+    observe: createPoolMetrics(metrics)('leads'),
   })
   let serving = false
   const checks: HealthCheck[] = [
@@ -57,6 +60,7 @@ export const startLeadsService = async ({
     { name: 'start', check: async () => (serving ? undefined : Promise.reject(new Error('starting'))) },
   ]
   addOutboxMetrics({ metrics, database, logger })
+  const observePublished = createPublishMetrics(metrics)
   addReconciliationMetrics({ metrics, database, logger })
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, metrics, lifecycle, checks })
   await migrateDatabase({ config, logger, lifecycle })
@@ -79,7 +83,7 @@ export const startLeadsService = async ({
     nats = connection
     outbox = startOutbox({
       ...{ database, findHeldEvents, logger },
-      publish: publishTo(connection),
+      publish: publishTo(connection, observePublished),
       findPosition: createFindPosition(connection),
     })
   })
@@ -119,7 +123,7 @@ export const startLeadsService = async ({
     )
   lifecycle.onStop('loops', loops.stop)
 
-  const server = createGrpcServer({ ...caller, logger, checks })
+  const server = createGrpcServer({ ...caller, logger, checks, metrics })
   addLeadsService(server, {
     ...{ database, webhooks },
     assetsUrl: config.ASSETS_URL.replace(/\/$/, ''),
@@ -130,6 +134,7 @@ export const startLeadsService = async ({
     },
     logger,
     draining: lifecycle.signal,
+    meters: createGatherMeters(metrics),
     sealer: createSealer(config.ENCRYPTION_KEYS),
     backupRetentionDays: config.BACKUP_RETENTION_DAYS,
     onCommitted: (events) => {

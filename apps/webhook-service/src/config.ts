@@ -20,6 +20,7 @@ import {
   settingBeside,
   timeZone,
   tlsSettings,
+  traceSettings,
 } from '@leadwire/service-kit/runtime'
 import { mailSender, mailTarget } from './notifications/mail-settings'
 
@@ -69,4 +70,5 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     TIME_ZONE: timeZone({ default: 'Europe/London' }),
     ...serviceTokenSettings(env),
     ...tlsSettings(env),
+    ...traceSettings(),
   })

@@ -1,9 +1,11 @@
 import {
   connectDatabase,
   type Database,
+  type GatherMeters,
   type Lifecycle,
   type Logger,
   type Metrics,
+  type PoolMetrics,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Outcome } from './attempt/make-attempt'
@@ -43,13 +45,19 @@ export const connectTables = (options: {
   poolSize: number
   queueSize: number
   lifecycle: Lifecycle
+  /** The pools are called by the name of the tables. */
+  name: string
+  observe: PoolMetrics
 }): Tables => {
-  const { url, poolSize, queueSize, lifecycle } = options
+  const { url, poolSize, queueSize, lifecycle, name, observe } = options
   const settings = { search_path: options.schema }
   return {
-    database: connectDatabase({ url, poolSize, lifecycle, settings }),
-    results: connectDatabase({ url, poolSize: RESULTS, lifecycle, settings }),
-    queue: connectQueue({ url, poolSize: queueSize, lifecycle, settings }),
+    database: connectDatabase({ url, poolSize, lifecycle, settings, observe: observe(name) }),
+    results: connectDatabase({
+      ...{ url, poolSize: RESULTS, lifecycle, settings },
+      observe: observe(`${name}_results`),
+    }),
+    queue: connectQueue({ url, poolSize: queueSize, lifecycle, settings, observe: observe(`${name}_queue`) }),
   }
 }
 
@@ -71,6 +79,7 @@ export const deliverEvents = (options: {
   waitingAfterMs?: number
   clock: Clock
   metrics: Metrics
+  meters: GatherMeters
   logger: Logger
 }) => {
   const { kind, tables, prepare, attemptMs, clock, logger } = options
@@ -85,6 +94,7 @@ export const deliverEvents = (options: {
     ...options,
     ...{ database: tables.results, queue: tables.queue },
     metrics,
+    meters: (gather) => options.meters(`${kind}_${gather}`),
     claimMs: claimMsOf(attemptMs),
   })
   const store = async (event: StoredEvent) => {

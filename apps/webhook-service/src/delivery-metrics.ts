@@ -1,4 +1,4 @@
-import type { Database, Logger, Metrics } from '@leadwire/service-kit'
+import { type Database, type Logger, lookUpOnce, type Metrics } from '@leadwire/service-kit'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Clock } from './clock'
 import { openAt } from './endpoints/shown-status'
@@ -68,13 +68,22 @@ const addLookUps = ({ kind, metrics, queue, clock, logger }: Dependencies): void
       for (const [status, count] of Object.entries(row ?? {})) gauge.set({ status }, count)
     },
   )
+  const findDue = lookUpOnce(async () => {
+    const now = clock.now()
+    return { now, due: await findDueEndpoints(queue, now) }
+  })
+  add(
+    `leadwire_${kind}_endpoints_due`,
+    'Endpoints that have an attempt which is due and waits for somebody to begin it.',
+    [],
+    async (gauge) => gauge.set((await findDue()).due.length),
+  )
   add(
     `leadwire_${kind}_oldest_due_seconds`,
     'How long the attempt that is due longest has waited for somebody to begin it; 0 when none waits.',
     [],
     async (gauge) => {
-      const now = clock.now()
-      const due = await findDueEndpoints(queue, now)
+      const { now, due } = await findDue()
       const oldest = due.reduce((earliest, { dueAt }) => Math.min(earliest, dueAt), now.getTime())
       gauge.set((now.getTime() - oldest) / 1000)
     },
@@ -100,6 +109,21 @@ export const createDeliveryMetrics = (deps: Dependencies) => {
           this.set(bytesInHand())
         },
       }),
+    observeSlots: ({ inUse, all }: { inUse: () => number; all: number }): void => {
+      new Gauge({
+        name: `${prefix}_slots`,
+        help: 'Slots of attempts: so many may be at work at once.',
+        registers,
+      }).set(all)
+      new Gauge({
+        name: `${prefix}_slots_in_use`,
+        help: 'Slots that attempts hold. One that only waits for its receiver holds none.',
+        registers,
+        collect() {
+          this.set(inUse())
+        },
+      })
+    },
     eventsTaken: counter(
       `${prefix}_events_taken_total`,
       'Events stored with their fan-out, repetitions included.',

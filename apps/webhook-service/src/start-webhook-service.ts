@@ -10,9 +10,11 @@ import {
 import {
   auditService,
   connectNats,
+  createGatherMeters,
   createGrpcServer,
   createLoops,
   createMetrics,
+  createPoolMetrics,
   createSealer,
   type Database,
   forgetOldKeys,
@@ -35,6 +37,7 @@ import { settleEndpoints } from './endpoints/settle-endpoints'
 import { encryptAllSecrets, removeEndedSecrets } from './endpoints/store-secrets'
 import { readLeadChanged } from './events/read-lead-changed'
 import { readLeadCreated } from './events/read-lead-created'
+import { addStreamMetrics } from './events/stream-metrics'
 import { migrateDatabase } from './migrate-database'
 import { createMailboxes } from './notifications/ensure-mailbox'
 import { forgetMessages } from './notifications/forget-messages'
@@ -59,8 +62,12 @@ export const startWebhookService = async (
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
   // One finds and claims, two store what accounts share, three what is stored apart (`event-lanes.ts`), one is for metrics.
-  const leads = connectTables({ url, schema: 'public', poolSize, queueSize: 7, lifecycle })
-  const messages = connectTables({ url, schema: 'notifications', poolSize: 3, queueSize: 3, lifecycle })
+  const pools = { url, lifecycle, observe: createPoolMetrics(metrics) }
+  const leads = connectTables({ ...pools, name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
+  const messages = connectTables({
+    ...pools,
+    ...{ name: 'notifications', schema: 'notifications', poolSize: 3, queueSize: 3 },
+  })
   let natsCheck = (): Promise<unknown> => Promise.reject(new Error('not connected yet'))
   const checks = [
     { name: 'postgres', check: leads.database.check },
@@ -78,8 +85,9 @@ export const startWebhookService = async (
   })
   lifecycle.onStop('http connections', () => dispatcher.destroy())
   const tls = watchTls(config, { lifecycle, logger })
-  const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, tls, checks })
-  const shared = { schedule: config.WEBHOOK_RETRY_SCHEDULE, clock, metrics, logger }
+  const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, tls, checks, metrics })
+  const meters = createGatherMeters(metrics)
+  const shared = { schedule: config.WEBHOOK_RETRY_SCHEDULE, clock, metrics, meters, logger }
   const webhooks = deliverEvents({
     ...shared,
     kind: 'webhook',
@@ -149,6 +157,7 @@ export const startWebhookService = async (
     ...{ logger, lifecycle },
   })
   natsCheck = () => nats.rtt()
+  addStreamMetrics({ metrics, nats, logger })
 
   lifecycle.onStop('messages in hand', () => Promise.all(both.map(({ settled }) => settled())))
   const { leadCreated, leadChanged, notificationRequested } = LEADS_STREAM.subjects

@@ -10,6 +10,7 @@ export * from './database/database'
 export { isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
 export { forgetOldKeys, oldestKeyAge } from './database/forget-old-keys'
 export { type Migration, migrate, untilMigrated } from './database/migrate'
+export { createPoolMetrics, type PoolMetrics } from './database/pool-metrics'
 export { type Pruned, startPruning } from './database/start-pruning'
 
 // grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
@@ -19,6 +20,7 @@ export { answerEach } from './grpc/answer-each'
 export { connectBatches } from './grpc/batches'
 export { connectGrpc, type UnaryOptions } from './grpc/client'
 export { type CallLimits, gather } from './grpc/gather'
+export { createGatherMeters, type GatherMeter, type GatherMeters } from './grpc/gather-metrics'
 export {
   type Answer,
   answerOnce,
@@ -37,6 +39,8 @@ export { errorOfStatus, statusOf } from './grpc/status'
 
 export { drainHttp } from './http/drain-http'
 export * from './http/problem'
+export { createRequestDurations } from './http/request-durations'
+export { traceRequests } from './http/trace-requests'
 
 // nats/: the connection to NATS, and its streams.
 

@@ -16,6 +16,7 @@ export { eventually } from './process/eventually'
 export { freePort } from './process/free-port'
 export { poll } from './process/poll'
 export { isReady } from './process/when-serving'
+export { findPrometheus } from './prometheus/find-prometheus'
 export { type Account, createAccount } from './stack/demo-account'
 export {
   planServices,

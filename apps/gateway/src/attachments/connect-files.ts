@@ -1,6 +1,14 @@
 import type { Readable } from 'node:stream'
 import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
-import { bearerOf, ServiceError, serviceErrorOfProblem, type Tls } from '@leadwire/service-kit'
+import {
+  activeTraceparent,
+  bearerOf,
+  inSpan,
+  ServiceError,
+  SpanKind,
+  serviceErrorOfProblem,
+  type Tls,
+} from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
 import { away, createRoundRobin, type HttpRequest } from './round-robin'
 
@@ -43,11 +51,16 @@ export const connectFiles = (options: {
   const authorization = bearerOf(options.tokens)
   const headers = authorization === undefined ? {} : { authorization }
 
-  const send = async (request: HttpRequest): Promise<Dispatcher.ResponseData> => {
-    const response = await copies.send({ ...request, headers: { ...headers, ...request.headers } })
-    if (response.statusCode >= 300) throw await failureOf(response)
-    return response
-  }
+  const send = (request: HttpRequest): Promise<Dispatcher.ResponseData> =>
+    inSpan(`${request.method} files-service`, { kind: SpanKind.CLIENT }, async () => {
+      const traceparent = activeTraceparent()
+      const response = await copies.send({
+        ...request,
+        headers: { ...headers, ...request.headers, ...(traceparent && { traceparent }) },
+      })
+      if (response.statusCode >= 300) throw await failureOf(response)
+      return response
+    })
 
   return {
     /**

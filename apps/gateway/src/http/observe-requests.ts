@@ -1,6 +1,5 @@
-import type { Logger, Metrics } from '@leadwire/service-kit'
+import { createRequestDurations, type Logger, type Metrics, parseTraceparent } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
-import { Histogram } from 'prom-client'
 
 const SLOW_MS = 1000
 
@@ -14,21 +13,15 @@ export const observeRequests = (
   app: FastifyInstance,
   options: { logger: Logger; metrics: Metrics },
 ): void => {
-  const durations = new Histogram({
-    name: 'http_request_duration_seconds',
-    help: 'From the request line to the last byte of the answer, by route.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 300],
-    registers: [options.metrics],
-  })
+  const measure = createRequestDurations(options.metrics)
   app.addHook('onResponse', (request, reply, done) => {
-    // The pattern of the route, not the address: addresses would make a series each.
     const route = request.routeOptions.url ?? 'unknown'
     const { elapsedTime } = reply
-    durations.observe({ method: request.method, route, status: reply.statusCode }, elapsedTime / 1000)
+    measure({ method: request.method, route, status: reply.statusCode }, elapsedTime)
     const level = reply.statusCode >= 400 || elapsedTime > SLOW_MS ? 'info' : 'debug'
     // What is not written need not be put together.
     if (!options.logger.isLevelEnabled(level)) return done()
+    const trace = parseTraceparent(request.headers['traceparent'])
     options.logger[level](
       {
         method: request.method,
@@ -36,6 +29,7 @@ export const observeRequests = (
         status: reply.statusCode,
         duration_ms: Math.round(elapsedTime * 1000) / 1000,
         request_id: request.id,
+        ...(trace && { trace_id: trace.slice(3, 35) }),
         ...(request.principal && { account_id: request.principal.accountId }),
         // The client went away before it had the whole answer.
         ...(!reply.raw.writableFinished && { aborted: true }),

@@ -1,5 +1,5 @@
 import type { NewLead, Visitor } from '@leadwire/contracts'
-import { newTraceparent, parseTraceparent } from '@leadwire/service-kit'
+import { activeTraceparent, newTraceparent, parseTraceparent } from '@leadwire/service-kit'
 import { actorOf } from '../http/actor'
 import { bodyOf } from '../http/body'
 import { tagged } from '../http/entity-tags'
@@ -21,7 +21,8 @@ export const leadCreation =
     if (faults) {
       throw await refusal(call, faults, { userId: fields['user_id'], images: imagesOf(fields) })
     }
-    const traceparent = parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
+    const traceparent =
+      activeTraceparent() ?? parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
     const lead = newLead(visitorOf(request), value, body)
     const actor = actorOf(request)
     const created = await clients.createLead({ accountId, lead, idempotency, traceparent, actor }, limits)

@@ -9,6 +9,7 @@ import {
   type Answer,
   type Database,
   deadlineOf,
+  type GatherMeters,
   gather,
   isRefusedValue,
   type Logger,
@@ -37,6 +38,7 @@ export interface CreateLeadsDeps extends JsonSettings {
   logger: Logger
   /** Called after a commit with the events it left in the outbox. */
   onCommitted: (events: OutboxEvent[]) => void
+  meters?: GatherMeters
 }
 
 /** The response to an item, or why there is none. */
@@ -69,6 +71,7 @@ const finishDraft = (draft: Draft, stamp: Stamp, jsonFormat: number) => {
       kind: 'lead.created' as const,
       payload: LeadCreated.encode(event).finish(),
       leadReference: lead.reference,
+      traceparent: item.traceparent,
     },
     body: leadBody(json),
   }
@@ -176,8 +179,9 @@ const LARGE_ROWS = 300
 export const createLeads = (
   deps: CreateLeadsDeps,
 ): ((request: CreateLeadsRequest) => Promise<CreateLeadsResponse>) => {
-  const gathered = () =>
+  const gathered = (name: string) =>
     gather<CreateLead, Outcome>({
+      meter: deps.meters?.(name),
       send: (items, deadlines) => createBatch(deps, items, deadlines),
       maxBatch: 500,
       maxInFlight: 2,
@@ -186,9 +190,9 @@ export const createLeads = (
       maxBatchCost: ROWS_OF_A_BATCH,
       laneOf: ({ accountId }) => accountId,
     })
-  const create = gathered()
+  const create = gathered('create')
   // On their own: a transaction with one takes seconds, and two of them at once would hold up everybody's small ones.
-  const createLarge = gathered()
+  const createLarge = gathered('create_large')
   const createOne = async (item: CreateLead): Promise<Outcome> => {
     const refused = invalidBy(leadFaults(item))
     if (refused) return refused

@@ -1,5 +1,6 @@
 import type { Database, Logger, Metrics } from '@leadwire/service-kit'
-import { Gauge } from 'prom-client'
+import { Gauge, Histogram } from 'prom-client'
+import type { ObservePublished } from './publish'
 
 /** A count stops here: a scrape costs milliseconds, whatever has piled up. */
 const COUNTED_AT_MOST = 100_000
@@ -19,6 +20,18 @@ const ofEachState = (figure: (where: string, order: string) => string) => `
   SELECT 'unconfirmed', (${figure("published_at < 'infinity'", 'published_at')})::float8`
 
 const REFUSED = `SELECT NULL AS state, (${countOf("published_at = 'infinity'")})::float8 AS figure`
+
+/** Adds how long the stream takes for events to the metrics. */
+export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
+  const seconds = new Histogram({
+    name: 'leadwire_publish_seconds',
+    help: 'How long it took until the stream had an event, or until that failed, by outcome.',
+    labelNames: ['kind', 'outcome'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3],
+    registers: [metrics],
+  })
+  return ({ kind, outcome }, milliseconds) => seconds.observe({ kind, outcome }, milliseconds / 1000)
+}
 
 /** Adds what waits in the outbox to the metrics. It is looked up when somebody asks. */
 export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; logger: Logger }): void => {

@@ -8,6 +8,8 @@ export interface OutboxEvent {
   payload: Uint8Array
   /** The lead that it tells of. */
   leadReference: string
+  /** The trace that it is part of; known only until it is read again. */
+  traceparent?: string
 }
 
 /** Writes events in the transaction of what they tell of: neither is ever there without the other. */

@@ -1,5 +1,5 @@
 import type { AttemptError } from '@leadwire/contracts'
-import type { Sealer } from '@leadwire/service-kit'
+import { inSpanOf, type Sealer, SpanKind } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
 import { openSecrets } from '../endpoints/sealed-secrets'
@@ -20,11 +20,26 @@ export interface Outcome {
   cause?: unknown
 }
 
-/** Makes one attempt (interface: Delivery): a 2xx answer within the time is success, everything else is not. Never rejects. */
-export const makeAttempt = async (
-  webhook: Webhook,
-  options: { dispatcher: Dispatcher; sealer: Sealer; timeoutMs: number; clock: Clock },
-): Promise<Outcome> => {
+interface Options {
+  dispatcher: Dispatcher
+  sealer: Sealer
+  timeoutMs: number
+  clock: Clock
+}
+
+/**
+ * Makes one attempt (interface: Delivery): a 2xx answer within the time is success, everything else is not. Never rejects. It is a
+ * span of the event's trace.
+ */
+export const makeAttempt = (webhook: Webhook, options: Options): Promise<Outcome> =>
+  inSpanOf(webhook.traceparent, { name: 'POST webhook', kind: SpanKind.CLIENT }, async (span) => {
+    const outcome = await attempt(webhook, options)
+    if (outcome.status !== null) span?.setAttribute('http.response.status_code', outcome.status)
+    if (outcome.error !== null) span?.setAttribute('error.type', outcome.error)
+    return outcome
+  })
+
+const attempt = async (webhook: Webhook, options: Options): Promise<Outcome> => {
   const { dispatcher, sealer, timeoutMs, clock } = options
   const startedAt = clock.now()
   const ended = (rest: Omit<Outcome, 'startedAt' | 'durationMs'>): Outcome => ({

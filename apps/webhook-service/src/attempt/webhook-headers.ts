@@ -1,4 +1,4 @@
-import { childTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit'
+import { activeTraceparent, childTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit'
 import type { Secrets, StoredSecrets } from '../endpoints/sealed-secrets'
 import { serviceSignature, standardSignature } from './signatures'
 
@@ -65,6 +65,6 @@ export const webhookHeaders = (
     'webhook-signature': signing
       .map((secret) => standardSignature(secret, { id: eventId, timestamp, body }))
       .join(' '),
-    traceparent: traceparent ? childTraceparent(traceparent) : newTraceparent(),
+    traceparent: activeTraceparent() ?? (traceparent ? childTraceparent(traceparent) : newTraceparent()),
   }
 }

@@ -1,5 +1,5 @@
 import { eventIdOf } from '@leadwire/contracts'
-import type { Logger } from '@leadwire/service-kit'
+import { inSpanOf, type Logger, SpanKind } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../uuid'
@@ -99,7 +99,8 @@ export const takeMessages = (options: {
 
   return {
     take: (message, read) => {
-      const work = settle(message, read)
+      const span = { name: `process ${message.subject}`, kind: SpanKind.CONSUMER }
+      const work = inSpanOf(message.headers?.get('traceparent'), span, () => settle(message, read))
         .catch((error) => logger.warn({ err: error }, 'could not answer JetStream: the message comes again'))
         .finally(() => underWay.delete(work))
       underWay.add(work)

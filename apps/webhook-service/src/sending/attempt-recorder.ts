@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { gather, type Logger, type Transaction, untilSuccess } from '@leadwire/service-kit'
+import { type GatherMeter, gather, type Logger, type Transaction, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { DeliveryMetrics } from '../delivery-metrics'
 import type { ClaimedDelivery } from './claim-deliveries'
@@ -17,6 +17,7 @@ export const createAttemptRecorder = (options: {
   /** Aborted when there is no more time to wait for the database. */
   signal: AbortSignal
   metrics: DeliveryMetrics
+  meter?: GatherMeter | undefined
   logger: Logger
 }) => {
   const { database, schedule, signal, metrics, logger } = options
@@ -31,6 +32,7 @@ export const createAttemptRecorder = (options: {
     maxBatch: MAX_BATCH,
     maxInFlight: 1,
     maxQueued: 100_000,
+    meter: options.meter,
   })
 
   const retryAt = (delivery: ClaimedDelivery, outcome: Outcome): Date | null => {

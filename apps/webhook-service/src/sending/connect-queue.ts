@@ -1,4 +1,4 @@
-import { connectDatabase, type Database, type Lifecycle } from '@leadwire/service-kit'
+import { connectDatabase, type Database, type Lifecycle, type PoolMetrics } from '@leadwire/service-kit'
 
 // A claim or an event that a crash of the database forgets costs a repetition; neither needs to wait for the disk.
 // Every statement here has its index, which gives the order too: a planner without statistics must neither scan nor sort.
@@ -18,4 +18,5 @@ export const connectQueue = (options: {
   poolSize: number
   lifecycle: Lifecycle
   settings?: Record<string, string>
+  observe?: ReturnType<PoolMetrics>
 }): Database => connectDatabase({ ...options, settings: { ...SETTINGS, ...options.settings } })

@@ -1,4 +1,4 @@
-import { gather, isRefusedValue, type Logger } from '@leadwire/service-kit'
+import { type GatherMeters, gather, isRefusedValue, type Logger } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import { isLate, type Stored, type StoreResult } from '../events/store-events'
 import type { StoredEvent } from '../events/stored-event'
@@ -35,9 +35,10 @@ const isOfTheEvents = (error: unknown) => isLate(error) || isRefusedValue(error)
 export const createEventLanes = (options: {
   store: (events: StoredEvent[]) => Promise<Stored>
   endpoints: Pick<KnownEndpoints, 'count' | 'forget'>
+  meters?: GatherMeters | undefined
   logger: Logger
 }): ((event: StoredEvent) => Promise<StoreResult>) => {
-  const { store, endpoints, logger } = options
+  const { store, endpoints, meters, logger } = options
   const bounds = { maxBatch: BATCH_EVENTS, maxBatchCost: 1, costOf: ({ cost }: Weighed) => cost }
   const keptApart = new LRUCache<number, true>({ max: 10_000, ttl: APART_FOR_MS })
 
@@ -55,6 +56,7 @@ export const createEventLanes = (options: {
     laneOf: ({ event }) => event.accountId,
     maxInFlight: 2,
     maxQueued: 20_000,
+    meter: meters?.('store'),
   })
 
   // Who asks first is served first, and each lane asks for one statement at a time.
@@ -63,6 +65,7 @@ export const createEventLanes = (options: {
     maxBatch: 1,
     maxInFlight: APART_AT_ONCE,
     maxQueued: Number.POSITIVE_INFINITY,
+    meter: meters?.('store_apart'),
   })
 
   const storeOrSplit = async (events: StoredEvent[]): Promise<StoreResult[]> => {

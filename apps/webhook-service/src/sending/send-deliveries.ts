@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
+import { type Database, type GatherMeters, type Logger, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import { newClaim } from '../claim'
 import type { Clock } from '../clock'
@@ -85,9 +85,10 @@ export const sendDeliveries = (options: {
   waitingAfterMs?: number
   clock: Clock
   metrics: DeliveryMetrics
+  meters?: GatherMeters
   logger: Logger
 }) => {
-  const { database, queue, claimMs, attempt, schedule, clock, metrics, logger } = options
+  const { database, queue, claimMs, attempt, schedule, clock, metrics, meters, logger } = options
   const stopping = new AbortController()
   const outOfTime = new AbortController()
   // Every attempt that waits for the database listens to it.
@@ -100,7 +101,12 @@ export const sendDeliveries = (options: {
     waitingAfterMs: options.waitingAfterMs,
     now: () => performance.now(),
   })
-  const record = createAttemptRecorder({ database, schedule, signal: outOfTime.signal, metrics, logger })
+  metrics.observeSlots({ inUse: slots.inUse, all: options.concurrency })
+  const record = createAttemptRecorder({
+    ...{ database, schedule, metrics, logger },
+    signal: outOfTime.signal,
+    meter: meters?.('record'),
+  })
   const wake = (endpointIds: number[]) => {
     if (endpointIds.length === 0) return
     for (const endpointId of endpointIds) dueEndpoints.add(endpointId, clock.now().getTime())
@@ -158,7 +164,7 @@ export const sendDeliveries = (options: {
     /** Stores events with their fan-out, and begins what it may. */
     store,
     /** The same for one event, in a batch with others; none waits for another account's. */
-    take: createEventLanes({ store, endpoints, logger }),
+    take: createEventLanes({ store, endpoints, meters, logger }),
     /** Says that these endpoints have a delivery due; without any, that the database should be asked at once. */
     wake: (endpointIds?: number[]): void => {
       if (endpointIds) wake(endpointIds)

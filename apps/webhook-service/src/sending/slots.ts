@@ -174,6 +174,11 @@ export const createSlots = (options: {
     },
     /** Takes back a start that came to nothing. */
     drop,
+    /** How many slots are held. */
+    inUse: (): number => {
+      age()
+      return young.size
+    },
     /** In how many milliseconds the next attempt gives its slot away by waiting; undefined when none will. */
     nextFreeIn: (): number | undefined => {
       for (const { startedAt } of young) return Math.max(0, startedAt + waitingAfterMs - now())

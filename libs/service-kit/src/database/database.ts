@@ -2,6 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Lifecycle } from '../runtime/lifecycle'
+import { inSpan, isTraced, SpanKind } from '../runtime/tracing'
 import { databaseFailure, isUnusable } from './failure'
 import { isoMicroseconds } from './iso-microseconds'
 
@@ -70,7 +71,7 @@ const LIMITS = '-c statement_timeout=8000 -c idle_in_transaction_session_timeout
 const ANSWER_LIMIT_MS = 12_000
 
 // With a callback: a value that can't be sent fails it before this returns, and no COMMIT may then be sent behind it.
-const rowsOf = <Row extends object>(
+const send = <Row extends object>(
   client: Client,
   query: Query,
   onError?: (error: unknown) => void,
@@ -82,6 +83,18 @@ const rowsOf = <Row extends object>(
       reject(error)
     })
   })
+
+/** The rows of a statement, which is a span of the trace that is under way. Values are data, and no part of it. */
+const rowsOf = <Row extends object>(
+  client: Client,
+  query: Query,
+  onError?: (error: unknown) => void,
+): Promise<Row[]> => {
+  if (!isTraced()) return send(client, query, onError)
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.text': query.text }
+  const options = { kind: SpanKind.CLIENT, attributes }
+  return inSpan(query.name ?? query.text.slice(0, 20), options, () => send(client, query, onError))
+}
 
 const inTransaction = async <T>(
   client: Client,
@@ -157,6 +170,8 @@ export const connectDatabase = (options: {
   answerLimitMs?: number
   /** PostgreSQL's settings of these connections, beside those that all have. */
   settings?: Record<string, string>
+  /** Is given the pool, to tell of its use. */
+  observe?: ((pool: Pool) => void) | undefined
 }): Database => {
   const ofThese = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`)
   // Of a URL with options pg would take those alone.
@@ -179,6 +194,7 @@ export const connectDatabase = (options: {
   // A connection that ends fails its statements, which tell; nobody else needs to hear of it.
   pool.on('connect', (client) => client.on('error', silence))
   pool.on('error', silence)
+  options.observe?.(pool)
   options.lifecycle.onStop('database', () => pool.end())
 
   const withConnection = async <T>(

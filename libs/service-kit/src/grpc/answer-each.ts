@@ -1,3 +1,5 @@
+import type { ObservedContext } from './observe-calls'
+
 /** So long a stream is kept: clients look addresses up again, and find other copies, only when they open a new one. */
 const STREAM_AGE_MS = 20_000
 
@@ -10,7 +12,10 @@ export const answerEach = <Request, Response>(
   answer: (request: Request) => Promise<Response>,
   draining: AbortSignal,
 ) =>
-  async function* (requests: AsyncIterable<Request>): AsyncGenerator<Response, void, undefined> {
+  async function* (
+    requests: AsyncIterable<Request>,
+    { observe = (_, answering) => answering() }: ObservedContext,
+  ): AsyncGenerator<Response, void, undefined> {
     const endsAt = performance.now() + STREAM_AGE_MS
     let drain = () => {}
     const drained = new Promise<undefined>((resolve) => {
@@ -25,7 +30,7 @@ export const answerEach = <Request, Response>(
         next.catch(() => undefined)
         const batch = await Promise.race([next, drained])
         if (!batch || batch.done) return
-        yield await answer(batch.value)
+        yield await observe(batch.value as object, () => answer(batch.value))
       }
     } finally {
       draining.removeEventListener('abort', drain)

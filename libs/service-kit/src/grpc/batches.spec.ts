@@ -4,6 +4,7 @@ import {
   type RetrieveLeadsRequest,
   type RetrieveLeadsResponse,
 } from '@leadwire/contracts'
+import type { CallContext } from 'nice-grpc-common'
 import { createLifecycle, type Lifecycle } from '../runtime/lifecycle'
 import { createLogger } from '../runtime/logger'
 import { ServiceError } from '../runtime/service-error'
@@ -29,9 +30,9 @@ const serve = async (answer: Answer, { port = 0, life = lifecycle } = {}) => {
   const answers = answerEach(answer, life.signal)
   server.add(LeadsServiceDefinition, {
     ...others,
-    retrieveLeads: (requests: AsyncIterable<RetrieveLeadsRequest>) => {
+    retrieveLeads: (requests: AsyncIterable<RetrieveLeadsRequest>, context: CallContext) => {
       streams += 1
-      return answers(requests)
+      return answers(requests, context)
     },
   } as unknown as LeadsServiceImplementation)
   const bound = await server.listen({ host: '127.0.0.1', port })

@@ -1,4 +1,5 @@
 import type { CompatServiceDefinition } from 'nice-grpc'
+import { activeTraceparent, inSpan, SpanKind } from '../runtime/tracing'
 import { batchStream, type StreamMethod } from './batch-stream'
 import { type Caller, replaceableChannel } from './channel'
 import { factoryFor } from './client'
@@ -9,7 +10,8 @@ const SILENCE_MS = 5000
 
 /** A service definition as ts-proto generates it. */
 type Generated<Name extends string> = CompatServiceDefinition & {
-  methods: Record<Name, { requestType: Message<unknown>; responseType: Message<unknown> }>
+  fullName: string
+  methods: Record<Name, { name: string; requestType: Message<unknown>; responseType: Message<unknown> }>
 }
 type Message<Value> = { decode(bytes: Uint8Array): Value }
 type ValueOf<Type> = Type extends Message<infer Value> ? Value : never
@@ -47,8 +49,12 @@ export const connectBatches = (target: string, caller: Caller): Batches => {
         return (client as unknown as Record<string, StreamMethod<unknown, unknown>>)[name]!(requests, options)
       }
       const ask = batchStream(streamed, replaceSilent)
+      const span = `${definition.fullName}/${definition.methods[name].name}`
       return async (batch, deadline) => {
-        const response = await ask(batch, deadline)
+        const response = await inSpan(span, { kind: SpanKind.CLIENT }, () => {
+          const traceparent = activeTraceparent()
+          return ask(traceparent === undefined ? batch : { ...(batch as object), traceparent }, deadline)
+        })
         answeredAt = Date.now()
         return response as never
       }

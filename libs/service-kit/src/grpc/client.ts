@@ -27,6 +27,7 @@ import { type Caller, replaceableChannel } from './channel'
 import { statusToErrors } from './errors'
 import { isReplayed, tellIdempotency } from './idempotency'
 import { UNARY_OPTIONS } from './options'
+import { tellTrace } from './trace-calls'
 
 /** A call waits this long for a connection: a rolling restart needs it, and a service that is away must be told of soon. */
 const CONNECT_WAIT_MS = 1000
@@ -81,6 +82,7 @@ export const factoryFor = (channel: Channel, tokens: readonly string[]) =>
     .use(waitForConnection(channel))
     .use(deadlineMiddleware)
     .use(tellCaller(bearerOf(tokens)))
+    .use(tellTrace)
     .use(errorDetailsClientMiddleware)
     .use(statusToErrors)
 

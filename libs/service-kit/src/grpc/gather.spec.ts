@@ -1,4 +1,6 @@
+import { createMetrics } from '../runtime/metrics'
 import { gather } from './gather'
+import { createGatherMeters } from './gather-metrics'
 
 /** A `send` whose batches are answered when the spec says so. */
 const heldSend = () => {
@@ -171,4 +173,25 @@ test('a lane that is full refuses its own items alone', async () => {
   await turn()
   batches[1]!.answer()
   expect(await Promise.all([...waiting, other])).toEqual(['A1', 'A2', 'B1'])
+})
+
+test('the meter tells what waits, what left together and what was refused', async () => {
+  const metrics = createMetrics('spec')
+  const { batches, call } = gathered({ maxQueued: 2, meter: createGatherMeters(metrics)('things') })
+  const first = call('a')
+  await turn()
+  const others = [call('b'), call('c')]
+  await expect(call('d')).rejects.toMatchObject({ code: 'unavailable' })
+  const labels = '{gather="things",service="spec"}'
+  const told = await metrics.metrics()
+  expect(told).toContain(`leadwire_gather_waiting${labels} 2\n`)
+  expect(told).toContain(`leadwire_gather_refused_total${labels} 1\n`)
+  batches[0]!.answer()
+  await first
+  await turn()
+  batches[1]!.answer()
+  await Promise.all(others)
+  expect(await metrics.metrics()).toContain(
+    'leadwire_gather_batch_items_sum{service="spec",gather="things"} 3\n',
+  )
 })

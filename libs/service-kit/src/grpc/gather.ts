@@ -1,5 +1,7 @@
 import type { Actor, Idempotency } from '@leadwire/contracts'
 import { ServiceError } from '../runtime/service-error'
+import { sendTogether, traceContext } from '../runtime/tracing'
+import type { GatherMeter } from './gather-metrics'
 
 /** Until when whoever asks will wait for the answer, and whether they still do. */
 export interface CallLimits {
@@ -18,6 +20,8 @@ interface Waiting<Item, Result> {
   /** Milliseconds since the epoch. */
   deadline: number
   isGone: () => boolean
+  /** Of the trace that it is part of. */
+  trace: ReturnType<typeof traceContext>
   /** Whether its batch has left: nobody can tell any more that nothing was done. */
   sent: boolean
   resolve: (result: Result) => void
@@ -46,6 +50,7 @@ const within = <Item, Result>(
     item,
     deadline,
     isGone: () => limits.isGone(),
+    trace: traceContext(),
     sent: false,
     resolve: (result) => {
       clearTimeout(timer)
@@ -77,6 +82,8 @@ const within = <Item, Result>(
  *
  * `maxQueued` bounds what waits: beyond it an item is rejected as unavailable, which is kinder than a queue that
  * can only grow. Where there are lanes, one holds at most half of it.
+ *
+ * `meter` is told what waits, what leaves and what is refused.
  */
 export const gather = <Item, Result>(options: {
   send: (items: Item[], deadlines: number[]) => Promise<Result[]>
@@ -86,17 +93,20 @@ export const gather = <Item, Result>(options: {
   costOf?: (item: Item) => number
   maxBatchCost?: number
   laneOf?: (item: Item) => unknown
+  meter?: GatherMeter | undefined
 }): ((item: Item, limits?: Omit<CallLimits, 'signal'>) => Promise<Result>) => {
-  const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf } = options
+  const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf, meter } = options
   const maxInLane = laneOf ? options.maxQueued / 2 : options.maxQueued
   // In the order of their turns.
   const lanes = new Map<unknown, Waiting<Item, Result>[]>()
   let queued = 0
   let inFlight = 0
   let flushing = false
+  meter?.watch(() => queued)
 
   const dispatch = async (batch: Waiting<Item, Result>[]) => {
     inFlight += 1
+    meter?.sent(batch.length)
     for (const waiting of batch) waiting.sent = true
     try {
       const results = await sendAll(batch)
@@ -113,9 +123,11 @@ export const gather = <Item, Result>(options: {
 
   const sendAll = async (batch: Waiting<Item, Result>[]) => {
     try {
-      return await options.send(
-        batch.map(({ item }) => item),
-        batch.map(({ deadline }) => deadline),
+      return await sendTogether(batch, () =>
+        options.send(
+          batch.map(({ item }) => item),
+          batch.map(({ deadline }) => deadline),
+        ),
       )
     } finally {
       inFlight -= 1
@@ -170,6 +182,7 @@ export const gather = <Item, Result>(options: {
     new Promise<Result>((resolve, reject) => {
       const lane = laneOf?.(item)
       if (queued >= options.maxQueued || (lanes.get(lane)?.length ?? 0) >= maxInLane) {
+        meter?.refused()
         reject(tooBusy())
         return
       }
@@ -177,7 +190,7 @@ export const gather = <Item, Result>(options: {
         lane,
         limits
           ? within(limits, { item, resolve, reject })
-          : { item, ...FOREVER, sent: false, resolve, reject },
+          : { item, ...FOREVER, trace: traceContext(), sent: false, resolve, reject },
       )
       flushSoon()
     })

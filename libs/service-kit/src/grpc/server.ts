@@ -6,13 +6,16 @@ import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-refl
 import type { HealthCheck } from '../runtime/health'
 import type { Lifecycle } from '../runtime/lifecycle'
 import type { Logger } from '../runtime/logger'
+import type { Metrics } from '../runtime/metrics'
 import { createTokenCheck } from '../runtime/service-token'
 import type { Tls } from '../runtime/tls'
 import { errorsToStatus } from './errors'
 import { healthService } from './health'
+import { observeCalls } from './observe-calls'
 import { SERVER_OPTIONS } from './options'
 import { readable } from './readable'
 import { serverCredentials } from './server-credentials'
+import { takeTrace } from './trace-calls'
 
 export interface GrpcServer {
   add<Definition extends CompatServiceDefinition>(
@@ -47,6 +50,7 @@ export const createGrpcServer = ({
   tokens,
   tls,
   checks = [],
+  metrics,
 }: {
   logger: Logger
   lifecycle: Lifecycle
@@ -54,9 +58,10 @@ export const createGrpcServer = ({
   /** With it callers must show a certificate. */
   tls?: Tls | undefined
   checks?: HealthCheck[]
+  metrics?: Metrics
 }): GrpcServer => {
-  const server = createServer(SERVER_OPTIONS)
-    .use(errorDetailsServerMiddleware)
+  const unobserved = createServer(SERVER_OPTIONS).use(errorDetailsServerMiddleware).use(takeTrace)
+  const server = (metrics ? unobserved.use(observeCalls(metrics)) : unobserved)
     .use(requireToken(tokens))
     .use(errorsToStatus(logger))
   const services = new Set<string>()

@@ -13,6 +13,7 @@ import {
   readConfig,
   str,
   timeZone,
+  traceSettings,
 } from './config'
 
 test('every fault is named at once', () => {
@@ -100,4 +101,21 @@ test.each([
   } catch (error) {
     expect(Object.keys((error as ConfigError).faults)).toEqual([name])
   }
+})
+
+test('settings of traces that OpenTelemetry would pass over are faults', () => {
+  const faulty = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318',
+    OTEL_TRACES_SAMPLER: 'sometimes',
+    OTEL_TRACES_SAMPLER_ARG: '5',
+  }
+  expect(() => readConfig(faulty, traceSettings())).toThrow(
+    expect.objectContaining({
+      faults: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: '"collector:4318" is no address such as http://collector:4318',
+        OTEL_TRACES_SAMPLER: expect.stringContaining('parentbased_traceidratio'),
+        OTEL_TRACES_SAMPLER_ARG: '"5" is no number from 0 to 1',
+      },
+    }),
+  )
 })

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Gauge } from 'prom-client'
 import type { Lifecycle } from './lifecycle'
 import type { Metrics } from './metrics'
 
@@ -20,13 +21,27 @@ const succeeds = async ({ check }: HealthCheck): Promise<boolean> => {
   }
 }
 
-/** The names of what is missing; empty means ready. A drain counts as missing. */
-export const readinessOf = async (checks: HealthCheck[], lifecycle: Lifecycle): Promise<string[]> => {
-  if (lifecycle.draining) return ['draining']
+const missingOf = async (checks: HealthCheck[]): Promise<string[]> => {
   const late = pause(CHECK_LIMIT_MS, false, { ref: false })
   const results = await Promise.all(checks.map((check) => Promise.race([succeeds(check), late])))
   return checks.filter((_, index) => !results[index]).map(({ name }) => name)
 }
+
+/** The names of what is missing; empty means ready. A drain counts as missing. */
+export const readinessOf = async (checks: HealthCheck[], lifecycle: Lifecycle): Promise<string[]> =>
+  lifecycle.draining ? ['draining'] : missingOf(checks)
+
+const addDependencies = (checks: HealthCheck[], metrics: Metrics) =>
+  new Gauge({
+    name: 'leadwire_dependency_up',
+    help: 'Whether what the service can not serve without is there, 1 or 0.',
+    labelNames: ['dependency'],
+    registers: [metrics],
+    async collect() {
+      const missing = await missingOf(checks)
+      for (const { name } of checks) this.set({ dependency: name }, missing.includes(name) ? 0 : 1)
+    },
+  })
 
 /**
  * Serves /healthz (the process lives), /readyz (it can serve; 503 with what is missing) and /metrics
@@ -40,6 +55,7 @@ export const startHealthServer = async (options: {
   lifecycle: Lifecycle
 }): Promise<void> => {
   const { checks, metrics, lifecycle } = options
+  addDependencies(checks, metrics)
   const server = createServer(async (request, response) => {
     const answer = (status: number, type: string, body: string) =>
       response.writeHead(status, { 'content-type': type }).end(body)

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { ConfigError } from './config'
+import { ConfigError, type TraceSettings } from './config'
 import { createLogger, type Logger } from './logger'
 
 const DRAIN_LIMIT_MS = 10_000
@@ -59,7 +59,7 @@ export const createLifecycle = (logger: Logger): Lifecycle => {
  * what the service is made of. With --migrate it runs `migrate` in place of `start` and then ends: with 0 when the database
  * has the newest schema, else with 1. An unforeseen error stops the process: whoever supervises it starts a clean one.
  */
-export const runService = async <Config extends { LOG_LEVEL: string }>(service: {
+export const runService = async <Config extends { LOG_LEVEL: string } & TraceSettings>(service: {
   name: string
   readConfig: (env: NodeJS.ProcessEnv) => Config
   start: (context: ServiceContext<Config>) => Promise<void>
@@ -93,6 +93,13 @@ export const runService = async <Config extends { LOG_LEVEL: string }>(service: 
   }
   try {
     if (migrates) return await migrateAndExit(service, { config, logger, lifecycle })
+    // What is not used is not loaded.
+    if (config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined)
+      (await import('./start-tracing.js')).startTracing({
+        service: service.name,
+        logger,
+        onStop: lifecycle.onStop,
+      })
     await service.start({ config, logger, lifecycle })
     if (!lifecycle.draining) logger.info('ready')
   } catch (error) {

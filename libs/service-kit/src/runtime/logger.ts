@@ -1,4 +1,5 @@
 import { destination, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
+import { traceIds } from './tracing'
 
 export type { Logger }
 
@@ -55,6 +56,7 @@ export const createLogger = (options: { service: string; level: string }): Logge
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
+      mixin: traceIds,
       redact: [
         'token',
         'secret',

@@ -10,3 +10,14 @@ export const createMetrics = (service: string): Metrics => {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 })
   return registry
 }
+
+/** A look-up for several metrics of one scrape: who asks while it is under way gets the same. */
+export const lookUpOnce = <Found>(lookUp: () => Promise<Found>): (() => Promise<Found>) => {
+  let underWay: Promise<Found> | undefined
+  return () => {
+    underWay ??= lookUp().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+}

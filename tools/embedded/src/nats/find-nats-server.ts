@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { cacheDirectory } from '../paths'
 import { cachedBinary, type Source } from '../process/cached-binary'
 import { findOnPath } from '../process/find-on-path'
+import { fromApt } from '../process/from-apt'
 import { goInstall } from '../process/go-install'
-import { fromApt } from './apt'
 import { fromRelease, natsVersion } from './release'
 import { isUsable } from './version'
 
@@ -34,7 +34,14 @@ export async function findNatsServer(
 function sourcesFor(env: NodeJS.ProcessEnv): Source[] {
   return [
     { name: `official release ${natsVersion}`, get: fromRelease },
-    { name: 'package manager', get: (folder) => fromApt(folder, env['PATH']) },
+    {
+      name: 'package manager',
+      get: (folder) =>
+        fromApt(folder, {
+          ...{ packageName: 'nats-server', program: 'usr/sbin/nats-server' },
+          path: env['PATH'],
+        }),
+    },
     {
       name: 'Go',
       get: async (folder) => {

@@ -2,19 +2,22 @@ import { execFile } from 'node:child_process'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findOnPath } from '../process/find-on-path'
+import { findOnPath } from './find-on-path'
 
 const run = promisify(execFile)
 const impatient = ['Acquire::http::Timeout=3', 'Acquire::https::Timeout=3', 'Acquire::Retries=0']
 
 /**
- * Takes nats-server from the distribution's archive into `folder`, without installing it and without root. On a new
- * machine the package lists are fetched too, into `folder`.
+ * Takes a program from a package of the distribution's archive into `folder`, without installing it and without root. On a
+ * new machine the package lists are fetched too, into `folder`. `path` is where apt-get is looked for.
  * @returns the program's path
  */
-export async function fromApt(folder: string, path: string | undefined): Promise<string> {
+export async function fromApt(
+  folder: string,
+  { packageName, program, path }: { packageName: string; program: string; path: string | undefined },
+): Promise<string> {
   if (!findOnPath('apt-get', path) || !findOnPath('dpkg', path)) throw new Error('no apt-get here')
-  await apt(folder, [...impatient], 'download').catch(async () => {
+  await apt(folder, impatient, ['download', packageName]).catch(async () => {
     const lists = join(folder, 'lists')
     await mkdir(join(lists, 'partial'), { recursive: true })
     const settings = [
@@ -23,18 +26,17 @@ export async function fromApt(folder: string, path: string | undefined): Promise
       'Dir::Cache::pkgcache=',
       'Dir::Cache::srcpkgcache=',
     ]
-    await apt(folder, settings, 'update')
-    await apt(folder, settings, 'download')
+    await apt(folder, settings, ['update'])
+    await apt(folder, settings, ['download', packageName])
   })
   const archive = (await readdir(folder)).find((name) => name.endsWith('.deb'))
   if (!archive) throw new Error('apt-get downloaded nothing')
   await run('dpkg', ['-x', archive, 'root'], { cwd: folder })
-  return join(folder, 'root/usr/sbin/nats-server')
+  return join(folder, 'root', program)
 }
 
-async function apt(folder: string, settings: string[], command: 'update' | 'download'): Promise<void> {
+async function apt(folder: string, settings: string[], command: string[]): Promise<void> {
   // As root, apt would fetch as a user of its own that can't write here.
   const options = [...settings, 'APT::Sandbox::User=root'].flatMap((setting) => ['-o', setting])
-  const what = command === 'download' ? ['download', 'nats-server'] : ['update']
-  await run('apt-get', ['-q', ...options, ...what], { cwd: folder, timeout: 60_000 })
+  await run('apt-get', ['-q', ...options, ...command], { cwd: folder, timeout: 60_000 })
 }

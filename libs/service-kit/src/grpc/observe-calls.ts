@@ -1,0 +1,78 @@
+import { isAbortError } from 'abort-controller-x'
+import { type CallContext, ServerError, type ServerMiddlewareCall, Status } from 'nice-grpc-common'
+import { Histogram } from 'prom-client'
+import type { Metrics } from '../runtime/metrics'
+import { ServiceError } from '../runtime/service-error'
+import { inSpanOf, SpanKind } from '../runtime/tracing'
+import { statusCodeOf } from './status'
+
+/** Answers one message of a stream, and tells of it as of a call. Its `traceparent` names the trace that it is part of. */
+type ObserveMessage = <Answer>(
+  message: { traceparent?: string | undefined },
+  answer: () => Promise<Answer>,
+) => Promise<Answer>
+
+/** What the handler of a stream is given: each of its messages counts as a call. */
+export interface ObservedContext extends CallContext {
+  observe?: ObserveMessage
+}
+
+// gRPC's own services are asked all the time, and say nothing about ours.
+const isOurs = (path: string) => !path.startsWith('/grpc.')
+
+const codeOf = (error: unknown): Status => {
+  if (error instanceof ServiceError) return statusCodeOf(error)
+  if (error instanceof ServerError) return error.code
+  return isAbortError(error) ? Status.CANCELLED : Status.UNKNOWN
+}
+
+/** Server side: measures each call, and each message of a stream, by method and status. */
+export const observeCalls = (metrics: Metrics) => {
+  const durations = new Histogram({
+    name: 'grpc_request_duration_seconds',
+    help: 'From the reading of a call, or of a message of a stream, to its answer.',
+    labelNames: ['method', 'code'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [metrics],
+  })
+  const measure = (method: string) => {
+    const startedAt = performance.now()
+    return (code: Status) =>
+      durations.observe({ method, code: Status[code] }, (performance.now() - startedAt) / 1000)
+  }
+  return async function* <Request, Response>(
+    call: ServerMiddlewareCall<Request, Response>,
+    context: CallContext,
+  ) {
+    const { path } = call.method
+    if (!isOurs(path)) return yield* call.next(call.request, context)
+    const method = path.slice(1)
+    if (call.requestStream) {
+      const span = { name: method, kind: SpanKind.SERVER }
+      const observe: ObserveMessage = async ({ traceparent }, answer) => {
+        const measured = measure(method)
+        let code = Status.OK
+        try {
+          return await inSpanOf(traceparent, span, answer)
+        } catch (error) {
+          code = codeOf(error)
+          throw error
+        } finally {
+          measured(code)
+        }
+      }
+      const observed: ObservedContext = { ...context, observe }
+      return yield* call.next(call.request, observed)
+    }
+    const measured = measure(method)
+    let code = Status.OK
+    try {
+      return yield* call.next(call.request, context)
+    } catch (error) {
+      code = codeOf(error)
+      throw error
+    } finally {
+      measured(code)
+    }
+  }
+}

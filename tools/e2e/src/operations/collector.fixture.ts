@@ -1,0 +1,83 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { parse } from 'protobufjs'
+
+// Of opentelemetry/proto/collector/trace/v1/trace_service.proto what is looked at here.
+const { root } = parse(`
+  syntax = "proto3";
+  message Request { repeated ResourceSpans resource_spans = 1; }
+  message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
+  message Resource { repeated KeyValue attributes = 1; }
+  message ScopeSpans { repeated Span spans = 2; }
+  message Span {
+    bytes trace_id = 1;
+    bytes span_id = 2;
+    bytes parent_span_id = 4;
+    string name = 5;
+    repeated KeyValue attributes = 9;
+  }
+  message KeyValue { string key = 1; Value value = 2; }
+  message Value { string string_value = 1; }`)
+const Request = root.lookupType('Request')
+
+type Attributes = { key: string; value?: { stringValue?: string } }[]
+type Exported = {
+  resourceSpans: {
+    resource: { attributes: Attributes }
+    scopeSpans: {
+      spans: {
+        traceId: Uint8Array
+        spanId: Uint8Array
+        parentSpanId?: Uint8Array
+        name: string
+        attributes: Attributes
+      }[]
+    }[]
+  }[]
+}
+
+/** A span as it was exported; ids are hexadecimal. */
+export type ExportedSpan = {
+  service: string | undefined
+  traceId: string
+  id: string
+  parentId: string
+  name: string
+  attributes: Attributes
+}
+
+export type Collector = { url: string; spans: ExportedSpan[]; stop(): Promise<void> }
+
+const hex = (bytes: Uint8Array = new Uint8Array()) => Buffer.from(bytes).toString('hex')
+
+const spansOf = (body: Buffer): ExportedSpan[] =>
+  (Request.decode(body) as unknown as Exported).resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const service = resource.attributes.find(({ key }) => key === 'service.name')?.value?.stringValue
+    return scopeSpans.flatMap(({ spans }) =>
+      spans.map(({ traceId, spanId, parentSpanId, name, attributes }) => ({
+        ...{ service, name, attributes },
+        ...{ traceId: hex(traceId), id: hex(spanId), parentId: hex(parentSpanId) },
+      })),
+    )
+  })
+
+/** Takes traces by OTLP over HTTP (`POST /v1/traces`, protobuf), and keeps all spans. */
+export async function startCollector(): Promise<Collector> {
+  const spans: ExportedSpan[] = []
+  const server = createServer(async (request, response) => {
+    const isTrace = request.method === 'POST' && request.url === '/v1/traces'
+    const body = await buffer(request)
+    if (isTrace) spans.push(...spansOf(body))
+    response.writeHead(isTrace ? 200 : 404, { 'content-type': 'application/x-protobuf' }).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    stop: () => {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { eventually } from '@leadwire/test-kit'
+import { multipartBody } from '../client'
+import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { type Collector, startCollector } from './collector.fixture'
+
+const CALLER = 'b7ad6b7169203331'
+
+let collector: Collector
+let stage: Stage
+let tenant: Tenant
+beforeAll(async () => {
+  collector = await startCollector()
+  stage = await startStage({
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_TRACES_SAMPLER: 'parentbased_always_off',
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+      LOG_LEVEL: 'debug',
+    },
+  })
+  tenant = await stage.newTenant()
+})
+afterAll(async () => {
+  await stage.stop()
+  await collector.stop()
+})
+
+/** A trace of a caller that records it. */
+const newTrace = () => {
+  const id = randomBytes(16).toString('hex')
+  const spans = () => collector.spans.filter(({ traceId }) => traceId === id)
+  return {
+    id,
+    headers: { traceparent: `00-${id}-${CALLER}-01` },
+    spans,
+    /** Waits for spans with these names, each `service: name`. */
+    has: (...names: string[]) =>
+      eventually(() =>
+        expect(spans().map(({ service, name }) => `${service}: ${name}`)).toEqual(
+          expect.arrayContaining(names),
+        ),
+      ),
+  }
+}
+
+test('a lead is one trace from the request to the POST at its receiver', async () => {
+  const { receiver } = await tenant.listen()
+  const trace = newTrace()
+  await tenant.send('POST', '/leads', { json: LEAD, headers: trace.headers })
+  await trace.has(
+    'gateway: POST /leads',
+    'gateway: leadwire.leads.v1.LeadsService/CreateLeads',
+    'leads-service: leadwire.leads.v1.LeadsService/CreateLeads',
+    'leads-service: COMMIT',
+    'leads-service: publish leads.created',
+    'webhook-service: process leads.created',
+    'webhook-service: store-events',
+    'webhook-service: POST webhook',
+  )
+  // Each span is below another one of the trace, the first below the caller's.
+  await eventually(() => {
+    const ids = [CALLER, ...trace.spans().map(({ id }) => id)]
+    expect(trace.spans().filter(({ parentId }) => !ids.includes(parentId))).toEqual([])
+  })
+  const spanAt = (name: string) => trace.spans().find((span) => span.name === name)!
+  expect(spanAt('POST /leads').parentId).toBe(CALLER)
+  expect(receiver.requests[0]!.headers['traceparent']).toBe(`00-${trace.id}-${spanAt('POST webhook').id}-01`)
+})
+
+test('calls of one thing and files are in the trace of their request', async () => {
+  const { reference } = await tenant.createLead()
+  const calls = newTrace()
+  await tenant.client.request('GET', '/manage/webhook-endpoints', { headers: calls.headers })
+  await calls.has(
+    'gateway: GET /manage/webhook-endpoints',
+    'webhook-service: leadwire.webhooks.v1.WebhooksService/ListWebhookEndpoints',
+  )
+  const files = newTrace()
+  await tenant.send('POST', `/leads/${reference}/attachments`, {
+    body: multipartBody(
+      [
+        { name: 'name', value: 'a' },
+        { name: 'file', value: 'a text', fileName: 'a.txt' },
+      ],
+      'b',
+    ),
+    headers: { 'content-type': 'multipart/form-data; boundary=b', ...files.headers },
+  })
+  await files.has('gateway: POST files-service', 'files-service: POST /files', 'files-service: store put')
+})
+
+test('log lines have the trace, and spans have the request but no data', async () => {
+  const trace = newTrace()
+  const headers = { ...trace.headers, 'X-Request-Id': 'a-request-of-ours' }
+  await tenant.send('POST', '/leads', { json: LEAD, headers })
+  await trace.has('gateway: POST /leads')
+  const span = trace.spans().find(({ name }) => name === 'POST /leads')!
+  const line = stage.system.logs('gateway').find((each) => each['request_id'] === 'a-request-of-ours')
+  expect(line).toMatchObject({ msg: 'request', trace_id: trace.id, span_id: span.id })
+  expect(span.attributes).toContainEqual({
+    key: 'leadwire.request_id',
+    value: { stringValue: 'a-request-of-ours' },
+  })
+  expect(JSON.stringify(trace.spans())).not.toContain(LEAD.email)
+})
+
+test('what nobody asked to record is not sent', async () => {
+  await tenant.createLead()
+  const trace = newTrace()
+  await tenant.send('POST', '/leads', { json: LEAD, headers: trace.headers })
+  await trace.has('gateway: POST /leads')
+  expect(
+    collector.spans.filter(({ name }) => name === 'POST /leads').map(({ parentId }) => parentId),
+  ).toEqual(expect.not.arrayContaining(['']))
+})
