@@ -9,7 +9,7 @@ import {
   startPostgres,
 } from '@leadwire/embedded'
 import type { Context } from '../context'
-import { inFolder } from '../process/in-folder'
+import { inFolder } from '../stack/in-folder'
 import { startStack } from '../stack/start-stack'
 
 /** `npm start` on an empty folder until everything serves, against PostgreSQL and nats-server alone until both answer. */

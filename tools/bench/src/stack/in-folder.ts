@@ -1,5 +1,5 @@
-import { temporaryFolder } from '../stack/start-stack'
-import { createGround, type Ground } from './ground'
+import { createGround, type Ground } from '../process/ground'
+import { temporaryFolder } from './start-stack'
 
 /** Runs `work` in a folder of its own; what it began is undone afterwards. */
 export const inFolder = async <T>(
