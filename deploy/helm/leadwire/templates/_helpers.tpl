@@ -10,17 +10,17 @@ gateway:
   name: gateway
   port: { name: http, number: 3000, setting: PORT }
   secrets: { SERVICE_TOKEN: serviceToken }
-  shared: [LOG_LEVEL, TIME_ZONE]
+  shared: [LOG_LEVEL, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TIME_ZONE]
 leads:
   name: leads-service
   port: { name: grpc, number: 4000, setting: GRPC_PORT }
   secrets: { SERVICE_TOKEN: serviceToken, ENCRYPTION_KEYS: encryptionKeys, NATS_URL: natsUrl, DATABASE_URL: leadsDatabaseUrl }
-  shared: [LOG_LEVEL, IDEMPOTENCY_RETENTION]
+  shared: [LOG_LEVEL, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, IDEMPOTENCY_RETENTION]
 files:
   name: files-service
   port: { name: http, number: 4000, setting: HTTP_PORT }
   secrets: { SERVICE_TOKEN: serviceToken, S3_ACCESS_KEY: s3AccessKey, S3_SECRET_KEY: s3SecretKey }
-  shared: [LOG_LEVEL]
+  shared: [LOG_LEVEL, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG]
 webhooks:
   name: webhook-service
   port: { name: grpc, number: 4000, setting: GRPC_PORT }
@@ -30,7 +30,7 @@ webhooks:
     NATS_URL: natsUrl
     DATABASE_URL: webhooksDatabaseUrl
     SMTP_URL: smtpUrl
-  shared: [LOG_LEVEL, TIME_ZONE, IDEMPOTENCY_RETENTION]
+  shared: [LOG_LEVEL, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TIME_ZONE, IDEMPOTENCY_RETENTION]
 {{- end }}
 
 {{- /* Takes (list $ COMPONENT), as all below that name none. */}}
@@ -75,7 +75,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{- $url := include "leadwire.publicUrl" $ }}
 {{- $settings := dict "HOST" "0.0.0.0" "HEALTH_PORT" "9000" $service.port.setting (toString $service.port.number) }}
 {{- if or (eq $key "gateway") (eq $key "leads") }}
-{{- $_ := set $settings "FILES_SERVICE_URL" (printf "http://%s-files-service:4000" $name) }}
+{{- $_ := set $settings "FILES_SERVICE_URL" (printf "%s://%s-files-service:4000" (ternary "https" "http" (ne $.Values.tls.secret "")) $name) }}
 {{- $_ := set $settings "WEBHOOK_SERVICE_URL" (printf "dns:///%s-webhook-service:4000" $name) }}
 {{- end }}
 {{- if eq $key "gateway" }}
@@ -93,7 +93,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{- if eq $key "leads" }}
 {{- $_ := set $defaults "ASSETS_URL" (printf "%s/assets" $url) }}
 {{- end }}
-{{- range $setting, $value := merge $settings $values.settings $defaults }}
+{{- range $setting, $value := merge $settings (include "leadwire.tlsSettings" $ | fromYaml) $values.settings $defaults }}
 {{- if $value }}
 {{ $setting }}: {{ $value | quote }}
 {{- end }}
@@ -146,4 +146,38 @@ securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
   capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- /* The settings of TLS between services, as YAML. Takes $. */}}
+{{- define "leadwire.tlsSettings" -}}
+{{- if $.Values.tls.secret -}}
+TLS_CERT_FILE: /etc/leadwire/tls/tls.crt
+TLS_KEY_FILE: /etc/leadwire/tls/tls.key
+TLS_CA_FILE: /etc/leadwire/tls/ca.crt
+TLS_SERVER_NAME: {{ $.Values.tls.serverName | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* The volumes of a pod by their mount paths, as YAML. Takes $. */}}
+{{- define "leadwire.volumes" -}}
+{{- with $.Values.tls.secret }}
+/etc/leadwire/tls: { name: tls, secret: { secretName: {{ . }} } }
+{{- end }}
+{{- with $.Values.tls.authorities }}
+/etc/leadwire/authorities: { name: authorities, secret: { secretName: {{ . }} } }
+{{- end }}
+{{- end }}
+
+{{- /* `volumeMounts` of the one container and `volumes` of a pod, which stand behind each other. Takes volumes by mount paths. */}}
+{{- define "leadwire.mountAll" -}}
+{{- if . }}
+          volumeMounts:
+            {{- range $path, $volume := . }}
+            - { name: {{ $volume.name }}, mountPath: {{ $path }} }
+            {{- end }}
+      volumes:
+        {{- range . }}
+        - {{ toYaml . | nindent 10 | trim }}
+        {{- end }}
+{{- end }}
 {{- end }}

@@ -271,9 +271,11 @@ suite('the chart', () => {
   test('offers every setting of the services', () => {
     const { properties } = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8'))
     const manifests = render(helm, optionsOf('small'))
+    const withTls = render(helm, [...optionsOf('small'), '--set', 'tls.secret=certificates'])
     for (const [key, { name, reader }] of Object.entries(SERVICES)) {
       const { data } = named(manifests, 'ConfigMap', `leadwire-${name}`)
-      const offered = { ...data, ...SECRETS, ...properties[key].properties.settings.properties }
+      const { data: more } = named(withTls, 'ConfigMap', `leadwire-${name}`)
+      const offered = { ...more, ...SECRETS, ...properties[key].properties.settings.properties }
       const config = require(join(ROOT, 'apps', name, 'src/config'))[reader]({ ...data, ...SECRETS })
       const missing = Object.keys(config).filter((setting) => !(setting in offered))
       // The doors between services stay locked.
@@ -310,6 +312,26 @@ suite('the chart', () => {
       name: 'leadwire-secrets',
       key: 'WEBHOOKS_DATABASE_URL',
     })
+  })
+
+  test('with TLS each pod has the certificates that its settings name', () => {
+    const manifests = render(helm, [
+      ...optionsOf('small'),
+      '--set',
+      'tls.secret=certificates,tls.authorities=more',
+    ])
+    const secrets = ({ volumes }: Manifest) =>
+      volumes.flatMap(({ secret }: Manifest) => secret?.secretName ?? [])
+    const pods = podsOf(manifests)
+    expect(pods.map(({ spec }) => secrets(spec).sort())).toEqual(pods.map(() => ['certificates', 'more']))
+    const { data } = named(manifests, 'ConfigMap', 'leadwire-gateway')
+    const [{ volumeMounts }] = named(manifests, 'Deployment', 'leadwire-gateway').spec.template.spec
+      .containers
+    expect(data).toMatchObject({
+      TLS_CA_FILE: '/etc/leadwire/tls/ca.crt',
+      FILES_SERVICE_URL: expect.stringMatching(/^https:/),
+    })
+    expect(volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/leadwire/tls' })
   })
 
   test('pods are replaced when a setting changes', () => {
