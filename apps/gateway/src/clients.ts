@@ -33,7 +33,9 @@ import { halveWhenTooLarge } from './halve-when-too-large'
 
 const DEADLINE_MS = 10_000
 const FILE_IDLE_MS = 30_000
-const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000 }
+// Nothing of a request is done before its token is verified: so soon it can be told that it is in vain.
+const VERIFY_LIMIT_MS = 3000
+const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000, maxWaitMs: 3000 }
 
 // What travels together is answered together, and accounts take turns: none waits for more than a message of another's.
 const byAccount = { laneOf: ({ accountId }: { accountId: number }) => accountId }
@@ -42,7 +44,10 @@ const byAccount = { laneOf: ({ accountId }: { accountId: number }) => accountId 
 const READS = { ...GATHERED, ...byAccount, maxBatch: 64 }
 
 // A lead as large as they may be, or as many small ones as a message has.
-const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300 }
+// As many rows wait as a slow machine writes in 3 s: more of them would take memory, and be refused after it.
+const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300, maxQueuedCost: 6000 }
+
+const isLate = (error: unknown) => error instanceof ServiceError && error.code === 'late'
 
 const isLarge = (item: CreateLead) => leadCost(item) > CREATES.maxBatchCost
 
@@ -136,18 +141,25 @@ export const connectClients = (options: {
   // More than 32 of an account would wait longer than their requests do: they are refused at once instead.
   const createLargeLead = gather<CreateLead, LeadResult>({
     ...CREATES,
-    meter: meters?.('create_large'),
-    maxQueued: 64,
+    ...{ maxQueued: 64, maxWaitMs: DEADLINE_MS, meter: meters?.('create_large') },
     send: createLeads,
   })
-  const verifyToken = gather<Uint8Array, VerifiedToken | undefined>({
+  const verifyGathered = gather<Uint8Array, VerifiedToken | undefined>({
     ...GATHERED,
     meter: meters?.('verify_token'),
-    send: async (hashes) => {
-      const { results } = await verifyTokens({ hashes: hashes as Buffer[] }, Date.now() + DEADLINE_MS)
+    send: async (hashes, deadlines) => {
+      const { results } = await verifyTokens({ hashes: hashes as Buffer[] }, Math.max(...deadlines))
       return results.map(({ token }) => token)
     },
   })
+  const verifyToken = async (hash: Uint8Array) => {
+    const deadline = new Date(Date.now() + VERIFY_LIMIT_MS)
+    return verifyGathered(hash, { deadline, isGone: () => false }).catch((cause) => {
+      throw isLate(cause)
+        ? new ServiceError('unavailable', 'The token could not be verified in time.', { cause })
+        : cause
+    })
+  }
 
   const checks: HealthCheck[] = [
     { name: 'leads-service', check: leadsConnection.check },
@@ -174,6 +186,8 @@ export const connectClients = (options: {
       leadOf(await retrieveLead(lead, limits)),
     listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
       resultOf<ListedLeads>((await listLeads(page, limits)).result),
+    /** Whether a lead of the account would be refused for what waits before it. */
+    isFull: (accountId: number) => createLead.isFull(accountId),
     /** Creates a lead. Resolves with the same of it. */
     createLead: async (item: CreateLead, limits: CallLimits) =>
       leadOf(await (isLarge(item) ? createLargeLead : createLead)(item, limits)),

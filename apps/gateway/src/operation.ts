@@ -1,6 +1,6 @@
-import type { CallLimits } from '@leadwire/service-kit'
+import { type CallLimits, TooBusy } from '@leadwire/service-kit'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Scope } from './auth/authenticate'
 import type { Dependencies } from './dependencies'
 import { type Description, describe } from './docs/describe'
@@ -19,6 +19,8 @@ interface Route<Schema extends TObject> extends Description {
   checks?: Schema
   /** The most bytes of a body; 1 MiB unless it says so. */
   bodyLimit?: number
+  /** Whether requests of an account are refused (503), before their bodies are read: each costs little then. */
+  isBusy?: (clients: Dependencies['clients'], accountId: number) => boolean
 }
 
 /** A request whose token has the operation's scope, and what it is answered with. */
@@ -42,9 +44,22 @@ interface Operation<Schema extends TObject> extends Route<Schema> {
 // One for all operations with nothing to check: Ajv compiles a schema it knows no second time.
 const NOTHING = Type.Object({})
 
+const refuseWhen =
+  (isBusy: (accountId: number) => boolean): onRequestHookHandler =>
+  (request, _reply, done) =>
+    done(isBusy(request.principal.accountId) ? new TooBusy() : undefined)
+
 /** Makes the function that adds an operation to the API. It needs a token, and stands in the OpenAPI document. */
 export const operation =
-  <Schema extends TObject>({ method, url, checks, bodyLimit, handler, ...description }: Operation<Schema>) =>
+  <Schema extends TObject>({
+    method,
+    url,
+    checks,
+    bodyLimit,
+    isBusy,
+    handler,
+    ...description
+  }: Operation<Schema>) =>
   (app: FastifyInstance, dependencies: Dependencies): void => {
     const { authenticate, createCheck, clients, uploads, addressOf, timeZone, now, logger } = dependencies
     const check = createCheck((checks ?? description.body ?? NOTHING) as Schema)
@@ -52,7 +67,10 @@ export const operation =
       method,
       url,
       ...(bodyLimit !== undefined && { bodyLimit }),
-      onRequest: authenticate(description.scope),
+      onRequest: [
+        authenticate(description.scope),
+        ...(isBusy ? [refuseWhen((accountId) => isBusy(clients, accountId))] : []),
+      ],
       schema: describe(description),
       handler: async (request, reply) => {
         // Each property by its name: V8 makes a hash table of what is spread. With that, and with a getter in the literal of

@@ -7,7 +7,7 @@ export { differences, recordAudit } from './audit/record-audit'
 // database/: one pool of connections for each service, its transactions, what its errors mean, and the migrations.
 
 export * from './database/database'
-export { isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
+export { isCutOff, isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
 export { forgetOldKeys, oldestKeyAge } from './database/forget-old-keys'
 export { type Migration, migrate, untilMigrated } from './database/migrate'
 export { createPoolMetrics, type PoolMetrics } from './database/pool-metrics'
@@ -19,7 +19,7 @@ export { actorOfCall } from './grpc/actor'
 export { answerEach } from './grpc/answer-each'
 export { connectBatches } from './grpc/batches'
 export { connectGrpc, type UnaryOptions } from './grpc/client'
-export { type CallLimits, gather } from './grpc/gather'
+export { type CallLimits, gather, TooBusy } from './grpc/gather'
 export { createGatherMeters, type GatherMeter, type GatherMeters } from './grpc/gather-metrics'
 export {
   type Answer,

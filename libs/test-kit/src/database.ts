@@ -12,24 +12,31 @@ export type TestDatabase = {
   drop(): Promise<void>
 }
 
-/** A fresh, empty database, or a copy of `template` (see `createTemplateDatabase`), in about 20 ms. */
+/**
+ * A fresh, empty database, or a copy of `template` (see `createTemplateDatabase`), in about 20 ms. `server` is a superuser's URL
+ * of a server other than that of all specs.
+ */
 export async function createDatabase({
   name = 'spec',
   template,
+  server = fromGlobalSetup('LEADWIRE_TEST_POSTGRES'),
 }: {
   name?: string
   template?: string
+  server?: string | undefined
 } = {}): Promise<TestDatabase> {
   const unique = `${name}_${randomUUID().slice(0, 8)}`
-  await asAdmin(async (admin) => {
+  await asAdmin(server, async (admin) => {
     const source = template ? ` template ${admin.escapeIdentifier(template)}` : ''
     await admin.query(`create database ${admin.escapeIdentifier(unique)}${source}`)
   })
   const drop = () =>
-    asAdmin(async (admin) => {
+    asAdmin(server, async (admin) => {
       await admin.query(`drop database if exists ${admin.escapeIdentifier(unique)} with (force)`)
     })
-  return { name: unique, url: urlOf(unique).href, tlsUrl: tlsUrlOf(unique), drop }
+  const url = new URL(server)
+  url.pathname = `/${unique}`
+  return { name: unique, url: url.href, tlsUrl: tlsUrlOf(url), drop }
 }
 
 /**
@@ -42,7 +49,7 @@ export async function createTemplateDatabase(
   prepare: (url: string) => Promise<void>,
 ): Promise<string> {
   const name = `template_${key}`
-  await asAdmin(async (admin) => {
+  await asAdmin(fromGlobalSetup('LEADWIRE_TEST_POSTGRES'), async (admin) => {
     await admin.query('select pg_advisory_lock(hashtext($1))', [name])
     const { rowCount } = await admin.query('select from pg_database where datname = $1', [name])
     if (rowCount) return
@@ -56,14 +63,16 @@ export async function createTemplateDatabase(
 }
 
 /** Ends every session of a database from the server's side, as a fail-over would; clients see code 57P01. */
-export async function cutConnections({ name }: TestDatabase): Promise<void> {
-  await asAdmin(async (admin) => {
+export async function cutConnections({ name, url }: TestDatabase): Promise<void> {
+  const server = new URL(url)
+  server.pathname = '/postgres'
+  await asAdmin(server.href, async (admin) => {
     await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
   })
 }
 
-async function asAdmin(work: (admin: Client) => Promise<void>): Promise<void> {
-  const admin = new Client({ connectionString: fromGlobalSetup('LEADWIRE_TEST_POSTGRES') })
+async function asAdmin(server: string, work: (admin: Client) => Promise<void>): Promise<void> {
+  const admin = new Client({ connectionString: server })
   await admin.connect()
   try {
     await work(admin)
@@ -72,14 +81,8 @@ async function asAdmin(work: (admin: Client) => Promise<void>): Promise<void> {
   }
 }
 
-function urlOf(database: string): URL {
-  const url = new URL(fromGlobalSetup('LEADWIRE_TEST_POSTGRES'))
-  url.pathname = `/${database}`
-  return url
-}
-
-function tlsUrlOf(database: string): string {
-  const url = urlOf(database)
+function tlsUrlOf(plain: URL): string {
+  const url = new URL(plain)
   url.searchParams.set('sslmode', 'verify-full')
   url.searchParams.set('sslrootcert', fromGlobalSetup('LEADWIRE_TEST_POSTGRES_CA'))
   return url.href

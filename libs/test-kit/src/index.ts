@@ -3,17 +3,22 @@ export {
   createAuthority,
   eventually,
   freePort,
+  isReady,
+  s3Settings,
   writeAuthorities,
   writeCertificate,
 } from '@leadwire/embedded'
 export { createDatabase, createTemplateDatabase, cutConnections, type TestDatabase } from './database'
 export { type Dice, diceOf } from './dice'
+export { mountDisk, type TestDisk } from './disk'
 export { columnsWith } from './find-text'
 export { type Gate, gate } from './gate'
+export type { Hardship } from './hardship'
 export { type ManualClock, manualClock } from './manual-clock'
 export { startMinio, type TestMinio } from './minio'
 export { startNats, type TestNats } from './nats'
 export { type ObjectStoreDirectory, objectStoreDirectory } from './object-store-directory'
+export { startPostgresServer, type TestPostgres } from './postgres'
 export { type AlertingRule, findPrometheus, startPrometheus, type TestPrometheus } from './prometheus'
 export { type Answer, type ReceivedRequest, type Receiver, startReceiver } from './receiver'
 export { streamMessages } from './stream-messages'

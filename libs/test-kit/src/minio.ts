@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  type Child,
   ensureBucket,
   findMinio,
   freePort,
@@ -9,20 +10,27 @@ import {
   type ObjectStore,
   startMinioServer,
 } from '@leadwire/embedded'
+import { type Hardship, hardship, thaw } from './hardship'
 import { watchProcess } from './watch-process'
 
-export type TestMinio = { store: ObjectStore; stop(): Promise<void> }
+/** A container is not treated hard. */
+export type TestMinio = { store: ObjectStore; hardship?: Hardship; stop(): Promise<void> }
 
 const image = 'minio/minio:RELEASE.2025-09-07T16-13-09Z'
 
 /**
  * A real MinIO with an empty bucket: a program on this machine, else a container where a Docker engine answers, else
- * built with Go, which takes minutes (give the hook that calls this a long time).
+ * built with Go, which takes minutes (give the hook that calls this a long time). A program's data lies in `folder`, or in a
+ * temporary one.
  * @returns it, or why it can't be had
  */
-export async function startMinio(): Promise<TestMinio | { reason: string }> {
+export async function startMinio({
+  folder,
+}: {
+  folder?: string | undefined
+} = {}): Promise<TestMinio | { reason: string }> {
   const refusals: string[] = []
-  for (const start of [() => fromProgram(false), fromContainer, () => fromProgram(true)]) {
+  for (const start of [() => fromProgram(false, folder), fromContainer, () => fromProgram(true, folder)]) {
     try {
       return await start()
     } catch (error) {
@@ -32,15 +40,21 @@ export async function startMinio(): Promise<TestMinio | { reason: string }> {
   return { reason: `no MinIO: ${refusals.slice(1).join('; ')}` }
 }
 
-async function fromProgram(build: boolean): Promise<TestMinio> {
+async function fromProgram(build: boolean, folder: string | undefined): Promise<TestMinio> {
   const binary = await findMinio(process.env, { build, say: (line) => console.error(line) })
-  const directory = await mkdtemp(join(tmpdir(), 'leadwire-minio-'))
-  const server = watchProcess(await startMinioServer({ binary, directory, port: await freePort() }))
-  const stop = async () => {
-    await server.stop()
-    await rm(directory, { recursive: true, force: true })
+  const directory = folder ?? (await mkdtemp(join(tmpdir(), 'leadwire-minio-')))
+  const port = await freePort()
+  let server: Child
+  const start = async () => {
+    server = watchProcess(await startMinioServer({ binary, directory, port }))
   }
-  return { store: server.store, stop }
+  await start()
+  const stop = async () => {
+    await thaw(server)
+    await server.stop()
+    if (!folder) await rm(directory, { recursive: true, force: true })
+  }
+  return { store: minioStore(port), hardship: hardship({ start, current: () => server }), stop }
 }
 
 async function fromContainer(): Promise<TestMinio> {

@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, type NatsServer, type ServicesTls, startNatsServer } from '@leadwire/embedded'
 import { fromGlobalSetup } from './environment'
+import { type Hardship, hardship, thaw } from './hardship'
 import { watchProcess } from './watch-process'
 
-export type TestNats = {
+export type TestNats = Omit<Hardship, 'restart'> & {
   url: string
   /** The authorities that its certificate is checked by, where it speaks TLS. */
   caFile: string | undefined
-  /** kill -9: what clients see when it crashes. */
-  kill(): Promise<void>
   /** Starts it again at the same address, over the store it had (or, with `empty`, over none). */
   restart(options?: { empty?: boolean }): Promise<void>
   /** Stops it and removes its store. */
@@ -26,18 +25,16 @@ export async function startNats({ tls }: { tls?: ServicesTls | undefined } = {})
     watchProcess(await startNatsServer({ binary, directory, port, password: 'spec', tls }))
   let server: NatsServer = await start()
 
-  const kill = async () => {
-    server.kill('SIGKILL')
-    await server.exited
-  }
   const restart = async ({ empty = false }: { empty?: boolean } = {}) => {
     if (!server.hasExited()) await server.stop()
     if (empty) await rm(join(directory, 'jetstream'), { recursive: true, force: true })
     server = await start()
   }
   const stop = async () => {
+    await thaw(server)
     await server.stop()
     await rm(directory, { recursive: true, force: true })
   }
-  return { url: server.url, caFile: tls?.caFile, kill, restart, stop }
+  const suffer = hardship({ start: restart, current: () => server })
+  return { url: server.url, caFile: tls?.caFile, ...suffer, restart, stop }
 }

@@ -29,9 +29,11 @@ export type SystemOptions = {
   env?: Record<string, string>
   replicas?: number
   /** The settings that say where files are kept; a folder unless told otherwise. */
-  store?: Record<string, string>
+  store?: Record<string, string> | undefined
   /** Encrypts what services, PostgreSQL and NATS say to each other; LEADWIRE_TEST_TLS=1 does so wherever nothing else is said. */
   tls?: boolean
+  /** A superuser's URL of a server other than that of all specs. */
+  postgres?: string
 }
 
 /** What the services of an encrypted system show each other: in the folder `cert.pem`, `key.pem` and `ca.pem`. */
@@ -76,12 +78,13 @@ export async function startSystem({
   replicas = 1,
   store,
   tls: isEncrypted = process.env['LEADWIRE_TEST_TLS'] === '1',
+  postgres,
 }: SystemOptions = {}): Promise<System> {
   requireBuilt()
   const tls = isEncrypted ? await makeTls() : undefined
   const [leads, webhooks, nats, files, port] = await Promise.all([
-    createDatabase({ name: 'leads' }),
-    createDatabase({ name: 'webhooks' }),
+    createDatabase({ name: 'leads', server: postgres }),
+    createDatabase({ name: 'webhooks', server: postgres }),
     startNats({ tls: tls?.natsFiles }),
     objectStoreDirectory(),
     freePort(),

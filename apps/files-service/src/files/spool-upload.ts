@@ -7,7 +7,7 @@ import { finished, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '@leadwire/service-kit'
 import { createTextCheck, type TextFindings } from '../formats/text-check'
-import { storeAway } from '../store/object-store'
+import { diskFailure, storeAway } from '../store/object-store'
 import { SPOOL_PREFIX } from './sweep-spool'
 
 // What waits for the disk of one upload. It is written at once, together: each write is a trip to another thread.
@@ -58,7 +58,7 @@ const write = async (body: IncomingMessage, meter: Transform, path: string): Pro
   const closed = new Promise<void>((resolve) => file.once('close', resolve))
   await pipeline(meter, file)
     .catch((error: NodeJS.ErrnoException) => {
-      throw error.code === 'ENOENT' ? storeAway(error) : error
+      throw error.code === 'ENOENT' ? storeAway(error) : diskFailure(error)
     })
     .finally(() => closed)
 }

@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
+import { mountDisk, type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
+import { repeated, startFilesServer, TEXT } from '../files/files-server.fixture'
 import { createDirectoryStore } from './directory-store'
 import { itKeepsObjects } from './object-store.contract.fixture'
 
@@ -28,5 +29,22 @@ describe('a store in a folder', () => {
     expect(await readdir(directory.path)).toEqual([])
     await storeOf().prepare()
     await storeOf().check()
+  })
+
+  test('counts as away while its disk is full', async () => {
+    const disk = await mountDisk({ mebibytes: 2 })
+    if ('reason' in disk) return console.warn(`SKIPPED: a full disk under a folder: ${disk.reason}`)
+    const server = await startFilesServer(createDirectoryStore(disk.path))
+    try {
+      const upload = () => server.upload({ name: 'a.txt', chunks: repeated(TEXT, TEXT.length * 10) })
+      await upload()
+      await disk.fill()
+      await expect(upload()).rejects.toMatchObject({ code: 'unavailable' })
+      await disk.clear()
+      await upload()
+    } finally {
+      await server.stop()
+      await disk.remove()
+    }
   })
 })

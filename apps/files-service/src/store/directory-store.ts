@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access, link, mkdir, open, opendir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { gather } from '@leadwire/service-kit'
-import { type ObjectStore, storeAway } from './object-store'
+import { diskFailure, type ObjectStore, storeAway } from './object-store'
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? ''
 
@@ -70,13 +70,17 @@ export const createDirectoryStore = (root: string): ObjectStore => {
     },
     put: async (key, file, signal) => {
       const path = join(root, key)
-      await sync(file.path)
-      signal?.throwIfAborted()
-      await makeFolder(dirname(path))
-      // A link and not a rename, because a rename would replace an object that is already there.
-      await link(file.path, path)
-      // The root for the collection's own entry: whoever made the folder may not have come to this line yet.
-      await Promise.all([syncFolder(dirname(path)), syncFolder(root)])
+      try {
+        await sync(file.path)
+        signal?.throwIfAborted()
+        await makeFolder(dirname(path))
+        // A link and not a rename, because a rename would replace an object that is already there.
+        await link(file.path, path)
+        // The root for the collection's own entry: whoever made the folder may not have come to this line yet.
+        await Promise.all([syncFolder(dirname(path)), syncFolder(root)])
+      } catch (error) {
+        throw diskFailure(error)
+      }
     },
     get: async (key, { from = 0 } = {}) => {
       try {

@@ -4,6 +4,10 @@ import { ServiceError } from '@leadwire/service-kit'
 export const storeAway = (cause: unknown): ServiceError =>
   new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', { cause })
 
+/** What a disk's error is to callers: one that has no room is away until somebody makes room. */
+export const diskFailure = (error: unknown): unknown =>
+  /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? storeAway(error) : error
+
 /** A file that is complete and judged, waiting to be kept. */
 export interface SpooledFile {
   path: string

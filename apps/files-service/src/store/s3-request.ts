@@ -4,8 +4,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { storeAway } from './object-store'
 
-// How long a store may say nothing before it counts as away.
-const SILENCE_LIMIT_MS = 10_000
+// How long a store may say nothing before it counts as away: less than clients and proxies wait for an answer.
+const SILENCE_LIMIT_MS = 8000
 
 // An idle connection is given up before the store gives it up: a request sent into a closing one would fail.
 const AGENT_OPTIONS = { keepAlive: true, timeout: 5000 }

@@ -1,14 +1,22 @@
 import type { IncomingMessage } from 'node:http'
-import { type Logger, PROBLEM_TYPE } from '@leadwire/service-kit'
+import { type Logger, PROBLEM_TYPE, ServiceError, TooBusy } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ProblemError, problemJson, problemOf } from './problem'
+import { type Problem, ProblemError, problemJson, problemOf } from './problem'
 import { decodePercent } from './utf8'
+
+// A read that is late has changed nothing, and may be asked again like one that met nobody.
+const problemOfRequest = (error: unknown, { method }: FastifyRequest): Problem => {
+  const found = problemOf(error)
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && found.kind === 'late' ? problemOf(new ServiceError('unavailable', found.detail)) : found
+}
 
 /** Answers with the problem that an error is, and logs it when it is ours. */
 export const answerError =
   (logger: Logger) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const problem = problemOf(error)
-    if (problem.status >= 500) {
+    const problem = problemOfRequest(error, request)
+    // The line of the request tells of what was refused because too much waits, and there may be thousands.
+    if (problem.status >= 500 && !(error instanceof TooBusy)) {
       // What is away comes back by itself; anything else is a bug of ours.
       const level = problem.status === 500 ? 'error' : 'warn'
       logger[level]({ err: error, request_id: request.id }, 'request failed')

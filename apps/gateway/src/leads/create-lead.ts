@@ -18,5 +18,6 @@ export const createLead = operation({
   etag: 'new',
   body: CreateLead,
   answer: { description: 'The new lead.', schema: dataOf(Lead) },
+  isBusy: (clients, accountId) => clients.isFull(accountId),
   handler: leadCreation(newLead),
 })

@@ -42,7 +42,7 @@ test('an item that is late when it is looked at is told so, and its neighbours a
     ],
   })
   expect(outcomesOf(read)).toEqual([
-    { failure: expect.objectContaining({ code: 'late' }) },
+    { failure: expect.objectContaining({ code: 'unavailable' }) },
     expect.objectContaining({ reference }),
   ])
 })

@@ -79,7 +79,7 @@ test('the tag that a lead is created with changes with each change of it, and wi
   expect(await tagOf(accountId, reference)).toBe(changed.etag)
 })
 
-/** Locks a lead's row until as many changes wait for it as the service has connections. */
+/** Locks a lead's row until as many changes wait for it as run at once of an account. */
 const heldUntilAllWait = async (reference: string) => {
   const [holder, watcher] = [1, 2].map(() => new Client({ connectionString: service.database.url })) as [
     Client,
@@ -93,7 +93,7 @@ const heldUntilAllWait = async (reference: string) => {
       const { rows } = await watcher.query(
         `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
       )
-      expect(rows[0].count).toBe(6)
+      expect(rows[0].count).toBe(3)
     })
     await Promise.all([holder.end(), watcher.end()])
   }

@@ -1,4 +1,4 @@
-import { ServiceError, type Transaction } from '@leadwire/service-kit'
+import type { Transaction } from '@leadwire/service-kit'
 import type { Webhook } from '../attempt/webhook-headers'
 import type { Claim } from '../claim'
 import { type StoredSecrets, storedSecrets } from '../endpoints/sealed-secrets'
@@ -18,9 +18,6 @@ export interface Stored {
 
 /** `fault` is why this event can't be stored: by its data, or because its transaction takes too long. */
 export type StoreResult = Stored | { fault: unknown }
-
-/** Whether a statement took longer than it may. */
-export const isLate = (error: unknown) => error instanceof ServiceError && error.code === 'late'
 
 /** Where the body of each event begins and how long it is, counted in bytes from 1. */
 const placesOf = (events: StoredEvent[]): [first: number[], length: number[]] => {

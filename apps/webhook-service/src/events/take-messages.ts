@@ -1,10 +1,10 @@
 import { eventIdOf } from '@leadwire/contracts'
-import { inSpanOf, type Logger, SpanKind } from '@leadwire/service-kit'
+import { inSpanOf, isCutOff, type Logger, SpanKind } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../uuid'
 import { createMessagesInHand } from './messages-in-hand'
-import { isLate, type StoreResult } from './store-events'
+import type { StoreResult } from './store-events'
 import type { StoredEvent, UnfitEvent } from './stored-event'
 
 const RETRY_MS = 1000
@@ -73,7 +73,7 @@ export const takeMessages = (options: {
         metrics.eventsTaken.inc()
         await result.durable
         message.ack()
-      } else if (isLate(result.fault)) {
+      } else if (isCutOff(result.fault)) {
         logger.warn({ err: result.fault, event_id: event.id }, 'storing an event took too long')
         handBack(message)
       } else await refuse(message, result.fault, event.id)

@@ -1,6 +1,6 @@
-import { type GatherMeters, gather, isRefusedValue, type Logger } from '@leadwire/service-kit'
+import { type GatherMeters, gather, isCutOff, isRefusedValue, type Logger } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
-import { isLate, type Stored, type StoreResult } from '../events/store-events'
+import type { Stored, StoreResult } from '../events/store-events'
 import type { StoredEvent } from '../events/stored-event'
 import { LARGE_BODY_BYTES } from './bodies-in-hand'
 import type { KnownEndpoints } from './known-endpoints'
@@ -23,7 +23,7 @@ interface Weighed {
 }
 
 // PostgreSQL will say the same next time.
-const isOfTheEvents = (error: unknown) => isLate(error) || isRefusedValue(error)
+const isOfTheEvents = (error: unknown) => isCutOff(error) || isRefusedValue(error)
 
 /**
  * Stores events in batches that are bounded by what they write, so that no account waits for another's.
@@ -74,7 +74,7 @@ export const createEventLanes = (options: {
       return events.map(() => stored)
     } catch (error) {
       if (!isOfTheEvents(error)) throw error
-      if (isLate(error)) keptApart.set(events[0]!.accountId, true)
+      if (isCutOff(error)) keptApart.set(events[0]!.accountId, true)
       if (events.length === 1) return [{ fault: error }]
       logger.warn({ err: error, events: events.length }, 'a batch of events failed: each is stored alone')
       const results: StoreResult[] = []

@@ -6,6 +6,7 @@ import { createAuthority, createDatabase, writeAuthorities } from '@leadwire/tes
 import { createLifecycle } from '../runtime/lifecycle'
 import { createLogger } from '../runtime/logger'
 import { connectDatabase, type Database } from './database'
+import { isCutOff } from './failure'
 
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
 let server: Awaited<ReturnType<typeof createDatabase>>
@@ -128,6 +129,17 @@ test('options of the URL stand beside those that all connections have', async ()
 test('two statements of one name are refused', async () => {
   await database.query({ name: 'one', text: 'SELECT 1 AS n' })
   await expect(database.query({ name: 'one', text: 'SELECT 2 AS n' })).rejects.toThrow('must be unique')
+})
+
+test('a statement that its time limit cut off is undone, and can be asked again', async () => {
+  const hurried = connectDatabase({
+    ...{ url: server.url, poolSize: 1, lifecycle, settings: { statement_timeout: '50' } },
+  })
+  const slow = { text: 'INSERT INTO kept SELECT 10 FROM pg_sleep(60)' }
+  const error = await hurried.query(slow).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'unavailable' })
+  expect(isCutOff(error)).toBe(true)
+  expect(await kept()).toEqual([])
 })
 
 test('a connection whose plan no longer fits its table is given up', async () => {

@@ -11,22 +11,26 @@ const AWAY_MESSAGES =
 const AWAY_STATES = /^(08|53|57P|58|40|25006|26000|0A000)/
 
 // A statement that was cut off by its time limit, and one that waited for a lock as long as it may.
-const LATE_STATES = new Set(['57014', '55P03'])
+const CUT_OFF_STATES = new Set(['57014', '55P03'])
+
+const isCutOffState = (error: unknown) =>
+  error instanceof DatabaseError && CUT_OFF_STATES.has(error.code ?? '')
 
 /**
- * What a database call threw, as the rest of the code may see it: `unavailable` when the database is away or asks to
- * be tried again, `late` when a time limit of its own cut a statement off. Anything else is given back as it is.
+ * What a database call threw, as the rest of the code may see it: `unavailable` when the database is away, asks to be tried
+ * again, or cut a statement off, which is then undone with its transaction. Anything else is given back as it is.
  */
 export const databaseFailure = (error: unknown): unknown => {
   if (error instanceof ServiceError || !(error instanceof Error)) return error
-  if (error instanceof DatabaseError) {
-    if (LATE_STATES.has(error.code ?? ''))
-      return new ServiceError('late', 'The database did not answer in time.', { cause: error })
-    return AWAY_STATES.test(error.code ?? '') ? away(error) : error
-  }
+  if (error instanceof DatabaseError)
+    return AWAY_STATES.test(error.code ?? '') || isCutOffState(error) ? away(error) : error
   const code = (error as NodeJS.ErrnoException).code ?? ''
   return AWAY_CODES.test(code) || AWAY_MESSAGES.test(error.message) ? away(error) : error
 }
+
+/** Whether `databaseFailure` made this error of a statement that a time limit cut off. */
+export const isCutOff = (error: unknown): boolean =>
+  error instanceof ServiceError && isCutOffState(error.cause)
 
 // What a connection in this state is asked next fails in the same way: a plan whose table changed its shape (0A000), a
 // server that became a standby (25006), a statement that the server no longer knows (26000).

@@ -121,6 +121,26 @@ test('after its own deadline an item under way is late, one that waits is refuse
   }
 })
 
+test('an item that is not sent for a while is refused long before its deadline; one under way has all its time', async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
+  try {
+    const { batches, call } = gathered({ maxWaitMs: 100 })
+    const limits = { deadline: new Date(Date.now() + 1000), isGone: () => false }
+    const sent = call('a', limits)
+    await turn()
+    const waiting = call('b', limits)
+    jest.advanceTimersByTime(100)
+    await expect(waiting).rejects.toMatchObject({ code: 'unavailable' })
+    jest.advanceTimersByTime(899)
+    batches[0]!.answer()
+    expect(await sent).toBe('A')
+    await turn()
+    expect(batches).toHaveLength(1)
+  } finally {
+    jest.useRealTimers()
+  }
+})
+
 test('send is told the deadline of each item', async () => {
   const told: number[][] = []
   const call = gather<string, string>({
@@ -143,6 +163,33 @@ test('beyond the bound an item is refused as unavailable', async () => {
   await turn()
   void Array.from({ length: 5 }, () => call('waiting'))
   await expect(call('too many')).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('a lane is refused what costs more than its share, and there is room for the next lane', async () => {
+  const { batches, call } = gathered({
+    ...{
+      maxBatch: 9,
+      maxQueued: 99,
+      maxQueuedCost: 9,
+      costOf: (item) => item.length,
+      laneOf: (item) => item[0],
+    },
+  })
+  void call('x')
+  await turn()
+  const waiting = [call('aaaa'), call('a'), call('bbb')]
+  await expect(call('a')).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(call('b')).rejects.toMatchObject({ code: 'unavailable' })
+  waiting.push(call('cccccc'))
+  await turn()
+  expect([call.isFull('a'), call.isFull('b'), call.isFull('c'), call.isFull('d')]).toEqual([
+    ...[true, true, true, false],
+  ])
+  batches[0]!.answer()
+  await turn()
+  batches[1]!.answer()
+  expect(await Promise.all(waiting)).toEqual(['AAAA', 'A', 'BBB', 'CCCCCC'])
+  expect(call.isFull('a')).toBe(false)
 })
 
 test('a batch takes one from each lane in turn, and a lane that must wait comes first in the next', async () => {

@@ -28,28 +28,57 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void
 }
 
-const tooBusy = () => new ServiceError('unavailable', 'Too many requests are waiting. Try again shortly.')
+/** Too much waits before an item: nothing of it was begun. */
+export class TooBusy extends ServiceError {
+  constructor() {
+    super('unavailable', 'Too many requests are waiting. Try again shortly.')
+  }
+}
 
 /** Rejects a call that nobody waits for any more; answers whether somebody does. */
 const isAwaited = <Item, Result>({ deadline, isGone, reject }: Waiting<Item, Result>): boolean => {
   const late = deadline <= Date.now() || isGone()
-  if (late) reject(tooBusy())
+  if (late) reject(new TooBusy())
   return !late
 }
+
+interface Lane<Item, Result> {
+  /** In the order in which they came. */
+  waiting: Waiting<Item, Result>[]
+  /** Of all that wait. */
+  cost: number
+}
+
+interface Gathered<Item, Result> {
+  (item: Item, limits?: Omit<CallLimits, 'signal'>): Promise<Result>
+  isFull(lane?: unknown): boolean
+}
+
+const EMPTY = { waiting: [], cost: 0 }
 
 const FOREVER = { deadline: Number.POSITIVE_INFINITY, isGone: () => false }
 
 const within = <Item, Result>(
   limits: Omit<CallLimits, 'signal'>,
   { item, resolve, reject }: Pick<Waiting<Item, Result>, 'item' | 'resolve' | 'reject'>,
+  maxWaitMs: number,
 ): Waiting<Item, Result> => {
   const deadline = limits.deadline.getTime()
-  const expire = () => reject(waiting.sent ? ServiceError.late() : tooBusy())
-  const timer = setTimeout(expire, deadline - Date.now())
+  let refused = false
+  const expire = () => {
+    const leftMs = deadline - Date.now()
+    if (waiting.sent && leftMs > 0) {
+      timer = setTimeout(expire, leftMs)
+      return
+    }
+    refused = true
+    reject(waiting.sent ? ServiceError.late() : new TooBusy())
+  }
+  let timer = setTimeout(expire, Math.min(maxWaitMs, deadline - Date.now()))
   const waiting: Waiting<Item, Result> = {
     item,
     deadline,
-    isGone: () => limits.isGone(),
+    isGone: () => refused || limits.isGone(),
     trace: traceContext(),
     sent: false,
     resolve: (result) => {
@@ -71,7 +100,8 @@ const within = <Item, Result>(
  * item, in order; when it rejects, every item of that batch is rejected with the same error, and no other is.
  *
  * An item with limits is rejected when its deadline passes: as late when its batch has left, else as unavailable, because
- * nothing was done. One whose caller has gone is not sent either. `send` is told the deadline of each item, in milliseconds
+ * nothing was done. One that is not sent within `maxWaitMs` is refused then: what is before it does not move. One whose caller
+ * has gone is not sent either. `send` is told the deadline of each item, in milliseconds
  * since the epoch.
  *
  * A batch has at most `maxBatch` items. With `costOf` it also ends before the item with which its summed cost would
@@ -80,8 +110,10 @@ const within = <Item, Result>(
  * With `laneOf` items wait in lanes, and a batch takes one from each lane in turn: what one lane has waiting holds up no
  * other. Within a lane items keep their order. A lane whose next item does not fit is the first of the next batch.
  *
- * `maxQueued` bounds what waits: beyond it an item is rejected as unavailable, which is kinder than a queue that
- * can only grow. Where there are lanes, one holds at most half of it.
+ * `maxQueued` bounds how many wait: beyond it an item is rejected as unavailable, which is kinder than a queue that can only
+ * grow. Where there are lanes, one holds at most half of it. With `maxQueuedCost` a lane is also refused what is beyond its share
+ * of that cost, which is the same for each lane that has something waiting and for one more: so there is room for whoever comes
+ * next. `isFull` tells whether an item of a lane would be rejected so.
  *
  * `meter` is told what waits, what leaves and what is refused.
  */
@@ -90,15 +122,18 @@ export const gather = <Item, Result>(options: {
   maxBatch: number
   maxInFlight: number
   maxQueued: number
+  maxWaitMs?: number
   costOf?: (item: Item) => number
   maxBatchCost?: number
+  maxQueuedCost?: number
   laneOf?: (item: Item) => unknown
   meter?: GatherMeter | undefined
-}): ((item: Item, limits?: Omit<CallLimits, 'signal'>) => Promise<Result>) => {
+}): Gathered<Item, Result> => {
   const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf, meter } = options
+  const { maxWaitMs = Number.POSITIVE_INFINITY, maxQueuedCost = Number.POSITIVE_INFINITY } = options
   const maxInLane = laneOf ? options.maxQueued / 2 : options.maxQueued
   // In the order of their turns.
-  const lanes = new Map<unknown, Waiting<Item, Result>[]>()
+  const lanes = new Map<unknown, Lane<Item, Result>>()
   let queued = 0
   let inFlight = 0
   let flushing = false
@@ -140,14 +175,15 @@ export const gather = <Item, Result>(options: {
     const batch: Waiting<Item, Result>[] = []
     let cost = 0
     // A lane that is set again comes again in this loop, behind the others.
-    for (const [lane, waiting] of lanes) {
+    for (const [name, lane] of lanes) {
       if (batch.length === options.maxBatch) break
-      const nextCost = costOf(waiting[0]!.item)
+      const nextCost = costOf(lane.waiting[0]!.item)
       if (batch.length > 0 && cost + nextCost > maxBatchCost) continue
       cost += nextCost
-      batch.push(waiting.shift()!)
-      lanes.delete(lane)
-      if (waiting.length > 0) lanes.set(lane, waiting)
+      lane.cost -= nextCost
+      batch.push(lane.waiting.shift()!)
+      lanes.delete(name)
+      if (lane.waiting.length > 0) lanes.set(name, lane)
     }
     queued -= batch.length
     return batch.filter(isAwaited)
@@ -160,10 +196,21 @@ export const gather = <Item, Result>(options: {
     }
   }
 
-  const enter = (lane: unknown, waiting: Waiting<Item, Result>) => {
-    const before = lanes.get(lane)
-    if (before) before.push(waiting)
-    else lanes.set(lane, [waiting])
+  const isFull = (name: unknown): boolean => {
+    const { waiting, cost } = lanes.get(name) ?? EMPTY
+    return (
+      queued >= options.maxQueued ||
+      waiting.length >= maxInLane ||
+      cost >= maxQueuedCost / (laneOf ? lanes.size + 1 : 1)
+    )
+  }
+
+  const enter = (name: unknown, waiting: Waiting<Item, Result>) => {
+    const lane = lanes.get(name) ?? { waiting: [], cost: 0 }
+    lanes.set(name, lane)
+    const cost = costOf(waiting.item)
+    lane.waiting.push(waiting)
+    lane.cost += cost
     queued += 1
   }
 
@@ -178,20 +225,21 @@ export const gather = <Item, Result>(options: {
     })
   }
 
-  return (item, limits) =>
+  const call = (item: Item, limits?: Omit<CallLimits, 'signal'>) =>
     new Promise<Result>((resolve, reject) => {
       const lane = laneOf?.(item)
-      if (queued >= options.maxQueued || (lanes.get(lane)?.length ?? 0) >= maxInLane) {
+      if (isFull(lane)) {
         meter?.refused()
-        reject(tooBusy())
+        reject(new TooBusy())
         return
       }
       enter(
         lane,
         limits
-          ? within(limits, { item, resolve, reject })
+          ? within(limits, { item, resolve, reject }, maxWaitMs)
           : { item, ...FOREVER, trace: traceContext(), sent: false, resolve, reject },
       )
       flushSoon()
     })
+  return Object.assign(call, { isFull })
 }

@@ -1,4 +1,5 @@
-import { ServiceError } from '../runtime/service-error'
+import type { ServiceError } from '../runtime/service-error'
+import { TooBusy } from './gather'
 
 /** How long the caller of an item that does not say so will wait, in milliseconds. */
 const DEFAULT_LIMIT_MS = 10_000
@@ -8,8 +9,8 @@ export const deadlineOf = ({ timeoutMs = DEFAULT_LIMIT_MS }: { timeoutMs?: numbe
   Date.now() + timeoutMs
 
 /**
- * Has `work` done for the items of a batch whose deadlines have not passed; the others are `late`. Answers in the order
- * of the items, as `work` does for those it is given.
+ * Has `work` done for the items of a batch whose deadlines have not passed; the others are refused as unavailable, because nothing
+ * of them was begun. Answers in the order of the items, as `work` does for those it is given.
  */
 export const unlessLate = async <Item, Result>(
   items: Item[],
@@ -20,5 +21,5 @@ export const unlessLate = async <Item, Result>(
   const inTime = items.filter((_, index) => deadlines[index]! > now)
   const results = inTime.length > 0 ? await work(inTime) : []
   let next = 0
-  return deadlines.map((deadline) => (deadline > now ? results[next++]! : ServiceError.late()))
+  return deadlines.map((deadline) => (deadline > now ? results[next++]! : new TooBusy()))
 }

@@ -9,6 +9,7 @@ import type { Logger } from '../runtime/logger'
 import type { Metrics } from '../runtime/metrics'
 import { createTokenCheck } from '../runtime/service-token'
 import type { Tls } from '../runtime/tls'
+import { boundAccounts } from './bound-accounts'
 import { errorsToStatus } from './errors'
 import { healthService } from './health'
 import { observeCalls } from './observe-calls'
@@ -64,6 +65,7 @@ export const createGrpcServer = ({
   const server = (metrics ? unobserved.use(observeCalls(metrics)) : unobserved)
     .use(requireToken(tokens))
     .use(errorsToStatus(logger))
+    .use(boundAccounts())
   const services = new Set<string>()
   server.add(HealthDefinition, healthService(services, checks, lifecycle))
   return {

@@ -80,11 +80,9 @@ export function spawnPostgres({
   })
 }
 
-export type PostgresServer = {
-  pid: number
+export type PostgresServer = Child & {
   /** A superuser's URL, over TCP. */
   url(database?: string): string
-  stop(): Promise<void>
 }
 
 /** Prepares, starts and waits: a server for whoever needs no supervision. */
@@ -98,7 +96,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     await child.stop()
     throw error
   }
-  return { pid: child.pid, url, stop: async () => void (await child.stop()) }
+  return { ...child, url }
 }
 
 /** With `caFile` connections are encrypted, and the server's certificate is checked by it. */

@@ -1,0 +1,44 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort, type PostgresServer, startPostgres } from '@leadwire/embedded'
+import { type Hardship, hardship, thaw } from './hardship'
+import { watchProcess } from './watch-process'
+
+export type TestPostgres = Hardship & {
+  /** A superuser's URL, over TCP. */
+  url: string
+  /** Stops it, and removes its data where that is a temporary folder. */
+  stop(): Promise<void>
+}
+
+/**
+ * A PostgreSQL server of this spec file's own, as durable as one that serves people: for what may not be done to the server
+ * that all specs share. Its data lies in `folder`, or in a temporary one.
+ */
+export async function startPostgresServer({
+  folder,
+}: {
+  folder?: string | undefined
+} = {}): Promise<TestPostgres> {
+  const directory = folder ?? (await mkdtemp(join(tmpdir(), 'leadwire-postgres-')))
+  // Root runs the server as another user, who must be able to pass through.
+  await chmod(directory, 0o755)
+  const port = await freePort()
+  let server: PostgresServer
+  const start = async () => {
+    server = watchProcess(
+      await startPostgres({ dataDirectory: join(directory, 'postgres'), port, durable: true }),
+    )
+  }
+  await start()
+  return {
+    ...hardship({ start, current: () => server }),
+    url: server!.url(),
+    stop: async () => {
+      await thaw(server)
+      await server.stop()
+      if (!folder) await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
