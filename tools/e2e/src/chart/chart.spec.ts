@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { type Stage, startStage } from '../stage.fixture'
-import { findGoProgram } from './go-program.fixture'
+import { findProgram } from './find-program.fixture'
 import {
   CHART,
   HELM,
@@ -21,8 +21,8 @@ import {
   violationsOf,
 } from './render.fixture'
 
-const found = findGoProgram('helm')
-const validator = findGoProgram('kubeconform')
+const found = findProgram('helm')
+const validator = findProgram('kubeconform')
 const helm = 'binary' in found ? found.binary : ''
 if ('reason' in found) console.warn(`The chart was not tried: ${found.reason}.`)
 
