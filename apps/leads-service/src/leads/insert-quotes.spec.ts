@@ -101,10 +101,14 @@ test('a lead with too many quotes or items is refused with both figures and its 
   })
 })
 
-/** With the longest id of a message that it may be published under again. */
-const publishedBytes = (payload: Uint8Array) =>
-  payload.length +
-  'NATS/1.0\r\nNats-Msg-Id: 00000000-0000-0000-0000-000000000000:9007199254740991\r\n\r\n'.length
+const HEADERS = [
+  'NATS/1.0',
+  'Nats-Msg-Id: 00000000-0000-0000-0000-000000000000:9007199254740991',
+  'traceparent: 00-00000000000000000000000000000000-0000000000000000-01',
+]
+
+/** With the longest id of a message that it may be published under again, and its trace. */
+const publishedBytes = (payload: Uint8Array) => payload.length + `${HEADERS.join('\r\n')}\r\n\r\n`.length
 
 test.each([
   ['with quotes', 3],

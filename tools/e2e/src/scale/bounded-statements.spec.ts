@@ -133,7 +133,7 @@ const touchedWhile = async (work: () => Promise<void>): Promise<Touched> => {
   const read = async (sql: Sql) =>
     sql.rows<{ query: string; touched: number }>(`
       SELECT query, sum(shared_blks_hit + shared_blks_read)::float / sum(calls) AS touched FROM pg_stat_statements
-      WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query NOT LIKE '%pg_stat_statements%'
+      WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query !~ 'pg_stat_statements|^VACUUM'
       GROUP BY 1 HAVING sum(calls) >= 3`)
   const all = [...(await read(leads)), ...(await read(webhooks))]
   return new Map(all.map(({ query, touched }) => [query, touched]))
