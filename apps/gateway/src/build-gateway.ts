@@ -1,4 +1,10 @@
-import { type Lifecycle, type Logger, type Metrics, traceRequests } from '@leadwire/service-kit'
+import {
+  type GatherMeters,
+  type Lifecycle,
+  type Logger,
+  type Metrics,
+  traceRequests,
+} from '@leadwire/service-kit'
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
 import { retrieveAccount } from './account/retrieve-account'
 import { updateAccount } from './account/update-account'
@@ -49,6 +55,7 @@ import { publicAddress } from './http/public-address'
 import { refuseOtherMethods } from './http/refuse-other-methods'
 import { requestId } from './http/request-id'
 import { serveProblems } from './http/serve-problems'
+import { createTakeTurns } from './http/take-turns'
 import { drainUnreadBodies } from './http/unread-body'
 import { createImage } from './images/create-image'
 import { cancelImport } from './imports/cancel-import'
@@ -87,6 +94,7 @@ export interface GatewayOptions {
   logger: Logger
   lifecycle: Lifecycle
   metrics: Metrics
+  meters?: GatherMeters
   publicUrl: string | undefined
   trustedProxies: string[]
   timeZone: string
@@ -173,6 +181,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const dependencies: Dependencies = {
     clients,
     authenticate,
+    takeTurns: createTakeTurns(options.meters),
     createCheck: createChecks(timeZone),
     uploads: createUploadDoor(limits),
     fileIdleMs: limits.idleMs,

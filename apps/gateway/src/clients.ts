@@ -44,8 +44,7 @@ const byAccount = { laneOf: ({ accountId }: { accountId: number }) => accountId 
 const READS = { ...GATHERED, ...byAccount, maxBatch: 64 }
 
 // A lead as large as they may be, or as many small ones as a message has.
-// As many rows wait as a slow machine writes in 3 s: more of them would take memory, and be refused after it.
-const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300, maxQueuedCost: 6000 }
+const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300 }
 
 const isLate = (error: unknown) => error instanceof ServiceError && error.code === 'late'
 
@@ -138,10 +137,9 @@ export const connectClients = (options: {
     send: createLeads,
   })
   // On their own: a call with one takes seconds, and two of them at once would hold up everybody's small ones.
-  // More than 32 of an account would wait longer than their requests do: they are refused at once instead.
   const createLargeLead = gather<CreateLead, LeadResult>({
     ...CREATES,
-    ...{ maxQueued: 64, maxWaitMs: DEADLINE_MS, meter: meters?.('create_large') },
+    ...{ maxWaitMs: DEADLINE_MS, meter: meters?.('create_large') },
     send: createLeads,
   })
   const verifyGathered = gather<Uint8Array, VerifiedToken | undefined>({
@@ -186,8 +184,6 @@ export const connectClients = (options: {
       leadOf(await retrieveLead(lead, limits)),
     listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
       resultOf<ListedLeads>((await listLeads(page, limits)).result),
-    /** Whether a lead of the account would be refused for what waits before it. */
-    isFull: (accountId: number) => createLead.isFull(accountId),
     /** Creates a lead. Resolves with the same of it. */
     createLead: async (item: CreateLead, limits: CallLimits) =>
       leadOf(await (isLarge(item) ? createLargeLead : createLead)(item, limits)),

@@ -3,12 +3,14 @@ import type { FastifyRequest } from 'fastify'
 import type { UploadDoor } from './attachments/upload-door'
 import type { Authenticate } from './auth/authenticate'
 import type { Clients } from './clients'
+import type { TakeTurns } from './http/take-turns'
 import type { CreateCheck } from './validation/checker'
 
 /** What the routes are made with. */
 export interface Dependencies {
   clients: Clients
   authenticate: Authenticate
+  takeTurns: TakeTurns
   createCheck: CreateCheck
   uploads: UploadDoor
   /** The most bytes of an import. */

@@ -1,6 +1,6 @@
-import { type CallLimits, TooBusy } from '@leadwire/service-kit'
+import type { CallLimits } from '@leadwire/service-kit'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Scope } from './auth/authenticate'
 import type { Dependencies } from './dependencies'
 import { type Description, describe } from './docs/describe'
@@ -19,13 +19,16 @@ interface Route<Schema extends TObject> extends Description {
   checks?: Schema
   /** The most bytes of a body; 1 MiB unless it says so. */
   bodyLimit?: number
-  /** Whether requests of an account are refused (503), before their bodies are read: each costs little then. */
-  isBusy?: (clients: Dependencies['clients'], accountId: number) => boolean
+  /** Whether what it asks of a service is gathered with what other requests ask. */
+  isGathered?: boolean
 }
 
 /** A request whose token has the operation's scope, and what it is answered with. */
 export interface Call<Fields>
-  extends Omit<Dependencies, 'authenticate' | 'createCheck' | 'fileIdleMs' | 'importMaxBytes' | 'draining'> {
+  extends Omit<
+    Dependencies,
+    'authenticate' | 'takeTurns' | 'createCheck' | 'fileIdleMs' | 'importMaxBytes' | 'draining'
+  > {
   request: FastifyRequest
   reply: FastifyReply
   accountId: number
@@ -41,13 +44,10 @@ interface Operation<Schema extends TObject> extends Route<Schema> {
   handler: Handler<Static<Schema>>
 }
 
+const BODY_LIMIT = 1024 * 1024
+
 // One for all operations with nothing to check: Ajv compiles a schema it knows no second time.
 const NOTHING = Type.Object({})
-
-const refuseWhen =
-  (isBusy: (accountId: number) => boolean): onRequestHookHandler =>
-  (request, _reply, done) =>
-    done(isBusy(request.principal.accountId) ? new TooBusy() : undefined)
 
 /** Makes the function that adds an operation to the API. It needs a token, and stands in the OpenAPI document. */
 export const operation =
@@ -55,22 +55,22 @@ export const operation =
     method,
     url,
     checks,
-    bodyLimit,
-    isBusy,
+    bodyLimit = BODY_LIMIT,
+    isGathered = false,
     handler,
     ...description
   }: Operation<Schema>) =>
   (app: FastifyInstance, dependencies: Dependencies): void => {
-    const { authenticate, createCheck, clients, uploads, addressOf, timeZone, now, logger } = dependencies
+    const { authenticate, takeTurns, createCheck, clients, uploads, addressOf, timeZone, now, logger } =
+      dependencies
+    // Files take as long as their clients do, and have a limit of their own (`uploads`).
+    const isFile = description.multipart !== undefined || description.stream !== undefined
     const check = createCheck((checks ?? description.body ?? NOTHING) as Schema)
     app.route({
       method,
       url,
-      ...(bodyLimit !== undefined && { bodyLimit }),
-      onRequest: [
-        authenticate(description.scope),
-        ...(isBusy ? [refuseWhen((accountId) => isBusy(clients, accountId))] : []),
-      ],
+      bodyLimit,
+      onRequest: [authenticate(description.scope), ...(isFile ? [] : [takeTurns({ bodyLimit, isGathered })])],
       schema: describe(description),
       handler: async (request, reply) => {
         // Each property by its name: V8 makes a hash table of what is spread. With that, and with a getter in the literal of

@@ -20,6 +20,7 @@ export const startGateway = async ({
   lifecycle,
 }: ServiceContext<GatewayConfig>): Promise<void> => {
   const metrics = createMetrics('gateway')
+  const meters = createGatherMeters(metrics)
   const clients = connectClients({
     leadsServiceUrl: config.LEADS_SERVICE_URL,
     filesServiceUrls: config.FILES_SERVICE_URL,
@@ -27,13 +28,14 @@ export const startGateway = async ({
     tokens: config.SERVICE_TOKEN,
     tls: watchTls(config, { lifecycle, logger }),
     lifecycle,
-    meters: createGatherMeters(metrics),
+    meters,
   })
   const gateway = buildGateway({
     clients,
     logger,
     lifecycle,
     metrics,
+    meters,
     publicUrl: config.PUBLIC_URL,
     trustedProxies: config.TRUSTED_PROXIES,
     timeZone: config.TIME_ZONE,

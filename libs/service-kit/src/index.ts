@@ -15,6 +15,7 @@ export { type Pruned, startPruning } from './database/start-pruning'
 
 // grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
 
+export { createAccountTurns } from './grpc/account-turns'
 export { actorOfCall } from './grpc/actor'
 export { answerEach } from './grpc/answer-each'
 export { connectBatches } from './grpc/batches'

@@ -15,7 +15,7 @@ const problemOfRequest = (error: unknown, { method }: FastifyRequest): Problem =
 export const answerError =
   (logger: Logger) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const problem = problemOfRequest(error, request)
-    // The line of the request tells of what was refused because too much waits, and there may be thousands.
+    // What was refused because too much waits is counted (`meter` of gathers and turns): there may be thousands.
     if (problem.status >= 500 && !(error instanceof TooBusy)) {
       // What is away comes back by itself; anything else is a bug of ours.
       const level = problem.status === 500 ? 'error' : 'warn'

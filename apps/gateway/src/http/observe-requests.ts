@@ -7,7 +7,8 @@ const SLOW_MS = 1000
  * One observation and one log line for each request. The line names who and what, never a token or a body.
  *
  * What was refused or slow is logged as info, the rest as debug: metrics count every request, and thousands of lines a
- * second that say "200" would cost as much as answering (a third of the gateway's time again, in whoever reads them).
+ * second that say "200" would cost as much as answering (a third of the gateway's time again, in whoever reads them). So would
+ * those that say "503": what is away is logged as an error is answered, and what is too much is counted alone.
  */
 export const observeRequests = (
   app: FastifyInstance,
@@ -18,7 +19,8 @@ export const observeRequests = (
     const route = request.routeOptions.url ?? 'unknown'
     const { elapsedTime } = reply
     measure({ method: request.method, route, status: reply.statusCode }, elapsedTime)
-    const level = reply.statusCode >= 400 || elapsedTime > SLOW_MS ? 'info' : 'debug'
+    const isTold = reply.statusCode !== 503 && (reply.statusCode >= 400 || elapsedTime > SLOW_MS)
+    const level = isTold ? 'info' : 'debug'
     // What is not written need not be put together.
     if (!options.logger.isLevelEnabled(level)) return done()
     const trace = parseTraceparent(request.headers['traceparent'])

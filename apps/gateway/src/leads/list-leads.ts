@@ -34,6 +34,7 @@ export const listLeads = operation({
     schema: LeadPage,
   },
   problems: ['invalid'],
+  isGathered: true,
   handler: async (call) => {
     const { request, reply, accountId, clients, limits, addressOf } = call
     const query = request.query as Record<string, unknown>

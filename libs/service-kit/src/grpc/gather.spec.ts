@@ -165,33 +165,6 @@ test('beyond the bound an item is refused as unavailable', async () => {
   await expect(call('too many')).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('a lane is refused what costs more than its share, and there is room for the next lane', async () => {
-  const { batches, call } = gathered({
-    ...{
-      maxBatch: 9,
-      maxQueued: 99,
-      maxQueuedCost: 9,
-      costOf: (item) => item.length,
-      laneOf: (item) => item[0],
-    },
-  })
-  void call('x')
-  await turn()
-  const waiting = [call('aaaa'), call('a'), call('bbb')]
-  await expect(call('a')).rejects.toMatchObject({ code: 'unavailable' })
-  await expect(call('b')).rejects.toMatchObject({ code: 'unavailable' })
-  waiting.push(call('cccccc'))
-  await turn()
-  expect([call.isFull('a'), call.isFull('b'), call.isFull('c'), call.isFull('d')]).toEqual([
-    ...[true, true, true, false],
-  ])
-  batches[0]!.answer()
-  await turn()
-  batches[1]!.answer()
-  expect(await Promise.all(waiting)).toEqual(['AAAA', 'A', 'BBB', 'CCCCCC'])
-  expect(call.isFull('a')).toBe(false)
-})
-
 test('a batch takes one from each lane in turn, and a lane that must wait comes first in the next', async () => {
   const cost = (item: string) => (item.length > 1 ? 5 : 1)
   const { batches, call } = gathered({

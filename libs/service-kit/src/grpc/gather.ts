@@ -42,20 +42,6 @@ const isAwaited = <Item, Result>({ deadline, isGone, reject }: Waiting<Item, Res
   return !late
 }
 
-interface Lane<Item, Result> {
-  /** In the order in which they came. */
-  waiting: Waiting<Item, Result>[]
-  /** Of all that wait. */
-  cost: number
-}
-
-interface Gathered<Item, Result> {
-  (item: Item, limits?: Omit<CallLimits, 'signal'>): Promise<Result>
-  isFull(lane?: unknown): boolean
-}
-
-const EMPTY = { waiting: [], cost: 0 }
-
 const FOREVER = { deadline: Number.POSITIVE_INFINITY, isGone: () => false }
 
 const within = <Item, Result>(
@@ -111,9 +97,7 @@ const within = <Item, Result>(
  * other. Within a lane items keep their order. A lane whose next item does not fit is the first of the next batch.
  *
  * `maxQueued` bounds how many wait: beyond it an item is rejected as unavailable, which is kinder than a queue that can only
- * grow. Where there are lanes, one holds at most half of it. With `maxQueuedCost` a lane is also refused what is beyond its share
- * of that cost, which is the same for each lane that has something waiting and for one more: so there is room for whoever comes
- * next. `isFull` tells whether an item of a lane would be rejected so.
+ * grow. Where there are lanes, one holds at most half of it.
  *
  * `meter` is told what waits, what leaves and what is refused.
  */
@@ -125,15 +109,14 @@ export const gather = <Item, Result>(options: {
   maxWaitMs?: number
   costOf?: (item: Item) => number
   maxBatchCost?: number
-  maxQueuedCost?: number
   laneOf?: (item: Item) => unknown
   meter?: GatherMeter | undefined
-}): Gathered<Item, Result> => {
+}): ((item: Item, limits?: Omit<CallLimits, 'signal'>) => Promise<Result>) => {
   const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf, meter } = options
-  const { maxWaitMs = Number.POSITIVE_INFINITY, maxQueuedCost = Number.POSITIVE_INFINITY } = options
+  const { maxWaitMs = Number.POSITIVE_INFINITY } = options
   const maxInLane = laneOf ? options.maxQueued / 2 : options.maxQueued
   // In the order of their turns.
-  const lanes = new Map<unknown, Lane<Item, Result>>()
+  const lanes = new Map<unknown, Waiting<Item, Result>[]>()
   let queued = 0
   let inFlight = 0
   let flushing = false
@@ -175,15 +158,14 @@ export const gather = <Item, Result>(options: {
     const batch: Waiting<Item, Result>[] = []
     let cost = 0
     // A lane that is set again comes again in this loop, behind the others.
-    for (const [name, lane] of lanes) {
+    for (const [lane, waiting] of lanes) {
       if (batch.length === options.maxBatch) break
-      const nextCost = costOf(lane.waiting[0]!.item)
+      const nextCost = costOf(waiting[0]!.item)
       if (batch.length > 0 && cost + nextCost > maxBatchCost) continue
       cost += nextCost
-      lane.cost -= nextCost
-      batch.push(lane.waiting.shift()!)
-      lanes.delete(name)
-      if (lane.waiting.length > 0) lanes.set(name, lane)
+      batch.push(waiting.shift()!)
+      lanes.delete(lane)
+      if (waiting.length > 0) lanes.set(lane, waiting)
     }
     queued -= batch.length
     return batch.filter(isAwaited)
@@ -196,21 +178,10 @@ export const gather = <Item, Result>(options: {
     }
   }
 
-  const isFull = (name: unknown): boolean => {
-    const { waiting, cost } = lanes.get(name) ?? EMPTY
-    return (
-      queued >= options.maxQueued ||
-      waiting.length >= maxInLane ||
-      cost >= maxQueuedCost / (laneOf ? lanes.size + 1 : 1)
-    )
-  }
-
-  const enter = (name: unknown, waiting: Waiting<Item, Result>) => {
-    const lane = lanes.get(name) ?? { waiting: [], cost: 0 }
-    lanes.set(name, lane)
-    const cost = costOf(waiting.item)
-    lane.waiting.push(waiting)
-    lane.cost += cost
+  const enter = (lane: unknown, waiting: Waiting<Item, Result>) => {
+    const before = lanes.get(lane)
+    if (before) before.push(waiting)
+    else lanes.set(lane, [waiting])
     queued += 1
   }
 
@@ -225,10 +196,10 @@ export const gather = <Item, Result>(options: {
     })
   }
 
-  const call = (item: Item, limits?: Omit<CallLimits, 'signal'>) =>
+  return (item, limits) =>
     new Promise<Result>((resolve, reject) => {
       const lane = laneOf?.(item)
-      if (isFull(lane)) {
+      if (queued >= options.maxQueued || (lanes.get(lane)?.length ?? 0) >= maxInLane) {
         meter?.refused()
         reject(new TooBusy())
         return
@@ -241,5 +212,4 @@ export const gather = <Item, Result>(options: {
       )
       flushSoon()
     })
-  return Object.assign(call, { isFull })
 }

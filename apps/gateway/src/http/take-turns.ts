@@ -1,0 +1,61 @@
+import { createAccountTurns, type GatherMeters, TooBusy } from '@leadwire/service-kit'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+
+/** What all requests that are worked on may cost. */
+const CAPACITY = 256
+/** A request whose call is gathered with others costs 1: 50 of them keep all services busy, more of them make larger batches. */
+const CALL_COST = 4
+/** And 1 more for each so many bytes of its body: what is read of it takes twenty times as much memory. */
+const BYTES_OF_COST = 16 * 1024
+/** Each takes some 20 KB. */
+const WAITING_AT_MOST = 10_000
+const MAX_WAIT_MS = 3000
+
+interface Weight {
+  /** The most bytes of a body. */
+  bodyLimit: number
+  /** Whether what the request asks of a service is gathered with what others ask. */
+  isGathered: boolean
+}
+
+/** Makes the hook of a route behind which its requests take turns. */
+export type TakeTurns = (weight: Weight) => onRequestHookHandler
+
+const costOf = ({ headers }: FastifyRequest, { bodyLimit, isGathered }: Weight): number => {
+  const bytes =
+    headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : bodyLimit
+  return (isGathered ? 1 : CALL_COST) + Math.floor(Math.min(bytes, bodyLimit) / BYTES_OF_COST)
+}
+
+/**
+ * Bounds what is worked on at once. A request that is too much waits here, where nothing but its headers was read, and is refused
+ * (503) after 3 s. Accounts have equal shares, with one more for whoever comes next.
+ *
+ * A refusal at once would let clients ask again at once: with 640 connections such refusals left a tenth of the processor to
+ * what was served.
+ */
+export const createTakeTurns = (meters: GatherMeters | undefined): TakeTurns => {
+  const turns = createAccountTurns({
+    shareOf: (accounts) => CAPACITY / (accounts + 1),
+    capacity: CAPACITY,
+    maxWaiting: WAITING_AT_MOST,
+    maxWaitMs: MAX_WAIT_MS,
+    meter: meters?.('request'),
+  })
+  return (weight) => (request, reply, done) => {
+    const { accountId } = request.principal
+    const cost = costOf(request, weight)
+    const begin = () => {
+      const leave = () => turns.leave(accountId, cost)
+      if (!reply.raw.destroyed) {
+        reply.raw.once('close', leave)
+        return done()
+      }
+      leave()
+      done(new TooBusy())
+    }
+    const waiting = turns.enter(accountId, cost)
+    if (waiting) waiting.then(begin, done)
+    else begin()
+  }
+}

@@ -1,0 +1,93 @@
+import { createMetrics } from '../runtime/metrics'
+import { createAccountTurns } from './account-turns'
+import { createGatherMeters } from './gather-metrics'
+
+const BUSY = { code: 'unavailable' }
+
+beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] }))
+afterEach(() => jest.useRealTimers())
+
+/** Eight at once, in shares with one more for whoever comes next; waits for 100 ms. */
+const scene = (over: Partial<Parameters<typeof createAccountTurns>[0]> = {}) => {
+  const turns = createAccountTurns({
+    ...{ shareOf: (accounts) => 8 / (accounts + 1), capacity: 8, maxWaiting: 100, maxWaitMs: 100 },
+    ...over,
+  })
+  const inside: string[] = []
+  const enter = async (account: number, name: string, cost = 1) => {
+    await turns.enter(account, cost)
+    inside.push(name)
+  }
+  const settle = () => new Promise((resolve) => setImmediate(resolve))
+  return { turns, inside, enter, settle }
+}
+
+test('an account has its share, whoever comes next finds room, and who waits comes in when another leaves', async () => {
+  const { turns, inside, enter, settle } = scene()
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']) void enter(1, name)
+  void enter(2, 'b1')
+  await settle()
+  expect(inside).toEqual(['a1', 'a2', 'a3', 'a4', 'b1'])
+  turns.leave(2)
+  await settle()
+  expect(inside).toHaveLength(5)
+  turns.leave(1)
+  await settle()
+  expect(inside).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'a5'])
+})
+
+test('accounts that wait take turns', async () => {
+  const { turns, inside, enter, settle } = scene({ shareOf: () => 8 })
+  void enter(1, 'all', 8)
+  for (const name of ['a1', 'a2', 'a3']) void enter(1, name)
+  void enter(2, 'b1')
+  void enter(2, 'b2')
+  turns.leave(1, 8)
+  await settle()
+  expect(inside).toEqual(['all', 'a1', 'b1', 'a2', 'b2', 'a3'])
+})
+
+test('what costs more than there is comes in alone', async () => {
+  const { turns, inside, enter, settle } = scene()
+  void enter(1, 'large', 20)
+  void enter(1, 'small')
+  void enter(2, 'other')
+  await settle()
+  expect(inside).toEqual(['large'])
+  turns.leave(1, 20)
+  await settle()
+  expect(inside).toEqual(['large', 'small', 'other'])
+})
+
+test('who waits too long is refused, and leaves nothing behind', async () => {
+  const { turns, inside, enter, settle } = scene()
+  void enter(1, 'large', 8)
+  const other = enter(2, 'other', 8)
+  jest.advanceTimersByTime(100)
+  await expect(other).rejects.toMatchObject(BUSY)
+  turns.leave(1, 8)
+  // Alone again, an account has half.
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(1, name)
+  await settle()
+  expect(inside).toEqual(['large', 'a1', 'a2', 'a3', 'a4'])
+})
+
+test('beyond its share of those that may wait an account is refused at once, and no other is', async () => {
+  const metrics = createMetrics('spec')
+  const { turns, enter, settle, inside } = scene({
+    ...{ shareOf: () => 1, capacity: 1, maxWaiting: 4, meter: createGatherMeters(metrics)('request') },
+  })
+  void enter(1, 'a1')
+  const waiting = [enter(1, 'a2'), enter(1, 'a3')]
+  await expect(enter(1, 'a4')).rejects.toMatchObject(BUSY)
+  waiting.push(enter(2, 'b1'))
+  const labels = '{gather="request",service="spec"}'
+  expect(await metrics.metrics()).toContain(`leadwire_gather_waiting${labels} 3\n`)
+  expect(await metrics.metrics()).toContain(`leadwire_gather_refused_total${labels} 1\n`)
+  for (const account of [1, 1, 2]) {
+    turns.leave(account)
+    await settle()
+  }
+  await Promise.all(waiting)
+  expect(inside).toHaveLength(4)
+})
