@@ -11,15 +11,16 @@ export const processorTimeOf = async <T>(
   pid: number,
   work: () => Promise<T>,
 ): Promise<{ result: T; ms: number | undefined }> => {
-  const before = await ticksOf(pid)
+  const before = await processorTime(pid)
   const result = await work()
-  const after = await ticksOf(pid)
-  return { result, ms: before === undefined || after === undefined ? undefined : (after - before) * TICK_MS }
+  const after = await processorTime(pid)
+  return { result, ms: before === undefined || after === undefined ? undefined : after - before }
 }
 
-const ticksOf = async (pid: number): Promise<number | undefined> => {
+/** How long a process has computed so far. */
+export const processorTime = async (pid: number): Promise<number | undefined> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   // The second field, the program's name, may hold blanks and brackets of its own (proc(5)).
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return fields && Number(fields[11]) + Number(fields[12])
+  return fields && (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }
