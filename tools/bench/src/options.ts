@@ -14,7 +14,7 @@ export const scenarioNames = [
     'webhook-latency',
     'steady',
   ] as const),
-  ...(['table-size', 'find', 'isolation', 'bystander', 'memory', 'schedule', 'copies'] as const),
+  ...(['table-size', 'find', 'isolation', 'bystander', 'overload', 'memory', 'schedule', 'copies'] as const),
 ]
 
 export type ScenarioName = (typeof scenarioNames)[number]

@@ -14,6 +14,7 @@ import { copies } from './scenarios/copies'
 import { findLeads } from './scenarios/find-leads'
 import { isolation } from './scenarios/isolation'
 import { memory } from './scenarios/memory'
+import { overload } from './scenarios/overload'
 import { schedule } from './scenarios/schedule'
 import { create, list, retrieve } from './scenarios/single-process'
 import { steady } from './scenarios/steady'
@@ -25,7 +26,7 @@ import { startStack, temporaryFolder } from './stack/start-stack'
 
 const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) => Promise<void>> = {
   ...{ retrieve, list, create, upload, webhooks, 'webhook-latency': webhookLatency, steady },
-  ...{ 'table-size': tableSize, find: findLeads, isolation, bystander, memory, schedule, copies },
+  ...{ 'table-size': tableSize, find: findLeads, isolation, bystander, overload, memory, schedule, copies },
 }
 
 interface Run {

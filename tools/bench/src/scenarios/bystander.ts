@@ -5,54 +5,27 @@ import { openLoop } from '../load/open-loop'
 import { pound } from '../load/pound'
 import { percentile, sorted } from '../measure/statistics'
 import { plain } from '../report/figure'
-import { ask, createRequest, getRequest, pageRequests, withEndpoints } from './requests'
+import {
+  createRequest,
+  getRequest,
+  jsonRequest,
+  largeLeadRequest,
+  pageRequests,
+  withEndpoints,
+} from './requests'
 import { attachRequests } from './upload'
 
 /** Leads a second of the bystander. */
 const RATE = 4
-/** An item of a quote, of the hundreds that a large lead has. */
-const ITEM = {
-  ...{
-    product_style_id: 1,
-    name: 'Casement window, white',
-    price: 48213,
-    cost: 30000,
-    format: 'window',
-    status: 'active',
-  },
-  options: { width: '1200', height: '900', glass: 'double glazed, toughened', colour: 'white both sides' },
-  product_style: { sku: 'CAS-1', name: 'Casement', product: { name: 'Window' } },
-}
+/** Of an account that sends all it can. */
+const FLOOD = 256
 
 interface Heavy {
   what: string
   connections: number
   requests: Request[]
-}
-
-const json = (account: FilledAccount, method: Request['method'], path: string, body: unknown): Request => ({
-  ...{ ...getRequest(account, path), method: method!, body: JSON.stringify(body) },
-  headers: { ...getRequest(account, path).headers, 'content-type': 'application/json' },
-})
-
-const largeLead = async ({ stack }: Context, account: FilledAccount) => {
-  const form = new FormData()
-  form.append(
-    'file',
-    new Blob(['<svg xmlns="http://www.w3.org/2000/svg"/>'], { type: 'image/svg+xml' }),
-    'a.svg',
-  )
-  const encoded = new Response(form)
-  const headers = { ...getRequest(account, '').headers, 'content-type': encoded.headers.get('content-type')! }
-  const body = Buffer.from(await encoded.arrayBuffer())
-  const image = await ask<{ data: { id: number } }>(stack.port, {
-    ...{ method: 'POST', path: '/manage/images', headers, body },
-  })
-  const item = { ...ITEM, image_id: image.data.id }
-  return json(account, 'POST', '/manage/leads', {
-    ...JSON.parse(createRequest(account).body as string),
-    quotes: [{ status: 'complete', items: Array.from({ length: 250 }, () => item) }],
-  })
+  /** Done before, as its own time is not the other's doing. */
+  begin?: () => Promise<unknown>
 }
 
 const importOf = (account: FilledAccount, rows: number): Request => ({
@@ -66,7 +39,7 @@ const reads = async (context: Context, account: FilledAccount): Promise<Heavy[]>
   const { leads, options } = context
   const [large] = await fillAccounts(leads, 1)
   await pound({
-    ...{ port: context.stack.port, connections: 4, requests: [await largeLead(context, large!)] },
+    ...{ port: context.stack.port, connections: 4, requests: [await largeLeadRequest(context, 250, large!)] },
     signal: AbortSignal.timeout(options.quick ? 1000 : 5000),
   })
   return [
@@ -77,8 +50,12 @@ const reads = async (context: Context, account: FilledAccount): Promise<Heavy[]>
 }
 
 const writes = async (context: Context, account: FilledAccount): Promise<Heavy[]> => [
-  { what: 'creates', connections: 64, requests: [createRequest(account)] },
-  { what: 'creates leads of 250 items', connections: 16, requests: [await largeLead(context, account)] },
+  { what: 'creates', connections: FLOOD, requests: [createRequest(account)] },
+  {
+    what: 'creates leads of 250 items',
+    connections: 16,
+    requests: [await largeLeadRequest(context, 250, account)],
+  },
   { what: 'uploads 5 MiB', connections: 16, requests: await attachRequests(context, account) },
   { what: 'imports', connections: 2, requests: [importOf(account, 20_000)] },
 ]
@@ -86,17 +63,22 @@ const writes = async (context: Context, account: FilledAccount): Promise<Heavy[]
 const deliveries = async (context: Context): Promise<Heavy[]> => {
   const { leads, webhooks, receiver, options } = context
   const count = options.quick ? 10_000 : 1_000_000
-  const [held, exhausted, many, hanging] = await fillAccounts(leads, 4)
+  const [held, exhausted, deleted, failing, many, hanging] = await fillAccounts(leads, 6)
   const endpointOf = async (account: FilledAccount, url = receiver.url, copies = 1) =>
     (await fillEndpoints(webhooks, { accountId: account.id, count: copies, url })).ids[0]!
-  const [heldId, exhaustedId] = [await endpointOf(held!), await endpointOf(exhausted!)]
+  const heldId = await endpointOf(held!)
+  const [exhaustedId, deletedId] = [await endpointOf(exhausted!), await endpointOf(deleted!)]
+  const failingId = await endpointOf(failing!, `http://127.0.0.1:${receiver.refusingPort}/refuse`)
+  const some = count / 10
   await fillDeliveries(context, { endpointId: heldId, count, status: 'held' })
-  await fillDeliveries(context, { endpointId: exhaustedId, count: count / 10, status: 'exhausted' })
+  await fillDeliveries(context, { endpointId: exhaustedId, count: some, status: 'exhausted' })
+  await fillDeliveries(context, { endpointId: deletedId, count: some, status: 'held' })
+  const backlog = { endpointId: failingId, count: some, status: 'pending' as const, failed: 1 }
   await endpointOf(many!, receiver.url, 100)
-  await endpointOf(hanging!, `http://127.0.0.1:${receiver.port}/hang`, 100)
+  await endpointOf(hanging!, `http://127.0.0.1:${receiver.port}/hang`, 98)
   const heldPath = `/manage/webhook-endpoints/${heldId}`
   const since = { since: '2020-01-01T00:00:00Z' }
-  const recover = json(exhausted!, 'POST', `/manage/webhook-endpoints/${exhaustedId}/recover`, since)
+  const recover = jsonRequest(exhausted!, 'POST', `/manage/webhook-endpoints/${exhaustedId}/recover`, since)
   const lists = ['', `?endpoint_id=${heldId}`, '?status=held', '?status=pending', '?page=500', '?cursor=']
   return [
     {
@@ -105,11 +87,22 @@ const deliveries = async (context: Context): Promise<Heavy[]> => {
     },
     {
       ...{ what: `disables and enables an endpoint with ${count} deliveries`, connections: 4 },
-      requests: [true, false].map((enabled) => json(held!, 'PATCH', heldPath, { enabled })),
+      requests: [true, false].map((enabled) => jsonRequest(held!, 'PATCH', heldPath, { enabled })),
     },
-    { what: `recovers ${count / 10} deliveries`, connections: 4, requests: [recover] },
+    { what: `recovers ${some} deliveries`, connections: 4, requests: [recover] },
+    {
+      ...{ what: `deletes an endpoint with ${some} deliveries`, connections: 1 },
+      requests: [{ ...getRequest(deleted!, `/manage/webhook-endpoints/${deletedId}`), method: 'DELETE' }],
+    },
+    {
+      ...{ what: `has ${some} retries that are due`, connections: 0, requests: [] },
+      begin: () => fillDeliveries(context, backlog),
+    },
     { what: 'creates for 100 endpoints', connections: 16, requests: [createRequest(many!)] },
-    { what: 'creates for 100 endpoints that hang', connections: 16, requests: [createRequest(hanging!)] },
+    {
+      ...{ what: 'creates leads of 250 items for 98 endpoints that hang', connections: 16 },
+      requests: [await largeLeadRequest(context, 250, hanging!)],
+    },
   ]
 }
 
@@ -130,7 +123,8 @@ export const bystander = async (context: Context): Promise<void> => {
   ]
   await receiver.setBroken(true)
   await withEndpoints(context, [account!], async () => {
-    for (const { what, connections, requests } of steps) {
+    for (const { what, connections, requests, begin } of steps) {
+      await begin?.()
       const stopping = new AbortController()
       const pounding = pound({ port: stack.port, connections, requests, signal: stopping.signal })
       const load = { port: stack.port, requests: [createRequest(account!)], perSecond: RATE, seconds }

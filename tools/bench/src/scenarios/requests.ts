@@ -44,6 +44,56 @@ export const ask = async <T>(port: number, { method, path, headers, body }: Requ
   return text === '' ? (undefined as T) : JSON.parse(text)
 }
 
+/** An item of a quote, of the hundreds that a large lead has. */
+const ITEM = {
+  ...{
+    product_style_id: 1,
+    name: 'Casement window, white',
+    price: 48213,
+    cost: 30000,
+    format: 'window',
+    status: 'active',
+  },
+  options: { width: '1200', height: '900', glass: 'double glazed, toughened', colour: 'white both sides' },
+  product_style: { sku: 'CAS-1', name: 'Casement', product: { name: 'Window' } },
+}
+
+/** A request with a body of JSON. */
+export const jsonRequest = (
+  account: FilledAccount,
+  method: Request['method'],
+  path: string,
+  body: unknown,
+): Request => ({
+  ...{ ...getRequest(account, path), method: method!, body: JSON.stringify(body) },
+  headers: { ...getRequest(account, path).headers, 'content-type': 'application/json' },
+})
+
+/** Creates a lead with so many items; 250 are the most. Their image is uploaded. */
+export const largeLeadRequest = async (
+  { stack }: Context,
+  items: number,
+  account: FilledAccount,
+): Promise<Request> => {
+  const form = new FormData()
+  form.append(
+    'file',
+    new Blob(['<svg xmlns="http://www.w3.org/2000/svg"/>'], { type: 'image/svg+xml' }),
+    'a.svg',
+  )
+  const encoded = new Response(form)
+  const headers = { ...getRequest(account, '').headers, 'content-type': encoded.headers.get('content-type')! }
+  const body = Buffer.from(await encoded.arrayBuffer())
+  const image = await ask<{ data: { id: number } }>(stack.port, {
+    ...{ method: 'POST', path: '/manage/images', headers, body },
+  })
+  const item = { ...ITEM, image_id: image.data.id }
+  return jsonRequest(account, 'POST', '/manage/leads', {
+    ...JSON.parse(createRequest(account).body as string),
+    quotes: [{ status: 'complete', items: Array.from({ length: items }, () => item) }],
+  })
+}
+
 interface Page {
   data: { reference: string }[]
   last_page: number

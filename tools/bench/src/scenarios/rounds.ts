@@ -1,13 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Context } from '../context'
-import type { LoadResult } from '../load/load'
 import { type CpuTimes, cpuBetween, readCpu } from '../measure/cpu'
 import { totalOf } from '../measure/statistics'
 
 /** With the stack's microseconds for each request. */
-export type Round = LoadResult & { cpu: CpuTimes }
+export type Round<Result> = Result & { cpu: CpuTimes }
 
-type Run = (seconds: number) => Promise<LoadResult>
+type Run<Result> = (seconds: number) => Promise<Result>
 
 // A program's processor time for each request goes on falling for some 10 to 20 s of load, while its functions are
 // compiled: to a third, seen on one connection. What serves for days is not to be judged by its first seconds.
@@ -20,13 +19,16 @@ export const warmUpSeconds = ({ options }: Context) => (options.quick ? options.
  * Loads the contenders in turn, again and again, so that whatever the machine does meanwhile happens to all of them;
  * every second round goes the other way round. Before, each is warmed up.
  */
-export const interleave = async <Name extends string>(
+export const interleave = async <Name extends string, Result extends { requests: number }>(
   context: Context,
-  contenders: Record<Name, Run>,
+  contenders: Record<Name, Run<Result>>,
   { seconds = context.options.seconds, warmUp = warmUpSeconds(context) } = {},
-): Promise<Record<Name, Round[]>> => {
+): Promise<Record<Name, Round<Result>[]>> => {
   const names = Object.keys(contenders) as Name[]
-  const rounds = Object.fromEntries(names.map((name) => [name, [] as Round[]])) as Record<Name, Round[]>
+  const rounds = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
+    Name,
+    Round<Result>[]
+  >
   for (const name of names) await contenders[name](warmUp)
   for (let round = 0; round < context.options.rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed())
@@ -40,7 +42,7 @@ export const measured = async <Result extends { requests: number }>(
   context: Context,
   work: () => Promise<Result>,
   others?: Record<string, number>,
-): Promise<Result & { cpu: CpuTimes }> => {
+): Promise<Round<Result>> => {
   await untilQuiet(context)
   const before = await readCpu(context.stack, others)
   const result = await work()
