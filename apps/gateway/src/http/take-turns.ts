@@ -5,8 +5,10 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 const CAPACITY = 256
 /** A request whose call is gathered with others costs 1: 50 of them keep all services busy, more of them make larger batches. */
 const CALL_COST = 4
-/** And 1 more for each so many bytes of its body: what is read of it takes twenty times as much memory. */
-const BYTES_OF_COST = 16 * 1024
+/** And 1 more for each so many bytes of its body, which are worked on for as long, and take twenty times as much memory. */
+const BYTES_OF_COST = 4 * 1024
+/** More of a body costs no more: two as large as they may be are worked on at once. */
+const MOST_OF_BODY = 60
 /** Each takes some 20 KB. */
 const WAITING_AT_MOST = 10_000
 const MAX_WAIT_MS = 3000
@@ -24,7 +26,7 @@ export type TakeTurns = (weight: Weight) => onRequestHookHandler
 const costOf = ({ headers }: FastifyRequest, { bodyLimit, isGathered }: Weight): number => {
   const bytes =
     headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : bodyLimit
-  return (isGathered ? 1 : CALL_COST) + Math.floor(Math.min(bytes, bodyLimit) / BYTES_OF_COST)
+  return (isGathered ? 1 : CALL_COST) + Math.min(Math.floor(bytes / BYTES_OF_COST), MOST_OF_BODY)
 }
 
 /**
