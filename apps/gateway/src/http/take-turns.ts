@@ -9,8 +9,8 @@ const CALL_COST = 4
 const BYTES_OF_COST = 4 * 1024
 /** More of a body costs no more: two as large as they may be are worked on at once. */
 const MOST_OF_BODY = 60
-/** Each takes some 20 KB. */
-const WAITING_AT_MOST = 10_000
+/** Each takes some 50 KB with its connection (seen with 2,000 that send 14 KB). */
+const WAITING_AT_MOST = 6000
 const MAX_WAIT_MS = 3000
 
 interface Weight {
@@ -33,8 +33,8 @@ const costOf = ({ headers }: FastifyRequest, { bodyLimit, isGathered }: Weight):
  * Bounds what is worked on at once. A request that is too much waits here, where nothing but its headers was read, and is refused
  * (503) after 3 s. Accounts have equal shares, with one more for whoever comes next.
  *
- * A refusal at once would let clients ask again at once: with 640 connections such refusals left a tenth of the processor to
- * what was served.
+ * A refusal at once would let clients ask again at once: refusals to 640 connections left a tenth of what is served
+ * without them.
  */
 export const createTakeTurns = (meters: GatherMeters | undefined): TakeTurns => {
   const turns = createAccountTurns({
