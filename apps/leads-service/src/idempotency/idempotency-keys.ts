@@ -16,7 +16,7 @@ import {
   type Transaction,
 } from '@leadwire/service-kit'
 import { demand, isId, isSaid, isUuid } from '../arguments'
-import { inserter } from '../inserter'
+import { inserter, insertTogether } from '../inserter'
 
 type Key = Pick<Idempotency, 'tokenId' | 'key'>
 
@@ -131,8 +131,8 @@ export const judgeKeys = async (
   })
 }
 
-/** Saves the answers of requests that succeeded, in the transaction that made them true. */
-export const saveAnswers = inserter<{ asked: Idempotency; body: Buffer; leadReference: string | undefined }>(
+/** The answers of requests that succeeded, to be saved in the transaction that made them true. */
+export const answersOf = inserter<{ asked: Idempotency; body: Buffer; leadReference: string | undefined }>(
   'idempotency_keys',
   [
     ['token_id', 'bigint', ({ asked }) => asked.tokenId],
@@ -163,7 +163,7 @@ export const underKey = async (
   if (settled instanceof ServiceError) throw settled
   if (settled) return settled
   const body = await work()
-  saveAnswers(tx, [{ asked, body, leadReference }])
+  insertTogether(tx, [answersOf([{ asked, body, leadReference }])])
   return { body, replayed: false }
 }
 

@@ -1,7 +1,7 @@
 import type { Actor, AdvanceImportRequest, AdvanceImportResponse, CreateLead } from '@leadwire/contracts'
 import { isRefusedValue, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
 import { demand, invalidBy } from '../arguments'
-import { inserter } from '../inserter'
+import { inserter, insertTogether } from '../inserter'
 import { type CreateLeadsDeps, createAll } from '../leads/create-leads'
 import { leadFaults } from '../leads/lead-arguments'
 import type { OutboxEvent } from '../outbox/record-events'
@@ -40,7 +40,7 @@ interface Fault {
   errors: string
 }
 
-const insertFaults = inserter<Fault>('import_faults', [
+const faultsOf = inserter<Fault>('import_faults', [
   ['account_id', 'bigint', ({ accountId }) => accountId],
   ['import_id', 'bigint', ({ importId }) => importId],
   ['row', 'bigint', ({ row }) => row],
@@ -94,7 +94,7 @@ const recordFaults = (
   const found = faults.flatMap((errors, index) =>
     errors === null ? [] : [{ accountId, importId, row: rowsRead + index + 1, errors }],
   )
-  insertFaults(tx, found.slice(0, Math.max(0, MAX_FAULTS - rowsFailed)))
+  insertTogether(tx, [faultsOf(found.slice(0, Math.max(0, MAX_FAULTS - rowsFailed)))])
   return found.length
 }
 

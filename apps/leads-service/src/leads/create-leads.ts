@@ -18,10 +18,11 @@ import {
   unlessLate,
 } from '@leadwire/service-kit'
 import { invalidBy } from '../arguments'
-import { judgeKeys, saveAnswers } from '../idempotency/idempotency-keys'
-import { type OutboxEvent, recordEvents } from '../outbox/record-events'
+import { answersOf, judgeKeys } from '../idempotency/idempotency-keys'
+import { insertTogether } from '../inserter'
+import { eventsOf, type OutboxEvent } from '../outbox/record-events'
 import { type Draft, draftLead } from './draft-lead'
-import { insertLeads } from './insert-leads'
+import { insertsOf } from './insert-leads'
 import { leadFaults } from './lead-arguments'
 import { leadEtag } from './lead-etag'
 import { leadBody, leadJsonOf } from './lead-json'
@@ -77,7 +78,7 @@ const finishDraft = (draft: Draft, stamp: Stamp, jsonFormat: number) => {
   }
 }
 
-/** Writes leads and saved answers. Leaves out the drafts of accounts that are not there. */
+/** Writes leads, their events and saved answers. Leaves out the drafts of accounts that are not there. */
 const writeAll = async (
   tx: OpenTransaction,
   drafts: Draft[],
@@ -92,8 +93,10 @@ const writeAll = async (
   const answers = written.flatMap(({ item: { idempotency: asked }, body, event: { leadReference } }) =>
     asked ? [{ asked, body, leadReference }] : [],
   )
-  insertLeads(tx, leads)
-  saveAnswers(tx, answers)
+  const events = isTold ? written.map(({ event }) => event) : []
+  insertTogether(tx, [...insertsOf(leads), eventsOf(events)])
+  // Apart: with them there would be twice as many statements to prepare.
+  insertTogether(tx, [answersOf(answers)])
   return written
 }
 
@@ -120,11 +123,7 @@ export const createAll = async (
   }
   const settings = { jsonFormat: deps.jsonFormat, isTold: events !== undefined }
   const written = drafts.length > 0 ? await writeAll(tx, drafts, settings) : []
-  if (events) {
-    const recorded = written.map(({ event }) => event)
-    recordEvents(tx, recorded)
-    events.push(...recorded)
-  }
+  events?.push(...written.map(({ event }) => event))
   for (const { item, body } of written) outcomes.set(item, { body, replayed: false })
   return items.map((item, index) => settled[index] ?? outcomes.get(item) ?? noSuchAccount())
 }

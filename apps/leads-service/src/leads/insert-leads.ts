@@ -1,6 +1,5 @@
 import type { Actor, Lead, Quote, QuoteItem } from '@leadwire/contracts'
-import type { OpenTransaction } from '@leadwire/service-kit'
-import { fields, inserter } from '../inserter'
+import { fields, type Insert, inserter } from '../inserter'
 import type { LeadJson } from './lead-json'
 
 /** A lead with all that is written of it. */
@@ -21,7 +20,7 @@ export interface NewLeadRows {
 const leadOf = (row: NewLeadRows) => row.lead
 const customerOf = (row: NewLeadRows) => row.lead.customer!
 
-const insertCustomers = inserter<NewLeadRows>('customers', [
+const customersOf = inserter<NewLeadRows>('customers', [
   ['account_id', 'bigint', ({ accountId }) => accountId],
   ...fields(customerOf, 'bigint', ['id']),
   ...fields(customerOf, 'text', ['firstName', 'lastName', 'companyName', 'email', 'postcode']),
@@ -29,7 +28,7 @@ const insertCustomers = inserter<NewLeadRows>('customers', [
   ...fields(customerOf, 'timestamptz', ['createdAt']),
 ])
 
-const insertLeadRows = inserter<NewLeadRows>('leads', [
+const leadsOf = inserter<NewLeadRows>('leads', [
   ['account_id', 'bigint', ({ accountId }) => accountId],
   ['number', 'bigint', ({ number }) => number],
   ['customer_id', 'bigint', (row) => customerOf(row).id],
@@ -58,14 +57,14 @@ interface Owned<Record> {
 const quoteOf = (row: Owned<Quote>) => row.record
 const itemOf = (row: Owned<QuoteItem>) => row.record
 
-const insertQuotes = inserter<Owned<Quote>>('quotes', [
+const quotesOf = inserter<Owned<Quote>>('quotes', [
   ['account_id', 'bigint', ({ accountId }) => accountId],
   ...fields(quoteOf, 'bigint', ['id', 'leadId']),
   ...fields(quoteOf, 'text', ['status']),
   ...fields(quoteOf, 'timestamptz', ['createdAt', 'updatedAt']),
 ])
 
-const insertItems = inserter<Owned<QuoteItem>>('quote_items', [
+const itemsOf = inserter<Owned<QuoteItem>>('quote_items', [
   ['account_id', 'bigint', ({ accountId }) => accountId],
   ['product_style_sku', 'text', ({ record }) => record.productStyle!.sku],
   ['product_style_name', 'text', ({ record }) => record.productStyle!.name],
@@ -79,14 +78,11 @@ const insertItems = inserter<Owned<QuoteItem>>('quote_items', [
   ...fields(itemOf, 'timestamptz', ['createdAt', 'updatedAt']),
 ])
 
-/** Inserts leads with their customers, quotes and items. */
-export const insertLeads = (tx: OpenTransaction, leads: NewLeadRows[]): void => {
-  insertCustomers(tx, leads)
-  insertLeadRows(tx, leads)
+/** What is to be inserted of leads: their customers, quotes and items with them. */
+export const insertsOf = (leads: NewLeadRows[]): Insert[] => {
   const quotes = leads.flatMap(({ accountId, lead }) => lead.quotes.map((record) => ({ accountId, record })))
-  insertQuotes(tx, quotes)
   const items = quotes.flatMap(({ accountId, record }) =>
     record.items.map((item) => ({ accountId, record: item })),
   )
-  insertItems(tx, items)
+  return [customersOf(leads), leadsOf(leads), quotesOf(quotes), itemsOf(items)]
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ChangeKind, changeBody, LeadChanged } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
-import { recordEvents } from '../outbox/record-events'
+import { recordEvent } from '../outbox/record-events'
 import { isTest } from './lead-rows'
 
 /** What an event says of its lead. */
@@ -35,5 +35,5 @@ export const recordChange = (
   })
   const payload = LeadChanged.encode(event).finish()
   const { eventId, leadReference } = event
-  recordEvents(tx, [{ eventId, accountId, kind: 'lead.changed', payload, leadReference }])
+  recordEvent(tx, { eventId, accountId, kind: 'lead.changed', payload, leadReference })
 }

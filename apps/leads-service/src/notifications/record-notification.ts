@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { NotificationRequested } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
-import { recordEvents } from '../outbox/record-events'
+import { recordEvent } from '../outbox/record-events'
 
 const FIND = `
   SELECT l.reference AS "leadReference", l.name AS "leadName", l.status AS "leadStatus",
@@ -40,5 +40,5 @@ export const recordNotification = async (
   const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })
   const payload = NotificationRequested.encode(event).finish()
   const { leadReference } = found
-  recordEvents(tx, [{ eventId, accountId, kind: 'notification.requested', payload, leadReference }])
+  recordEvent(tx, { eventId, accountId, kind: 'notification.requested', payload, leadReference })
 }

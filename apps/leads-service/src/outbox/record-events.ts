@@ -1,4 +1,5 @@
-import { inserter } from '../inserter'
+import type { OpenTransaction } from '@leadwire/service-kit'
+import { inserter, insertTogether } from '../inserter'
 
 /** Something the outside world is to be told. `payload` is what will be published, byte for byte. */
 export interface OutboxEvent {
@@ -12,11 +13,15 @@ export interface OutboxEvent {
   traceparent?: string
 }
 
-/** Writes events in the transaction of what they tell of: neither is ever there without the other. */
-export const recordEvents = inserter<OutboxEvent>('outbox', [
+/** The rows of events, which are written in the transaction of what they tell of: neither is ever there without the other. */
+export const eventsOf = inserter<OutboxEvent>('outbox', [
   ['event_id', 'uuid', ({ eventId }) => eventId],
   ['account_id', 'bigint', ({ accountId }) => accountId],
   ['kind', 'text', ({ kind }) => kind],
   ['payload', 'bytea', ({ payload }) => Buffer.from(payload)],
   ['lead_reference', 'uuid', ({ leadReference }) => leadReference],
 ])
+
+/** Writes an event in the transaction of what it tells of. */
+export const recordEvent = (tx: OpenTransaction, event: OutboxEvent): void =>
+  insertTogether(tx, [eventsOf([event])])

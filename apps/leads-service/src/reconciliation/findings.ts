@@ -1,6 +1,6 @@
 import { Unexplained } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
-import { inserter } from '../inserter'
+import { inserter, insertTogether } from '../inserter'
 import { rowMapper } from '../row-mapper'
 
 /** What was found, in the columns of the table. */
@@ -9,7 +9,7 @@ export const UNEXPLAINED = rowMapper(Unexplained, 'unexplained')
 export const keyOf = ({ kind, accountId, leadNumber, eventId, deliveryId }: Unexplained) =>
   [kind, accountId, deliveryId ?? eventId ?? leadNumber].join(' ')
 
-const insert = inserter<Unexplained>(
+const rowsOf = inserter<Unexplained>(
   'unexplained',
   [
     ['key', 'text', keyOf],
@@ -28,8 +28,6 @@ const insert = inserter<Unexplained>(
 /** Keeps what was found, or that it was found again. In one order, so that two checks never wait in a circle. */
 export const keepFindings = (tx: OpenTransaction, findings: Unexplained[]): void => {
   const byKey = new Map(findings.map((finding) => [keyOf(finding), finding]))
-  insert(
-    tx,
-    [...byKey.keys()].toSorted().map((key) => byKey.get(key)!),
-  )
+  const inOrder = [...byKey.keys()].toSorted().map((key) => byKey.get(key)!)
+  insertTogether(tx, [rowsOf(inOrder)])
 }
