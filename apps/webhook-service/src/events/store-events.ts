@@ -86,9 +86,9 @@ export const storeEvents = async (
           CASE WHEN claimed THEN $10::int END,
           CASE WHEN claimed THEN clock_timestamp() + $11::int * interval '1 ms' END
         FROM fan_out
-        RETURNING id, event_id, endpoint_id, status, claim
+        RETURNING id, event_id, endpoint_id, status, claimed_until
       )
-      SELECT f.id, f.event_id AS "eventId", f.endpoint_id AS "endpointId", f.claim IS NOT NULL AS claimed,
+      SELECT f.id, f.event_id AS "eventId", f.endpoint_id AS "endpointId", f.claimed_until IS NOT NULL AS claimed,
         r.url, ${storedSecrets('r')}
       FROM fanned_out f JOIN receiving r ON r.id = f.endpoint_id WHERE f.status = 'pending'`,
     values: [

@@ -19,6 +19,8 @@ import { keptEvents } from './0017-kept-events'
 import { eventsByAge } from './0018-events-by-age'
 import { refusedEvents } from './0019-refused-events'
 import { fanOut } from './0020-fan-out'
+import { sharedClaims } from './0021-shared-claims'
+import { claimsOfBefore } from './0022-claims-of-before'
 
 /** The schema of the database "webhooks", step by step. A step that changes deliveries changes them in both schemas. */
 export const migrations: Migration[] = [
@@ -42,4 +44,6 @@ export const migrations: Migration[] = [
   eventsByAge,
   refusedEvents,
   fanOut,
+  sharedClaims,
+  claimsOfBefore,
 ]
