@@ -59,6 +59,8 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     EXHAUSTED_RETENTION: retention({ default: 90 * DAY_MS }),
     /** How long a response is answered again under its Idempotency-Key. */
     IDEMPOTENCY_RETENTION: retention({ default: DAY_MS }),
+    /** How long after an upgrade from 0.2.0 that release can read secrets. */
+    ROLLBACK_PERIOD: duration({ default: 7 * DAY_MS }),
     SMTP_URL: mailTarget(),
     SMTP_CA_FILE: caFile({
       isUsed: /^smtps?:/.test(settingBeside(env, 'SMTP_URL')),

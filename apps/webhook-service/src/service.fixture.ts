@@ -40,6 +40,7 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   DELIVERY_RETENTION: 30 * 24 * 3_600_000,
   EXHAUSTED_RETENTION: 90 * 24 * 3_600_000,
   IDEMPOTENCY_RETENTION: 24 * 3_600_000,
+  ROLLBACK_PERIOD: 7 * 24 * 3_600_000,
   SMTP_URL: { folder: '/nowhere' },
   SMTP_FROM: { name: 'Leadwire', address: 'leads@example.com' },
   SMTP_TIMEOUT: 10_000,

@@ -34,6 +34,7 @@ import { createGuardedDispatcher } from './egress/guarded-dispatcher'
 import { disableFailingEndpoint } from './endpoints/disable-failing-endpoint'
 import { goOnRecovering } from './endpoints/go-on-recovering'
 import { settleEndpoints } from './endpoints/settle-endpoints'
+import { sharedWithPreviousRelease } from './endpoints/shared-with-previous-release'
 import { encryptAllSecrets, removeEndedSecrets } from './endpoints/store-secrets'
 import { readLeadChanged } from './events/read-lead-changed'
 import { readLeadCreated } from './events/read-lead-created'
@@ -77,7 +78,11 @@ export const startWebhookService = async (
   await migrateDatabase({ config, logger, lifecycle })
   const databaseClock = await createDatabaseClock(leads.results)
   const clock = given ?? databaseClock
-  const sealer = createSealer(config.ENCRYPTION_KEYS)
+  const isShared = await sharedWithPreviousRelease(leads.database, {
+    periodMs: config.ROLLBACK_PERIOD,
+    clock,
+  })
+  const sealer = { ...createSealer(config.ENCRYPTION_KEYS), isShared }
   await encryptAllSecrets(leads.database, { sealer, clock })
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
@@ -116,6 +121,9 @@ export const startWebhookService = async (
   const loops = createLoops(logger)
   loops.run('clock', READ_CLOCK_EVERY_MS, () => databaseClock.read().then(() => false))
   loops.run('ended secrets', 60_000, () => removeEndedSecrets(leads.database, { sealer, clock }))
+  loops.run('plain secrets', 3_600_000, () =>
+    encryptAllSecrets(leads.database, { sealer, clock }).then(() => false),
+  )
   const prune = startPruning({ loops, metrics })
   const keptMs = config.IDEMPOTENCY_RETENTION
   prune('idempotency_keys', {

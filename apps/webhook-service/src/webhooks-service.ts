@@ -8,7 +8,7 @@ import {
   TestWebhookEndpointResponse,
   type WebhooksServiceImplementation,
 } from '@leadwire/contracts'
-import { actorOfCall, answerOnce, type Codec, type Database, type Sealer } from '@leadwire/service-kit'
+import { actorOfCall, answerOnce, type Codec, type Database } from '@leadwire/service-kit'
 import type { CallContext } from 'nice-grpc'
 import { holdAccount } from './accounts/hold-account'
 import { removeAccount } from './accounts/remove-account'
@@ -26,6 +26,7 @@ import { listWebhookEndpoints } from './endpoints/list-webhook-endpoints'
 import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
+import type { SecretSealer } from './endpoints/sealed-secrets'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import { eraseLeadEvents } from './erasures/erase-lead-events'
 import { findHeldEvents } from './events/find-held-events'
@@ -44,7 +45,7 @@ interface Dependencies {
   /** The same for notifications. */
   notifications: Database
   clock: Clock
-  sealer: Sealer
+  sealer: SecretSealer
   endpointsPerAccount: number
   /** Forgets messages that were written to a folder of ours. */
   forgetMessages: (eventIds: string[]) => Promise<void>

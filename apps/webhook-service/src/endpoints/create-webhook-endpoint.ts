@@ -1,11 +1,11 @@
 import type { Actor, CreateWebhookEndpointRequest, CreateWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, differences, recordAudit, type Sealer, ServiceError } from '@leadwire/service-kit'
+import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { endpointEventsFaults, endpointLeadsFaults } from './endpoint-events'
 import { endpointHeadersFaults, valuesOf } from './endpoint-headers'
 import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf } from './endpoint-row'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
 import { endpointUrlFaults } from './endpoint-url'
-import { sealSecrets } from './sealed-secrets'
+import { type SecretSealer, sealSecrets } from './sealed-secrets'
 
 /** Any constant: it tells these locks from others in the same database. */
 const ACCOUNT_LOCKS = 1_280_791_892
@@ -20,7 +20,7 @@ export const createWebhookEndpoint = async (
     actor,
     sealer,
     endpointsPerAccount,
-  }: { database: Database; actor?: Actor | undefined; sealer: Sealer; endpointsPerAccount: number },
+  }: { database: Database; actor?: Actor | undefined; sealer: SecretSealer; endpointsPerAccount: number },
   request: CreateWebhookEndpointRequest,
 ): Promise<CreateWebhookEndpointResponse> => {
   const { accountId, url, description, enabled, secret = newEndpointSecret(), leads = 'all' } = request
@@ -36,7 +36,7 @@ export const createWebhookEndpoint = async (
     ...endpointLeadsFaults(leads),
   }
   if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
-  const [sealed] = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })
+  const [sealed, , plain] = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })
   const endpoint = await database.transaction(async (tx) => {
     // Whoever makes endpoints of an account does so one after the other, so that the count of one holds for the other.
     tx.send({
@@ -46,13 +46,13 @@ export const createWebhookEndpoint = async (
     })
     const [row] = await tx.query<object>({
       name: 'create-webhook-endpoint',
-      text: `INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names)
-             SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[]
+      text: `INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names, secret)
+             SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[], $10
              WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
              RETURNING ${ENDPOINT_COLUMNS}`,
       values: [
         ...[accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)],
-        endpointsPerAccount,
+        ...[endpointsPerAccount, plain],
       ],
     })
     if (!row) return undefined

@@ -1,10 +1,10 @@
 import type { Actor, RotateWebhookSecretRequest, RotateWebhookSecretResponse } from '@leadwire/contracts'
-import { type Database, differences, recordAudit, type Sealer, ServiceError } from '@leadwire/service-kit'
+import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
 import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
 import { retrieveWebhookEndpoint } from './retrieve-webhook-endpoint'
-import { type OldSecret, openSecrets, sealSecrets } from './sealed-secrets'
+import { type OldSecret, openSecrets, type SecretSealer, sealSecrets } from './sealed-secrets'
 import { lockSecrets } from './store-secrets'
 
 const DAY_MS = 24 * 3_600_000
@@ -26,7 +26,7 @@ export const rotateWebhookSecret = async (
     actor,
     sealer,
     clock,
-  }: { database: Database; actor?: Actor | undefined; sealer: Sealer; clock: Clock },
+  }: { database: Database; actor?: Actor | undefined; sealer: SecretSealer; clock: Clock },
   request: RotateWebhookSecretRequest,
 ): Promise<RotateWebhookSecretResponse> => {
   const secret = request.secret ?? newEndpointSecret()
@@ -57,7 +57,7 @@ export const rotateWebhookSecret = async (
     const rows = await tx.query<object>({
       name: 'replace-endpoint-secret',
       text: `UPDATE endpoints SET
-               sealed_secrets = $2, secrets_end_at = $3, secret = NULL, old_secrets = '[]', updated_at = clock_timestamp()
+               sealed_secrets = $2, secrets_end_at = $3, secret = $4, old_secrets = $5, updated_at = clock_timestamp()
              WHERE id = $1 RETURNING ${ENDPOINT_COLUMNS}`,
       values: [endpointId, ...sealSecrets(sealer, accountId, { ...current, secret, oldSecrets: signing })],
     })

@@ -111,3 +111,28 @@ test('a replaced secret is removed when it has ended', async () => {
   expect((await lengthAndEnd()).bytes).toBeLessThan(before.bytes)
   await next.stop()
 })
+
+test('in a database that 0.2.0 made they stay readable for it, until it can not come back', async () => {
+  await doors.rows('CREATE TABLE workers (id integer PRIMARY KEY)')
+  const plain = async (endpointId: number) =>
+    (await doors.rows<{ secret: string }>('SELECT secret FROM endpoints WHERE id = $1', [endpointId]))[0]!
+      .secret
+  const shared = await startService(doors)
+  const { id, secret } = await shared.endpoint(40, receiver.url)
+  expect(await plain(id)).toBe(secret)
+  const rotation = { accountId: 40, endpointId: id, overlapMs: 0 }
+  const { secret: second } = await shared.client.rotateWebhookSecret(rotation)
+  expect(await plain(id)).toBe(second)
+  // As 0.2.0 rotates.
+  const theirs = 'a secret that 0.2.0 stored'
+  await doors.rows('UPDATE endpoints SET secret = $2 WHERE id = $1', [id, theirs])
+  await expectSigned(40, theirs)
+  await shared.stop()
+  const alone = await startService(doors, { ROLLBACK_PERIOD: 0 })
+  expect(await rowOf(id)).not.toContain(theirs)
+  await expectSigned(40, theirs)
+  await alone.stop()
+  const sharedAgain = await startService(doors)
+  expect(await plain(id)).toBe(theirs)
+  await sharedAgain.stop()
+})

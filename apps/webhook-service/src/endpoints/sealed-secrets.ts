@@ -21,6 +21,9 @@ export interface StoredSecrets {
   oldSecrets: OldSecret[]
 }
 
+/** `isShared`: copies of 0.2.0 may run, or come back, which read secrets in plain text alone. */
+export type SecretSealer = Sealer & { isShared?: () => boolean }
+
 /** SQL: the stored secrets of the row of endpoints that `alias` names. */
 export const storedSecrets = (alias: string) =>
   ['account_id AS "accountId"', 'sealed_secrets AS "sealedSecrets"', 'secret', 'old_secrets AS "oldSecrets"']
@@ -30,16 +33,29 @@ export const storedSecrets = (alias: string) =>
 // Of the account, not of the endpoint: an endpoint has no id before its row is inserted.
 const contextOf = (accountId: number) => `webhook-secrets:${accountId}`
 
-/** Throws internal for secrets that the keys at hand don't open, and for an endpoint that has none. */
+/**
+ * What stands in plain text is what counts: 0.2.0 may have changed it, which leaves the encrypted value as it was. Throws internal for
+ * secrets that the keys at hand don't open, and for an endpoint that has none.
+ */
 export const openSecrets = (sealer: Sealer, stored: StoredSecrets): Secrets => {
   const { accountId, sealedSecrets, secret, oldSecrets } = stored
-  if (sealedSecrets) return JSON.parse(sealer.open(sealedSecrets, contextOf(accountId)).toString())
-  if (secret === null) throw ServiceError.internal(new Error('an endpoint has no secret'))
-  return { secret, oldSecrets }
+  const sealed = sealedSecrets && JSON.parse(sealer.open(sealedSecrets, contextOf(accountId)).toString())
+  if (secret !== null) return { ...sealed, secret, oldSecrets }
+  if (!sealed) throw ServiceError.internal(new Error('an endpoint has no secret'))
+  return sealed
 }
 
-/** The values of the columns sealed_secrets and secrets_end_at: the secrets, encrypted, and when the first of the old ones ends. */
-export const sealSecrets = (sealer: Sealer, accountId: number, secrets: Secrets): [Buffer, string | null] => {
+/**
+ * The values of the columns sealed_secrets, secrets_end_at, secret and old_secrets: the secrets, encrypted, when the first of the old
+ * ones ends, and what 0.2.0 reads, where it may.
+ */
+export const sealSecrets = (
+  sealer: SecretSealer,
+  accountId: number,
+  secrets: Secrets,
+): [sealed: Buffer, endsAt: string | null, secret: string | null, oldSecrets: string] => {
   const ends = secrets.oldSecrets.map(({ until }) => until).sort()
-  return [sealer.seal(JSON.stringify(secrets), contextOf(accountId)), ends[0] ?? null]
+  const sealed = sealer.seal(JSON.stringify(secrets), contextOf(accountId))
+  const plain = sealer.isShared?.() ? secrets : { secret: null, oldSecrets: [] }
+  return [sealed, ends[0] ?? null, plain.secret, JSON.stringify(plain.oldSecrets)]
 }

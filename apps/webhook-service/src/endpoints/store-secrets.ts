@@ -1,6 +1,12 @@
-import { type Database, type Sealer, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
-import { openSecrets, type StoredSecrets, sealSecrets, storedSecrets } from './sealed-secrets'
+import {
+  openSecrets,
+  type SecretSealer,
+  type StoredSecrets,
+  sealSecrets,
+  storedSecrets,
+} from './sealed-secrets'
 
 /** Ids among which one transaction looks for endpoints; more would hold their locks for too long. */
 const IDS_AT_ONCE = 1000
@@ -23,7 +29,11 @@ export const lockSecrets = async (
 }
 
 // Encrypts with the first key what the rows have, without the secrets that have ended.
-const encrypt = async (tx: Transaction, rows: Row[], { sealer, now }: { sealer: Sealer; now: Date }) => {
+const encrypt = async (
+  tx: Transaction,
+  rows: Row[],
+  { sealer, now }: { sealer: SecretSealer; now: Date },
+) => {
   const columns = rows.map((row) => {
     const secrets = openSecrets(sealer, row)
     const signing = secrets.oldSecrets.filter(({ until }) => Date.parse(until) > now.getTime())
@@ -31,23 +41,27 @@ const encrypt = async (tx: Transaction, rows: Row[], { sealer, now }: { sealer: 
   })
   await tx.query({
     name: 'save-secrets',
-    text: `UPDATE endpoints p SET sealed_secrets = s.sealed, secrets_end_at = s.ends_at, secret = NULL, old_secrets = '[]'
-           FROM unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS s (id, sealed, ends_at) WHERE p.id = s.id`,
+    text: `UPDATE endpoints p SET sealed_secrets = s.sealed, secrets_end_at = s.ends_at,
+             secret = s.secret, old_secrets = s.old_secrets
+           FROM unnest($1::bigint[], $2::bytea[], $3::timestamptz[], $4::text[], $5::jsonb[])
+             AS s (id, sealed, ends_at, secret, old_secrets) WHERE p.id = s.id`,
     values: [
       rows.map(({ id }) => id),
       columns.map(([sealed]) => sealed),
       columns.map(([, endsAt]) => endsAt),
+      columns.map(([, , secret]) => secret),
+      columns.map(([, , , oldSecrets]) => oldSecrets),
     ],
   })
 }
 
 /**
- * Encrypts with the first key the secrets of all endpoints that are not yet: those that an earlier release wrote in plain text,
- * and those under a key that is to be replaced. Throws internal for secrets that no key opens.
+ * Encrypts with the first key the secrets of all endpoints that are not yet: those that 0.2.0 wrote in plain text, and those
+ * under a key that is to be replaced. While 0.2.0 may read them they stay in plain text beside. Throws internal for secrets that no key opens.
  */
 export const encryptAllSecrets = async (
   database: Database,
-  { sealer, clock }: { sealer: Sealer; clock: Clock },
+  { sealer, clock }: { sealer: SecretSealer; clock: Clock },
 ): Promise<void> => {
   const [{ last } = { last: 0 }] = await database.query<{ last: number }>({
     text: 'SELECT coalesce(max(id), 0) AS last FROM endpoints',
@@ -57,9 +71,15 @@ export const encryptAllSecrets = async (
       const rows = await tx.query<Row>({
         name: 'secrets-to-encrypt',
         text: `SELECT id, ${storedSecrets('p')} FROM endpoints p WHERE id >= $1 AND id < $2
-                 AND (secret IS NOT NULL OR substring(sealed_secrets FOR $3) <> $4)
+                 AND ((secret IS NULL) = $5 OR substring(sealed_secrets FOR $3) <> $4)
                ORDER BY id FOR UPDATE`,
-        values: [first, first + IDS_AT_ONCE, sealer.prefix.length, sealer.prefix],
+        values: [
+          first,
+          first + IDS_AT_ONCE,
+          sealer.prefix.length,
+          sealer.prefix,
+          sealer.isShared?.() ?? false,
+        ],
       })
       if (rows.length > 0) await encrypt(tx, rows, { sealer, now: clock.now() })
     })
@@ -68,7 +88,7 @@ export const encryptAllSecrets = async (
 /** Removes replaced secrets that have ended, of some endpoints. Resolves with whether there may be more. */
 export const removeEndedSecrets = (
   database: Database,
-  { sealer, clock }: { sealer: Sealer; clock: Clock },
+  { sealer, clock }: { sealer: SecretSealer; clock: Clock },
 ): Promise<boolean> =>
   database.transaction(async (tx) => {
     const now = clock.now()

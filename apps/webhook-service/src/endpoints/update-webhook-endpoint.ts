@@ -1,5 +1,5 @@
 import type { Actor, UpdateWebhookEndpointRequest, UpdateWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, differences, recordAudit, type Sealer, ServiceError } from '@leadwire/service-kit'
+import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { endpointEventsFaults, endpointLeadsFaults } from './endpoint-events'
 import { endpointHeadersFaults } from './endpoint-headers'
 import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
@@ -8,6 +8,7 @@ import { forgetFailures } from './forget-failures'
 import { markUnsettled } from './mark-unsettled'
 import { replaceHeaders } from './replace-headers'
 import { findEndpoint } from './retrieve-webhook-endpoint'
+import type { SecretSealer } from './sealed-secrets'
 
 /**
  * Changes what is given (the empty description clears it, a header without a value keeps the one it has). Disabling holds what is pending; enabling lets what is held go
@@ -19,7 +20,7 @@ export const updateWebhookEndpoint = async (
     actor,
     sealer,
     wake,
-  }: { database: Database; actor?: Actor | undefined; sealer: Sealer; wake: () => void },
+  }: { database: Database; actor?: Actor | undefined; sealer: SecretSealer; wake: () => void },
   request: UpdateWebhookEndpointRequest,
 ): Promise<UpdateWebhookEndpointResponse> => {
   const { accountId, endpointId, url, description, enabled, leads } = request
