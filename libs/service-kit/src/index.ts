@@ -9,7 +9,7 @@ export { differences, recordAudit } from './audit/record-audit'
 export * from './database/database'
 export { isCutOff, isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
 export { forgetOldKeys, oldestKeyAge } from './database/forget-old-keys'
-export { type Migration, migrate, untilMigrated } from './database/migrate'
+export { apart, type Migration, migrate, untilMigrated } from './database/migrate'
 export { createPoolMetrics, type PoolMetrics } from './database/pool-metrics'
 export { type Pruned, startPruning } from './database/start-pruning'
 

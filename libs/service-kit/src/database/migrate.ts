@@ -35,12 +35,27 @@ const lock = async (guard: Client): Promise<void> => {
 
 // A statement that waits for a lock on a table makes all others wait behind it: in a transaction it gives up soon, and the
 // migration is tried again. Outside of one only statements stand that wait without holding anybody up.
+// It gives up before PostgreSQL looks for deadlocks, after 1 s, and may end a client's transaction instead.
+const BRIEFLY = "SET LOCAL lock_timeout = '500ms'"
+
 const briefly =
   (up: Migration['up']): Migration['up'] =>
   async (knex) => {
-    await knex.raw("SET LOCAL lock_timeout = '2s'")
+    await knex.raw(BRIEFLY)
     await up(knex)
   }
+
+/**
+ * For a migration that changes several tables in use, with `transaction: false`: each statement is a transaction of its own. Who has
+ * locked one table and waits for the next would be in a circle with who uses both. All statements must bear to be run twice.
+ */
+export const apart = async (knex: Knex, statements: string[]): Promise<void> => {
+  for (const statement of statements)
+    await knex.transaction(async (transaction) => {
+      await transaction.raw(BRIEFLY)
+      await transaction.raw(statement)
+    })
+}
 
 /**
  * Brings a database to the newest schema. Any number of processes may call it at once: an advisory lock lets one
