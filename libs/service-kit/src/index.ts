@@ -26,6 +26,8 @@ export {
   type Answer,
   answerOnce,
   type Codec,
+  type Fingerprints,
+  isSameRequest,
   keyInUse,
   keyUsedForAnother,
   type UnderKey,

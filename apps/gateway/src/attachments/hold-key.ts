@@ -1,10 +1,10 @@
 import type { ClaimIdempotencyKeyResponse } from '@leadwire/contracts'
-import { keyUsedForAnother } from '@leadwire/service-kit'
+import { type Fingerprints, isSameRequest, keyUsedForAnother } from '@leadwire/service-kit'
 import type { Dependencies } from '../dependencies'
 
 /** The response that was saved under a claimed key, if one was. Throws invalid when it was saved for another request. */
-export const savedAnswer = ({ saved }: ClaimIdempotencyKeyResponse, fingerprint: Buffer) => {
-  if (!saved || fingerprint.equals(saved.fingerprint)) return saved?.body
+export const savedAnswer = ({ saved }: ClaimIdempotencyKeyResponse, asked: Fingerprints) => {
+  if (!saved || isSameRequest(saved, asked)) return saved?.body
   throw keyUsedForAnother()
 }
 

@@ -1,5 +1,5 @@
 import type { ClaimIdempotencyKeyResponse, Idempotency } from '@leadwire/contracts'
-import { idempotencyKey, replayable, requestFingerprint } from '../http/idempotency'
+import { idempotencyKey, replayable, requestFingerprints } from '../http/idempotency'
 import type { Call } from '../operation'
 import { holdKey, savedAnswer } from './hold-key'
 import { keepStoredFile } from './keep-stored-file'
@@ -31,15 +31,15 @@ const recordFile = async <Fields>(
     // For the request's fingerprint.
     sha256: claimed !== undefined,
   })
-  const fingerprint = requestFingerprint(request, { ...fields, file_name: fileName, file: upload.sha256 })
-  const replay = claimed && savedAnswer(claimed.claim, fingerprint)
+  const fingerprints = requestFingerprints(request, { ...fields, file_name: fileName, file: upload.sha256 })
+  const replay = claimed && savedAnswer(claimed.claim, fingerprints)
   if (replay) return replayable(reply, { body: replay, replayed: true })
   const { key, size: fileSize, content_type: contentType } = upload
   const answer = await keepStoredFile(call, key, () =>
     record({
       fields,
       file: { fileName, fileSize, contentType, key },
-      idempotency: claimed && { tokenId, key: claimed.key, fingerprint },
+      idempotency: claimed && { tokenId, key: claimed.key, ...fingerprints },
       claimId: claimed?.claim.claimId ?? '',
     }),
   )

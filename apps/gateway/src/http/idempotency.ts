@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Idempotency } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import { type Fingerprints, ServiceError } from '@leadwire/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const BARE = /^[\x21\x23-\x7e][\x20-\x7e]{0,254}$/
@@ -40,12 +40,14 @@ const inOrder = (_name: string, value: unknown): unknown =>
     : value
 
 /** SHA-256 of what was asked: the method, the address (references in lower case) and the parsed content. */
-export const requestFingerprint = (request: FastifyRequest, content: unknown): Buffer => {
+export const requestFingerprints = (request: FastifyRequest, content: unknown): Fingerprints => {
   const path = request.url.split('?', 1)[0]!.toLowerCase().replace(/\/+$/, '')
-  return createHash('sha256')
-    .update(`${request.method} ${path}\n`)
-    .update(JSON.stringify(content, inOrder))
-    .digest()
+  const digest = (text: string) =>
+    createHash('sha256').update(`${request.method} ${path}\n`).update(text).digest()
+  return {
+    fingerprint: digest(JSON.stringify(content)),
+    unorderedFingerprint: digest(JSON.stringify(content, inOrder)),
+  }
 }
 
 /** What a service needs to answer a request that is sent again as it was answered the first time. */
@@ -53,7 +55,7 @@ export const idempotencyOf = (request: FastifyRequest, content: unknown): Idempo
   const key = idempotencyKey(request)
   return key === undefined
     ? undefined
-    : { tokenId: request.principal.tokenId, key, fingerprint: requestFingerprint(request, content) }
+    : { tokenId: request.principal.tokenId, key, ...requestFingerprints(request, content) }
 }
 
 /** Says that the answer is the one that was saved. */

@@ -7,7 +7,7 @@ import { holdKey, savedAnswer } from '../attachments/hold-key'
 import { keepStoredFile } from '../attachments/keep-stored-file'
 import type { Dependencies } from '../dependencies'
 import { dataOf } from '../docs/shared-schemas'
-import { idempotencyKey, replayable, requestFingerprint } from '../http/idempotency'
+import { idempotencyKey, replayable, requestFingerprints } from '../http/idempotency'
 import { visitorOf } from '../leads/lead-fields'
 import { type Call, operation } from '../operation'
 import { notes } from '../validation/fields'
@@ -58,11 +58,11 @@ const takeImport = async (
     IMPORT_TYPES[request.headers['content-type']!.split(';')[0]!.trim().toLowerCase() as ImportType]
   const terms = { max_bytes: maxBytes, keep: !claim?.saved, sha256: claim !== undefined }
   const { key, size, sha256 } = await receiveBody(call, terms)
-  const fingerprint = requestFingerprint(request, { format, webhooks, file: sha256 })
-  const replay = claim && savedAnswer(claim, fingerprint)
+  const fingerprints = requestFingerprints(request, { format, webhooks, file: sha256 })
+  const replay = claim && savedAnswer(claim, fingerprints)
   if (replay) return replayable(call.reply, { body: replay, replayed: true })
   const { tokenId } = request.principal
-  const idempotency = claim ? { tokenId, key: idempotencyKey(request)!, fingerprint } : undefined
+  const idempotency = claim ? { tokenId, key: idempotencyKey(request)!, ...fingerprints } : undefined
   const asked = { accountId, format, webhooks, visitor: visitorOf(request), key, fileSize: size }
   const created = await keepStoredFile(call, key, () =>
     // Without the deadline: the upload took its time.

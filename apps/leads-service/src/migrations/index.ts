@@ -17,6 +17,7 @@ import { contact } from './0015-contact'
 import { oldKeys } from './0016-old-keys'
 import { refusedEvents } from './0017-refused-events'
 import { reconciliation } from './0018-reconciliation'
+import { unorderedFingerprints } from './0019-unordered-fingerprints'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -38,4 +39,5 @@ export const migrations: Migration[] = [
   oldKeys,
   refusedEvents,
   reconciliation,
+  unorderedFingerprints,
 ]

@@ -39,6 +39,15 @@ export type UnderKey = (
   work: () => Promise<Buffer>,
 ) => Promise<Answer>
 
+/** What was asked under a key, with the members of its JSON in the order in which they came, and whatever that is. */
+export type Fingerprints = Pick<Idempotency, 'fingerprint' | 'unorderedFingerprint'>
+
+/** Whether two requests are the same. Of those that 0.2.0 took only the ordered fingerprint is known. */
+export const isSameRequest = (one: Fingerprints, other: Fingerprints): boolean =>
+  one.unorderedFingerprint && other.unorderedFingerprint
+    ? Buffer.compare(one.unorderedFingerprint, other.unorderedFingerprint) === 0
+    : Buffer.compare(one.fingerprint, other.fingerprint) === 0
+
 /** A key is in use by a request that is on its way. */
 export const keyInUse = () =>
   new ServiceError('conflict', 'A request with this Idempotency-Key is still in flight. Try again shortly.', {
