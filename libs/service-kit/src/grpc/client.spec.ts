@@ -56,6 +56,13 @@ test('a call waits for a server that comes a moment later', async () => {
   })
 })
 
+test('a method that the service does not have yet is unavailable', async () => {
+  const server = createGrpcServer({ logger, lifecycle, tokens: [TOKEN] })
+  const port = await server.listen({ host: '127.0.0.1', port: 0 })
+  const call = accountsAt(port).retrieveAccount({ accountId: 3 })
+  await expect(call).rejects.toMatchObject({ code: 'unavailable' })
+})
+
 test('a call fails as unavailable where nobody comes', async () => {
   const call = accountsAt(await freePort()).retrieveAccount({ accountId: 3 })
   await expect(call).rejects.toMatchObject({ code: 'unavailable' })

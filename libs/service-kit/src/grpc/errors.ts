@@ -42,6 +42,11 @@ const errorOfCode = (cause: ClientError): ServiceError => {
     case Status.UNAVAILABLE:
     case Status.RESOURCE_EXHAUSTED:
       return new ServiceError('unavailable', 'The service is unavailable. Try again shortly.', { cause })
+    // A copy of the release before, which is being replaced.
+    case Status.UNIMPLEMENTED:
+      return new ServiceError('unavailable', 'This is not available yet: the service is being upgraded.', {
+        cause,
+      })
     case Status.DEADLINE_EXCEEDED:
       return ServiceError.late(cause)
     case Status.UNAUTHENTICATED:
