@@ -1,6 +1,7 @@
-// Checks the .proto files: their style, and that messages of the last release can still be read. The last release is the
-// newest tag v*. A clone without tags, or a folder without git, has nothing to compare with.
+// Checks the .proto files: their style, and that the previous release and this one understand each other. A clone whose history
+// does not reach back to that release, or a folder without git, has nothing to compare with.
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -12,11 +13,14 @@ const buf = (...args) => {
   return spawnSync(process.execPath, [program, ...args], { cwd: root, stdio: 'inherit' }).status === 0
 }
 
-const listTags = ['tag', '--list', 'v*', '--sort=-version:refname']
-const [release] = (spawnSync('git', listTags, { cwd: root, encoding: 'utf8' }).stdout ?? '').split('\n')
+const { version, commit } = JSON.parse(readFileSync(join(root, 'tools/previous-release.json'), 'utf8'))
+const isThere = spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0
 
-if (!release) console.log('The .proto files were compared with no release: there is no tag v* here.')
+if (!isThere)
+  console.log(
+    `The .proto files were not compared with those of ${version}: its commit is not in the history here.`,
+  )
 const isLinted = buf('lint', contracts)
-const isCompatible =
-  !release || buf('breaking', contracts, '--against', `.git#tag=${release},subdir=${contracts}`)
+const against = `.git#ref=${commit},subdir=${contracts}`
+const isCompatible = !isThere || buf('breaking', contracts, '--against', against)
 process.exit(isLinted && isCompatible ? 0 : 1)
