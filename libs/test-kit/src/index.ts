@@ -1,10 +1,12 @@
 export {
   cacheDirectory,
+  cachedBinary,
   createAuthority,
   eventually,
   freePort,
   isReady,
   s3Settings,
+  serviceCommand,
   writeAuthorities,
   writeCertificate,
 } from '@leadwire/embedded'

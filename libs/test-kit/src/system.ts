@@ -34,6 +34,8 @@ export type SystemOptions = {
   tls?: boolean
   /** A superuser's URL of a server other than that of all specs. */
   postgres?: string
+  /** Another checkout, built, whose services are run. */
+  root?: string | undefined
 }
 
 /** What the services of an encrypted system show each other: in the folder `cert.pem`, `key.pem` and `ca.pem`. */
@@ -61,8 +63,8 @@ export type System = {
   kill(name: string): Promise<void>
   /** Asks a copy to stop, waits until it is gone; it stays away until it is restarted. */
   drain(name: string): Promise<void>
-  /** Starts a copy (stopping it first, if it runs) where it was, and waits until it is ready. */
-  restart(name: string): Promise<void>
+  /** Starts a copy (stopping it first, if it runs) where it was, and waits until it is ready. `root`: as for the system. */
+  restart(name: string, root?: string): Promise<void>
   /** A further account with a token of its own. */
   createAccount(name: string): Promise<{ account: Account; token: string }>
   stop(): Promise<void>
@@ -79,6 +81,7 @@ export async function startSystem({
   store,
   tls: isEncrypted = process.env['LEADWIRE_TEST_TLS'] === '1',
   postgres,
+  root,
 }: SystemOptions = {}): Promise<System> {
   requireBuilt()
   const tls = isEncrypted ? await makeTls() : undefined
@@ -114,7 +117,7 @@ export async function startSystem({
     }
   }
   try {
-    await Promise.all(services.map(({ name }) => processes.restart(name)))
+    await Promise.all(services.map(({ name }) => processes.restart(name, root)))
     const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
     const newAccount = (name: string) =>
       createAccount({ grpc, tokens: [serviceToken], tls: tls?.files }, name)
@@ -159,11 +162,11 @@ function createProcesses(services: ServicePlan[]) {
     if (!found) throw new Error(`there is no ${name}; there are ${[...running.keys()].join(', ')}`)
     return found
   }
-  const restart = async (name: string) => {
+  const restart = async (name: string, root?: string) => {
     const plan = services.find((candidate) => candidate.name === name)
     if (!plan) throw new Error(`there is no ${name}`)
     await running.get(name)?.stop()
-    const started = watchProcess(await startService(plan, (line) => lines.push(parse(name, line))))
+    const started = watchProcess(await startService(plan, (line) => lines.push(parse(name, line)), root))
     running.set(name, started)
     await whenReady(started, () => isReady(plan.health), { timeoutMs: 60_000 })
   }

@@ -66,7 +66,8 @@ export async function startStage(options: SystemOptions = {}): Promise<Stage> {
   }
 }
 
-function tenant({
+/** An account of a system, to be used through this client. */
+export function tenant({
   account,
   token,
   client,

@@ -11,6 +11,7 @@ export {
   postgresUrl,
   startPostgres,
 } from './postgres/postgres'
+export { cachedBinary } from './process/cached-binary'
 export { type Child, type Exit, startChild, whenReady } from './process/child'
 export { eventually } from './process/eventually'
 export { freePort } from './process/free-port'
@@ -24,6 +25,7 @@ export {
   type ServiceName,
   type ServicePlan,
   s3Settings,
+  serviceCommand,
   startService,
 } from './stack/services'
 export { type Authority, createAuthority } from './tls/authority'

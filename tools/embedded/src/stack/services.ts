@@ -141,26 +141,32 @@ export function s3Settings({
   }
 }
 
-export function startService(plan: ServicePlan, onLine?: (line: string) => void): Promise<Child> {
-  return startChild({ ...serviceCommand(plan.service), name: plan.name, env: plan.env, onLine })
+/** `root` is the checkout whose code is run. */
+export function startService(
+  plan: ServicePlan,
+  onLine?: (line: string) => void,
+  root = repositoryRoot,
+): Promise<Child> {
+  return startChild({ ...serviceCommand(plan.service, [], root), name: plan.name, env: plan.env, onLine })
 }
 
 /** How a service is run. */
 export function serviceCommand(
   service: ServiceName,
   args: string[] = [],
+  root = repositoryRoot,
 ): { command: string; args: string[] } {
-  return { command: process.execPath, args: [entryPoint(service), ...args] }
+  return { command: process.execPath, args: [entryPoint(service, root), ...args] }
 }
 
 /** @throws when a service is not built */
 export function requireBuilt(): void {
-  const missing = serviceNames.map(entryPoint).filter((path) => !existsSync(path))
+  const missing = serviceNames.map((name) => entryPoint(name)).filter((path) => !existsSync(path))
   if (missing.length > 0) throw new Error(`not built: ${missing.join(', ')}. Run "npx nx run-many -t build".`)
 }
 
-function entryPoint(service: ServiceName): string {
-  return join(repositoryRoot, 'apps', service, 'dist/main.js')
+function entryPoint(service: ServiceName, root = repositoryRoot): string {
+  return join(root, 'apps', service, 'dist/main.js')
 }
 
 async function placeCopy({

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { eventually } from '@leadwire/test-kit'
+import { createClient, type RequestOptions } from '../client'
+import { LEAD, type Lead } from '../stage.fixture'
+
+const CLIENTS = 3
+const APART_MS = 20
+
+export type MixedLoad = ReturnType<typeof startMixedLoad>
+
+/**
+ * Clients that create, read, list and change leads, attach files to them and read these. They take turns over the gateways in use, as a load
+ * balancer does, and try nothing again: whatever is not as it should be stands in `failures`.
+ */
+export const startMixedLoad = ({ bases, token }: { bases: string[]; token: string }) => {
+  const accepted: string[] = []
+  const failures: string[] = []
+  const clients = new Map(bases.map((base) => [base, createClient(base, { token })]))
+  let [inUse, turn, running, longestMs] = [bases, 0, true, 0]
+
+  const ask = async <T>(method: string, path: string, options: RequestOptions = {}): Promise<T> => {
+    const base = inUse[turn++ % inUse.length]!
+    const began = performance.now()
+    const answer = await clients.get(base)!.request<{ data: T }>(method, path, options)
+    longestMs = Math.max(longestMs, performance.now() - began)
+    if (answer.status !== 200)
+      throw new Error(`${base} ${method} ${path} ${answer.status} ${answer.text.slice(0, 300)}`)
+    return (answer.json?.data ?? answer.text) as T
+  }
+
+  const attach = async (reference: string, text: string) => {
+    const multipart = [
+      { name: 'name', value: 'Note' },
+      { name: 'file', value: text, fileName: 'note.txt', type: 'text/plain' },
+    ]
+    const { url } = await ask<{ url: string }>('POST', `/leads/${reference}/attachments`, { multipart })
+    const read = await ask<string>('GET', new URL(url).pathname)
+    if (read !== text) throw new Error(`${url} has other bytes than were attached`)
+  }
+
+  const live = async () => {
+    const headers = { 'idempotency-key': randomUUID() }
+    const { reference } = await ask<Lead>('POST', '/leads', { json: LEAD, headers })
+    accepted.push(reference)
+    await ask<Lead>('PATCH', `/leads/${reference}`, { json: { value: accepted.length } })
+    const { value } = await ask<Lead>('GET', `/leads/${reference}`)
+    if (value === 0) throw new Error(`${reference} has not changed`)
+    await ask('GET', '/leads')
+    if (accepted.length % 5 === 0) await attach(reference, `Ring twice, ${reference}\n`)
+  }
+
+  const work = async () => {
+    while (running) {
+      await live().catch((error: Error) => failures.push(`${new Date().toISOString()} ${error.message}`))
+      await pause(APART_MS)
+    }
+  }
+  const workers = Array.from({ length: CLIENTS }, work)
+  return {
+    /** References of the leads that were created. */
+    accepted,
+    failures,
+    /** Of all requests so far, the longest. */
+    longestMs: () => longestMs,
+    forgetLongest: () => {
+      longestMs = 0
+    },
+    /** Sends what begins from now on to these gateways alone. */
+    use: (some: string[]) => {
+      inUse = some
+    },
+    /** Waits until so many more leads are created. */
+    moves: async (count: number) => {
+      const goal = accepted.length + count
+      await eventually(() => expect(accepted.length).toBeGreaterThanOrEqual(goal))
+    },
+    stop: async () => {
+      running = false
+      await Promise.all(workers)
+      await Promise.all([...clients.values()].map((client) => client.close()))
+    },
+  }
+}

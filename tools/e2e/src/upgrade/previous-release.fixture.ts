@@ -1,0 +1,46 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { cacheDirectory, cachedBinary } from '@leadwire/test-kit'
+
+const ROOT = join(__dirname, '../../../..')
+const { version, commit } = JSON.parse(readFileSync(join(ROOT, 'tools/previous-release.json'), 'utf8'))
+const run = promisify(execFile)
+const LIMITS = { maxBuffer: 64 * 2 ** 20, timeout: 900_000 }
+
+/** How long it takes at most until it is built; it is built once. */
+export const BUILT_WITHIN_MS = 900_000
+
+/** `describe`, or that of specs to skip where the history of the repository does not reach back to the previous release. */
+export const describeUpgrade = (): jest.Describe => {
+  const found = spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: ROOT, encoding: 'utf8' })
+  if (found.status === 0) return describe
+  const why = found.error?.message ?? found.stderr.trim().split('\n')[0]
+  console.warn(`SKIPPED: upgrades from ${version}: its commit is not in the history of this folder (${why})`)
+  return describe.skip
+}
+
+const build = async (folder: string): Promise<string> => {
+  const root = join(folder, 'release')
+  await mkdir(root)
+  const archive = join(folder, 'release.tar')
+  await run('git', ['archive', '--output', archive, commit], { cwd: ROOT })
+  await run('tar', ['-xf', archive, '-C', root])
+  const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false', NX_CACHE_DIRECTORY: join(folder, 'nx') }
+  const options = { ...LIMITS, cwd: root, env }
+  await run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], options)
+  await run(process.execPath, ['node_modules/.bin/nx', 'run-many', '-t', 'build'], options)
+  return root
+}
+
+/** The folder of the previous release, built. It is made from the history of this repository at first, and then kept in the cache. */
+export const previousRelease = (): Promise<string> =>
+  cachedBinary({
+    cache: cacheDirectory(process.env),
+    name: `release-${commit}`,
+    sources: [{ name: 'git archive, npm ci and the build, which takes a minute', get: build }],
+    isUsable: async (root) => existsSync(join(root, 'apps/gateway/dist/main.js')),
+    say: console.warn,
+  })
