@@ -1,5 +1,14 @@
-import { createDatabase } from '@leadwire/test-kit'
-import { connectDatabase, createLifecycle, createLogger, type Migration, migrate } from '../index'
+import { createDatabase, eventually } from '@leadwire/test-kit'
+import { Client } from 'pg'
+import {
+  apart,
+  connectDatabase,
+  createLifecycle,
+  createLogger,
+  type Migration,
+  migrate,
+  untilMigrated,
+} from '../index'
 
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
 let server: Awaited<ReturnType<typeof createDatabase>>
@@ -28,4 +37,43 @@ test('copies of two versions start at once, and one of the older starts again la
     text: "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ '^0' ORDER BY 1",
   })
   expect(tables.map(({ name }) => name)).toEqual(['001-first', '002-second'])
+})
+
+test('a migration of several tables ends no transaction that uses them in another order', async () => {
+  const database = connect()
+  await database.query({ text: 'CREATE TABLE one (id integer)' })
+  await database.query({ text: 'CREATE TABLE two (id integer)' })
+  const add = (table: string) => `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS added integer`
+  const both: Migration = {
+    name: '003-both',
+    transaction: false,
+    up: (knex) => apart(knex, [add('one'), add('two')]),
+  }
+  const [client, reader] = [1, 2].map(() => new Client({ connectionString: server.url })) as [Client, Client]
+  await Promise.all([client.connect(), reader.connect()])
+  const waiting = (count: number) =>
+    eventually(async () => {
+      const text = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'one'::regclass`
+      expect((await database.query({ text })).length).toBeGreaterThanOrEqual(count)
+    })
+  try {
+    await client.query('BEGIN; INSERT INTO two VALUES (1)')
+    await reader.query('BEGIN; SELECT FROM one')
+    const logger = createLogger({ service: 'spec', level: 'silent' })
+    const migrated = untilMigrated(server.url, [step('001-first'), step('002-second'), both], {
+      signal: lifecycle.signal,
+      logger,
+    })
+    // The client waits behind the migration, and so would be the first to look for a deadlock.
+    await waiting(1)
+    const inserted = client.query('INSERT INTO one VALUES (1)')
+    await waiting(1)
+    await reader.query('COMMIT')
+    await inserted
+    await client.query('COMMIT')
+    await migrated
+    await database.query({ text: 'SELECT one.added, two.added FROM one, two' })
+  } finally {
+    await Promise.all([client.end(), reader.end()])
+  }
 })
