@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds what the specs in tools/e2e/src/cluster need with Go: Kubernetes' API server, etcd and kubectl where they are missing, and
+# the definitions of the chart's custom resources. Some ten minutes of processor time, once.
+set -euo pipefail
+
+kubernetes="${1:-1.37.2}"
+out="${LEADWIRE_CACHE:-$(cd "$(dirname "$0")/../.." && pwd)/.cache}/kubernetes"
+export GOWORK=off CGO_ENABLED=0
+mkdir -p "$out"
+
+# The folder of a module, which is fetched.
+module() { go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'; }
+
+# The module of Kubernetes takes its parts from folders that are in its repository alone. They are published as modules, too.
+source=$(module "k8s.io/kubernetes@v$kubernetes")
+changed=$(mktemp -d)
+trap 'rm -r "$changed"' EXIT
+sed "s|=> ./staging/src/\(.*\)|=> \1 v0.${kubernetes#1.}|" "$source/go.mod" >"$changed/go.mod"
+cat "$source/go.sum" >"$changed/go.sum"
+build() {
+  (cd "$source" && go build -mod=mod -modfile="$changed/go.mod" -o "$out/$1" \
+    -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$kubernetes" "$2")
+}
+build kube-apiserver ./cmd/kube-apiserver
+if program=$(command -v etcd); then ln -sf "$program" "$out/etcd"; else build etcd go.etcd.io/etcd/server/v3; fi
+if program=$(command -v kubectl); then ln -sf "$program" "$out/kubectl"; else build kubectl ./cmd/kubectl; fi
+
+# Those that deploy/helm/make-schemas.mjs reads. The specs look for this folder: so it is made last.
+mkdir -p "$out/crds"
+cp -f "$(module github.com/kedacore/keda/v2@v2.21.0)/config/crd/bases/keda.sh_scaledobjects.yaml" \
+  "$(module github.com/prometheus-operator/prometheus-operator@v0.85.0)/example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml" \
+  "$(module sigs.k8s.io/gateway-api@v1.4.0)/config/crd/standard/gateway.networking.k8s.io_httproutes.yaml" \
+  "$out/crds/"

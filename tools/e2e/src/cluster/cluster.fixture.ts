@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Child, startChild, whenReady } from '@leadwire/embedded'
+import { cacheDirectory, freePort } from '@leadwire/test-kit'
+import { finishJobs } from './finish-jobs.fixture'
+
+/** What `tools/e2e/install-kubernetes.sh` makes. */
+const PROGRAMS = join(cacheDirectory(process.env), 'kubernetes')
+const TOKEN = 'a-token-for-these-specs'
+
+export type Cluster = {
+  kubeconfig: string
+  /** @returns what kubectl prints @throws with what it complains of */
+  kubectl(args: string[], input?: string): Promise<string>
+  stop(): Promise<void>
+}
+
+export const kubernetesIsThere = (): boolean => existsSync(join(PROGRAMS, 'crds'))
+
+const runFile = promisify(execFile)
+/** Runs a program to its end. @throws with what it complains of */
+export const run = (program: string, args: string[], input = '') => {
+  const running = runFile(program, args, { maxBuffer: 64 * 2 ** 20 })
+  running.child.stdin!.end(input)
+  return running
+}
+
+/**
+ * Kubernetes' API server on loopback, with etcd and the chart's custom resources. No controllers run: nobody makes pods of
+ * Deployments, and Jobs are finished at once.
+ */
+export async function startCluster(): Promise<Cluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'leadwire-cluster-'))
+  const [clients, peers, port, proxy] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
+  const kubeconfig = join(folder, 'kubeconfig')
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  await writeFile(join(folder, 'accounts.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  await writeFile(join(folder, 'tokens.csv'), `${TOKEN},admin,admin,system:masters\n`)
+  await writeFile(kubeconfig, kubeconfigFor(`https://127.0.0.1:${port}`))
+
+  const stops: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })]
+  const stop = async () => {
+    for (const one of stops.reverse()) await one()
+  }
+  const start = async (name: string, args: string[]): Promise<Child> => {
+    const child = await startChild({ name, command: join(PROGRAMS, name), args, cwd: folder })
+    stops.push(child.stop)
+    return child
+  }
+  const kubectl = async (args: string[], input?: string) =>
+    (await run(join(PROGRAMS, 'kubectl'), ['--kubeconfig', kubeconfig, ...args], input)).stdout
+
+  try {
+    await start('etcd', [
+      '--unsafe-no-fsync',
+      `--listen-client-urls=http://127.0.0.1:${clients}`,
+      `--advertise-client-urls=http://127.0.0.1:${clients}`,
+      `--listen-peer-urls=http://127.0.0.1:${peers}`,
+      `--initial-advertise-peer-urls=http://127.0.0.1:${peers}`,
+      `--initial-cluster=default=http://127.0.0.1:${peers}`,
+    ])
+    const apiserver = await start('kube-apiserver', [
+      `--etcd-servers=http://127.0.0.1:${clients}`,
+      '--bind-address=127.0.0.1',
+      `--secure-port=${port}`,
+      '--cert-dir=certificates',
+      '--endpoint-reconciler-type=none',
+      '--service-cluster-ip-range=10.96.0.0/16',
+      '--authorization-mode=RBAC',
+      '--token-auth-file=tokens.csv',
+      '--service-account-issuer=https://kubernetes.default.svc',
+      '--service-account-key-file=accounts.key',
+      '--service-account-signing-key-file=accounts.key',
+    ])
+    const isUp = () => kubectl(['get', '--raw=/readyz']).then(Boolean, () => false)
+    await whenReady(apiserver, isUp, { timeoutMs: 110_000 })
+    await start('kubectl', ['proxy', `--kubeconfig=${kubeconfig}`, `--port=${proxy}`])
+    await kubectl(['apply', '--server-side', '--filename', join(PROGRAMS, 'crds')])
+    stops.push(finishJobs(`http://127.0.0.1:${proxy}`))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { kubeconfig, kubectl, stop }
+}
+
+// The server makes its certificate itself.
+const kubeconfigFor = (server: string) => `
+apiVersion: v1
+kind: Config
+clusters: [{ name: it, cluster: { server: '${server}', insecure-skip-tls-verify: true } }]
+users: [{ name: admin, user: { token: ${TOKEN} } }]
+contexts: [{ name: it, context: { cluster: it, user: admin } }]
+current-context: it
+`
