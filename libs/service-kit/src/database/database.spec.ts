@@ -167,7 +167,7 @@ test('a connection to a server that takes no writes is given up', async () => {
   expect(await kept()).toEqual([7])
 })
 
-test('a connection whose server has vanished without a word is given up', async () => {
+test('when a server has vanished without a word, one statement waits for it, and no idle connection is used again', async () => {
   const target = new URL(server.url)
   const { hostname, port } = target
   const ends: Socket[] = []
@@ -179,13 +179,17 @@ test('a connection whose server has vanished without a word is given up', async 
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   target.port = String((proxy.address() as AddressInfo).port)
-  const behind = connectDatabase({ url: target.href, poolSize: 1, lifecycle, answerLimitMs: 1500 })
-  await behind.query({ text: 'SELECT 1' })
+  const behind = connectDatabase({ url: target.href, poolSize: 4, lifecycle, answerLimitMs: 1500 })
+  const fourAtOnce = { text: 'SELECT 1 FROM pg_sleep(0.2)' }
+  await Promise.all(Array.from({ length: 4 }, () => behind.query(fourAtOnce)))
+  expect(ends).toHaveLength(8)
   for (const end of ends) end.unpipe().pause()
-  await expect(behind.query({ text: 'SELECT 2' })).rejects.toMatchObject({ code: 'unavailable' })
-  expect(await behind.query({ text: 'SELECT 3 AS n' })).toEqual([{ n: 3 }])
+  const answers = []
+  for (let n = 1; n <= 5; n++)
+    answers.push(await behind.query({ text: `SELECT ${n} AS n` }).catch(({ code }) => code))
   for (const end of ends) end.destroy()
   proxy.close()
+  expect(answers).toEqual(['unavailable', [{ n: 2 }], [{ n: 3 }], [{ n: 4 }], [{ n: 5 }]])
 })
 
 test('an encrypted connection trusts the authorities that are in the file when it begins', async () => {

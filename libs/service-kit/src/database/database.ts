@@ -197,6 +197,12 @@ export const connectDatabase = (options: {
   options.observe?.(pool)
   options.lifecycle.onStop('database', () => pool.end())
 
+  // They lead to the same server, and each would else cost the request that finds it dead the time until it is known to be.
+  const closeIdle = () => {
+    for (let count = pool.idleCount; count > 0; count--)
+      pool.connect().then((client) => client.release(true), silence)
+  }
+
   const withConnection = async <T>(
     work: (client: PoolClient) => Promise<T>,
     signal: AbortSignal | undefined,
@@ -211,7 +217,9 @@ export const connectDatabase = (options: {
       client.release()
       return result
     } catch (error) {
-      client.release(isUnusable(error))
+      const unusable = isUnusable(error)
+      client.release(unusable)
+      if (unusable) closeIdle()
       throw databaseFailure(error)
     }
   }
