@@ -45,7 +45,7 @@ import { listAttachments } from './attachments/list-attachments'
 import { retrieveAttachment } from './attachments/retrieve-attachment'
 import { eraseLead } from './erasures/erase-lead'
 import { retrieveErasure } from './erasures/retrieve-erasure'
-import { claimKey, releaseKey, underKey } from './idempotency/idempotency-keys'
+import { claimKey, releaseKey, renewKey, underKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/create-image'
 import { advanceImport } from './imports/advance-import'
 import { cancelImport } from './imports/cancel-import'
@@ -127,6 +127,7 @@ const accountsService = (deps: Deps): AccountsServiceImplementation => ({
 /** The records of stored bytes, and the keys that are held while bytes are on their way. */
 const attachmentsService = (deps: Deps): AttachmentsServiceImplementation => ({
   claimIdempotencyKey: claimKey(deps),
+  renewIdempotencyKey: renewKey(deps),
   releaseIdempotencyKey: releaseKey(deps),
   attachFile: perCall(deps, attachFile),
   retrieveAttachment: perCall(deps, retrieveAttachment),

@@ -215,6 +215,10 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
     ['no image', () => attachments.createImage({ accountId, file: undefined, alt: undefined })],
     ['NUL in an alt', () => attachments.createImage({ accountId, file: file(), alt: NUL })],
     ['NUL in a claim', () => attachments.claimIdempotencyKey({ tokenId, key: NUL })],
+    [
+      'claim id that is renewed',
+      () => attachments.renewIdempotencyKey({ tokenId, key: 'a', claimId: 'no uuid' }),
+    ],
     ['claim id', () => attachments.releaseIdempotencyKey({ tokenId, key: 'a', claimId: 'no uuid' })],
     ['NUL in a name', () => accounts.createAccount({ name: NUL })],
     ['NUL in a scope', () => accounts.createToken({ ...token, scopes: [NUL] })],

@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
+import { PassThrough, Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
 import type { AttachFileRequest } from '@leadwire/contracts'
 import { problemJson, problemOf, ServiceError } from '@leadwire/service-kit'
 import { eventually } from '@leadwire/test-kit'
@@ -24,6 +26,7 @@ let records: AttachFileRequest[]
 let deleted: string[]
 let tokens: Set<string | undefined>
 let refuseRecord: ServiceError | undefined
+let renewed: string[]
 const keys = new Map<string, { saved?: { fingerprint: Uint8Array; body: Uint8Array } }>()
 
 beforeAll(async () => {
@@ -89,6 +92,10 @@ beforeAll(async () => {
         if (!known) keys.set(key, {})
         return { saved: known?.saved, claimId: 'claim' }
       },
+      renewIdempotencyKey: async ({ key }) => {
+        renewed.push(key)
+        return {}
+      },
       releaseIdempotencyKey: async ({ key }) => {
         keys.delete(key)
         return {}
@@ -104,6 +111,7 @@ beforeEach(() => {
   deleted = []
   tokens = new Set()
   refuseRecord = undefined
+  renewed = []
 })
 afterAll(() => gateway.stop())
 
@@ -122,6 +130,7 @@ const post = async (body: RequestInit['body'], headers: Record<string, string> =
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: 'POST',
     body: body ?? null,
+    duplex: 'half',
     headers: { authorization: 'Bearer all', ...headers },
   })
   return { status: response.status, body: await response.text(), headers: response.headers }
@@ -339,6 +348,16 @@ describe('under an Idempotency-Key', () => {
     const { status, body } = await under(`other ${what}`, ...parts)
     expect([status, Object.keys(JSON.parse(body).errors)]).toEqual([422, ['idempotency_key']])
     expect(records).toHaveLength(1)
+  })
+
+  test('the key is renewed while the bytes are on their way', async () => {
+    const body = new PassThrough()
+    body.write('--XX\r\nContent-Disposition: form-data; name="name"\r\n\r\nn\r\n')
+    const headers = { 'idempotency-key': 'slow', 'content-type': 'multipart/form-data; boundary=XX' }
+    const answered = post(Readable.toWeb(body) as ReadableStream, headers)
+    await eventually(() => expect(renewed).toEqual(['slow']))
+    body.end('--XX\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--XX--')
+    expect((await answered).status).toBe(200)
   })
 
   test('one still in flight is a 409; a failure frees the key', async () => {

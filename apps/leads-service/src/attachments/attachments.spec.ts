@@ -90,6 +90,25 @@ test('a claimed key keeps others out until it is answered, and is then replayed'
   expect(saved).toEqual({ fingerprint: idempotency.fingerprint, body: Buffer.from(body) })
 })
 
+test('a claim lasts while it is renewed, and one that ran out takes nothing from the next', async () => {
+  const { request, tokenId } = await scene()
+  const key = { tokenId, key: 'renewed' }
+  const endNow = () =>
+    service.db.query({
+      text: `UPDATE idempotency_keys SET claimed_until = clock_timestamp() WHERE key = 'renewed'`,
+    })
+  const { claimId } = await service.attachments.claimIdempotencyKey(key)
+  await endNow()
+  await service.attachments.renewIdempotencyKey({ ...key, claimId })
+  await expect(service.attachments.claimIdempotencyKey(key)).rejects.toMatchObject({ code: 'conflict' })
+  await endNow()
+  const next = await service.attachments.claimIdempotencyKey(key)
+  await service.attachments.renewIdempotencyKey({ ...key, claimId })
+  const idempotency = { ...key, fingerprint: Buffer.from('a') }
+  await expect(attach({ ...request(), idempotency, claimId })).rejects.toMatchObject({ code: 'conflict' })
+  await attach({ ...request(), idempotency, claimId: next.claimId })
+})
+
 test('a released key, and one whose claim ran out, can be claimed again', async () => {
   const { tokenId } = await scene()
   const key = { tokenId, key: 'again' }

@@ -5,6 +5,8 @@ import type {
   Idempotency,
   ReleaseIdempotencyKeyRequest,
   ReleaseIdempotencyKeyResponse,
+  RenewIdempotencyKeyRequest,
+  RenewIdempotencyKeyResponse,
 } from '@leadwire/contracts'
 import {
   type Answer,
@@ -55,12 +57,19 @@ const SELECT_SAVED = `
   WHERE (token_id, key) IN (SELECT * FROM unnest($1::bigint[], $2::text[]))
     AND (body IS NOT NULL OR claimed_until > clock_timestamp())`
 
+// Who claims a key renews the claim every three seconds. When that process dies, a retry waits no longer than this.
+const CLAIM_ENDS = "clock_timestamp() + interval '10 seconds'"
+
 const CLAIM = `
   INSERT INTO idempotency_keys (token_id, key, claim_id, claimed_until)
-  VALUES ($1, $2, $3, clock_timestamp() + interval '6 minutes')
+  VALUES ($1, $2, $3, ${CLAIM_ENDS})
   ON CONFLICT (token_id, key) DO UPDATE
   SET fingerprint = NULL, unordered_fingerprint = NULL, body = NULL, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
     lead_reference = NULL, created_at = excluded.created_at`
+
+// No lock on the key: the transaction that answers the same request must find it free.
+const RENEW = `
+  UPDATE idempotency_keys SET claimed_until = ${CLAIM_ENDS} WHERE token_id = $1 AND key = $2 AND claim_id = $3`
 
 const RELEASE = 'DELETE FROM idempotency_keys WHERE token_id = $1 AND key = $2 AND claim_id = $3'
 
@@ -170,7 +179,7 @@ export const underKey = async (
   return { body, replayed: false }
 }
 
-/** Holds a key for a request that takes long; others are told `conflict` until it is answered, released or six minutes old. */
+/** Holds a key for a request that takes long; others are told `conflict` until it is answered, released, or no longer renewed. */
 export const claimKey =
   ({ database }: { database: Database }) =>
   ({ tokenId, key }: ClaimIdempotencyKeyRequest): Promise<ClaimIdempotencyKeyResponse> =>
@@ -184,6 +193,15 @@ export const claimKey =
       await tx.query({ text: CLAIM, values: [tokenId, key, claimId] })
       return { saved: undefined, claimId }
     })
+
+/** Goes on holding a claimed key; one that another request has by now stays as it is. */
+export const renewKey =
+  ({ database }: { database: Database }) =>
+  async ({ tokenId, key, claimId }: RenewIdempotencyKeyRequest): Promise<RenewIdempotencyKeyResponse> => {
+    demand({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
+    await database.query({ name: 'renew-key', text: RENEW, values: [tokenId, key, claimId] })
+    return {}
+  }
 
 /** Gives a claimed key back: the request failed, and may be sent again. */
 export const releaseKey =
