@@ -7,6 +7,7 @@ import {
   logLevel,
   makeValidator,
   natsCaFile,
+  natsReplicas,
   natsUrl,
   parseDuration,
   poolSize,
@@ -36,6 +37,7 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     DATABASE_POOL_SIZE: poolSize(),
     NATS_URL: natsUrl(env),
     NATS_CA_FILE: natsCaFile(env),
+    NATS_REPLICAS: natsReplicas(),
     ENCRYPTION_KEYS: encryptionKeys(),
     // Where stored images are served: it is part of every rendered lead.
     ASSETS_URL: str(),

@@ -83,7 +83,7 @@ export const startLeadsService = async ({
     nats = connection
     outbox = startOutbox({
       ...{ database, findHeldEvents, logger },
-      publish: publishTo(connection, observePublished),
+      publish: publishTo(connection, { observe: observePublished, replicas: config.NATS_REPLICAS }),
       findPosition: createFindPosition(connection),
     })
   })

@@ -80,9 +80,11 @@ export const deliverEvents = (options: {
   clock: Clock
   metrics: Metrics
   meters: GatherMeters
+  /** How many NATS servers keep the stream. */
+  replicas: number | undefined
   logger: Logger
 }) => {
-  const { kind, tables, prepare, attemptMs, clock, logger } = options
+  const { replicas, kind, tables, prepare, attemptMs, clock, logger } = options
   const metrics = createDeliveryMetrics({
     kind,
     metrics: options.metrics,
@@ -111,6 +113,6 @@ export const deliverEvents = (options: {
     settled,
     /** Takes what comes to a durable consumer. Answers with what stops it. */
     consume: (nats: NatsConnection, { read, ...from }: { subject: string; name: string; read: Read }) =>
-      consumeEvents({ nats, ...from, take: (message) => take(message, read), logger }),
+      consumeEvents({ nats, ...from, replicas, take: (message) => take(message, read), logger }),
   }
 }

@@ -47,6 +47,7 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   TIME_ZONE: 'Europe/London',
   ENCRYPTION_KEYS: [Buffer.alloc(32, 7)],
   NATS_CA_FILE: undefined,
+  NATS_REPLICAS: undefined,
   SMTP_CA_FILE: undefined,
   TLS_CERT_FILE: undefined,
   TLS_KEY_FILE: undefined,

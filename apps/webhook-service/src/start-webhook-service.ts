@@ -92,7 +92,10 @@ export const startWebhookService = async (
   const tls = watchTls(config, { lifecycle, logger })
   const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, tls, checks, metrics })
   const meters = createGatherMeters(metrics)
-  const shared = { schedule: config.WEBHOOK_RETRY_SCHEDULE, clock, metrics, meters, logger }
+  const shared = {
+    ...{ schedule: config.WEBHOOK_RETRY_SCHEDULE, replicas: config.NATS_REPLICAS },
+    ...{ clock, metrics, meters, logger },
+  }
   const webhooks = deliverEvents({
     ...shared,
     kind: 'webhook',

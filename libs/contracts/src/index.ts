@@ -29,6 +29,7 @@ export {
   eventIdOf,
   LEADS_STREAM,
   LEADS_STREAM_CONFIG,
+  leadsStreamConfig,
   messageIdOf,
   NOTIFICATION_CONSUMER,
   WEBHOOK_CONSUMER,

@@ -39,6 +39,12 @@ export const LEADS_STREAM_CONFIG = {
   duplicate_window: 10 * SECOND_NS,
 }
 
+/** The same with a number of replicas. Without one the stream keeps what it has; a new one has one. */
+export const leadsStreamConfig = (replicas: number | undefined) => ({
+  ...LEADS_STREAM_CONFIG,
+  ...(replicas !== undefined && { num_replicas: replicas }),
+})
+
 /** The durable consumer of new leads that all copies of webhook-service share. */
 export const WEBHOOK_CONSUMER = 'webhook-service'
 /** The same for what happens to leads later: the release before, which cannot read it, does not see it. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { LEADS_STREAM, LEADS_STREAM_CONFIG, messageIdOf } from '@leadwire/contracts'
+import { LEADS_STREAM, leadsStreamConfig, messageIdOf } from '@leadwire/contracts'
 import { activeTraceparent, ensureStream, inSpanOf, newTraceparent, SpanKind } from '@leadwire/service-kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { headers, type NatsConnection } from '@nats-io/transport-node'
@@ -37,11 +37,14 @@ export const HEADER_BYTES = (() => {
 })()
 
 /** Publishes to the stream, which is made when it is missing: it may have been lost with everything in it. */
-export const publishTo = (connection: NatsConnection, observe: ObservePublished = () => {}): Publish => {
+export const publishTo = (
+  connection: NatsConnection,
+  { observe = () => {}, replicas }: { observe?: ObservePublished; replicas?: number | undefined } = {},
+): Publish => {
   const stream = jetstream(connection, { timeout: TIMEOUT_MS })
   let ensured: Promise<unknown> | undefined
   const ensureLeads = async () =>
-    ensureStream(await jetstreamManager(connection, { timeout: TIMEOUT_MS }), LEADS_STREAM_CONFIG)
+    ensureStream(await jetstreamManager(connection, { timeout: TIMEOUT_MS }), leadsStreamConfig(replicas))
   const publish = ({ eventId, kind, payload, sequence, traceparent }: PublishedEvent) => {
     const subject = SUBJECTS[kind]
     const attributes = { 'messaging.system': 'nats', 'messaging.destination.name': subject }

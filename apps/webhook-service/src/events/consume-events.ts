@@ -1,4 +1,4 @@
-import { LEADS_STREAM, LEADS_STREAM_CONFIG } from '@leadwire/contracts'
+import { LEADS_STREAM, leadsStreamConfig } from '@leadwire/contracts'
 import { ensureStream, type Logger, untilSuccess } from '@leadwire/service-kit'
 import {
   AckPolicy,
@@ -33,14 +33,16 @@ const ensureConsumer = async ({
   nats,
   subject,
   name,
+  replicas,
 }: {
   nats: NatsConnection
   subject: string
   name: string
+  replicas: number | undefined
 }) => {
   const settings = { ...SETTINGS, filter_subject: subject }
   const manager = await jetstreamManager(nats, { checkAPI: false })
-  await ensureStream(manager, LEADS_STREAM_CONFIG)
+  await ensureStream(manager, leadsStreamConfig(replicas))
   const { consumers } = manager
   try {
     await consumers.add(LEADS_STREAM.name, {
@@ -66,6 +68,8 @@ export const consumeEvents = (options: {
   subject: string
   /** The durable consumer's. */
   name: string
+  /** How many servers keep the stream; undefined: as many as do now. */
+  replicas: number | undefined
   take: (message: JsMsg) => void
   logger: Logger
 }): (() => Promise<void>) => {

@@ -1,4 +1,4 @@
-import { makeValidator, settingBeside } from './config'
+import { count, makeValidator, type Spec, settingBeside } from './config'
 import { caFile } from './tls-settings'
 
 const isTls = (url: string): boolean => /^tls:/.test(url)
@@ -26,6 +26,9 @@ export const natsUrl = (env: NodeJS.ProcessEnv) =>
 /** The setting of the file with the authorities that the certificates of NATS servers are checked by. */
 export const natsCaFile = (env: NodeJS.ProcessEnv) =>
   caFile({ isUsed: isTls(settingBeside(env, 'NATS_URL')), unless: 'unless NATS_URL has tls://' })
+
+/** The setting of how many NATS servers keep each message; without it a stream keeps the number that it has. */
+export const natsReplicas = () => count({ default: undefined, max: 5 }) as Spec<number | undefined>
 
 /**
  * The servers of a NATS_URL without their credentials, and the credentials of the first, as the client takes them. It refuses
