@@ -1,35 +1,18 @@
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isReady, poll } from '@leadwire/embedded'
 import type { Chance } from './chance'
+import { childrenOf, signal } from './signal'
 import type { Stack } from './start-stack'
+import { untilReady } from './until-ready'
 
-/** What was done to a process. Times are milliseconds since 1970. */
+/** What was done to a process, or to the machine that it ran on. Times are milliseconds since 1970. */
 export interface Hazard {
-  what: 'killed' | 'frozen' | 'killed and its store deleted'
+  what: 'killed' | 'frozen' | 'killed and its store deleted' | 'lost'
   process: string
   from: number
   /** When everything was ready again. */
   until: number
-}
-
-const BACK_WITHIN_MS = 90_000
-
-/** The processes that a process has started, PostgreSQL's above all; none where the system does not tell. */
-const childrenOf = async (pid: number): Promise<number[]> => {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
-  return text.split(' ').filter(Boolean).map(Number)
-}
-
-// One that is being replaced is not there for a moment.
-const signal = (pids: number[], name: NodeJS.Signals): void => {
-  for (const pid of pids)
-    try {
-      process.kill(pid, name)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
 }
 
 const targets = async (stack: Stack): Promise<Map<string, number>> => {
@@ -42,11 +25,9 @@ const targets = async (stack: Stack): Promise<Map<string, number>> => {
   return new Map(all.filter(([, pid]) => pid > 0))
 }
 
-const allReady = async (stack: Stack): Promise<boolean> => {
-  const { services } = await stack.dev()
-  const ready = await Promise.all(Object.values(services).map(({ health }) => isReady(health)))
-  return ready.every(Boolean)
-}
+/** The addresses of the health checks of all services. */
+const healthOf = async (stack: Stack): Promise<string[]> =>
+  Object.values((await stack.dev()).services).map(({ health }) => health)
 
 const freeze = async (pid: number, ms: number): Promise<void> => {
   const frozen = [pid, ...(await childrenOf(pid))]
@@ -77,11 +58,7 @@ const strike = async (
     else if (what === 'killed') signal([pid], 'SIGKILL')
     else await killWithoutStore(stack, pid)
   }
-  // It takes a moment until a service knows that what it needs is gone.
-  await pause(500)
-  await poll(() => allReady(stack), {
-    ...{ what: `all to be ready after ${name} was ${what}`, timeoutMs: BACK_WITHIN_MS, everyMs: 100 },
-  })
+  await untilReady(() => healthOf(stack), `${name} was ${what}`)
   return { what, process: name, from, until: Date.now() }
 }
 

@@ -70,6 +70,14 @@ test('a duplicate is explained by a kill of who attempts or records, and by noth
   expect(judged({ ...twice, hazards: [kill('postgres', 1)] }).unrecorded).toHaveLength(1)
 })
 
+test('a lost machine explains what is not recorded until its connections are found dead', () => {
+  const lost: Hazard = { ...kill('postgres-1', 0), what: 'lost' }
+  const because = (after: number) =>
+    judged({ arrivals: [arrival(after), arrival(after + 9000)], hazards: [lost] }).duplicates[0]!.because
+  expect(because(16_000)).toContain('postgres-1 was lost')
+  expect(because(18_000)).toBe(null)
+})
+
 test('a duplicate is explained by an attempt that ended without an answer, each by one of its own', () => {
   const attempts = [attempt(1, 0, null), attempt(2, 6000)]
   const { duplicates, unrecorded } = judged({ arrivals: [arrival(0), arrival(6000)], attempts })

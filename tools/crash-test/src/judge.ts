@@ -30,11 +30,16 @@ export interface Verdict {
 
 /** A result is written within this time of its attempt, on a busy machine, unless something happens. */
 const RECORDED_WITHIN_MS = 3000
+/**
+ * When PostgreSQL's machine is lost, a service writes results to it for so long: the connections for results are used every five seconds,
+ * and found dead when nothing came for twelve.
+ */
+const LOST_UNNOTICED_MS = 17_000
 /** Clocks and scheduling of one machine. */
 const SLACK_MS = 250
 
 /** An attempt is only lost while who makes it, or where its result is written, is killed or frozen. */
-const isOfAttempts = ({ process }: Hazard) => process.startsWith('webhook-service') || process === 'postgres'
+const isOfAttempts = ({ process }: Hazard) => /webhook-service|postgres/.test(process)
 
 const groupBy = <Item>(items: Item[], keyOf: (item: Item) => string): Map<string, Item[]> => {
   const groups = new Map<string, Item[]>()
@@ -48,8 +53,10 @@ const groupBy = <Item>(items: Item[], keyOf: (item: Item) => string): Map<string
 
 const hazardOf = (arrival: Arrival, hazards: Hazard[]): string | null => {
   const end = (arrival.answeredAt ?? arrival.at) + RECORDED_WITHIN_MS
+  const until = (one: Hazard) =>
+    one.what === 'lost' ? Math.max(one.until, one.from + LOST_UNNOTICED_MS) : one.until
   const hazard = hazards.find(
-    (one) => isOfAttempts(one) && one.from <= end && one.until >= arrival.at - SLACK_MS,
+    (one) => isOfAttempts(one) && one.from <= end && until(one) >= arrival.at - SLACK_MS,
   )
   return hazard ? `${hazard.process} was ${hazard.what} at ${new Date(hazard.from).toISOString()}` : null
 }

@@ -8,25 +8,43 @@ export interface Options {
   minutes: number
   /** What is drawn by chance is drawn from it: which process, how, and when. */
   seed: number
+  /** Whether machines are lost for good, in place of processes that are started again. */
+  machines: boolean
+  /** Whether PostgreSQL's standby lags behind, and what it lacks is lost. */
+  asynchronous: boolean
   /** Where the report goes. */
   out: string
 }
 
 export const usage = `npm run crash-test -- [options]
-  --minutes N    how long processes are killed (10)
-  --seed N       draws the same kills again (by chance)
-  --out FOLDER   where crash-test.json and crash-test.md go (.cache/crash-test)`
+  --minutes N      how long processes are killed (10)
+  --seed N         draws the same kills again (by chance)
+  --machines       loses machines for good, of replicated stores and two copies of each service (in 3 minutes)
+  --asynchronous   the same with a standby of PostgreSQL that is two seconds behind: leads are lost
+  --out FOLDER     where crash-test.json and crash-test.md go (.cache/crash-test)`
 
 /** Throws an Error whose message lists every fault at once. */
 export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => {
   const text = { type: 'string' } as const
-  const { values } = parseArgs({ args, options: { minutes: text, seed: text, out: text } })
-  const minutes = Number(values.minutes ?? 10)
+  const flag = { type: 'boolean', default: false } as const
+  const { values } = parseArgs({
+    args,
+    options: { minutes: text, seed: text, out: text, machines: flag, asynchronous: flag },
+  })
+  const { asynchronous } = values
+  const machines = values.machines || asynchronous
+  const minutes = Number(values.minutes ?? (machines ? 3 : 10))
   const seed = Number(values.seed ?? randomInt(2 ** 31))
   const faults = [
     minutes > 0 && minutes <= 1440 ? [] : ['--minutes must be a number up to 1440'],
     Number.isSafeInteger(seed) && seed >= 0 ? [] : ['--seed must be a whole number'],
   ].flat()
   if (faults.length > 0) throw new Error(faults.join('\n'))
-  return { minutes, seed, out: values.out ? resolve(values.out) : join(cacheDirectory(env), 'crash-test') }
+  return {
+    minutes,
+    seed,
+    machines,
+    asynchronous,
+    out: values.out ? resolve(values.out) : join(cacheDirectory(env), 'crash-test'),
+  }
 }

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import type { Stack } from './start-stack'
+import type { Ground } from './ground'
 
 /** What the databases say of an account. */
 export interface Records {
@@ -33,7 +33,7 @@ const ask = async <Row extends object>(url: string, text: string, values: unknow
 }
 
 /** Reads all that is recorded. */
-export const readRecords = async ({ databaseUrl, accountId }: Stack): Promise<Records> => {
+export const readRecords = async ({ databaseUrl, accountId }: Ground): Promise<Records> => {
   const inLeads = <Row extends object>(text: string) => ask<Row>(databaseUrl('leads'), text, [accountId])
   const inWebhooks = <Row extends object>(text: string) =>
     ask<Row>(databaseUrl('webhooks'), text, [accountId])
@@ -56,7 +56,7 @@ export const readRecords = async ({ databaseUrl, accountId }: Stack): Promise<Re
 }
 
 /** Whether nothing is on its way any more. */
-export const isQuiet = async ({ databaseUrl, accountId }: Stack): Promise<boolean> => {
+export const isQuiet = async ({ databaseUrl, accountId }: Ground): Promise<boolean> => {
   const waiting = 'SELECT FROM outbox WHERE account_id = $1 LIMIT 1'
   const open = `SELECT FROM deliveries WHERE account_id = $1 AND status = 'pending' LIMIT 1`
   const [outbox, deliveries] = await Promise.all([

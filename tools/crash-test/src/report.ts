@@ -20,7 +20,10 @@ export const render = ({ verdict, hazards, ...report }: Report): string => {
     report.faults.length === 0 ? 'Nothing was lost.' : `**Faults:** ${report.faults.join('; ')}.`,
     '',
     ...table([
-      ['processes killed', hazards.filter(({ what }) => what !== 'frozen').length],
+      [
+        'processes killed, or lost with their machine',
+        hazards.filter(({ what }) => what !== 'frozen').length,
+      ],
       ['processes frozen', hazards.filter(({ what }) => what === 'frozen').length],
       ['longest until all was ready again, ms', longest],
       ['leads accepted', verdict.accepted],
@@ -32,6 +35,8 @@ export const render = ({ verdict, hazards, ...report }: Report): string => {
       ['leads created that nobody was told of', verdict.leadsTwice.length],
       ['events lost', verdict.eventsLost.length],
       ['webhooks lost', verdict.webhooksLost.length],
+      ['files stored', report.files.stored],
+      ['files lost', report.files.lost.length],
       ['duplicates at the receiver', verdict.duplicates.length],
       ['duplicates without an explanation', verdict.duplicates.filter(({ because }) => !because).length],
       ['attempts that are not recorded', verdict.unrecorded.length],

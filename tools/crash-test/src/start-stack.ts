@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, isReady, repositoryRoot, startChild, whenReady } from '@leadwire/embedded'
+import type { Ground } from './ground'
 
 /** What of dev.json this program reads. */
 interface DevFile {
@@ -57,5 +58,8 @@ export const startStack = async (env: Record<string, string>) => {
     url.pathname = `/${name}`
     return url.href
   }
-  return { data, dev, base, token, accountId: account.id, databaseUrl, lastLines, stop }
+  const ground: Ground = {
+    ...{ cli: { LEADWIRE_DATA: data }, base, token, accountId: account.id, databaseUrl, lastLines, stop },
+  }
+  return { ground, data, dev }
 }

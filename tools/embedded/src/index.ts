@@ -1,5 +1,12 @@
 export { findMinio } from './minio/find-minio'
-export { ensureBucket, minioStore, type ObjectStore, startMinioServer } from './minio/minio'
+export {
+  ensureBucket,
+  minioReady,
+  minioStore,
+  type ObjectStore,
+  spawnMinio,
+  startMinioServer,
+} from './minio/minio'
 export { findNatsServer } from './nats/find-nats-server'
 export { type NatsServer, natsReady, natsUrl, spawnNats, startNatsServer } from './nats/nats-server'
 export { cacheDirectory, dataDirectory, repositoryRoot } from './paths'
@@ -9,6 +16,8 @@ export {
   type PostgresServer,
   postgresReady,
   postgresUrl,
+  preparePostgres,
+  spawnPostgres,
   startPostgres,
 } from './postgres/postgres'
 export { cachedBinary } from './process/cached-binary'

@@ -8,6 +8,8 @@ export type MinioOptions = {
   directory: string
   port: number
   tls?: MinioTls | undefined
+  /** Each server of a cluster, this one among them. */
+  cluster?: { port: number; directory: string }[] | undefined
   onLine?: (line: string) => void
 }
 
@@ -37,20 +39,34 @@ export function minioStore(port: number, tls?: MinioTls | undefined): ObjectStor
 }
 
 /** Starts MinIO; answers when it has a pid, before it serves (see minioReady). */
-export async function spawnMinio({ binary, directory, port, tls, onLine }: MinioOptions): Promise<Child> {
+export async function spawnMinio({
+  binary,
+  directory,
+  port,
+  tls,
+  cluster,
+  onLine,
+}: MinioOptions): Promise<Child> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const { accessKey, secretKey } = minioStore(port)
   const console = `127.0.0.1:${await freePort()}`
+  const folders = cluster?.map((one) => `http://127.0.0.1:${one.port}${one.directory}`) ?? [directory]
   const certs = tls ? ['--certs-dir', tls.certsDirectory] : []
   return startChild({
     name: 'minio',
     command: binary,
     args: [
-      ...['server', directory, '--address', `127.0.0.1:${port}`, '--console-address', console, '--quiet'],
+      ...['server', ...folders, '--address', `127.0.0.1:${port}`, '--console-address', console, '--quiet'],
       ...certs,
     ],
     cwd: directory,
-    env: { ...process.env, MINIO_ROOT_USER: accessKey, MINIO_ROOT_PASSWORD: secretKey, MINIO_UPDATE: 'off' },
+    env: {
+      ...process.env,
+      ...{ MINIO_ROOT_USER: accessKey, MINIO_ROOT_PASSWORD: secretKey, MINIO_UPDATE: 'off' },
+      // A cluster on one machine: its folders are on the disk of the system, and in a container MinIO takes no loopback address for
+      // its own unless it is told.
+      ...(cluster && { MINIO_CI_CD: 'on', _MINIO_SERVER_LOCAL: `127.0.0.1:${port}` }),
+    },
     onLine,
   })
 }
@@ -69,10 +85,14 @@ export async function startMinioServer(options: MinioOptions): Promise<Child & {
   return { ...child, store }
 }
 
-export async function minioReady({ endpoint, caFile }: ObjectStore): Promise<boolean> {
+/** Whether a server answers; of a cluster, whether files can be written. */
+export async function minioReady(
+  { endpoint, caFile }: ObjectStore,
+  what: 'ready' | 'cluster' = 'ready',
+): Promise<boolean> {
   const agent = new Agent({ connect: { ...(caFile && { ca: await readFile(caFile) }) } })
   try {
-    const { statusCode } = await request(`${endpoint}/minio/health/ready`, {
+    const { statusCode } = await request(`${endpoint}/minio/health/${what}`, {
       dispatcher: agent,
       signal: AbortSignal.timeout(3000),
     })

@@ -13,7 +13,19 @@ export type NatsOptions = {
   password: string
   /** With it clients must speak TLS. */
   tls?: CertificateFiles | undefined
+  cluster?: NatsCluster | undefined
   onLine?: (line: string) => void
+}
+
+/** A server's place in a cluster. Streams of a cluster may have several replicas. */
+export type NatsCluster = {
+  name: string
+  /** Where the other servers reach this one. */
+  port: number
+  /** The same of all servers. */
+  routes: number[]
+  /** Where it tells about itself over HTTP. */
+  monitorPort: number
 }
 
 const USER = 'leadwire'
@@ -25,13 +37,13 @@ export async function spawnNats({
   port,
   password,
   tls,
+  cluster,
   onLine,
 }: NatsOptions): Promise<Child> {
   const config = join(directory, 'nats-server.conf')
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  await writeFile(config, configuration({ port, password, tls, store: join(directory, 'jetstream') }), {
-    mode: 0o600,
-  })
+  const settings = configuration({ port, password, tls, cluster, store: join(directory, 'jetstream') })
+  await writeFile(config, settings, { mode: 0o600 })
   // One of Go's threads at a time: with more each message wakes several that look for work and find none, which cost a
   // lone create a quarter of nats-server's time and its neighbours the core. It is busy for a seventh of one at most.
   const env = { GOMAXPROCS: '1', ...process.env }
@@ -84,8 +96,9 @@ function configuration({
   port,
   password,
   tls,
+  cluster,
   store,
-}: Pick<NatsOptions, 'port' | 'password' | 'tls'> & { store: string }): string {
+}: Pick<NatsOptions, 'port' | 'password' | 'tls' | 'cluster'> & { store: string }): string {
   return [
     `listen: "127.0.0.1:${port}"`,
     `authorization { user: ${USER}, password: "${password}" }`,
@@ -93,7 +106,17 @@ function configuration({
     ...(tls
       ? [`tls { cert_file: ${JSON.stringify(tls.certFile)}, key_file: ${JSON.stringify(tls.keyFile)} }`]
       : []),
+    ...(cluster ? clusterConfiguration(cluster) : []),
     `jetstream { store_dir: ${JSON.stringify(store)} }`,
     '',
   ].join('\n')
+}
+
+function clusterConfiguration({ name, port, routes, monitorPort }: NatsCluster): string[] {
+  const others = routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')
+  return [
+    `server_name: ${name}`,
+    `http: "127.0.0.1:${monitorPort}"`,
+    `cluster { name: leadwire, listen: "127.0.0.1:${port}", routes: [${others}] }`,
+  ]
 }

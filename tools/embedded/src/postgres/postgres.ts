@@ -18,6 +18,8 @@ export type PostgresOptions = {
   /** False switches off everything that makes it survive a crash of the machine; for specs. */
   durable: boolean
   tls?: PostgresTls | undefined
+  /** PostgreSQL's settings beside those that all servers have. */
+  settings?: Record<string, string> | undefined
   onLine?: (line: string) => void
 }
 
@@ -53,6 +55,7 @@ export function spawnPostgres({
   port,
   durable,
   tls,
+  settings: given,
   binaries,
   user,
   onLine,
@@ -60,6 +63,7 @@ export function spawnPostgres({
   const settings = {
     ...always,
     ...(durable ? {} : forgetful),
+    ...given,
     ...(tls && { ssl: 'on' }),
     ...(tls?.only && { hba_file: join(dataDirectory, TLS_ONLY) }),
   }

@@ -1,0 +1,39 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  ensureBucket,
+  findMinio,
+  freePort,
+  minioReady,
+  minioStore,
+  spawnMinio,
+  whenReady,
+} from '@leadwire/embedded'
+import type { Machine } from './machine'
+import { startAddress } from './start-address'
+
+const SERVERS = 4
+
+/** Servers of MinIO behind one address. Each file is spread over all of them, and can be read from half. */
+export const startMinioCluster = async (data: string, onLine: (line: string) => void) => {
+  const binary = await findMinio(process.env)
+  const cluster = await Promise.all(
+    Array.from({ length: SERVERS }, async (_, index) => {
+      const directory = join(data, `minio-${index + 1}`)
+      await mkdir(directory, { recursive: true })
+      return { port: await freePort(), directory }
+    }),
+  )
+  const machines: Machine[] = await Promise.all(
+    cluster.map(async (place, index) => ({
+      ...(await spawnMinio({ binary, ...place, cluster, onLine })),
+      name: `minio-${index + 1}`,
+    })),
+  )
+  const address = await startAddress(cluster.map(({ port }) => port))
+  const store = minioStore(address.port)
+  const isWritable = () => minioReady(store, 'cluster')
+  await whenReady(machines[0]!, isWritable, { timeoutMs: 180_000 })
+  await ensureBucket(store)
+  return { machines, address, store }
+}
