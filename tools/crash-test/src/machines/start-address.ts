@@ -82,5 +82,3 @@ export const startAddress = async (ports: number[]) => {
       }),
   }
 }
-
-export type Address = Awaited<ReturnType<typeof startAddress>>

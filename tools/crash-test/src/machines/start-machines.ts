@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import {
   createAccount,
   freePort,
@@ -14,8 +13,8 @@ import {
   whenReady,
 } from '@leadwire/embedded'
 import type { Ground } from '../ground'
-import type { Machine } from './machine'
-import { type Address, startAddress } from './start-address'
+import type { Place } from './machine'
+import { startAddress } from './start-address'
 import { startMinioCluster } from './start-minio-cluster'
 import { startNatsCluster } from './start-nats-cluster'
 import { startPostgresPair } from './start-postgres-pair'
@@ -27,33 +26,22 @@ interface Options {
   asynchronous: boolean
 }
 
-type Closing = { machines: Machine[]; addresses: Address[] }
-
-const startServers = async (
-  data: string,
-  onLine: (line: string) => void,
-  { asynchronous }: Options,
-  closing: Closing,
-) => {
+const startServers = async (place: Place, { asynchronous }: Options) => {
   const [postgres, nats, minio] = await Promise.all([
-    startPostgresPair(data, { asynchronous, onLine }),
-    startNatsCluster(data, onLine),
-    startMinioCluster(data, onLine),
+    startPostgresPair(place, { asynchronous }),
+    startNatsCluster(place),
+    startMinioCluster(place),
   ])
-  closing.machines.push(...postgres.machines, ...nats.machines, ...minio.machines)
-  closing.addresses.push(...postgres.addresses, minio.address)
   return { postgres, nats, minio }
 }
 
 type Servers = Awaited<ReturnType<typeof startServers>>
 
 const startServices = async (
-  data: string,
-  onLine: (line: string) => void,
+  { data, onLine, onStop }: Place,
   { env }: Options,
-  servers: Servers,
+  { postgres, nats, minio }: Servers,
 ) => {
-  const { postgres, nats, minio } = servers
   const plans = await planServices({
     replicas: REPLICAS,
     gateway: { host: '127.0.0.1', port: await freePort() },
@@ -65,17 +53,14 @@ const startServices = async (
     encryptionKey: randomBytes(32).toString('base64'),
     env: {
       ...process.env,
-      ...{
-        WEBHOOK_ALLOW_HOSTS: '127.0.0.1',
-        NATS_REPLICAS: '3',
-        SMTP_URL: pathToFileURL(join(data, 'mail')).href,
-      },
+      ...{ WEBHOOK_ALLOW_HOSTS: '127.0.0.1', NATS_REPLICAS: '3' },
       ...env,
     },
   })
   return Promise.all(
     plans.map(async (plan) => {
       const child = await startService(plan, onLine)
+      onStop(child.stop)
       await whenReady(child, () => isReady(plan.health), { timeoutMs: 120_000 })
       return { ...child, plan }
     }),
@@ -99,24 +84,18 @@ export const startMachines = async (options: Options) => {
     lastLines.push(line)
     if (lastLines.length > 40) lastLines.shift()
   }
-  const closing: Closing = { machines: [], addresses: [] }
+  const stops: (() => Promise<unknown>)[] = []
+  const place: Place = { data: folder, onLine, onStop: (stop) => void stops.push(stop) }
   const stop = async () => {
-    await Promise.all(
-      closing.machines
-        .slice()
-        .reverse()
-        .map((machine) => machine.stop()),
-    )
-    await Promise.all(closing.addresses.map((address) => address.stop()))
+    for (const each of stops.reverse()) await each()
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    const servers = await startServers(folder, onLine, options, closing)
-    const services = await startServices(folder, onLine, options, servers)
-    closing.machines.unshift(...services)
+    const servers = await startServers(place, options)
+    const services = await startServices(place, options, servers)
     const gateways = services.filter(({ plan }) => plan.service === 'gateway')
     const balancer = await startAddress(gateways.map(({ plan }) => Number(new URL(plan.base!).port)))
-    closing.addresses.push(balancer)
+    place.onStop(balancer.stop)
     const { LEADS_SERVICE_URL, WEBHOOK_SERVICE_URL, SERVICE_TOKEN } = gateways[0]!.plan.env
     const made = await createAccount({ grpc: LEADS_SERVICE_URL!, tokens: [SERVICE_TOKEN!] }, 'Crash test')
     const ground: Ground = {

@@ -9,13 +9,13 @@ import {
   spawnMinio,
   whenReady,
 } from '@leadwire/embedded'
-import type { Machine } from './machine'
+import type { Machine, Place } from './machine'
 import { startAddress } from './start-address'
 
 const SERVERS = 4
 
 /** Servers of MinIO behind one address. Each file is spread over all of them, and can be read from half. */
-export const startMinioCluster = async (data: string, onLine: (line: string) => void) => {
+export const startMinioCluster = async ({ data, onLine, onStop }: Place) => {
   const binary = await findMinio(process.env)
   const cluster = await Promise.all(
     Array.from({ length: SERVERS }, async (_, index) => {
@@ -25,15 +25,17 @@ export const startMinioCluster = async (data: string, onLine: (line: string) => 
     }),
   )
   const machines: Machine[] = await Promise.all(
-    cluster.map(async (place, index) => ({
-      ...(await spawnMinio({ binary, ...place, cluster, onLine })),
-      name: `minio-${index + 1}`,
-    })),
+    cluster.map(async (place, index) => {
+      const child = await spawnMinio({ binary, ...place, cluster, onLine })
+      onStop(child.stop)
+      return { ...child, name: `minio-${index + 1}` }
+    }),
   )
   const address = await startAddress(cluster.map(({ port }) => port))
+  onStop(address.stop)
   const store = minioStore(address.port)
   const isWritable = () => minioReady(store, 'cluster')
   await whenReady(machines[0]!, isWritable, { timeoutMs: 180_000 })
   await ensureBucket(store)
-  return { machines, address, store }
+  return { machines, store }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { findNatsServer, freePort, natsReady, natsUrl, spawnNats, whenReady } from '@leadwire/embedded'
-import type { Machine } from './machine'
+import type { Machine, Place } from './machine'
 
 const SERVERS = 3
 const PASSWORD = 'leadwire-on-loopback'
@@ -24,7 +24,7 @@ const placeOf = async (stream: string, monitorPort: number): Promise<Cluster | u
 }
 
 /** nats-servers of one cluster. */
-export const startNatsCluster = async (data: string, onLine: (line: string) => void) => {
+export const startNatsCluster = async ({ data, onLine, onStop }: Place) => {
   const binary = await findNatsServer(process.env)
   const port = () => freePort()
   const places = await Promise.all(
@@ -43,6 +43,7 @@ export const startNatsCluster = async (data: string, onLine: (line: string) => v
       cluster: { ...place, routes },
       onLine,
     })
+    onStop(child.stop)
     await whenReady(child, () => natsReady(client), { timeoutMs: 60_000 })
     return { ...child, name: place.name }
   }

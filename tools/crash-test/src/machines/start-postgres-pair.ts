@@ -14,7 +14,7 @@ import {
   whenReady,
 } from '@leadwire/embedded'
 import { Client } from 'pg'
-import { loseMachine } from './machine'
+import { loseMachine, type Place } from './machine'
 import { startAddress } from './start-address'
 
 /** How far an asynchronous standby is behind when the primary is lost. */
@@ -33,12 +33,13 @@ const query = async (port: number, text: string): Promise<Record<string, unknown
 }
 
 /** A server that PostgreSQL's own copy of it follows: its folder is copied before it runs for the first time. */
-const prepareBoth = async (data: string, onLine: (line: string) => void) => {
+const prepareBoth = async ({ data, onLine, onStop }: Place) => {
   const options = { durable: true, onLine }
   const primary = await preparePostgres({
     ...{ ...options, dataDirectory: join(data, 'postgres-1'), port: await freePort() },
   })
   const replication = await startAddress([primary.port])
+  onStop(replication.stop)
   const dataDirectory = join(data, 'postgres-2')
   await promisify(execFile)('cp', ['-a', primary.dataDirectory, dataDirectory])
   const mark = join(dataDirectory, 'standby.signal')
@@ -58,17 +59,16 @@ const beSynchronous = async (port: number): Promise<void> => {
 }
 
 /** PostgreSQL with a standby, behind an address that moves. */
-export const startPostgresPair = async (
-  data: string,
-  { asynchronous, onLine }: { asynchronous: boolean; onLine: (line: string) => void },
-) => {
-  const { primary, standby, replication } = await prepareBoth(data, onLine)
-  const start = async (prepared: typeof primary, name: string) => {
+export const startPostgresPair = async (place: Place, { asynchronous }: { asynchronous: boolean }) => {
+  const { primary, standby, replication } = await prepareBoth(place)
+  const start = async (prepared: typeof primary) => {
     const child = await spawnPostgres(prepared)
+    place.onStop(child.stop)
     await whenReady(child, () => postgresReady(prepared.port), { timeoutMs: 60_000 })
-    return { ...child, name }
+    return child
   }
-  const machines = [await start(primary, 'postgres-1'), await start(standby, 'postgres-2')] as const
+  const machine = await start(primary)
+  await start(standby)
   const expected = asynchronous ? 'async' : 'sync'
   if (!asynchronous) await beSynchronous(primary.port)
   const follows = async () =>
@@ -78,9 +78,8 @@ export const startPostgresPair = async (
   await poll(follows, { what: 'the standby to follow', timeoutMs: 60_000 })
   await Promise.all(['leads', 'webhooks'].map((name) => ensureDatabase(primary.port, name)))
   const address = await startAddress([primary.port])
+  place.onStop(address.stop)
   return {
-    machines,
-    addresses: [address, replication],
     url: (database: string): string => postgresUrl(address.port, database),
     /** Loses the primary without a word, promotes the standby, and moves the address to it. */
     failOver: async (): Promise<void> => {
@@ -89,7 +88,7 @@ export const startPostgresPair = async (
         await pause(BEHIND_MS)
       }
       address.vanish()
-      await loseMachine(machines[0])
+      await loseMachine(machine)
       await pause(NOTICED_AFTER_MS)
       await query(standby.port, 'SELECT pg_promote()')
       address.moveTo([standby.port])
