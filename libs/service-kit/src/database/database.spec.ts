@@ -180,13 +180,16 @@ test('when a server has vanished without a word, one statement waits for it, and
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   target.port = String((proxy.address() as AddressInfo).port)
   const behind = connectDatabase({ url: target.href, poolSize: 4, lifecycle, answerLimitMs: 1500 })
+  const beside = connectDatabase({ url: target.href, poolSize: 1, lifecycle })
+  await beside.check()
   const fourAtOnce = { text: 'SELECT 1 FROM pg_sleep(0.2)' }
   await Promise.all(Array.from({ length: 4 }, () => behind.query(fourAtOnce)))
-  expect(ends).toHaveLength(8)
+  expect(ends).toHaveLength(10)
   for (const end of ends) end.unpipe().pause()
   const answers = []
   for (let n = 1; n <= 5; n++)
     answers.push(await behind.query({ text: `SELECT ${n} AS n` }).catch(({ code }) => code))
+  await beside.check()
   for (const end of ends) end.destroy()
   proxy.close()
   expect(answers).toEqual(['unavailable', [{ n: 2 }], [{ n: 3 }], [{ n: 4 }], [{ n: 5 }]])

@@ -161,6 +161,18 @@ export const within = (tx: OpenTransaction): Database => ({
   until: () => within(tx),
 })
 
+/** The pools of this process. */
+const pools = new Set<{ pool: Pool; server: string }>()
+
+// Idle connections to a server of which one connection was found dead, in all pools: each would else cost whoever finds it dead the time
+// until it is known to be. Seen in webhook-service, where results have a pool of their own: webhooks of seconds were sent again.
+const closeIdle = (dead: string): void => {
+  for (const { pool, server } of pools)
+    if (server === dead)
+      for (let count = pool.idleCount; count > 0; count--)
+        pool.connect().then((client) => client.release(true), silence)
+}
+
 /** A pool of connections. Nothing connects until the first statement; a lost connection is replaced by itself. */
 export const connectDatabase = (options: {
   url: string
@@ -195,13 +207,12 @@ export const connectDatabase = (options: {
   pool.on('connect', (client) => client.on('error', silence))
   pool.on('error', silence)
   options.observe?.(pool)
-  options.lifecycle.onStop('database', () => pool.end())
-
-  // They lead to the same server, and each would else cost the request that finds it dead the time until it is known to be.
-  const closeIdle = () => {
-    for (let count = pool.idleCount; count > 0; count--)
-      pool.connect().then((client) => client.release(true), silence)
-  }
+  const member = { pool, server: `${config.host}:${config.port}` }
+  pools.add(member)
+  options.lifecycle.onStop('database', () => {
+    pools.delete(member)
+    return pool.end()
+  })
 
   const withConnection = async <T>(
     work: (client: PoolClient) => Promise<T>,
@@ -219,7 +230,7 @@ export const connectDatabase = (options: {
     } catch (error) {
       const unusable = isUnusable(error)
       client.release(unusable)
-      if (unusable) closeIdle()
+      if (unusable) closeIdle(member.server)
       throw databaseFailure(error)
     }
   }
