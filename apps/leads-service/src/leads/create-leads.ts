@@ -12,6 +12,7 @@ import {
   type GatherMeters,
   gather,
   isRefusedValue,
+  isTracing,
   type Logger,
   type OpenTransaction,
   ServiceError,
@@ -72,7 +73,7 @@ const finishDraft = (draft: Draft, stamp: Stamp, jsonFormat: number) => {
       kind: 'lead.created' as const,
       payload: LeadCreated.encode(event).finish(),
       leadReference: lead.reference,
-      traceparent: item.traceparent,
+      traceparent: isTracing() ? item.traceparent : null,
     },
     body: leadBody(json),
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type ChangeKind, changeBody, LeadChanged } from '@leadwire/contracts'
-import type { OpenTransaction } from '@leadwire/service-kit'
+import { activeTraceparent, type OpenTransaction } from '@leadwire/service-kit'
 import { recordEvent } from '../outbox/record-events'
 import { isTest } from './lead-rows'
 
@@ -35,5 +35,6 @@ export const recordChange = (
   })
   const payload = LeadChanged.encode(event).finish()
   const { eventId, leadReference } = event
-  recordEvent(tx, { eventId, accountId, kind: 'lead.changed', payload, leadReference })
+  const traceparent = activeTraceparent()
+  recordEvent(tx, { eventId, accountId, kind: 'lead.changed', payload, leadReference, traceparent })
 }

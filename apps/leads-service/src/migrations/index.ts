@@ -18,6 +18,7 @@ import { oldKeys } from './0016-old-keys'
 import { refusedEvents } from './0017-refused-events'
 import { reconciliation } from './0018-reconciliation'
 import { unorderedFingerprints } from './0019-unordered-fingerprints'
+import { tracesOfEvents } from './0020-traces-of-events'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -40,4 +41,5 @@ export const migrations: Migration[] = [
   refusedEvents,
   reconciliation,
   unorderedFingerprints,
+  tracesOfEvents,
 ]

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { NotificationRequested } from '@leadwire/contracts'
-import type { OpenTransaction } from '@leadwire/service-kit'
+import { activeTraceparent, type OpenTransaction } from '@leadwire/service-kit'
 import { recordEvent } from '../outbox/record-events'
 
 const FIND = `
@@ -40,5 +40,7 @@ export const recordNotification = async (
   const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })
   const payload = NotificationRequested.encode(event).finish()
   const { leadReference } = found
-  recordEvent(tx, { eventId, accountId, kind: 'notification.requested', payload, leadReference })
+  const kind = 'notification.requested'
+  const traceparent = activeTraceparent()
+  recordEvent(tx, { eventId, accountId, kind, payload, leadReference, traceparent })
 }

@@ -9,8 +9,8 @@ export interface OutboxEvent {
   payload: Uint8Array
   /** The lead that it tells of. */
   leadReference: string
-  /** The trace that it is part of; known only until it is read again. */
-  traceparent?: string
+  /** The trace that it is part of, where traces are collected. */
+  traceparent?: string | null | undefined
 }
 
 /** The rows of events, which are written in the transaction of what they tell of: neither is ever there without the other. */
@@ -20,6 +20,7 @@ export const eventsOf = inserter<OutboxEvent>('outbox', [
   ['kind', 'text', ({ kind }) => kind],
   ['payload', 'bytea', ({ payload }) => Buffer.from(payload)],
   ['lead_reference', 'uuid', ({ leadReference }) => leadReference],
+  ['traceparent', 'text', ({ traceparent }) => traceparent],
 ])
 
 /** Writes an event in the transaction of what it tells of. */

@@ -15,7 +15,8 @@ const CLAIM = `
     SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM claimed) c
     WHERE before < ${BATCH_BYTES}
   )
-  SELECT id, event_id AS "eventId", kind, payload, sequence FROM outbox WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
+  SELECT id, event_id AS "eventId", kind, payload, sequence, traceparent FROM outbox
+  WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
 
 const MARK = `
   UPDATE outbox SET published_at = clock_timestamp(), sequence = m.sequence

@@ -1,10 +1,11 @@
 import type { AttemptError } from '@leadwire/contracts'
-import { inSpanOf, type Sealer, SpanKind } from '@leadwire/service-kit'
+import type { Sealer } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
 import { openSecrets } from '../endpoints/sealed-secrets'
 import { failureClass } from './failure-class'
 import { type Answer, AttemptTimeout, post } from './post'
+import { traceAttempt } from './trace-attempt'
 import { type Webhook, webhookHeaders } from './webhook-headers'
 
 /** What came of an attempt. `error` is null on success; `ours` when nothing was learnt about the receiver. */
@@ -27,17 +28,14 @@ interface Options {
   clock: Clock
 }
 
+const SPAN = { name: 'POST webhook', status: 'http.response.status_code' }
+
 /**
  * Makes one attempt (interface: Delivery): a 2xx answer within the time is success, everything else is not. Never rejects. It is a
  * span of the event's trace.
  */
 export const makeAttempt = (webhook: Webhook, options: Options): Promise<Outcome> =>
-  inSpanOf(webhook.traceparent, { name: 'POST webhook', kind: SpanKind.CLIENT }, async (span) => {
-    const outcome = await attempt(webhook, options)
-    if (outcome.status !== null) span?.setAttribute('http.response.status_code', outcome.status)
-    if (outcome.error !== null) span?.setAttribute('error.type', outcome.error)
-    return outcome
-  })
+  traceAttempt(webhook.traceparent, SPAN, () => attempt(webhook, options))
 
 const attempt = async (webhook: Webhook, options: Options): Promise<Outcome> => {
   const { dispatcher, sealer, timeoutMs, clock } = options

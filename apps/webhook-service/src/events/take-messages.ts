@@ -1,5 +1,5 @@
 import { eventIdOf } from '@leadwire/contracts'
-import { inSpanOf, isCutOff, type Logger, SpanKind } from '@leadwire/service-kit'
+import { inSpanOf, isCutOff, type Logger, parseTraceparent, SpanKind } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../uuid'
@@ -87,6 +87,8 @@ export const takeMessages = (options: {
     try {
       event = read(message.data)
       event.sequence = message.seq
+      // Only a lead's creation says it in the event itself, whether traces are collected or not.
+      event.traceparent ??= parseTraceparent(message.headers?.get('traceparent')) ?? null
     } catch (error) {
       // By the id that the outbox gave it, whatever is in it.
       const published = eventIdOf(message.headers?.get('Nats-Msg-Id') ?? '')

@@ -3,6 +3,7 @@ import type { NodemailerError } from 'nodemailer'
 import { failureClass } from '../attempt/failure-class'
 import type { Outcome } from '../attempt/make-attempt'
 import { keptText } from '../attempt/post'
+import { traceAttempt } from '../attempt/trace-attempt'
 import type { Webhook } from '../attempt/webhook-headers'
 import type { Clock } from '../clock'
 import { composeMessage, type Message } from './compose-message'
@@ -60,8 +61,13 @@ const send = async (event: NotificationRequested, options: MailOptions): Promise
   }
 }
 
-/** Makes one attempt to hand a notification to the mail server. Never rejects. */
-export const notifyUser = async ({ body }: Webhook, options: MailOptions): Promise<Outcome> => {
+const SPAN = { name: 'send e-mail', status: 'leadwire.smtp.status_code' }
+
+/** Makes one attempt to hand a notification to the mail server. Never rejects. It is a span of the event's trace. */
+export const notifyUser = (webhook: Webhook, options: MailOptions): Promise<Outcome> =>
+  traceAttempt(webhook.traceparent, SPAN, () => attempt(webhook, options))
+
+const attempt = async ({ body }: Webhook, options: MailOptions): Promise<Outcome> => {
   const { clock } = options
   const startedAt = clock.now()
   const result = await send(NotificationRequested.decode(body), options)

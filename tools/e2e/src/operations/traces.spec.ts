@@ -41,6 +41,12 @@ const newTrace = () => {
           expect.arrayContaining(names),
         ),
       ),
+    /** Waits until each span is below another one of the trace, the first below the caller's. */
+    isWhole: () =>
+      eventually(() => {
+        const ids = [CALLER, ...spans().map(({ id }) => id)]
+        expect(spans().filter(({ parentId }) => !ids.includes(parentId))).toEqual([])
+      }),
   }
 }
 
@@ -58,14 +64,49 @@ test('a lead is one trace from the request to the POST at its receiver', async (
     'webhook-service: store-events',
     'webhook-service: POST webhook',
   )
-  // Each span is below another one of the trace, the first below the caller's.
-  await eventually(() => {
-    const ids = [CALLER, ...trace.spans().map(({ id }) => id)]
-    expect(trace.spans().filter(({ parentId }) => !ids.includes(parentId))).toEqual([])
-  })
+  await trace.isWhole()
   const spanAt = (name: string) => trace.spans().find((span) => span.name === name)!
   expect(spanAt('POST /leads').parentId).toBe(CALLER)
   expect(receiver.requests[0]!.headers['traceparent']).toBe(`00-${trace.id}-${spanAt('POST webhook').id}-01`)
+})
+
+test('an update is one trace from the request to the POST at a receiver and the e-mail to the user', async () => {
+  const user = { email: 'sam@example.com', name: 'Sam Bay' }
+  await tenant.send('POST', '/manage/users', { json: user })
+  const { reference } = await tenant.createLead()
+  const { receiver } = await tenant.listen({ events: ['lead.updated'] })
+  const trace = newTrace()
+  await tenant.send('PATCH', `/leads/${reference}`, {
+    json: { user_email: user.email, notify: true },
+    headers: trace.headers,
+  })
+  await trace.has(
+    'gateway: PATCH /leads/:reference',
+    'leads-service: leadwire.leads.v1.LeadsService/UpdateLead',
+    'leads-service: publish leads.changed',
+    'webhook-service: process leads.changed',
+    'webhook-service: POST webhook',
+    'leads-service: publish notifications.requested',
+    'webhook-service: process notifications.requested',
+    'webhook-service: send e-mail',
+  )
+  await trace.isWhole()
+  expect(receiver.requests[0]!.headers['traceparent']).toMatch(`00-${trace.id}-`)
+})
+
+test('an event that is published later, from the outbox, is still in its trace', async () => {
+  const { receiver } = await tenant.listen()
+  const trace = newTrace()
+  await stage.system.nats.kill()
+  await tenant.send('POST', '/leads', { json: LEAD, headers: trace.headers })
+  await stage.system.nats.restart()
+  await trace.has(
+    'leads-service: publish leads.created',
+    'webhook-service: process leads.created',
+    'webhook-service: POST webhook',
+  )
+  await trace.isWhole()
+  expect(receiver.requests).toHaveLength(1)
 })
 
 test('calls of one thing and files are in the trace of their request', async () => {
