@@ -10,8 +10,8 @@ export type TestNats = Omit<Hardship, 'restart'> & {
   url: string
   /** The authorities that its certificate is checked by, where it speaks TLS. */
   caFile: string | undefined
-  /** Starts it again at the same address, over the store it had (or, with `empty`, over none). */
-  restart(options?: { empty?: boolean }): Promise<void>
+  /** Starts it again at the same address, over the store it had (or, with `empty`, over none); perhaps with another password. */
+  restart(options?: { empty?: boolean; password?: string }): Promise<void>
   /** Stops it and removes its store. */
   stop(): Promise<void>
 }
@@ -21,14 +21,14 @@ export async function startNats({ tls }: { tls?: ServicesTls | undefined } = {})
   const binary = fromGlobalSetup('LEADWIRE_TEST_NATS_SERVER')
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-nats-'))
   const port = await freePort()
-  const start = async () =>
-    watchProcess(await startNatsServer({ binary, directory, port, password: 'spec', tls }))
+  const start = async (password = 'spec') =>
+    watchProcess(await startNatsServer({ binary, directory, port, password, tls }))
   let server: NatsServer = await start()
 
-  const restart = async ({ empty = false }: { empty?: boolean } = {}) => {
+  const restart = async ({ empty = false, password }: { empty?: boolean; password?: string } = {}) => {
     if (!server.hasExited()) await server.stop()
     if (empty) await rm(join(directory, 'jetstream'), { recursive: true, force: true })
-    server = await start()
+    server = await start(password)
   }
   const stop = async () => {
     await thaw(server)

@@ -1,9 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAuthority, startNats, writeAuthorities, writeCertificate } from '@leadwire/test-kit'
+import {
+  createAuthority,
+  eventually,
+  startNats,
+  writeAuthorities,
+  writeCertificate,
+} from '@leadwire/test-kit'
 import { connect } from '@nats-io/transport-node'
+import { createLifecycle } from '../runtime/lifecycle'
+import type { Logger } from '../runtime/logger'
 import { natsOptions } from '../runtime/nats-url'
+import { connectNats } from './connect-nats'
 
 let folder: string
 beforeAll(async () => {
@@ -31,5 +40,32 @@ test('a server is trusted by the authorities that are named, and is not asked wi
   } finally {
     await encrypted.stop()
     await plain.stop()
+  }
+})
+
+test('a connection whose password is refused for a while comes back, and its log says so once', async () => {
+  const warnings: object[] = []
+  const logger = { warn: (fields: object) => warnings.push(fields) } as unknown as Logger
+  const lifecycle = createLifecycle(logger)
+  const nats = await startNats()
+  try {
+    const connection = await connectNats({ url: nats.url, name: 'spec', logger, lifecycle })
+    let refusals = 0
+    const statuses = connection.status()
+    void (async () => {
+      for await (const { type } of statuses) if (type === 'error') refusals += 1
+    })()
+    await nats.restart({ password: 'another' })
+    await eventually(() => expect(refusals).toBeGreaterThan(3))
+    expect(warnings).toEqual([
+      { nats: 'disconnect' },
+      { nats: 'error', err: expect.objectContaining({ message: 'Authorization Violation' }) },
+    ])
+    await nats.restart()
+    await eventually(() => connection.rtt())
+    await eventually(() => expect(warnings.at(-1)).toEqual({ nats: 'reconnect' }))
+  } finally {
+    await lifecycle.stop()
+    await nats.stop()
   }
 })
