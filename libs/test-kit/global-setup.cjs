@@ -34,6 +34,7 @@ module.exports = async () => {
   ])
   process.env.LEADWIRE_TEST_POSTGRES = server.url()
   process.env.LEADWIRE_TEST_POSTGRES_CA = authorities
+  process.env.LEADWIRE_TEST_POSTGRES_TLS = JSON.stringify(tls)
   process.env.LEADWIRE_TEST_NATS_SERVER = nats
   if (minio instanceof Error) process.env.LEADWIRE_TEST_NO_MINIO = minio.message
   else process.env.LEADWIRE_TEST_MINIO = minio

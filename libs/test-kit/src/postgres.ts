@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, type PostgresServer, startPostgres } from '@leadwire/embedded'
+import { fromGlobalSetup } from './environment'
 import { type Hardship, hardship, thaw } from './hardship'
 import { watchProcess } from './watch-process'
 
@@ -25,10 +26,12 @@ export async function startPostgresServer({
   // Root runs the server as another user, who must be able to pass through.
   await chmod(directory, 0o755)
   const port = await freePort()
+  // Of the authority that `tlsUrl` of a database names.
+  const tls = JSON.parse(fromGlobalSetup('LEADWIRE_TEST_POSTGRES_TLS'))
   let server: PostgresServer
   const start = async () => {
     server = watchProcess(
-      await startPostgres({ dataDirectory: join(directory, 'postgres'), port, durable: true }),
+      await startPostgres({ dataDirectory: join(directory, 'postgres'), port, durable: true, tls }),
     )
   }
   await start()
