@@ -54,7 +54,7 @@ const addLookUps = ({ kind, metrics, queue, clock, logger }: Dependencies): void
           await lookUp(this)
         } catch (error) {
           // The other figures are worth more than an error: one that can't be looked up keeps the value it had.
-          logger.warn({ err: error, metric: name }, 'a metric could not be looked up')
+          logger.warn({ err: error, metric: name }, 'could not look up a metric')
         }
       },
     })

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const ROOT = resolve(__dirname, '../../../..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+const PAGE = read('docs/operations.md')
+const SERVICES = ['gateway', 'leads-service', 'files-service', 'webhook-service']
+
+/** What stands under a heading, up to the next one of its level or above. */
+const section = (heading: string): string => {
+  const level = heading.split(' ')[0]!
+  const rest = PAGE.split(`\n${heading}\n`)[1]!
+  return rest.split(new RegExp(`\\n#{2,${level.length}} `))[0]!
+}
+
+const inBackquotes = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name!)
+
+/** The columns of the rows of all tables in a text. */
+const rowsOf = (text: string) =>
+  text
+    .split('\n')
+    .filter((line) => /^\| (?!-)/.test(line))
+    .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')))
+
+const sourcesBelow = (folder: string) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter(
+      (file) => /(?<!\.spec|\.fixture|\.d)\.ts$/.test(file) && !/(^|\/)(dist|node_modules)\//.test(file),
+    )
+    .map((file) => read(join(folder, file)))
+
+describe('settings', () => {
+  const settingsIn = (path: string) => [
+    ...new Set([...read(path).matchAll(/^ +([A-Z][A-Z0-9]*_?[A-Z0-9_]*):/gm)].map(([, name]) => name!)),
+  ]
+  const told = (heading: string) => rowsOf(section(heading)).flatMap(([name]) => inBackquotes(name!))
+
+  const shared = ['config', 'service-token', 'tls-settings'].flatMap((name) =>
+    settingsIn(`libs/service-kit/src/runtime/${name}.ts`),
+  )
+  const forAll = () => [...told('### All services'), ...told('## Traces')]
+
+  test('that all services have are told of', () => {
+    expect(shared).not.toEqual([])
+    expect(shared.filter((name) => !forAll().includes(name))).toEqual([])
+  })
+
+  test.each(SERVICES)('of %s are told of, and no others', (service) => {
+    const own = settingsIn(`apps/${service}/src/config.ts`)
+    const here = told(`### ${service}`)
+    expect(own.filter((name) => !here.includes(name) && !forAll().includes(name))).toEqual([])
+    expect(here.filter((name) => !own.includes(name))).toEqual([])
+  })
+})
+
+describe('lines at warn and above', () => {
+  const told = rowsOf(section('### Lines that tell of trouble'))
+    .slice(1)
+    .flatMap(([levels, lines]) =>
+      inBackquotes(lines!).flatMap((line) => levels!.split(', ').map((level) => `${level} ${line}`)),
+    )
+
+  // What a line says when its text is no literal, or its level.
+  const SAID: Record<string, string[]> = {
+    'fatal event': ['fatal uncaughtException', 'fatal unhandledRejection'],
+    'warn error.detail': ['warn detail'],
+    'warn thrown.message': ['warn detail'],
+    "[level] 'request failed'": ['error request failed', 'warn request failed'],
+    // debug or info
+    "[level] 'request'": [],
+  }
+  const BEGINS = /(?<!console)(?:\.(warn|error|fatal)|(\[level\]))\(/
+  const CALL = new RegExp(`${BEGINS.source}(?:[^;]*?[,\\s])??('[^'\\n]+'|[a-z.]+),?\\s*\\)`, 'g')
+  const sources = ['apps', 'libs/service-kit/src'].flatMap(sourcesBelow)
+  const calls = sources.flatMap((text) => [...text.matchAll(CALL)])
+  const logged = calls
+    .map(([, level, open, line]) => `${level ?? open} ${line}`)
+    .flatMap((call) => SAID[call] ?? [call.replaceAll("'", '')])
+
+  test('are told of', () => {
+    expect(calls).toHaveLength(sources.flatMap((text) => [...text.matchAll(new RegExp(BEGINS, 'g'))]).length)
+    expect(logged.filter((line) => !told.includes(line))).toEqual([])
+  })
+
+  test('that are told of are there', () => {
+    expect(told.filter((line) => !logged.includes(line))).toEqual([])
+  })
+})
