@@ -5,6 +5,8 @@ folder=$1
 shift
 cd "$(dirname "$0")"
 exec docker compose run --rm --no-deps -T --user "$(id -u):$(id -g)" --volume "$folder:/backup" --entrypoint sh minio -euc '
-  export MC_HOST_store="http://$MINIO_ROOT_USER:$(cat /run/secrets/s3_secret_key)@minio:9000"
+  scheme=http
+  if [ -e /tls/ca.crt ]; then scheme=https; mkdir -p /tmp/mc/certs/CAs; cp /tls/ca.crt /tmp/mc/certs/CAs; fi
+  export MC_HOST_store="$scheme://$MINIO_ROOT_USER:$(cat /run/secrets/s3_secret_key)@minio:9000"
   mc --config-dir /tmp/mc "$@"
 ' mc "$@"

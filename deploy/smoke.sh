@@ -1,7 +1,8 @@
 #!/bin/bash
 # Builds the images and follows README.md to the letter, in an empty folder and under a project name of its own: account,
 # token, lead, signed webhook, file, e-mail, backup, restore. Then checks the images, how the containers are confined, that no
-# secret is shown, and how all of it stops. Removes what it made; the images stay. It ends with "ok".
+# secret is shown, and how all of it stops. `./smoke.sh tls` does so with TLS inside. Removes what it made; the images stay. It ends
+# with "ok".
 # Needs Docker, Compose, git, curl and openssl; where no engine answers it says so and does nothing. Takes *_IMAGE and NPMRC
 # from .env, where there is one.
 set -euo pipefail
@@ -43,6 +44,10 @@ mailed() { curl --fail --silent "http://$MAIL_LISTEN/api/v1/messages" | grep --q
 
 step 'Run it'
 export COMPOSE_FILE=$PWD/compose.yaml:$PWD/compose.try.yaml
+if [ "${1:-}" = tls ]; then
+  step 'TLS inside'
+  export COMPOSE_FILE=$COMPOSE_FILE:$PWD/compose.tls.yaml
+fi
 step 'Use it'
 eventually received "$REFERENCE"
 eventually mailed sam@example.com

@@ -18,7 +18,8 @@ let document: OpenApi
 let routes: Route[]
 let attacker: Tenant
 beforeAll(async () => {
-  stage = await startStage()
+  // What an account is shown must not change by itself meanwhile.
+  stage = await startStage({ env: { RECONCILE_INTERVAL: 'off' } })
   attacker = await stage.newTenant()
   document = await fetchOpenApi(attacker.client)
   // What needs no token belongs to nobody.
