@@ -1,8 +1,7 @@
 import { inSpanOf, SpanKind } from '@leadwire/service-kit'
-import type { Outcome } from './make-attempt'
 
 /** Makes an attempt a span of its event's trace. `status` names the attribute of what the other side answered. */
-export const traceAttempt = (
+export const traceAttempt = <Outcome extends { status: number | null; error: string | null }>(
   traceparent: string | null,
   { name, status }: { name: string; status: string },
   attempt: () => Promise<Outcome>,
