@@ -103,7 +103,7 @@ export const createDeliveryMetrics = (deps: Dependencies) => {
     observeBodies: (bytesInHand: () => number) =>
       void new Gauge({
         name: `${prefix}_bodies_in_hand_bytes`,
-        help: 'Bodies of the attempts under way; one for all deliveries of an event.',
+        help: 'Large bodies of the attempts under way; one for all deliveries of an event.',
         registers,
         collect() {
           this.set(bytesInHand())

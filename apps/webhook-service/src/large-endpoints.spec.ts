@@ -111,7 +111,6 @@ test('disabling, enabling, deleting, and what looks and claims while the deliver
       return claimDeliveries(database, {
         rooms,
         now: clock.now(),
-        inHand: new Map(),
         except: [],
         claim: newClaim(0),
       })

@@ -1,15 +1,7 @@
 import type { Transaction } from '@leadwire/service-kit'
-import type { Webhook } from '../attempt/webhook-headers'
-import type { Claim } from '../claim'
-import { type StoredSecrets, storedSecrets } from '../endpoints/sealed-secrets'
+import type { Claim, ClaimedDelivery } from '../claim'
+import { storedSecrets } from '../endpoints/sealed-secrets'
 import type { StoredEvent } from './stored-event'
-
-/** A delivery that was made and is not held, with its endpoint as it was then. */
-export interface FreshDelivery extends StoredSecrets, Pick<Webhook, 'url' | 'eventId'> {
-  id: number
-  endpointId: number
-  claimed: boolean
-}
 
 export interface Stored {
   /** Resolves when no crash of the database undoes it. */
@@ -42,27 +34,54 @@ const placesOf = (events: StoredEvent[]): [first: number[], length: number[]] =>
  * nothing may be sorted, PostgreSQL reads all endpoints of all accounts. Bodies travel as one, since an array of them would be
  * written and read as text.
  *
- * As many are claimed for each endpoint as there is room. `dueAt` is an ISO timestamp.
+ * As many events are stored as write `maxRows` rows, those with the fewest endpoints first, and at least one; the others are
+ * unfit. An account's endpoints are counted whatever they subscribe to.
+ *
+ * Up to `claimable` deliveries are claimed as they are stored, `perEndpoint` for each endpoint and none for those of `waiting`. They
+ * are answered with, and so are the endpoints of the others that are due. `dueAt` is an ISO timestamp.
  */
 export const storeEvents = async (
   database: Transaction,
-  options: { events: StoredEvent[]; dueAt: string; rooms: Map<number, { length: number }>; claim: Claim },
-): Promise<FreshDelivery[]> => {
-  const { events, dueAt, rooms, claim } = options
-  return database.query<FreshDelivery>({
+  options: {
+    events: StoredEvent[]
+    dueAt: string
+    maxRows: number
+    claim: Claim
+    claimable: number
+    perEndpoint: number
+    waiting: number[]
+  },
+): Promise<{
+  claimed: ClaimedDelivery[]
+  due: { endpointId: number; accountId: number }[]
+  unfit: Set<string>
+}> => {
+  const { events, dueAt, claim } = options
+  const rows = await database.query<
+    { fits: boolean; status: string | null; claim: number | null } & Omit<ClaimedDelivery, 'claim'>
+  >({
     name: 'store-events',
     text: `
-      WITH given AS (
-        SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $12::int[], $13::int[], $14::text[], $15::boolean[], $16::bigint[])
+      WITH asked AS (
+        SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $8::int[], $9::int[], $10::text[], $11::boolean[], $12::bigint[])
           AS e (id, account_id, account_key, lead_reference, traceparent, first, length, kind, test, sequence)
+      ), sizes AS MATERIALIZED (
+        SELECT account_id, count(*) AS endpoints FROM endpoints
+        WHERE account_id = ANY ($2) AND deleted_at IS NULL GROUP BY 1
+      ), given AS MATERIALIZED (
+        SELECT * FROM (
+          SELECT a.*, row_number() OVER smallest AS place, sum(1 + coalesce(endpoints, 0)) OVER smallest AS rows
+          FROM asked a LEFT JOIN sizes USING (account_id)
+          WINDOW smallest AS (ORDER BY endpoints NULLS FIRST, id)
+        ) a WHERE rows <= $18 OR place = 1
       ), receiving AS (
         SELECT id, account_id, enabled, url, sealed_secrets, secret, old_secrets, events, leads FROM endpoints
-        WHERE id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = ANY ($2) AND deleted_at IS NULL))
+        WHERE id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = ANY (ARRAY (SELECT account_id FROM given)) AND deleted_at IS NULL))
           AND deleted_at IS NULL
         ORDER BY id
         FOR SHARE
       ), wanted AS (
-        SELECT account_id, g.id AS event_id, g.lead_reference, r.id AS endpoint_id, r.enabled
+        SELECT account_id, g.id AS event_id, g.lead_reference, g.place, r.id AS endpoint_id, r.enabled
         FROM given g JOIN receiving r USING (account_id)
         WHERE g.kind = ANY (r.events) AND (r.leads = 'all' OR (r.leads = 'test') = g.test)
       ), counted AS MATERIALIZED (
@@ -77,20 +96,22 @@ export const storeEvents = async (
         ON CONFLICT (id) DO NOTHING
         RETURNING id
       ), fan_out AS (
-        SELECT t.*, t.enabled AND row_number() OVER (PARTITION BY t.endpoint_id) <= w.room AS claimed
-        FROM wanted t LEFT JOIN unnest($8::bigint[], $9::int[]) AS w (endpoint_id, room) ON w.endpoint_id = t.endpoint_id
-        WHERE t.event_id IN (SELECT id FROM stored)
+        SELECT *, enabled AND endpoint_id <> ALL ($17::bigint[]) AND row_number() OVER (ORDER BY place) <= $15
+          AND row_number() OVER (PARTITION BY endpoint_id ORDER BY place) <= $16 AS claimed
+        FROM wanted WHERE event_id IN (SELECT id FROM stored)
       ), fanned_out AS (
         INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, claim, claimed_until)
         SELECT account_id, event_id, endpoint_id, lead_reference, CASE WHEN enabled THEN 'pending' ELSE 'held' END, $7,
-          CASE WHEN claimed THEN $10::int END,
-          CASE WHEN claimed THEN clock_timestamp() + $11::int * interval '1 ms' END
+          CASE WHEN claimed THEN $13::int END,
+          CASE WHEN claimed THEN clock_timestamp() + $14::int * interval '1 ms' END
         FROM fan_out
-        RETURNING id, event_id, endpoint_id, status, claimed_until
+        RETURNING id, event_id, endpoint_id, status, CASE WHEN claimed_until IS NOT NULL THEN claim END AS claim
       )
-      SELECT f.id, f.event_id AS "eventId", f.endpoint_id AS "endpointId", f.claimed_until IS NOT NULL AS claimed,
-        r.url, ${storedSecrets('r')}
-      FROM fanned_out f JOIN receiving r ON r.id = f.endpoint_id WHERE f.status = 'pending'`,
+      SELECT g.id IS NOT NULL AS fits, f.status, f.id, f.claim, 0 AS "attemptCount", 0 AS "scheduledAttempts", false AS "byHand",
+        $7::text AS "dueAt", $7::text AS "storedAt", f.endpoint_id AS "endpointId", r.url, ${storedSecrets('r')},
+        a.id AS "eventId", a.account_key AS "accountKey", a.traceparent, a.length AS "bodyBytes", NULL AS body
+      FROM asked a LEFT JOIN given g ON g.id = a.id
+        LEFT JOIN fanned_out f ON f.event_id = a.id LEFT JOIN receiving r ON r.id = f.endpoint_id`,
     values: [
       events.map(({ id }) => id),
       events.map(({ accountId }) => accountId),
@@ -99,14 +120,26 @@ export const storeEvents = async (
       Buffer.concat(events.map(({ body }) => body)),
       events.map(({ traceparent }) => traceparent),
       dueAt,
-      [...rooms.keys()],
-      [...rooms.values()].map(({ length }) => length),
-      claim.number,
-      claim.validMs,
       ...placesOf(events),
       events.map(({ kind }) => kind),
       events.map(({ test }) => test),
       events.map(({ sequence }) => sequence ?? null),
+      claim.number,
+      claim.validMs,
+      options.claimable,
+      options.perEndpoint,
+      options.waiting,
+      options.maxRows,
     ],
   })
+  const bodies = new Map(events.map(({ id, body }) => [id, body]))
+  const claimed: ClaimedDelivery[] = []
+  for (const row of rows)
+    if (row.claim !== null)
+      claimed.push(Object.assign(row, { claim: row.claim, body: bodies.get(row.eventId)! }))
+  return {
+    claimed,
+    due: rows.filter(({ status, claim }) => status === 'pending' && claim === null),
+    unfit: new Set(rows.filter(({ fits }) => !fits).map(({ eventId }) => eventId)),
+  }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type GatherMeter, gather, type Logger, type Transaction, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
+import type { ClaimedDelivery } from '../claim'
 import type { DeliveryMetrics } from '../delivery-metrics'
-import type { ClaimedDelivery } from './claim-deliveries'
 import { type AttemptRecord, recordAttempts } from './record-attempts'
 
 const MAX_BATCH = 100

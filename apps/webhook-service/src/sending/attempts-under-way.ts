@@ -1,9 +1,9 @@
-import { type Database, gather, type Logger } from '@leadwire/service-kit'
+import type { Database, Logger } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
+import type { ClaimedDelivery } from '../claim'
 import type { DeliveryMetrics } from '../delivery-metrics'
-import type { BodiesInHand } from './bodies-in-hand'
-import type { ClaimedDelivery } from './claim-deliveries'
-import type { Running, Slots } from './slots'
+import { createLargeBodies } from './large-bodies'
+import type { Slots } from './slots'
 
 /** After a fault of ours, such as no free sockets, nothing starts for a moment. */
 const FAULT_PAUSE_MS = 1000
@@ -19,7 +19,6 @@ export const createAttemptsUnderWay = (options: {
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
   record: (delivery: ClaimedDelivery, outcome: Outcome) => Promise<void>
   slots: Slots
-  bodies: BodiesInHand
   /** Called when something may begin again. */
   onFree: () => void
   /** Aborted when what comes to its end is no longer written down. */
@@ -27,83 +26,91 @@ export const createAttemptsUnderWay = (options: {
   metrics: DeliveryMetrics
   logger: Logger
 }) => {
-  const { database, attempt, record, slots, bodies, signal, metrics, logger } = options
-  // In the order of their beginning.
-  const underWay = new Map<ClaimedDelivery, { run: Promise<void>; begunAt: number }>()
+  const { database, attempt, record, slots, signal, metrics, logger } = options
+  const underWay = new Map<ClaimedDelivery, Promise<void>>()
+  const unrecorded = new Set<number>()
+  const bodies = createLargeBodies(database)
+  metrics.observeBodies(bodies.bytes)
   let pausedUntil = 0
-  let unrecorded = 0
 
-  // Ends claims whose attempts were not made, for no fault of their receivers: others may make them at once.
-  const release = gather({
-    send: async (unmade: ClaimedDelivery[]) => {
-      await database.query({
-        name: 'release-claims',
-        text: `UPDATE deliveries d SET claim = NULL, claimed_until = NULL
-               FROM unnest($1::bigint[], $2::int[]) AS unmade (id, claim)
-               WHERE d.id = unmade.id AND d.claim = unmade.claim`,
-        values: [unmade.map(({ id }) => id), unmade.map(({ claim }) => claim)],
-      })
-      return unmade
-    },
-    maxBatch: 1000,
-    maxInFlight: 1,
-    maxQueued: 100_000,
-  })
+  /** Ends claims whose attempts were not made, for no fault of their receivers: others may make them at once. */
+  const release = async (unmade: ClaimedDelivery[]): Promise<void> => {
+    await database.query({
+      name: 'release-claims',
+      text: `UPDATE deliveries d SET claim = NULL, claimed_until = NULL
+             FROM unnest($1::bigint[], $2::int[]) AS unmade (id, claim)
+             WHERE d.id = unmade.id AND d.claim = unmade.claim`,
+      values: [unmade.map(({ id }) => id), unmade.map(({ claim }) => claim)],
+    })
+  }
 
   const writeDown = async (delivery: ClaimedDelivery, outcome: Outcome) => {
-    unrecorded += 1
+    unrecorded.add(delivery.id)
+    await record(delivery, outcome)
+    unrecorded.delete(delivery.id)
+    if (unrecorded.size === UNRECORDED_AT_MOST - 1) options.onFree()
+  }
+
+  const make = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>): Promise<Outcome> => {
+    const slot = slots.start(delivery.endpointId)
+    metrics.inFlight.inc()
     try {
-      await record(delivery, outcome)
+      if (largeBody) delivery.body = await largeBody
+      return await attempt(delivery)
     } finally {
-      unrecorded -= 1
-      if (unrecorded === UNRECORDED_AT_MOST - 1) options.onFree()
+      metrics.inFlight.dec()
+      slots.finish(slot)
     }
   }
 
-  const run = async (delivery: ClaimedDelivery, slot: Running) => {
+  const run = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>) => {
     try {
-      metrics.inFlight.inc()
-      const outcome = await attempt(delivery)
-      slots.finish(slot)
-      metrics.inFlight.dec()
-      options.onFree()
+      const outcome = await make(delivery, largeBody)
       if (signal.aborted) return
-      if (outcome.error !== 'ours') return await writeDown(delivery, outcome)
+      if (outcome.error === 'ours') throw outcome.cause
+      await writeDown(delivery, outcome)
+    } catch (error) {
+      if (signal.aborted) return
       pausedUntil = performance.now() + FAULT_PAUSE_MS
       logger.error(
-        { err: outcome.cause, delivery_id: delivery.id },
+        { err: error, delivery_id: delivery.id },
         'an attempt could not be made, for a fault of ours',
       )
-      await release(delivery)
-    } catch (error) {
-      // The attempt is made again when its claim ends.
-      if (!signal.aborted) logger.error({ err: error, delivery_id: delivery.id }, 'an attempt got lost')
+      // Where that fails, the attempt is made when the claim ends.
+      await release([delivery]).catch(() => undefined)
     } finally {
-      bodies.letGo(delivery.eventId)
       underWay.delete(delivery)
+      if (largeBody) bodies.letGo(delivery.eventId)
     }
   }
 
   return {
-    begin: (delivery: ClaimedDelivery, slot: Running): void => {
-      delivery.body = bodies.hold(delivery.eventId, delivery.body)
-      underWay.set(delivery, { run: run(delivery, slot), begunAt: performance.now() })
-    },
-    settled: () => Promise.all([...underWay.values()].map(({ run }) => run)),
-    /** The deliveries whose attempts began so many milliseconds ago or earlier. */
-    olderThan: (ageMs: number): number[] => {
-      const ids: number[] = []
-      for (const [{ id }, { begunAt }] of underWay) {
-        if (begunAt > performance.now() - ageMs) break
-        ids.push(id)
+    /**
+     * Makes attempts at what is claimed, as far as `mayBegin` lets them and large bodies have room in memory. The others are released, and
+     * answered with.
+     */
+    begin: async (
+      claimed: ClaimedDelivery[],
+      mayBegin: (delivery: ClaimedDelivery) => boolean = () => true,
+    ): Promise<ClaimedDelivery[]> => {
+      const unmade: ClaimedDelivery[] = []
+      for (const delivery of claimed) {
+        const isLarge = delivery.bodyBytes > delivery.body.length
+        const largeBody = isLarge && mayBegin(delivery) ? bodies.take(delivery) : undefined
+        if (isLarge ? largeBody : mayBegin(delivery)) underWay.set(delivery, run(delivery, largeBody))
+        else unmade.push(delivery)
       }
-      return ids
+      if (unmade.length > 0) await release(unmade)
+      return unmade
     },
+    settled: () => Promise.all(underWay.values()),
+    /** Deliveries whose attempts have ended: their claims may end, too, before that is written down. */
+    unrecorded: (): number[] => [...unrecorded],
     /** Ends the claims of all that is under way. */
-    releaseAll: () => Promise.all([...underWay.keys()].map((delivery) => release(delivery))),
+    releaseAll: () => release([...underWay.keys()]),
     /** For how many milliseconds nothing should begin; Infinity until `onFree` is called. */
     pausedFor: (): number =>
-      unrecorded < UNRECORDED_AT_MOST ? pausedUntil - performance.now() : Number.POSITIVE_INFINITY,
+      unrecorded.size < UNRECORDED_AT_MOST ? pausedUntil - performance.now() : Number.POSITIVE_INFINITY,
   }
 }
 

@@ -1,26 +1,36 @@
-/** What this process knows of when endpoints have something due. It may be wrong for as long as one look apart. */
+export interface DueEndpoint {
+  endpointId: number
+  accountId: number
+  /** When its first delivery is due, in milliseconds since 1970. */
+  dueAt: number
+}
+
+/** What this process knows of when endpoints have something due. It may be wrong until the next look. */
 export const createDueEndpoints = () => {
   // In the order in which they became known, so that who was served goes to the end.
-  const dueAt = new Map<number, number>()
+  const endpoints = new Map<number, DueEndpoint>()
   return {
-    /** Times in milliseconds since 1970. */
-    add: (endpointId: number, at: number): void => {
-      const known = dueAt.get(endpointId)
-      if (known === undefined || at < known) dueAt.set(endpointId, at)
+    add: (found: DueEndpoint): void => {
+      const known = endpoints.get(found.endpointId)
+      if (!known || found.dueAt < known.dueAt) endpoints.set(found.endpointId, found)
     },
-    remove: (endpointId: number): void => void dueAt.delete(endpointId),
-    isDue: (endpointId: number, now: number): boolean => (dueAt.get(endpointId) ?? Infinity) <= now,
-    /** The endpoints due by `now`, and the time the next one is. */
-    at: (now: number): { due: number[]; next: number | undefined } => {
-      const due: number[] = []
-      let next: number | undefined
-      for (const [endpointId, at] of dueAt) {
-        if (at <= now) due.push(endpointId)
-        else if (next === undefined || at < next) next = at
+    remove: (endpointId: number): void => void endpoints.delete(endpointId),
+    /** Those of these accounts that are due by `now`. */
+    of: (accountIds: Set<number>, now: number): number[] =>
+      [...endpoints.values()]
+        .filter(({ accountId, dueAt }) => dueAt <= now && accountIds.has(accountId))
+        .map(({ endpointId }) => endpointId),
+    /** The endpoints due by `now`, by their accounts, and the time at which the next one is. */
+    at: (now: number): { due: number[][]; next: number } => {
+      const due = new Map<number, number[]>()
+      let next = Number.POSITIVE_INFINITY
+      for (const { endpointId, accountId, dueAt } of endpoints.values()) {
+        const ofAccount = due.get(accountId)
+        if (dueAt > now) next = Math.min(next, dueAt)
+        else if (ofAccount) ofAccount.push(endpointId)
+        else due.set(accountId, [endpointId])
       }
-      return { due, next }
+      return { due: [...due.values()], next }
     },
   }
 }
-
-export type DueEndpoints = ReturnType<typeof createDueEndpoints>

@@ -1,119 +1,132 @@
-import { type GatherMeters, gather, isCutOff, isRefusedValue, type Logger } from '@leadwire/service-kit'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Database, type GatherMeters, gather, isCutOff, isRefusedValue } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
-import type { Stored, StoreResult } from '../events/store-events'
+import type { ClaimedDelivery } from '../claim'
+import type { Clock } from '../clock'
+import { type Stored, type StoreResult, storeEvents } from '../events/store-events'
 import type { StoredEvent } from '../events/stored-event'
-import { LARGE_BODY_BYTES } from './bodies-in-hand'
-import type { KnownEndpoints } from './known-endpoints'
+import type { DueEndpoint } from './due-endpoints'
 
 /** What one statement writes: some 100 ms of PostgreSQL's time on one processor. */
 const BATCH_ROWS = 1000
 const BATCH_BYTES = 4 * 1024 * 1024
 const BATCH_EVENTS = 100
-/** An event that is a larger part of a batch is stored in its account's own lane. */
-const SHARED_AT_MOST = 1 / 4
-/** So many statements of accounts' own lanes run at once, of different accounts. */
-const APART_AT_ONCE = 3
-/** For so long after a batch of an account was late, its events keep to its own lane. */
+/** A larger body shares no batch. */
+const LARGE_BYTES = 16 * 1024
+/** For so long after an event of an account did not fit, or was late, its events are stored apart. */
 const APART_FOR_MS = 10_000
+/** Nobody but JetStream waits for the disk; how long it does costs nothing, each flush does. */
+const FLUSH_APART_MS = 100
 
-interface Weighed {
-  event: StoredEvent
-  /** The share of a batch's rows and bytes. */
-  cost: number
-}
+/** Makes a function that waits until all that has been committed is on the disk. */
+const createFlush = (database: Database) =>
+  gather({
+    // Whatever was committed before it on this server is on the disk when it has committed.
+    send: async (waiting: undefined[]) => {
+      await database.query({ name: 'flush', text: "SELECT pg_logical_emit_message(true, 'leadwire', '')" })
+      await pause(FLUSH_APART_MS)
+      return waiting
+    },
+    maxBatch: 10_000,
+    maxInFlight: 1,
+    maxQueued: 10_000,
+  })
 
+const isLarge = ({ body }: StoredEvent) => body.length > LARGE_BYTES
 // PostgreSQL will say the same next time.
 const isOfTheEvents = (error: unknown) => isCutOff(error) || isRefusedValue(error)
 
 /**
- * Stores events in batches that are bounded by what they write, so that no account waits for another's.
+ * Stores events in statements that are bounded by what they write, so that no account waits for another's.
  *
- * Ordinary events share batches, one of each account in turn. An event that writes much (many endpoints, a large body),
- * and those of an account whose last batch was late, go through the account's own lane: one statement at a time, and few
- * lanes at once. A batch that fails by one of its events is split: each of them is tried alone, in its account's lane.
+ * Ordinary events share batches, one of each account in turn. Apart, with a statement for each account, are stored: what
+ * did not fit into its batch, large bodies, batches that failed, and all events of an account of which some did not fit or were late a
+ * moment ago.
  */
 export const createEventLanes = (options: {
-  store: (events: StoredEvent[]) => Promise<Stored>
-  endpoints: Pick<KnownEndpoints, 'count' | 'forget'>
+  database: Database
+  /** As `connectQueue` connects it. */
+  queue: Database
+  clock: Clock
+  /** How `storeEvents` may claim for these accounts. */
+  mayClaim: (
+    accountIds: Set<number>,
+  ) => Pick<Parameters<typeof storeEvents>[1], 'claim' | 'claimable' | 'perEndpoint' | 'waiting'>
+  /** Hears of what was claimed, and of the endpoints of the rest. */
+  onStored: (claimed: ClaimedDelivery[], due: DueEndpoint[]) => void
   meters?: GatherMeters | undefined
-  logger: Logger
-}): ((event: StoredEvent) => Promise<StoreResult>) => {
-  const { store, endpoints, meters, logger } = options
-  const bounds = { maxBatch: BATCH_EVENTS, maxBatchCost: 1, costOf: ({ cost }: Weighed) => cost }
-  const keptApart = new LRUCache<number, true>({ max: 10_000, ttl: APART_FOR_MS })
+}) => {
+  const { database, queue, clock, mayClaim, onStored, meters } = options
+  const flush = createFlush(database)
+  const apartNow = new LRUCache<number, true>({ max: 10_000, ttl: APART_FOR_MS })
 
-  const weigh = async (event: StoredEvent): Promise<Weighed> => {
-    const rows = 1 + (await endpoints.count(event))
-    return { event, cost: rows / BATCH_ROWS + event.body.length / BATCH_BYTES }
+  /** Answers with one result for each event; undefined for one that did not fit. */
+  const store = async (events: StoredEvent[]): Promise<(Stored | undefined)[]> => {
+    const now = clock.now()
+    const { claimed, due, unfit } = await storeEvents(queue, {
+      ...{ events, dueAt: now.toISOString(), maxRows: BATCH_ROWS },
+      ...mayClaim(new Set(events.map(({ accountId }) => accountId))),
+      // Of large bodies only as many are in memory as there is room for: when they are claimed.
+      ...(events.some(isLarge) && { claimable: 0 }),
+    })
+    const dueAt = now.getTime()
+    onStored(
+      claimed,
+      due.map(({ endpointId, accountId }) => ({ endpointId, accountId, dueAt })),
+    )
+    const durable = flush(undefined)
+    // Whoever waits for it hears of it; nobody has to.
+    durable.catch(() => undefined)
+    return events.map(({ id }) => (unfit.has(id) ? undefined : { durable }))
   }
 
-  const shared = gather({
-    ...bounds,
-    send: async (batch: Weighed[]): Promise<StoreResult[]> => {
-      const stored = await store(batch.map(({ event }) => event))
-      return batch.map(() => stored)
-    },
-    laneOf: ({ event }) => event.accountId,
-    maxInFlight: 2,
-    maxQueued: 20_000,
-    meter: meters?.('store'),
-  })
-
-  // Who asks first is served first, and each lane asks for one statement at a time.
-  const inTurn = gather({
-    send: async ([events]: StoredEvent[][]) => [await store(events!)],
-    maxBatch: 1,
-    maxInFlight: APART_AT_ONCE,
-    maxQueued: Number.POSITIVE_INFINITY,
-    meter: meters?.('store_apart'),
-  })
-
-  const storeOrSplit = async (events: StoredEvent[]): Promise<StoreResult[]> => {
+  const storeOwn = async (events: StoredEvent[]): Promise<(StoreResult | undefined)[]> => {
     try {
-      const stored = await inTurn(events)
-      return events.map(() => stored)
+      return await store(events)
     } catch (error) {
       if (!isOfTheEvents(error)) throw error
-      if (isCutOff(error)) keptApart.set(events[0]!.accountId, true)
-      if (events.length === 1) return [{ fault: error }]
-      logger.warn({ err: error, events: events.length }, 'a batch of events failed: each is stored alone')
-      const results: StoreResult[] = []
-      for (const event of events) results.push(...(await storeOrSplit([event])))
+      if (isCutOff(error)) apartNow.set(events[0]!.accountId, true)
+      if (isCutOff(error) || events.length === 1) return events.map(() => ({ fault: error }))
+      const results: (StoreResult | undefined)[] = []
+      for (const event of events) results.push(...(await storeOwn([event])))
       return results
     }
   }
 
-  const lanes = new Map<number, { waiting: number; store: (weighed: Weighed) => Promise<StoreResult> }>()
-  const storeInLane = async (weighed: Weighed): Promise<StoreResult> => {
-    const { accountId } = weighed.event
-    let lane = lanes.get(accountId)
-    if (!lane) {
-      const send = (batch: Weighed[]) => storeOrSplit(batch.map(({ event }) => event))
-      lane = { waiting: 0, store: gather({ ...bounds, send, maxInFlight: 1, maxQueued: 20_000 }) }
-      lanes.set(accountId, lane)
+  const storeApart = async (events: StoredEvent[]): Promise<(StoreResult | undefined)[]> => {
+    const results = new Map<StoredEvent, StoreResult | undefined>()
+    for (const accountId of new Set(events.map((event) => event.accountId))) {
+      const own = events.filter((event) => event.accountId === accountId)
+      const stored = await storeOwn(own)
+      own.forEach((event, index) => void results.set(event, stored[index]))
     }
-    lane.waiting += 1
+    return events.map((event) => results.get(event))
+  }
+
+  const bounds = {
+    ...{ maxBatch: BATCH_EVENTS, maxBatchCost: BATCH_BYTES, costOf: ({ body }: StoredEvent) => body.length },
+    laneOf: ({ accountId }: StoredEvent) => accountId,
+    ...{ maxInFlight: 2, maxQueued: 20_000 },
+  }
+  const shared = gather({ ...bounds, send: store, meter: meters?.('store') })
+  const apart = gather({ ...bounds, send: storeApart, meter: meters?.('store_apart') })
+
+  const storeShared = async (event: StoredEvent): Promise<Stored | undefined> => {
+    if (isLarge(event) || apartNow.has(event.accountId)) return undefined
     try {
-      return await lane.store(weighed)
-    } finally {
-      lane.waiting -= 1
-      if (lane.waiting === 0) lanes.delete(accountId)
+      const stored = await shared(event)
+      if (!stored) apartNow.set(event.accountId, true)
+      return stored
+    } catch (error) {
+      if (isOfTheEvents(error)) return undefined
+      throw error
     }
   }
 
-  const mayShare = ({ event, cost }: Weighed) =>
-    cost <= SHARED_AT_MOST && event.body.length <= LARGE_BODY_BYTES && !keptApart.has(event.accountId)
-
-  return async (event) => {
-    const weighed = await weigh(event)
-    if (!mayShare(weighed)) return storeInLane(weighed)
-    try {
-      return await shared(weighed)
-    } catch (error) {
-      if (!isOfTheEvents(error)) throw error
-      // One account of the batch may have more endpoints than was known.
-      endpoints.forget(event.accountId)
-      return storeInLane(await weigh(event))
-    }
+  /** Stores an event with its fan-out. One that is there already changes nothing. */
+  return async (event: StoredEvent): Promise<StoreResult> => {
+    let result: StoreResult | undefined = await storeShared(event)
+    while (!result) result = await apart(event)
+    return result
   }
 }

@@ -90,7 +90,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
     leadReference: randomUUID(),
     traceparent: null,
   }
-  await sender.store([{ ...event, body: Buffer.from('{}') }])
+  await sender.take({ ...event, body: Buffer.from('{}') })
   await eventually(async () =>
     expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 1 }]),
   )

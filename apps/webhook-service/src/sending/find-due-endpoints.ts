@@ -1,6 +1,7 @@
 import type { Transaction } from '@leadwire/service-kit'
 import { UNCLAIMED } from '../claim'
 import { isReceiving } from '../endpoints/shown-status'
+import type { DueEndpoint } from './due-endpoints'
 
 // So many deliveries are looked through in the order of their time.
 const FEW = 500
@@ -14,11 +15,8 @@ const FEW = 500
  * however many deliveries wait behind the first, and past those that are claimed. So it is too while the rows of an endpoint that
  * was disabled or deleted wait to be moved (`settle-endpoints.ts`): they may be all that the short range has.
  */
-export const findDueEndpoints = async (
-  database: Transaction,
-  until: Date,
-): Promise<{ endpointId: number; dueAt: number }[]> => {
-  const rows = await database.query<{ endpoint_id: number; due_at: string }>({
+export const findDueEndpoints = async (database: Transaction, until: Date): Promise<DueEndpoint[]> => {
+  const rows = await database.query<{ endpoint_id: number; account_id: number; due_at: string }>({
     name: 'find-due-endpoints',
     text: `
       WITH RECURSIVE soon AS MATERIALIZED (
@@ -48,7 +46,7 @@ export const findDueEndpoints = async (
           ORDER BY d.endpoint_id, d.by_hand_at LIMIT 1
         ) following
       )
-      SELECT endpoint_id, due_at FROM (
+      SELECT endpoint_id, account_id, due_at FROM (
         SELECT endpoint_id, min(next_attempt_at) AS due_at FROM soon GROUP BY endpoint_id
         UNION ALL
         SELECT endpoint_id, next_attempt_at FROM first WHERE next_attempt_at <= $1
@@ -57,5 +55,8 @@ export const findDueEndpoints = async (
       ) found JOIN endpoints p ON p.id = endpoint_id WHERE ${isReceiving('p')}`,
     values: [until.toISOString()],
   })
-  return rows.map((row) => ({ endpointId: row.endpoint_id, dueAt: Date.parse(row.due_at) }))
+  return rows.map(({ endpoint_id: endpointId, account_id: accountId, due_at }) => ({
+    ...{ endpointId, accountId },
+    dueAt: Date.parse(due_at),
+  }))
 }

@@ -8,9 +8,9 @@ import {
   type Query,
 } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
+import type { ClaimedDelivery } from '../claim'
 import type { Clock } from '../clock'
 import { createDeliveryMetrics } from '../delivery-metrics'
-import type { ClaimedDelivery } from './claim-deliveries'
 import { type Sender, sendDeliveries } from './send-deliveries'
 
 /** The moments between an event or a claim and the commit of its attempt at which a worker can be made to die. */

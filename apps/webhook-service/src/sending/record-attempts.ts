@@ -1,6 +1,6 @@
 import type { Transaction } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
-import type { ClaimedDelivery } from './claim-deliveries'
+import type { ClaimedDelivery } from '../claim'
 
 /** What came of an attempt, to be written down. One that was asked for by hand leaves the schedule as it is. */
 export interface AttemptRecord {

@@ -20,6 +20,7 @@ import {
 } from '@leadwire/test-kit'
 import fc from 'fast-check'
 import { makeAttempt } from '../attempt/make-attempt'
+import type { ClaimedDelivery } from '../claim'
 import { retryDelivery } from '../deliveries/retry-delivery'
 import { createEgressGuard } from '../egress/egress-guard'
 import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
@@ -27,7 +28,6 @@ import { createWebhookEndpoint } from '../endpoints/create-webhook-endpoint'
 import { settleEndpoints } from '../endpoints/settle-endpoints'
 import { updateWebhookEndpoint } from '../endpoints/update-webhook-endpoint'
 import { migrations } from '../migrations'
-import type { ClaimedDelivery } from './claim-deliveries'
 import { DEATHS, type MortalWorker, startMortalWorker } from './mortal-worker.fixture'
 
 const SEED = Number(process.env['LEADWIRE_MODEL_SEED'] ?? randomInt(2 ** 31))
@@ -140,14 +140,13 @@ const publish = async () => {
   const now = clock.now()
   storedAt.set(id, now.getTime())
   const rest = { accountId: ACCOUNT, accountKey: 'key', leadReference: randomUUID(), traceparent: null }
-  const events = [
-    { id, kind: 'lead.created', test: false, ...rest, body: Buffer.from(`{"data":"${randomUUID()}"}`) },
-  ]
+  const body = Buffer.from(`{"data":"${randomUUID()}"}`)
+  const event = { id, kind: 'lead.created', test: false, ...rest, body }
   // As JetStream has it: one that dies over an event leaves it to another, and some are brought twice.
   for (;;) {
     wake()
     const worker = dice.pick(alive())
-    const stored = worker.sender.store(events).then(() => true)
+    const stored = worker.sender.take(event).then((result) => !('fault' in result))
     const outcome = await Promise.race([stored.catch(() => false), worker.died.then(() => false)])
     if (outcome && chance(90)) return
   }

@@ -2,20 +2,16 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, type GatherMeters, type Logger, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
-import { newClaim } from '../claim'
+import { type ClaimedDelivery, newClaim } from '../claim'
 import type { Clock } from '../clock'
 import type { DeliveryMetrics } from '../delivery-metrics'
 import { createAttemptRecorder } from './attempt-recorder'
 import { type AttemptsUnderWay, createAttemptsUnderWay } from './attempts-under-way'
-import { type BodiesInHand, createBodiesInHand } from './bodies-in-hand'
-import { type ClaimedDelivery, claimDeliveries } from './claim-deliveries'
-import { createDueEndpoints, type DueEndpoints } from './due-endpoints'
+import { claimDeliveries } from './claim-deliveries'
+import { createDueEndpoints, type DueEndpoint } from './due-endpoints'
 import { createEventLanes } from './event-lanes'
 import { findDueEndpoints } from './find-due-endpoints'
-import { createIntake } from './intake'
-import { createKnownEndpoints } from './known-endpoints'
 import { createSlots, type Slots } from './slots'
-import { createWakeUp } from './wake-up'
 
 /** How often the database is asked for what other processes stored or let go of. */
 const LOOK_EVERY_MS = 250
@@ -25,48 +21,98 @@ const AHEAD_MS = 1000
 const PAUSE_MS = 1000
 const DRAIN_MS = 7000
 
-/**
- * Makes a function that claims what is due, as far as there are slots, and begins it. It answers with whether there may be
- * more to claim at once.
- */
-const createClaim = (options: {
+/** Sleeps until it is woken or a time has passed; a call that comes while nobody sleeps is not lost. */
+const createAlarm = () => {
+  let alarm = new AbortController()
+  return {
+    wake: (): void => alarm.abort(),
+    sleep: async (ms: number): Promise<void> => {
+      await pause(Math.min(ms, 60_000), undefined, { signal: alarm.signal }).catch(() => undefined)
+      alarm = new AbortController()
+    },
+  }
+}
+
+/** What brings deliveries to their attempts: claims of what is due, and what was claimed as it was stored. */
+const createClaims = (options: {
   queue: Database
   claimMs: number
+  perEndpoint: number
   slots: Slots
-  bodies: BodiesInHand
   attempts: AttemptsUnderWay
-  dueEndpoints: DueEndpoints
   clock: Clock
-}): (() => Promise<boolean>) => {
-  const { queue, claimMs, slots, bodies, attempts, dueEndpoints, clock } = options
-  return async () => {
-    const now = clock.now()
-    const rooms = slots.allot(dueEndpoints.at(now.getTime()).due)
-    if (rooms.size === 0) return false
+  /** Aborted when nothing more may begin. */
+  signal: AbortSignal
+  logger: Logger
+}) => {
+  const { queue, claimMs, perEndpoint, slots, attempts, clock, signal, logger } = options
+  const dueEndpoints = createDueEndpoints()
+  // The endpoints that a claim runs for.
+  let claiming = new Map<number, number>()
+
+  const claim = async (rooms: Map<number, number>, now: Date) => {
     // Before the claim: what is stored while it runs must not be forgotten after it.
     for (const endpointId of rooms.keys()) dueEndpoints.remove(endpointId)
-    const held = new Map([...rooms].map(([endpointId, room]) => [endpointId, slots.hold(endpointId, room)]))
-    let maybeMore = false
+    claiming = rooms
     try {
-      await bodies.withLarge(async (inHand) => {
-        // Attempts of ours whose claims may be over: they are not made twice because writing them down takes long.
-        const except = attempts.olderThan(claimMs / 2)
-        const claimed = await claimDeliveries(queue, {
-          ...{ rooms, now, inHand, except, claim: newClaim(claimMs) },
-        })
-        for (const delivery of claimed) {
-          const { endpointId, byHand } = delivery
-          const slot = byHand ? undefined : held.get(endpointId)!.pop()
-          attempts.begin(delivery, slot ?? slots.start(endpointId))
-          if (!byHand && held.get(endpointId)!.length > 0) continue
-          dueEndpoints.add(endpointId, now.getTime())
-          maybeMore = true
-        }
+      const claimed = await claimDeliveries(queue, {
+        ...{ rooms, now, except: attempts.unrecorded(), claim: newClaim(claimMs) },
       })
+      const unmade = await attempts.begin(claimed)
+      for (const { endpointId, byHand } of claimed)
+        if (!byHand) rooms.set(endpointId, rooms.get(endpointId)! - 1)
+      // What has no room in memory waits for the next look.
+      for (const delivery of claimed) {
+        const { endpointId, accountId, byHand } = delivery
+        const maybeMore = byHand || rooms.get(endpointId) === 0
+        if (maybeMore && !unmade.includes(delivery))
+          dueEndpoints.add({ endpointId, accountId, dueAt: now.getTime() })
+      }
     } finally {
-      for (const unused of held.values()) for (const slot of unused) slots.drop(slot)
+      claiming = new Map()
     }
-    return maybeMore
+  }
+
+  const { wake, sleep } = createAlarm()
+  const addDue = (endpoints: DueEndpoint[]) => {
+    for (const endpoint of endpoints) dueEndpoints.add(endpoint)
+    if (endpoints.length > 0) wake()
+  }
+
+  const beginFresh = async (claimed: ClaimedDelivery[]) => {
+    const isFree = ({ endpointId }: ClaimedDelivery) =>
+      !claiming.has(endpointId) && slots.hasRoomFor(endpointId)
+    const unmade = await attempts.begin(claimed, isFree)
+    addDue(
+      unmade.map(({ endpointId, accountId, dueAt }) => ({ endpointId, accountId, dueAt: Date.parse(dueAt) })),
+    )
+  }
+
+  return {
+    wake,
+    addDue,
+    /** Claims what is due and may begin; where nothing may, sleeps until something might. */
+    claimOrSleep: async () => {
+      const now = clock.now()
+      const { due, next } = dueEndpoints.at(now.getTime())
+      const pausedMs = attempts.pausedFor()
+      const rooms = pausedMs > 0 ? new Map<number, number>() : slots.allot(due)
+      if (rooms.size > 0) await claim(rooms, now)
+      else await sleep(pausedMs > 0 ? pausedMs : next - now.getTime())
+    },
+    /** How `storeEvents` may claim what it stores for these accounts. */
+    mayClaim: (accountIds: Set<number>) => ({
+      claim: newClaim(claimMs),
+      claimable: signal.aborted || attempts.pausedFor() > 0 ? 0 : slots.free(),
+      perEndpoint,
+      waiting: [...claiming.keys(), ...dueEndpoints.of(accountIds, clock.now().getTime())],
+    }),
+    onStored: (claimed: ClaimedDelivery[], due: DueEndpoint[]): void => {
+      addDue(due)
+      beginFresh(claimed).catch((error) =>
+        logger.warn({ err: error }, 'deliveries wait until their claims end'),
+      )
+    },
   }
 }
 
@@ -93,13 +139,12 @@ export const sendDeliveries = (options: {
   const outOfTime = new AbortController()
   // Every attempt that waits for the database listens to it.
   setMaxListeners(0, outOfTime.signal)
-  const alarm = createWakeUp()
-  const dueEndpoints = createDueEndpoints()
+  const lookAlarm = createAlarm()
   const slots = createSlots({
     concurrency: options.concurrency,
     perEndpoint: options.endpointConcurrency,
     waitingAfterMs: options.waitingAfterMs,
-    now: () => performance.now(),
+    onFree: () => claims.wake(),
   })
   metrics.observeSlots({ inUse: slots.inUse, all: options.concurrency })
   const record = createAttemptRecorder({
@@ -107,77 +152,47 @@ export const sendDeliveries = (options: {
     signal: outOfTime.signal,
     meter: meters?.('record'),
   })
-  const wake = (endpointIds: number[]) => {
-    if (endpointIds.length === 0) return
-    for (const endpointId of endpointIds) dueEndpoints.add(endpointId, clock.now().getTime())
-    alarm.wake()
-  }
-  const bodies = createBodiesInHand()
-  metrics.observeBodies(bodies.bytes)
   const attempts = createAttemptsUnderWay({
-    ...{ database, attempt, record, slots, bodies, metrics, logger },
-    onFree: alarm.wake,
+    ...{ database, attempt, record, slots, metrics, logger },
+    onFree: () => claims.wake(),
     signal: outOfTime.signal,
   })
-  const endpoints = createKnownEndpoints(database)
-  const store = createIntake({
-    ...{ database, queue, claimMs, slots, attempts, endpoints, clock },
-    mayBegin: (endpointId) => !dueEndpoints.isDue(endpointId, clock.now().getTime()),
-    onWaiting: wake,
-    signal: stopping.signal,
+  const claims = createClaims({
+    ...{ queue, claimMs, slots, attempts, clock, signal: stopping.signal, logger },
+    perEndpoint: options.endpointConcurrency,
   })
-  const claim = createClaim({ queue, claimMs, slots, bodies, attempts, dueEndpoints, clock })
-  let lookAgainAt = 0
+  const { mayClaim, onStored } = claims
+  const take = createEventLanes({ database, queue, clock, mayClaim, onStored, meters })
 
   const look = async () => {
-    // Set first: a wake-up that comes during the look asks for another.
-    lookAgainAt = performance.now() + LOOK_EVERY_MS
-    const ahead = new Date(clock.now().getTime() + AHEAD_MS)
-    for (const { endpointId, dueAt } of await findDueEndpoints(queue, ahead))
-      dueEndpoints.add(endpointId, dueAt)
+    claims.addDue(await findDueEndpoints(queue, new Date(clock.now().getTime() + AHEAD_MS)))
+    await lookAlarm.sleep(LOOK_EVERY_MS)
   }
 
-  const sleep = async () => {
-    const now = clock.now().getTime()
-    const { due, next = Infinity } = dueEndpoints.at(now)
-    const pauseMs = attempts.pausedFor()
-    const slotMs = (due.length > 0 && slots.nextFreeIn()) || Infinity
-    await alarm.sleep(Math.min(lookAgainAt - performance.now(), next - now, pauseMs > 0 ? pauseMs : slotMs))
-  }
-
-  const work = async () => {
-    while (!stopping.signal.aborted) {
-      if (performance.now() >= lookAgainAt) await look()
-      const paused = attempts.pausedFor() > 0
-      const more = !paused && (await claim())
-      if (!more) await sleep()
-    }
-  }
-
-  const running = untilSuccess(work, {
-    signal: stopping.signal,
-    pauseMs: PAUSE_MS,
-    onFailure: (error) => logger.warn({ err: error }, 'deliveries wait for the database'),
-  }).catch(() => undefined)
+  const running = [look, claims.claimOrSleep].map((work) =>
+    untilSuccess(
+      async () => {
+        while (!stopping.signal.aborted) await work()
+      },
+      {
+        signal: stopping.signal,
+        pauseMs: PAUSE_MS,
+        onFailure: (error) => logger.warn({ err: error }, 'deliveries wait for the database'),
+      },
+    ).catch(() => undefined),
+  )
 
   return {
-    /** Stores events with their fan-out, and begins what it may. */
-    store,
-    /** The same for one event, in a batch with others; none waits for another account's. */
-    take: createEventLanes({ store, endpoints, meters, logger }),
-    /** Says that these endpoints have a delivery due; without any, that the database should be asked at once. */
-    wake: (endpointIds?: number[]): void => {
-      if (endpointIds) wake(endpointIds)
-      else {
-        lookAgainAt = 0
-        alarm.wake()
-      }
-    },
+    /** Stores an event with its fan-out; none waits for another account's. */
+    take,
+    /** Says that something may be due: the database is asked at once. */
+    wake: lookAlarm.wake,
     /** Claims nothing more, lets what is under way end (7 s at most), and gives back the rest unspent. */
     stop: async (): Promise<void> => {
       stopping.abort()
-      alarm.wake()
-      await running
+      lookAlarm.wake()
+      claims.wake()
+      await Promise.all(running)
       await Promise.race([attempts.settled(), pause(DRAIN_MS, undefined, { ref: false })])
       outOfTime.abort()
       await attempts
