@@ -58,7 +58,10 @@ export const storeEvents = async (
 }> => {
   const { events, dueAt, claim } = options
   const rows = await database.query<
-    { fits: boolean; status: string | null; claim: number | null } & Omit<ClaimedDelivery, 'claim'>
+    { fits: boolean; status: string | null; claim: number | null } & Omit<
+      ClaimedDelivery,
+      'claim' | 'body' | 'dueAt' | 'storedAt'
+    >
   >({
     name: 'store-events',
     text: `
@@ -108,8 +111,8 @@ export const storeEvents = async (
         RETURNING id, event_id, endpoint_id, status, CASE WHEN claimed_until IS NOT NULL THEN claim END AS claim
       )
       SELECT g.id IS NOT NULL AS fits, f.status, f.id, f.claim, 0 AS "attemptCount", 0 AS "scheduledAttempts", false AS "byHand",
-        $7::text AS "dueAt", $7::text AS "storedAt", f.endpoint_id AS "endpointId", r.url, ${storedSecrets('r')},
-        a.id AS "eventId", a.account_key AS "accountKey", a.traceparent, a.length AS "bodyBytes", NULL AS body
+        f.endpoint_id AS "endpointId", r.url, ${storedSecrets('r')},
+        a.id AS "eventId", a.account_key AS "accountKey", a.traceparent, a.length AS "bodyBytes"
       FROM asked a LEFT JOIN given g ON g.id = a.id
         LEFT JOIN fanned_out f ON f.event_id = a.id LEFT JOIN receiving r ON r.id = f.endpoint_id`,
     values: [
@@ -133,13 +136,17 @@ export const storeEvents = async (
     ],
   })
   const bodies = new Map(events.map(({ id, body }) => [id, body]))
-  const claimed: ClaimedDelivery[] = []
-  for (const row of rows)
-    if (row.claim !== null)
-      claimed.push(Object.assign(row, { claim: row.claim, body: bodies.get(row.eventId)! }))
+  const claimed = rows
+    .filter((row) => row.claim !== null)
+    .map((row) =>
+      Object.assign(row, {
+        ...{ claim: claim.number, body: bodies.get(row.eventId)! },
+        ...{ dueAt, storedAt: dueAt },
+      }),
+    )
   return {
     claimed,
-    due: rows.filter(({ status, claim }) => status === 'pending' && claim === null),
+    due: rows.filter((row) => row.status === 'pending' && row.claim === null),
     unfit: new Set(rows.filter(({ fits }) => !fits).map(({ eventId }) => eventId)),
   }
 }

@@ -285,14 +285,15 @@ const simulate = async () => {
   const until = performance.now() + RUN_MS
   await publish()
   let steps = 0
-  while (performance.now() < until) {
+  const deaths = () => workers.length - alive().length
+  // Longer on a busy machine.
+  while (performance.now() < until || steps <= 20 || deaths() <= 2 || started.length <= 50) {
     wake()
     await dice.pick(STEPS)()
     steps += 1
     wake()
     if (chance(60)) await settled()
   }
-  const deaths = workers.length - alive().length
   for (const endpointId of endpointIds)
     await updateWebhookEndpoint({ database, sealer, wake }, { accountId: ACCOUNT, endpointId, enabled: true })
   // The rest of the schedule, with every receiver failing: it ends after the sixth.
@@ -303,7 +304,6 @@ const simulate = async () => {
   }
   await settled()
   await check()
-  expect([steps > 20, deaths > 2, started.length > 50]).toEqual([true, true, true])
 }
 
 test(`whatever happens, attempts are those of the document's table (LEADWIRE_MODEL_SEED=${SEED})`, async () => {
@@ -313,4 +313,4 @@ test(`whatever happens, attempts are those of the document's table (LEADWIRE_MOD
   })
   // Once, and never shrunk: what happens depends on the time it takes, too.
   await fc.assert(holds, { seed: SEED, numRuns: 1, unbiased: true, endOnFailure: true })
-})
+}, 300_000)
