@@ -13,6 +13,8 @@ export type Load = {
   moves(count: number): Promise<void>
   /** Waits until something fails that has not failed before. */
   suffers(): Promise<void>
+  /** Sends to these of the addresses from now on, as a balancer does that sees which gateways are ready. */
+  use(bases: string[]): void
   stop(): Promise<void>
 }
 
@@ -32,12 +34,13 @@ export function startLoad({
   const accepted: string[] = []
   const failures: (number | string)[] = []
   const connections = bases.map((base) => createClient(base, { token }))
+  let used = connections
   let running = true
 
   const createOne = async (turn: number) => {
     const headers = { 'idempotency-key': randomUUID() }
     for (let attempt = turn; ; attempt++) {
-      const client = connections[attempt % connections.length]!
+      const client = used[attempt % used.length]!
       try {
         const answer = await client.request<{ data: { reference: string } }>('POST', '/leads', {
           json: LEAD,
@@ -68,6 +71,9 @@ export function startLoad({
     failures,
     moves,
     suffers,
+    use: (some) => {
+      used = connections.filter((_, index) => some.includes(bases[index]!))
+    },
     stop: async () => {
       running = false
       await Promise.all(workers)
