@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { type Lead, leadJson } from '@leadwire/contracts'
 import { fillLeads } from './fill-leads'
-import { loadLeads } from './load-leads'
+import { type LoadedLead, loadLeads } from './load-leads'
 import { portionsOf, type Sql } from './sql'
 
 export const deliveryStatuses = ['delivered', 'pending', 'held', 'exhausted'] as const
@@ -16,11 +17,11 @@ const INSERT = `
   WITH made AS MATERIALIZED (
     SELECT number, $5::timestamptz + seconds * interval '1 second' AS started_at FROM unnest($6::int[]) WITH ORDINALITY AS a (seconds, number)
   ), given AS MATERIALIZED (
-    SELECT gen_random_uuid() AS event_id, reference, n, due_at, length, sum(length) OVER (ORDER BY n) - length + 1 AS first
-    FROM unnest($7::uuid[], $8::int[], $9::timestamptz[]) WITH ORDINALITY AS g (reference, length, due_at, n)
+    SELECT event_id, reference, n, due_at, length, sum(length) OVER (ORDER BY n) - length + 1 AS first
+    FROM unnest($7::uuid[], $8::int[], $9::timestamptz[], $12::uuid[]) WITH ORDINALITY AS g (reference, length, due_at, event_id, n)
   ), event AS (
-    INSERT INTO events (id, account_id, account_key, lead_reference, body, created_at)
-    SELECT event_id, $1, $2, reference, substring($11::bytea FROM first::int FOR length), $5 FROM given
+    INSERT INTO events (id, account_id, account_key, lead_reference, body, created_at, fan_out)
+    SELECT event_id, $1, $2, reference, substring($11::bytea FROM first::int FOR length), $5, 1 FROM given
   ), delivery AS (
     INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, attempt_count, next_attempt_at,
       created_at, updated_at)
@@ -55,25 +56,55 @@ export interface DeliveriesToFill {
 }
 
 /**
- * Gives an endpoint deliveries with their events, each of one of the account's newest leads; what leads are missing is made.
- * The endpoint of held ones is disabled, and must be enabled for pending ones. Answers with the leads' references, in
- * the order of the deliveries.
+ * Gives an endpoint deliveries with their events, each of one of the account's newest leads. What leads are missing is made, each with
+ * the id of its event. The endpoint of held ones is disabled, and must be enabled for pending ones. Answers with the leads' references,
+ * in the order of the deliveries.
  */
 export const fillDeliveries = async (
-  { leads, webhooks, assetsUrl }: { leads: Sql; webhooks: Sql; assetsUrl: string },
-  { endpointId, count, status, due = { from: Date.now(), everyMs: 0 }, failed = 0 }: DeliveriesToFill,
+  stack: { leads: Sql; webhooks: Sql; assetsUrl: string },
+  asked: DeliveriesToFill,
 ): Promise<string[]> => {
-  const accountId = await prepareEndpoint(webhooks, endpointId, status)
-  const { apiKey, after } = await prepareLeads({ leads, assetsUrl }, accountId, count)
+  const { leads, webhooks } = stack
+  const accountId = await prepareEndpoint(webhooks, asked.endpointId, asked.status)
+  const { apiKey, leadCount } = await loadAccount(leads, accountId)
+  const missing = Math.max(0, asked.count - leadCount)
+  const references: string[] = []
+  const write = deliveryWriter(webhooks, { accountId, apiKey, ...asked }, references)
+  let after = leadCount - asked.count + missing
+  for (const portion of portionsOf(asked.count - missing, PORTION)) {
+    const some = await loadLeads(leads.rows, { accountId, after, count: portion })
+    // Their own events may be there already: these are others.
+    await write(some.map(({ lead }) => ({ lead, eventId: null })))
+    after += portion
+  }
+  await fillLeads(stack, accountId, missing, {
+    searchable: false,
+    tell: async (rows, { before, count }) =>
+      write(await loadLeads(rows, { accountId, after: before, count })),
+  })
+  return references
+}
+
+/** Writes events and deliveries for leads, portion by portion, and adds whose they are to `references`. */
+const deliveryWriter = (
+  webhooks: Sql,
+  {
+    accountId,
+    apiKey,
+    endpointId,
+    status,
+    due = { from: Date.now(), everyMs: 0 },
+    failed = 0,
+  }: DeliveriesToFill & { accountId: number; apiKey: string },
+  references: string[],
+) => {
   const isOpen = status === 'pending' || status === 'held'
   const attempts = ATTEMPTS_AT.slice(0, isOpen ? failed : status === 'delivered' ? 1 : undefined)
   const startedAt = new Date(Date.now() - (attempts.at(-1) ?? 0) * 1000 - 1000).toISOString()
   const dueAt = (index: number) => (isOpen ? new Date(due.from + index * due.everyMs).toISOString() : null)
-  const references: string[] = []
-  for (const portion of portionsOf(count, PORTION)) {
+  return async (some: LoadedLead[]): Promise<void> => {
     const first = references.length
-    const some = await loadLeads(leads, { accountId, after: after + first, count: portion })
-    const bodies = some.map(bodyOf)
+    const bodies = some.map(({ lead }) => bodyOf(lead))
     await webhooks.transaction(async (rows) => {
       // As a fan-out does: a change of the endpoint waits for these rows, or they are of the changed one.
       const [endpoint] = await rows<{ enabled: boolean }>(
@@ -84,16 +115,16 @@ export const fillDeliveries = async (
         throw new Error(`Endpoint ${endpointId} was changed meanwhile.`)
       await rows(INSERT, [
         ...[accountId, apiKey, endpointId, status, startedAt, attempts],
-        some.map(({ reference }) => reference),
+        some.map(({ lead }) => lead.reference),
         bodies.map(({ length }) => length),
         some.map((_, index) => dueAt(first + index)),
-        portion,
+        some.length,
         Buffer.concat(bodies),
+        some.map(({ eventId }) => eventId ?? randomUUID()),
       ])
     })
-    for (const { reference } of some) references.push(reference)
+    for (const { lead } of some) references.push(lead.reference)
   }
-  return references
 }
 
 /** What the webhook of a lead carries (interface: Lead Created). */
@@ -125,22 +156,11 @@ const disable = (webhooks: Sql, endpointId: number) =>
     ])
   })
 
-/** The account's key, and the number before its newest `count` leads. */
-const prepareLeads = async (
-  { leads, assetsUrl }: { leads: Sql; assetsUrl: string },
-  accountId: number,
-  count: number,
-) => {
-  const select = () =>
-    leads.rows<{ api_key: string; lead_count: number }>(
-      'SELECT api_key, lead_count FROM accounts WHERE id = $1',
-      [accountId],
-    )
-  const [account] = await select()
-  if (!account) throw new Error(`There is no account ${accountId}.`)
-  await fillLeads({ leads, assetsUrl }, accountId, Math.max(0, count - account.lead_count), {
-    searchable: false,
-  })
-  const [filled] = await select()
-  return { apiKey: account.api_key, after: filled!.lead_count - count }
+const loadAccount = async (leads: Sql, id: number) => {
+  const [account] = await leads.rows<{ apiKey: string; leadCount: number }>(
+    'SELECT api_key AS "apiKey", lead_count AS "leadCount" FROM accounts WHERE id = $1',
+    [id],
+  )
+  if (!account) throw new Error(`There is no account ${id}.`)
+  return account
 }

@@ -33,8 +33,8 @@ const INSERT = `
     FROM made, json_populate_record(NULL::customers, concat('{', details, '}')::json -> 'customer') AS c
     ORDER BY number
   ), lead AS (
-    INSERT INTO leads (account_id, number, customer_id, json_format, json, json_details, ${COLUMNS})
-    SELECT $1, made.number, made.customer_id, $3, item, details, ${of('l', COLUMNS)}
+    INSERT INTO leads (account_id, number, customer_id, event_id, json_format, json, json_details, ${COLUMNS})
+    SELECT $1, made.number, made.customer_id, CASE WHEN $6::boolean THEN gen_random_uuid() END, $3, item, details, ${of('l', COLUMNS)}
     FROM made, json_populate_record(NULL::leads, item::json) AS l ORDER BY made.number
   )
   SELECT before FROM counted`
@@ -48,25 +48,32 @@ function of(table: string, columns: string): string {
   return columns.replace(/\w+/g, `${table}.$&`)
 }
 
+interface Options {
+  searchable?: boolean
+  /** Writes the events of the portion behind number `before`. They are committed first: no lead names an event that is not there. */
+  tell?: (rows: Sql['rows'], portion: { before: number; count: number }) => Promise<void>
+}
+
 /**
- * Gives an account `count` leads more, without quotes and without events. Their JSON is what services with this address of
- * images (without a slash at its end) keep. leads-service then writes the words that they are found by, for minutes where there are
- * millions; with `searchable` false it does not.
+ * Gives an account `count` leads more, without quotes, and without events unless `tell` writes them. Their JSON is what services with
+ * this address of images (without a slash at its end) keep. leads-service then writes the words that they are found by, for minutes
+ * where there are millions; with `searchable` false it does not.
  */
 export const fillLeads = async (
   { leads, assetsUrl }: { leads: Sql; assetsUrl: string },
   accountId: number,
   count: number,
-  { searchable = true } = {},
+  { searchable = true, tell }: Options = {},
 ): Promise<void> => {
-  const format = leadJsonFormat(assetsUrl)
+  const made = [leadJsonFormat(assetsUrl), itemTemplate, detailsTemplate, tell !== undefined]
   for (const portion of portionsOf(count, PORTION)) {
     await leads.transaction(async (rows) => {
       // The rows fit together by how they are made; a look-up for each foreign key would double the time.
       await rows('SET LOCAL session_replication_role = replica')
-      const [counted] = await rows(INSERT, [accountId, portion, format, itemTemplate, detailsTemplate])
+      const [counted] = await rows<{ before: number }>(INSERT, [accountId, portion, ...made])
       if (!counted) throw new Error(`There is no account ${accountId}.`)
       if (!searchable) await rows(LEAVE_OUT_OF_SEARCH, [accountId])
+      await tell?.(rows, { before: counted.before, count: portion })
     })
   }
 }

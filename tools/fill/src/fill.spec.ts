@@ -179,6 +179,26 @@ test('deliveries of each status are listed and told with their attempts; the pen
   expect(receiver.requests.map(({ body }) => JSON.parse(String(body)))).toContainEqual({ data: whole })
 })
 
+test('a lead that is made for a delivery names its event, as reconciliation reads it', async () => {
+  const { id } = await newAccount()
+  const { first_id: endpoint } = await fill<{ first_id: number }>(
+    ...['--account', id, '--endpoints', 1, '--url', receiver.url],
+  )
+  await fill('--account', id, '--leads', 2)
+  await fill('--endpoint', endpoint, '--deliveries', 7, '--status', 'delivered')
+  const ofLeads = await stack.leads.rows<{ reference: string; event_id: string | null }>(
+    'SELECT reference, event_id FROM leads WHERE account_id = $1 ORDER BY number',
+    [id],
+  )
+  const events = await stack.webhooks.rows(
+    'SELECT lead_reference AS reference, id AS event_id, fan_out FROM events WHERE account_id = $1',
+    [id],
+  )
+  expect(ofLeads.map(({ event_id }) => event_id !== null)).toEqual([false, false, ...Array(5).fill(true)])
+  expect(events).toHaveLength(7)
+  expect(events).toEqual(expect.arrayContaining(ofLeads.slice(2).map((lead) => ({ ...lead, fan_out: 1 }))))
+})
+
 test('what makes no sense is refused before anything is written', async () => {
   await expect(fill()).rejects.toThrow('--deliveries N --status STATUS')
   await expect(fill('--account', 999_999, '--leads', 1)).rejects.toThrow('There is no account 999999.')

@@ -12,15 +12,18 @@ const SELECT = `
       'companyName', c.company_name, 'email', c.email, 'phone', c.phone, 'phoneLink', c.phone_link,
       'mobile', c.mobile, 'mobileLink', c.mobile_link, 'address1', c.address_1, 'address2', c.address_2,
       'city', c.city, 'county', c.county, 'postcode', c.postcode, 'avatarUrl', c.avatar_url,
-      'createdAt', ${instant('c.created_at')})) AS lead
+      'createdAt', ${instant('c.created_at')})) AS lead, l.event_id AS "eventId"
   FROM leads l JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id
   WHERE l.account_id = $1 AND l.number > $2 AND l.number <= $2 + $3 ORDER BY l.number`
 
-/** `count` of an account's leads from the one after number `after`, without their quotes. */
-export const loadLeads = async (
-  leads: Sql,
-  { accountId, after, count }: { accountId: number; after: number; count: number },
-): Promise<Lead[]> => {
-  const rows = await leads.rows<{ lead: Lead }>(SELECT, [accountId, after, count])
-  return rows.map(({ lead }) => lead)
+export interface LoadedLead {
+  lead: Lead
+  /** The event of its creation; null: it has none. */
+  eventId: string | null
 }
+
+/** `count` of an account's leads from the one after number `after`, without their quotes. */
+export const loadLeads = (
+  rows: Sql['rows'],
+  { accountId, after, count }: { accountId: number; after: number; count: number },
+): Promise<LoadedLead[]> => rows(SELECT, [accountId, after, count])
