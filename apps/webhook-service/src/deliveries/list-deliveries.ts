@@ -1,6 +1,6 @@
 import type { ListDeliveriesRequest, ListDeliveriesResponse } from '@leadwire/contracts'
 import type { Database, OpenTransaction, Transaction } from '@leadwire/service-kit'
-import { below, NEWEST_FIRST } from '../endpoints/delivery-ranges'
+import { below, NEWEST_FIRST, readInOrder } from '../endpoints/delivery-ranges'
 import { shownStatus } from '../endpoints/shown-status'
 import { isUuid } from '../uuid'
 import { DELIVERY_COLUMNS, deliveryOf, ENDED, isByHand, SHOWN, STATUSES } from './delivery-row'
@@ -9,10 +9,6 @@ const PER_PAGE = 20
 const PER_STEP = 100
 /** A count stops here, and so do pages. */
 export const COUNTED_AT_MOST = 10_000
-
-// Each statement reads ranges of an index in their order. PostgreSQL plans for accounts of a usual size, and would sort all
-// deliveries of a large one, or collect the rows of an index before it reads the first of them.
-const SETTINGS = ['SET LOCAL enable_sort = off', 'SET LOCAL enable_bitmapscan = off']
 
 interface Asked {
   accountId: number
@@ -113,7 +109,7 @@ const find = async (
   asked: Asked,
   { page, cursor }: ListDeliveriesRequest,
 ): Promise<ListDeliveriesResponse> => {
-  for (const text of SETTINGS) tx.send({ text })
+  readInOrder(tx)
   if (cursor !== undefined) {
     return {
       ...NOTHING,

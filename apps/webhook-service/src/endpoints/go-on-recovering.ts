@@ -1,7 +1,7 @@
-import type { Database, OpenTransaction, Transaction } from '@leadwire/service-kit'
+import type { Database, OpenTransaction } from '@leadwire/service-kit'
 import { UNCLAIMED } from '../claim'
 import type { Clock } from '../clock'
-import { above, OLDEST_FIRST } from './delivery-ranges'
+import { above, OLDEST_FIRST, readInOrder } from './delivery-ranges'
 
 /** A receiver that has just come back is not to be knocked over by its own backlog. */
 const APART_MS = 100
@@ -53,10 +53,11 @@ const MARK = `
     THEN (SELECT max(id) FROM chosen) ELSE (SELECT max(id) FROM scanned) END AS last`
 
 const mark = async (
-  tx: Transaction,
+  tx: OpenTransaction,
   { endpoint_id, since, asked_at, after_id }: Row,
   { room, after, now }: { room: number; after: string | null; now: Date },
 ) => {
+  readInOrder(tx)
   const [row] = await tx.query<{ chosen: number; last: number | null }>({
     name: 'mark-to-recover',
     text: MARK,

@@ -13,7 +13,7 @@ import {
   type Transaction,
 } from '@leadwire/service-kit'
 import { UNCLAIMED } from '../claim'
-import { below, LAST, NEWEST_FIRST } from './delivery-ranges'
+import { below, LAST, NEWEST_FIRST, readInOrder } from './delivery-ranges'
 import { lockEndpoint } from './lock-endpoint'
 import { COUNTED_AT_MOST, isAsked } from './recovery'
 
@@ -42,6 +42,7 @@ const ask = async (
   const { accountId, endpointId, since } = request
   await checkEndpoint(tx, request)
   const values = [endpointId, since]
+  readInOrder(tx)
   const [found] = await tx.query<RecoverWebhookEndpointResponse>({
     name: 'count-to-recover',
     text: COUNT,

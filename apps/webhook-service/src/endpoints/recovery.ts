@@ -1,6 +1,6 @@
 import type { Recovery } from '@leadwire/contracts'
-import type { Transaction } from '@leadwire/service-kit'
-import { below, LAST, NEWEST_FIRST } from './delivery-ranges'
+import type { Database } from '@leadwire/service-kit'
+import { below, LAST, NEWEST_FIRST, readInOrder } from './delivery-ranges'
 
 /** A count stops here. */
 export const COUNTED_AT_MOST = 10_000
@@ -22,14 +22,9 @@ const REMAINING = `
   WHERE asked.since IS NOT NULL GROUP BY asked.since`
 
 /** What is left of what is recovered at an endpoint; undefined when nothing is. */
-export const recoveryOf = async (
-  database: Transaction,
-  endpointId: number,
-): Promise<Recovery | undefined> => {
-  const [row] = await database.query<Recovery>({
-    name: 'recovery-of-endpoint',
-    text: REMAINING,
-    values: [endpointId],
+export const recoveryOf = (database: Database, endpointId: number): Promise<Recovery | undefined> =>
+  database.transaction(async (tx) => {
+    readInOrder(tx)
+    const query = { name: 'recovery-of-endpoint', text: REMAINING, values: [endpointId] }
+    return (await tx.query<Recovery>(query))[0]
   })
-  return row
-}

@@ -1,4 +1,5 @@
 import type { Database, OpenTransaction, Transaction } from '@leadwire/service-kit'
+import { readInOrder } from './delivery-ranges'
 
 /** Rows that one transaction moves: some 100 ms of PostgreSQL's time on one processor. */
 export const PORTION = 2000
@@ -57,6 +58,7 @@ const settleOne = async (tx: OpenTransaction, portion: number): Promise<boolean>
   const [next] = await tx.query<{ endpoint_id: number }>({ name: 'next-unsettled', text: NEXT })
   if (!next) return false
   const endpointId = next.endpoint_id
+  readInOrder(tx)
   const settled = (await portionOf(tx, endpointId, portion)) < portion
   const text = settled
     ? 'DELETE FROM unsettled_endpoints WHERE endpoint_id = $1'

@@ -6,9 +6,9 @@ import {
   type NotifyContactRequest,
   type NotifyContactResponse,
 } from '@leadwire/contracts'
-import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { type Database, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
-import { below, LAST, NEWEST_FIRST } from '../endpoints/delivery-ranges'
+import { below, LAST, NEWEST_FIRST, readInOrder } from '../endpoints/delivery-ranges'
 import { toldSince } from '../endpoints/list-failing-endpoints'
 import { ensureMailbox } from './ensure-mailbox'
 
@@ -26,8 +26,10 @@ const MARK = `
 const LOOK = `
   SELECT (
     SELECT count(*)::int FROM (
-      SELECT FROM public.deliveries
-      WHERE endpoint_id = $1 AND status IN ('pending', 'held') AND next_attempt_at IS NOT NULL LIMIT ${COUNTED_AT_MOST + 1}
+      SELECT FROM unnest(ARRAY['pending', 'held']) AS s (status) CROSS JOIN LATERAL (
+        SELECT FROM public.deliveries WHERE endpoint_id = $1 AND status = s.status AND next_attempt_at IS NOT NULL
+        ORDER BY next_attempt_at LIMIT ${COUNTED_AT_MOST + 1}
+      ) open LIMIT ${COUNTED_AT_MOST + 1}
     ) w
   ) AS waiting, (
     SELECT a.error FROM (
@@ -52,11 +54,12 @@ const STORE = `
 const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z')
 
 const failureOf = async (
-  tx: Transaction,
+  tx: OpenTransaction,
   found: { endpointId: number; url: string; since: string },
   disableAfterMs: number,
 ): Promise<EndpointFailure> => {
   const { endpointId, url, since } = found
+  readInOrder(tx)
   const [look] = await tx.query<{ waiting: number; error: string | null }>({
     name: 'look-at-failing',
     text: LOOK,
