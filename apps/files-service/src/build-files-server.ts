@@ -102,7 +102,7 @@ const answerError =
   (logger: Logger) => (thrown: FastifyError | ServiceError, request: FastifyRequest, reply: FastifyReply) => {
     const error = serviceErrorOf(thrown)
     const problem = problemOf(error)
-    // Nobody hears the answer to a client that went away, and what it broke off is no fault.
+    // Nobody hears the answer to a client that disconnected, and what it broke off is no fault.
     const gone = request.raw.errored !== null || reply.raw.destroyed
     if (gone) return reply.hijack()
     // Not the address: the name of a file is in its query.

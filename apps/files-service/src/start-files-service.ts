@@ -44,7 +44,7 @@ export const startFilesService = async ({
   await untilSuccess(() => store.prepare(), {
     signal: lifecycle.signal,
     pauseMs: 500,
-    onFailure: (error) => logger.warn({ err: error }, 'the store is away'),
+    onFailure: (error) => logger.warn({ err: error }, 'the store is unavailable'),
   })
   const loops = createLoops(logger)
   loops.run('spool', SPOOL_SWEEPS_APART_MS, async () => {

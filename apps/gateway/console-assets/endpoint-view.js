@@ -76,7 +76,7 @@ const recovery = ({ id, health }) =>
     h(
       'p',
       { class: 'faint' },
-      'Attempts every exhausted delivery once more that was made at or after a moment: for a receiver that was away and is back. ',
+      'Attempts every exhausted delivery once more that was made at or after a moment: for a receiver that was unavailable and is back. ',
       health.exhausted === 0 && 'None is exhausted now.',
     ),
     h(

@@ -50,10 +50,10 @@ afterAll(() => {
   server.close()
 })
 
-const AWAY = {
+const UNAVAILABLE = {
   status: 503,
   headers: { 'retry-after': '0' },
-  body: { type: '/problems#unavailable', title: 'Service Unavailable', status: 503, detail: 'Away.' },
+  body: { type: '/problems#unavailable', title: 'Service Unavailable', status: 503, detail: 'Unavailable.' },
 }
 
 const problemOf = (promise: Promise<unknown>) =>
@@ -64,7 +64,7 @@ const problemOf = (promise: Promise<unknown>) =>
 
 describe('sent again', () => {
   test('a create, with the same key, after an answer that passes and after a broken connection', async () => {
-    answers = [AWAY, 'reset', { status: 200, body: { data: { reference: REFERENCE } } }]
+    answers = [UNAVAILABLE, 'reset', { status: 200, body: { data: { reference: REFERENCE } } }]
     const { leads } = createLeadwire({ baseUrl: `${baseUrl}/`, token: 't' })
     expect(await leads.create(LEAD)).toEqual({ reference: REFERENCE })
     expect(seen.map(({ method, url, body }) => [method, url, JSON.parse(body)])).toEqual(
@@ -77,14 +77,14 @@ describe('sent again', () => {
   })
 
   test('as often as was said, and then the last problem is thrown', async () => {
-    answers = [AWAY]
+    answers = [UNAVAILABLE]
     const { leads } = createLeadwire({ baseUrl, token: 't', retries: 2 })
     expect(await problemOf(leads.retrieve(REFERENCE))).toMatchObject({ status: 503, kind: 'unavailable' })
     expect(seen).toHaveLength(3)
   })
 
   test('never an update, nor an operation that reads no key', async () => {
-    answers = [AWAY]
+    answers = [UNAVAILABLE]
     const { leads, api } = createLeadwire({ baseUrl, token: 't' })
     await problemOf(leads.update(REFERENCE, { status: 'sold' }))
     await problemOf(api.POST('/manage/users', { body: { email: 'u@example.com', name: 'U' } }))
@@ -92,7 +92,7 @@ describe('sent again', () => {
   })
 
   test('not when the wait is longer than a minute', async () => {
-    answers = [{ ...AWAY, headers: { 'retry-after': '61' } }]
+    answers = [{ ...UNAVAILABLE, headers: { 'retry-after': '61' } }]
     const { leads } = createLeadwire({ baseUrl, token: 't' })
     expect(await problemOf(leads.statuses())).toMatchObject({ status: 503 })
     expect(seen).toHaveLength(1)
@@ -116,7 +116,7 @@ describe('sent again', () => {
   })
 
   test('not after it was called off, not even while it waits', async () => {
-    answers = [{ ...AWAY, headers: { 'retry-after': '3600' } }]
+    answers = [{ ...UNAVAILABLE, headers: { 'retry-after': '3600' } }]
     const { leads } = createLeadwire({ baseUrl, token: 't' })
     const called = new AbortController()
     const retrieved = leads.retrieve(REFERENCE, { signal: called.signal })

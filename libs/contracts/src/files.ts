@@ -12,7 +12,7 @@ export interface UploadTerms {
   formats: string
   /** The most bytes taken. One more is refused at once (413). */
   max_bytes: number
-  /** False: the file is judged and not kept. */
+  /** False: the file is checked and not kept. */
   keep: boolean
   /** Whether the answer has the SHA-256. */
   sha256: boolean

@@ -68,7 +68,7 @@ export async function startReceiver({
   }
 
   const server = createServer((incoming, response) => {
-    // A sender that went away in the middle of its request has sent nothing that counts.
+    // A sender that disconnected in the middle of its request has sent nothing that counts.
     handle(incoming, response).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {

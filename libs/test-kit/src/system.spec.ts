@@ -20,7 +20,7 @@ test('a system of its own serves, with a token of its own account', async () => 
   expect(system.logs('gateway')).toContainEqual(expect.objectContaining({ msg: 'ready' }))
 })
 
-test('a copy that was killed stays away until it is restarted, where it was', async () => {
+test('a copy that was killed stays down until it is restarted, where it was', async () => {
   const before = system.pid('gateway')
   await system.kill('gateway')
   await expect(statuses()).rejects.toThrow('fetch failed')

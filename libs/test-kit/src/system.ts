@@ -59,9 +59,9 @@ export type System = {
   pid(name: string): number
   /** The JSON lines written so far, by one copy or by all. */
   logs(name?: string): LogLine[]
-  /** kill -9; it stays away until it is restarted. */
+  /** kill -9; it stays down until it is restarted. */
   kill(name: string): Promise<void>
-  /** Asks a copy to stop, waits until it is gone; it stays away until it is restarted. */
+  /** Asks a copy to stop, waits until it is gone; it stays down until it is restarted. */
   drain(name: string): Promise<void>
   /** Starts a copy (stopping it first, if it runs) where it was, and waits until it is ready. `root`: as for the system. */
   restart(name: string, root?: string): Promise<void>

@@ -43,8 +43,8 @@ it('takes a store elsewhere, gives it a day, and passes on what it throws', asyn
     [lead.id, 86_400],
     [lead.id, 86_400],
   ])
-  const away = { remember: () => Promise.reject(new Error('the store is away')) }
-  await expect(check(lead, away)).rejects.toThrow('the store is away')
+  const unavailable = { remember: () => Promise.reject(new Error('the store is unavailable')) }
+  await expect(check(lead, unavailable)).rejects.toThrow('the store is unavailable')
 })
 
 it('of two requests at once accepts one', async () => {

@@ -32,7 +32,7 @@ const run = (commands: string[][], folder: string): string => {
   return outputs.at(-1)!
 }
 
-const judge = (tool: NonNullable<ReturnType<typeof findTool>>) => {
+const verdictsOf = (tool: NonNullable<ReturnType<typeof findTool>>) => {
   const folder = mkdtempSync(join(tmpdir(), 'leadwire-snippet-'))
   try {
     const lines = run(tool.prepare(folder, tool.version), folder).trim().split(/\r?\n/)
@@ -50,8 +50,8 @@ const expected = vectors.map(
 for (const language of languages) {
   const tool = findTool(language)
   if (tool)
-    it(`${language.name}: the snippet judges every vector rightly`, () => {
-      expect(judge(tool)).toEqual(expected)
+    it(`${language.name}: the snippet tells every vector rightly`, () => {
+      expect(verdictsOf(tool)).toEqual(expected)
       // Compilers on a busy machine: a cold Go or .NET build takes its time.
     }, 180_000)
   else {

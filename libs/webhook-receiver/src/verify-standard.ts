@@ -9,7 +9,7 @@ import { hasStandardSignature, type Secrets } from './signatures'
 const NAMES = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
 const TOLERANCE_SECONDS = 5 * 60
-// Longer than the whole schedule of retries (1 h 51 min) and than a receiver that is away for an evening.
+// Longer than the whole schedule of retries (1 h 51 min) and than a receiver that is unavailable for an evening.
 const REMEMBER_SECONDS = 24 * 60 * 60
 
 export interface StandardOptions {

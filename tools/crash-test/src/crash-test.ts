@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { poll, repositoryRoot } from '@leadwire/embedded'
 import { type Chance, chanceOf } from './chance'
+import { compare, type Verdict } from './compare'
 import type { Ground } from './ground'
 import { type Hazard, runHazards } from './hazards'
-import { judge, type Verdict } from './judge'
 import { findLostFiles, startLoad } from './load'
 import { loseMachines } from './machines/lose-machines'
 import { startMachines } from './machines/start-machines'
@@ -111,7 +111,7 @@ const run = async (
   await poll(() => isQuiet(ground), quiet).catch((error: Error) => say(error.message))
   const records = await readRecords(ground)
   const reconciled = await reconcile(ground)
-  const verdict = judge({ accepted: load.accepted, records, arrivalsOf: receiver.arrivalsOf, hazards })
+  const verdict = compare({ accepted: load.accepted, records, arrivalsOf: receiver.arrivalsOf, hazards })
   const files = { stored: load.files.length, lost: await findLostFiles(ground, load.files) }
   return {
     ...{ seed, minutes, startedAt: startedAt.toISOString(), hazards },

@@ -1,4 +1,4 @@
-/** What the load, the records and the judgement need of whatever runs. */
+/** What the load, the records and the verification need of whatever runs. */
 export interface Ground {
   /** Where `leadwire` finds the services. */
   cli: NodeJS.ProcessEnv

@@ -35,14 +35,14 @@ const bodyWith = (operation: Operation, field: string, value: unknown): Record<s
 const tryAll = async (
   operation: Operation,
   field: string,
-  { cases, judge }: { cases: Case[]; judge: (answer: Answer) => void },
+  { cases, check }: { cases: Case[]; check: (answer: Answer) => void },
 ) => {
   const unexpected: Record<string, string> = {}
   await Promise.all(
     cases.map(async ({ what, value }) => {
       const answer = await sendBody(operation, bodyWith(operation, field, value))
       try {
-        judge(answer)
+        check(answer)
       } catch (error) {
         unexpected[what] = `${answer.status} ${answer.text.slice(0, 1000)}\n${(error as Error).message}`
       }
@@ -61,7 +61,7 @@ describe.each(OPERATIONS)('$name', (operation) => {
     })
 
     test.each(kindsOf(operation))('of %s', (field, { wrong }) =>
-      tryAll(operation, field, { cases: wrong, judge: (answer) => expectProblem(answer, 422, [field]) }))
+      tryAll(operation, field, { cases: wrong, check: (answer) => expectProblem(answer, 422, [field]) }))
 
     test('and leaves nothing behind', () => world.expectNothingLeft(before))
   })
@@ -71,7 +71,7 @@ describe.each(OPERATIONS)('$name', (operation) => {
   )('takes every sound value of %s', (field, { right }) =>
     tryAll(operation, field, {
       cases: right,
-      judge: ({ status, json }) =>
+      check: ({ status, json }) =>
         expect({ status, json }).toEqual({ status: 200, json: { data: expect.any(Object) } }),
     }))
 

@@ -140,12 +140,12 @@ describe('downloads', () => {
   })
 })
 
-test('a store that is away is said to be away, by every operation', async () => {
+test('an unavailable store is said to be unavailable, by every operation', async () => {
   const key = await keep()
   await rm(server.folder, { recursive: true })
-  const away = { code: 'unavailable' }
-  await expect(keep()).rejects.toMatchObject(away)
-  await expect(downloaded(server, key)).rejects.toMatchObject(away)
-  await expect(server.delete(key)).rejects.toMatchObject(away)
+  const unavailable = { code: 'unavailable' }
+  await expect(keep()).rejects.toMatchObject(unavailable)
+  await expect(downloaded(server, key)).rejects.toMatchObject(unavailable)
+  await expect(server.delete(key)).rejects.toMatchObject(unavailable)
   expect(await server.outcomes()).toEqual({ kept: 1, unavailable: 1 })
 })

@@ -4,11 +4,11 @@ import { Counter, Histogram } from 'prom-client'
 /** How an upload ended. */
 export type UploadOutcome =
   | 'kept'
-  | 'judged' // nothing was to be kept
+  | 'checked' // nothing was to be kept
   | 'refused' // for its type, its name or its emptiness
   | 'too_large'
   | 'cancelled' // by the caller
-  | 'unavailable' // the store is away
+  | 'unavailable' // the store is unavailable
   | 'failed' // a fault of ours
 
 export type FilesMetrics = ReturnType<typeof createFilesMetrics>

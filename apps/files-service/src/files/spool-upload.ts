@@ -73,7 +73,7 @@ const sizeText = (bytes: number): string => {
   return bytes === 1 ? '1 byte' : `${bytes} bytes`
 }
 
-/** Lets bytes through, and learns of them what a file is judged by. */
+/** Lets bytes through, and learns of them what a file is checked by. */
 const createMeter = ({ maxBytes, wantsSha256, onBytes }: SpoolOptions) => {
   const hash = wantsSha256 ? createHash('sha256') : undefined
   const text = createTextCheck()

@@ -148,7 +148,7 @@ describe('the size of a file', () => {
 })
 
 describe('an upload that is not to be kept', () => {
-  test('keep=false judges and keeps nothing', async () => {
+  test('keep=false checks and keeps nothing', async () => {
     const bytes = SAMPLES['png']!
     expect(await uploadBytes('a.png', bytes, { keep: false, sha256: false })).toEqual({
       key: '',
@@ -157,7 +157,7 @@ describe('an upload that is not to be kept', () => {
       sha256: '',
     })
     expect(await server.filesLeft()).toEqual([])
-    expect(await server.outcomes()).toEqual({ judged: 1 })
+    expect(await server.outcomes()).toEqual({ checked: 1 })
   })
 
   test.each<[string, Partial<Sent>]>([
@@ -179,7 +179,7 @@ describe('an upload that is not to be kept', () => {
     await new Promise(() => undefined)
   }
 
-  test('a client that goes away in the middle leaves nothing behind', async () => {
+  test('a client that disconnects in the middle leaves nothing behind', async () => {
     const controller = new AbortController()
     const uploading = server.upload({ name: 'a.txt', chunks: stalling() }, controller.signal)
     const ended = expect(uploading).rejects.toThrow()

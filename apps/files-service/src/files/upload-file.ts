@@ -3,7 +3,7 @@ import { FILE_FORMATS } from '@leadwire/contracts'
 import { type Logger, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
-import { judgeFile } from '../formats/judge-file'
+import { faultsOfFile } from '../formats/file-faults'
 import type { ObjectStore } from '../store/object-store'
 import { signalOf } from './client-gone'
 import type { FilesMetrics, UploadOutcome } from './files-metrics'
@@ -39,8 +39,8 @@ interface Upload {
 }
 
 /**
- * POST /files: takes a file in, judges it, and keeps it when it is sound and the client wants it kept. A request that
- * ends in any other way, the client's going away included, leaves nothing behind.
+ * POST /files: takes a file in, checks it, and keeps it when it is sound and the client wants it kept. A request that
+ * ends in any other way, the client's disconnecting included, leaves nothing behind.
  */
 export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencies): void => {
   const running = new Set<Promise<unknown>>()
@@ -53,7 +53,7 @@ export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencie
       return uploaded.finally(() => running.delete(uploaded))
     },
   )
-  // A client that went away has its connection closed before its file is removed.
+  // A client that disconnected has its connection closed before its file is removed.
   app.addHook('onClose', async () => void (await Promise.allSettled(running)))
 }
 
@@ -80,7 +80,7 @@ const observed = async (
     const uploaded = await withSpooledUpload(request.raw, options, (spooled) =>
       finish(store, { terms, signal, facts }, spooled),
     )
-    outcome = uploaded.key === '' ? 'judged' : 'kept'
+    outcome = uploaded.key === '' ? 'checked' : 'kept'
     return uploaded
   } catch (error) {
     outcome = signal.aborted || request.raw.errored ? 'cancelled' : outcomeOf(error)
@@ -99,7 +99,7 @@ const finish = async (
 ): Promise<UploadedFile> => {
   const format = await detectFormat(path, text)
   facts['format'] = format
-  const faults = judgeFile({ name: terms.file_name, size, format, accepted: terms.formats.split(',') })
+  const faults = faultsOfFile({ name: terms.file_name, size, format, accepted: terms.formats.split(',') })
   facts['faults'] = faults
   if (!format || faults.length > 0) throw ServiceError.invalid({ file: faults })
   const { contentType } = FILE_FORMATS[format]
@@ -111,7 +111,7 @@ const finish = async (
     await store.put(key, { path, size, contentType }, signal)
     signal.throwIfAborted()
   } catch (error) {
-    // Whoever went away will never know the key, and a store that fell silent may have kept the file all the same.
+    // A client that disconnected will never know the key, and a store that stopped answering may have kept the file all the same.
     // Not waited for: that store would be silent once more.
     void store.delete(key).catch(() => undefined)
     throw error

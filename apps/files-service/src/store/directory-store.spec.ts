@@ -31,7 +31,7 @@ describe('a store in a folder', () => {
     await storeOf().check()
   })
 
-  test('counts as away while its disk is full', async () => {
+  test('counts as unavailable while its disk is full', async () => {
     const disk = await mountDisk({ mebibytes: 2 })
     if ('reason' in disk) return console.warn(`SKIPPED: a full disk under a folder: ${disk.reason}`)
     const server = await startFilesServer(createDirectoryStore(disk.path))

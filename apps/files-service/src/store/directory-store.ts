@@ -50,7 +50,7 @@ export const createDirectoryStore = (root: string): ObjectStore => {
   }
 
   const makeFolder = async (path: string) => {
-    // Not recursive: a root that went away (an unmounted volume) must not be made again on the disk below it.
+    // Not recursive: a root that disappeared (an unmounted volume) must not be made again on the disk below it.
     await mkdir(path, { mode: 0o750 }).catch((error) => {
       if (codeOf(error) === 'ENOENT') throw storeAway(error)
       if (codeOf(error) !== 'EEXIST') throw error

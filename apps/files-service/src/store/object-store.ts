@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream'
 import { ServiceError } from '@leadwire/service-kit'
 
 export const storeAway = (cause: unknown): ServiceError =>
-  new ServiceError('unavailable', 'The file store is away for a moment. Try again shortly.', { cause })
+  new ServiceError('unavailable', 'The file store is unavailable for a moment. Try again shortly.', { cause })
 
-/** What a disk's error is to callers: one that has no room is away until somebody makes room. */
+/** What a disk's error is to callers: one that has no room is unavailable until somebody makes room. */
 export const diskFailure = (error: unknown): unknown =>
   /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? storeAway(error) : error
 
-/** A file that is complete and judged, waiting to be kept. */
+/** A file that is complete and checked, waiting to be kept. */
 export interface SpooledFile {
   path: string
   /** Bytes. */
@@ -19,7 +19,7 @@ export interface SpooledFile {
 /**
  * Where bytes are kept under keys that `newObjectKey` made.
  *
- * Every operation fails with a ServiceError `unavailable` while the store is away; anything else it throws is a fault of
+ * Every operation fails with a ServiceError `unavailable` while the store is unavailable; anything else it throws is a fault of
  * ours or of the machine. A signal that aborts ends the operation.
  */
 export interface ObjectStore {

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { storeAway } from './object-store'
 
-// How long a store may say nothing before it counts as away: less than clients and proxies wait for an answer.
+// How long a store may say nothing before it counts as unavailable: less than clients and proxies wait for an answer.
 const SILENCE_LIMIT_MS = 8000
 
 // An idle connection is given up before the store gives it up: a request sent into a closing one would fail.

@@ -19,7 +19,7 @@ import { type Minio, minioBinary, startMinio, whyNoMinio } from './minio.fixture
 import { itKeepsObjects } from './object-store.contract.fixture'
 import { createS3Store } from './s3-store'
 
-const AWAY = { code: 'unavailable' }
+const UNAVAILABLE = { code: 'unavailable' }
 
 if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store. ${whyNoMinio}`)
 
@@ -76,8 +76,8 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
       },
     }
     const store = bucketStore('leadwire', { ...encrypted, authorities })
-    await expect(store.prepare()).rejects.toMatchObject(AWAY)
-    await expect(bucketStore('leadwire', encrypted).prepare()).rejects.toMatchObject(AWAY)
+    await expect(store.prepare()).rejects.toMatchObject(UNAVAILABLE)
+    await expect(bucketStore('leadwire', encrypted).prepare()).rejects.toMatchObject(UNAVAILABLE)
     current = ca
     replace(ca)
     await eventually(() => store.prepare(), { describe: 'waiting for the bucket' })
@@ -94,10 +94,10 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     await expect(bucketStore('leadwire', { secretKey: 'wrong-secret' }).prepare()).rejects.toThrow('403')
   })
 
-  test('a bucket that is gone counts as away until it is made again', async () => {
+  test('a bucket that is gone counts as unavailable until it is made again', async () => {
     const store = bucketStore('lost')
-    await expect(store.put(newKey(), await spool(SAMPLES['png']!))).rejects.toMatchObject(AWAY)
-    await expect(store.get(newKey())).rejects.toMatchObject(AWAY)
+    await expect(store.put(newKey(), await spool(SAMPLES['png']!))).rejects.toMatchObject(UNAVAILABLE)
+    await expect(store.get(newKey())).rejects.toMatchObject(UNAVAILABLE)
     await store.check()
     await store.put(newKey(), await spool(SAMPLES['png']!))
   })
@@ -124,15 +124,15 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     // 400 MiB are sent, hashed and written: on a busy machine that takes minutes.
   }, 600_000)
 
-  test('a MinIO that was killed is away at once, and comes back by itself', async () => {
+  test('a MinIO that was killed is unavailable at once, and comes back by itself', async () => {
     const server = await startFilesServer(storeOf())
     const upload = () => server.upload({ name: 'a.png', chunks: [SAMPLES['png']!] })
     const { key } = await upload()
     await minio.kill()
-    await expect(upload()).rejects.toMatchObject(AWAY)
-    await expect(downloaded(server, key)).rejects.toMatchObject(AWAY)
-    await expect(server.delete(key)).rejects.toMatchObject(AWAY)
-    await expect(storeOf().check()).rejects.toMatchObject(AWAY)
+    await expect(upload()).rejects.toMatchObject(UNAVAILABLE)
+    await expect(downloaded(server, key)).rejects.toMatchObject(UNAVAILABLE)
+    await expect(server.delete(key)).rejects.toMatchObject(UNAVAILABLE)
+    await expect(storeOf().check()).rejects.toMatchObject(UNAVAILABLE)
     await minio.restart()
     // It says it is ready a little before it takes work.
     await eventually(() => storeOf().check())
@@ -141,17 +141,17 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     await server.stop()
   })
 
-  test('a MinIO that stopped breathing counts as away after a while', async () => {
+  test('a MinIO that stopped answering counts as unavailable after a while', async () => {
     const file = await spool(randomBytes(1000))
     await minio.suspend()
     try {
-      await expect(storeOf().put(newKey(), file)).rejects.toMatchObject(AWAY)
+      await expect(storeOf().put(newKey(), file)).rejects.toMatchObject(UNAVAILABLE)
     } finally {
       minio.resume()
     }
   })
 
-  test('a download from a MinIO that stopped breathing ends when its signal says so', async () => {
+  test('a download from a MinIO that stopped answering ends when its signal says so', async () => {
     const key = newKey()
     await storeOf().put(key, await spool(randomBytes(10 * MEBIBYTE)))
     const controller = new AbortController()

@@ -16,7 +16,7 @@ interface Upload {
   terms: Record<string, string>
   bytes: number
   sha256: string
-  outcome: 'kept' | 'judged' | 'too_large' | 'broken off'
+  outcome: 'kept' | 'checked' | 'too_large' | 'broken off'
 }
 
 let gateway: RunningGateway
@@ -69,7 +69,7 @@ beforeAll(async () => {
         if (upload.outcome === 'too_large') return
         if (upload.bytes === 0) return refuse(ServiceError.invalid({ file: ['The file must not be empty.'] }))
         const keep = searchParams.get('keep') === 'true'
-        upload.outcome = keep ? 'kept' : 'judged'
+        upload.outcome = keep ? 'kept' : 'checked'
         upload.sha256 = hash.digest('hex')
         const { bytes: size, sha256 } = upload
         const key = keep ? 'attachments/1.txt' : ''
@@ -279,7 +279,7 @@ test('a missing lead is a 404, and a missing token a 401, before the file is sen
   expect(uploads).toEqual([])
 })
 
-test('a client that goes away leaves nothing behind', async () => {
+test('a client that disconnects leaves nothing behind', async () => {
   const socket = connect(port, '127.0.0.1')
   socket.write(
     `POST ${URL_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Type: multipart/form-data; boundary=XX\r\nContent-Length: 100000\r\n\r\n`,
@@ -295,7 +295,7 @@ test('a client that goes away leaves nothing behind', async () => {
   expect(uploads[0]).toMatchObject({ outcome: 'broken off' })
 })
 
-test('a client that goes away behind its file leaves nothing behind either', async () => {
+test('a client that disconnects behind its file leaves nothing behind either', async () => {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
   socket.write(
     `POST ${URL_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Type: multipart/form-data; boundary=XX\r\nContent-Length: 100000\r\n\r\n`,
@@ -311,7 +311,7 @@ test('when the record is refused the bytes are deleted; when nobody knows, they 
   refuseRecord = new ServiceError('not_found', 'There is no such lead.')
   expect((await attach(['name', 'n'], FILE)).status).toBe(404)
   expect(deleted).toEqual(['attachments/1.txt'])
-  refuseRecord = new ServiceError('unavailable', 'away')
+  refuseRecord = new ServiceError('unavailable', 'unavailable')
   expect((await attach(['name', 'n'], FILE)).status).toBe(503)
   expect(deleted).toEqual(['attachments/1.txt'])
 })
@@ -323,7 +323,7 @@ describe('under an Idempotency-Key', () => {
     const first = await under('same', ['name', 'n'], FILE)
     const second = await under('same', FILE, ['name', 'n'])
     expect([first.status, second.status, second.body]).toEqual([200, 200, first.body])
-    expect(uploads.map(({ outcome }) => outcome)).toEqual(['kept', 'judged'])
+    expect(uploads.map(({ outcome }) => outcome)).toEqual(['kept', 'checked'])
     expect(records).toHaveLength(1)
   })
 

@@ -10,7 +10,7 @@ import {
   type Tls,
 } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
-import { away, createRoundRobin, type HttpRequest } from './round-robin'
+import { createRoundRobin, type HttpRequest, unavailable } from './round-robin'
 
 const DELETE_LIMIT_MS = 5000
 const CHECK_LIMIT_MS = 800
@@ -25,7 +25,7 @@ const pathOf = (key: string) => `/files/${key.split('/').map(encodeURIComponent)
 
 const textOf = ({ body }: Dispatcher.ResponseData): Promise<string> =>
   body.text().catch((cause: unknown) => {
-    throw away(cause)
+    throw unavailable(cause)
   })
 
 const failureOf = async (response: Dispatcher.ResponseData): Promise<ServiceError> => {

@@ -108,7 +108,7 @@ test.each(['broken.txt'])('a file that ends early (%s) is never passed off as wh
   await expect(response.text()).rejects.toThrow()
 })
 
-test('a client that stops reading stops the file, and one that goes away ends it', async () => {
+test('a client that stops reading stops the file, and one that disconnects ends it', async () => {
   fileName = 'huge.bin'
   chunksSent = 0
   const socket = connect(port, '127.0.0.1')

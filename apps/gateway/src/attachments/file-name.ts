@@ -1,6 +1,6 @@
 const MAX_LENGTH = 255
 
-/** The base name of what a client calls its file: folders of either kind are left away (design: Attach). */
+/** The base name of what a client calls its file: folders of either kind are left out (design: Attach). */
 export const baseName = (fileName: string): string => fileName.split(/[/\\]/).pop()!.trim()
 
 /** What is wrong with a base name, or undefined. */

@@ -15,7 +15,7 @@ import { partsOf } from './read-multipart'
 /** The most bytes of a file: 10mb (interface: Limits). */
 export const MAX_FILE_BYTES = 10_485_760
 
-/** What files-service is to do with the file; with `keep` false it is only judged. */
+/** What files-service is to do with the file; with `keep` false it is only checked. */
 export type FileTerms = Omit<UploadTerms, 'file_name' | 'max_bytes'>
 
 export interface ReceivedFile<Fields> {
@@ -74,7 +74,7 @@ const takeFile = async (part: MultipartFile, { form, terms, clients, signal }: R
 }
 
 const takePart = async (part: Multipart, receiving: Receiving) => {
-  // RFC 7578, 4.2. The parser leaves it away although its types say otherwise.
+  // RFC 7578, 4.2. The parser leaves it out although its types say otherwise.
   if (typeof part.fieldname !== 'string')
     throw new ServiceError('bad_request', 'Every part of a multipart body must have a name.')
   if (part.type === 'file') return takeFile(part, receiving)

@@ -14,8 +14,8 @@ async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
   yield* body
 }
 
-export const away = (cause: unknown): ServiceError =>
-  new ServiceError('unavailable', 'The service is away for a moment. Try again shortly.', { cause })
+export const unavailable = (cause: unknown): ServiceError =>
+  new ServiceError('unavailable', 'The service is unavailable for a moment. Try again shortly.', { cause })
 
 const couldNotConnect = (error: unknown): boolean =>
   error instanceof errors.ConnectTimeoutError || (error as NodeJS.ErrnoException).syscall === 'connect'
@@ -27,7 +27,7 @@ const failureOf = (error: unknown): unknown => {
   return /^(E[A-Z]+|UND_ERR_.+|ERR_(SSL|TLS)_.+|.*CERT.*|UNABLE_TO_.+)$/.test(
     String((error as NodeJS.ErrnoException).code),
   )
-    ? away(error)
+    ? unavailable(error)
     : error
 }
 
@@ -60,7 +60,7 @@ const addressesOf = async (urls: readonly URL[]): Promise<Address[]> => {
   )
   const addresses = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
   if (addresses.length > 0) return addresses
-  throw away(found.find((one) => one.status === 'rejected')?.reason)
+  throw unavailable(found.find((one) => one.status === 'rejected')?.reason)
 }
 
 /**

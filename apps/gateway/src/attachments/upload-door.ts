@@ -21,7 +21,7 @@ export type UploadDoor = <T>(
 const tooSlow = () => new ProblemError('timeout', 'The file did not arrive in time.')
 
 /**
- * Aborts when the client goes away, when it sends nothing for a while, and when it takes too long in all. A pause that
+ * Aborts when the client disconnects, when it sends nothing for a while, and when it takes too long in all. A pause that
  * the gateway makes, because whoever takes the bytes is slow, is not the client's.
  */
 const watchClient = ({ raw }: FastifyRequest, reply: FastifyReply, { idleMs, totalMs }: UploadLimits) => {
@@ -31,7 +31,7 @@ const watchClient = ({ raw }: FastifyRequest, reply: FastifyReply, { idleMs, tot
     if (raw.complete || raw.isPaused()) raw.socket.setTimeout(idleMs)
     else controller.abort(tooSlow())
   }
-  const onClose = () => controller.abort(new ServiceError('bad_request', 'The client went away.'))
+  const onClose = () => controller.abort(new ServiceError('bad_request', 'The client disconnected.'))
   reply.raw.setTimeout(idleMs, onIdle)
   reply.raw.once('close', onClose)
   return { signal: controller.signal, stop: () => clearTimeout(total) }

@@ -183,7 +183,7 @@ describe('the verifier', () => {
   })
 
   test('a failure is no answer: the next call asks again', async () => {
-    const answers = [Promise.reject(new ServiceError('unavailable', 'away')), Promise.resolve(token())]
+    const answers = [Promise.reject(new ServiceError('unavailable', 'unavailable')), Promise.resolve(token())]
     const { verify } = scene(() => answers.shift()!)
     await expect(verify('t')).rejects.toMatchObject({ code: 'unavailable' })
     expect(await verify('t')).toBeDefined()

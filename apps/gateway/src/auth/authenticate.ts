@@ -45,17 +45,17 @@ export const createAuthenticate = (
   countRequest?: CountRequest,
 ): Authenticate => {
   app.decorateRequest('principal', null as unknown as Principal)
-  const judge = (request: FastifyRequest, verified: Principal | undefined, scope: Scope) => {
+  const authorize = (request: FastifyRequest, verified: Principal | undefined, scope: Scope) => {
     if (!verified) return unauthenticated(request.headers.authorization)
     if (verified.suspended) return suspended()
     request.principal = verified
     return grants(verified.scopes, scope) ? undefined : lacksScope(scope)
   }
-  const judgeAndCount = async (
+  const authorizeAndCount = async (
     { request, reply, scope }: { request: FastifyRequest; reply: FastifyReply; scope: Scope },
     verified: Principal | undefined,
   ) => {
-    const refusal = judge(request, verified, scope)
+    const refusal = authorize(request, verified, scope)
     if (verified) await countRequest?.(request, reply)
     return refusal
   }
@@ -63,12 +63,12 @@ export const createAuthenticate = (
     const token = BEARER.exec(request.headers.authorization ?? '')?.[1]
     const verified = token === undefined ? undefined : verifyToken(token)
     if (countRequest) {
-      const counted = async () => judgeAndCount({ request, reply, scope }, await verified)
+      const counted = async () => authorizeAndCount({ request, reply, scope }, await verified)
       counted().then(done, done)
     } else if (verified instanceof Promise) {
-      verified.then((found) => done(judge(request, found, scope)), done)
+      verified.then((found) => done(authorize(request, found, scope)), done)
     } else {
-      done(judge(request, verified, scope))
+      done(authorize(request, verified, scope))
     }
   }
 }

@@ -33,7 +33,10 @@ const Ready = Type.Object({ status: status('ready') }, { title: 'Ready' })
 const NotReady = Type.Object(
   {
     status: status('not ready'),
-    missing: Type.Array(Type.String(), { description: 'What is away.', examples: [['leads-service']] }),
+    missing: Type.Array(Type.String(), {
+      description: 'What is unavailable.',
+      examples: [['leads-service']],
+    }),
   },
   { title: 'NotReady' },
 )
@@ -46,7 +49,7 @@ export const serveHealth = (
   const live = describeCheck({
     operationId: 'checkLiveness',
     summary: 'Is the process alive?',
-    description: 'Answers as long as the process runs, whatever else is away.',
+    description: 'Answers as long as the process runs, whatever else is unavailable.',
     response: { 200: answer('It is.', Alive) },
   })
   app.get('/healthz', live, async () => ({ status: 'alive' }))

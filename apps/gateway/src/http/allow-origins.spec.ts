@@ -14,7 +14,7 @@ const behind = {
       })),
     }),
     updateLead: async () => {
-      throw new ServiceError('unavailable', 'Away.')
+      throw new ServiceError('unavailable', 'Unavailable.')
     },
   },
 }

@@ -25,7 +25,7 @@ const tooLong = ({ headers, routeOptions }: FastifyRequest): ProblemError | unde
 
 /**
  * Tells a client that asks so (`Expect: 100-continue`) to send its body, but not before address, token and length were
- * judged (RFC 9110, 10.1.1). Node itself would do so at once.
+ * checked (RFC 9110, 10.1.1). Node itself would do so at once.
  */
 export const continueWhenJudged = (app: FastifyInstance): void => {
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))

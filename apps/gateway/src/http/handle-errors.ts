@@ -17,7 +17,7 @@ export const answerError =
     const problem = problemOfRequest(error, request)
     // What was refused because too much waits is counted (`meter` of gathers and turns): there may be thousands.
     if (problem.status >= 500 && !(error instanceof TooBusy)) {
-      // What is away comes back by itself; anything else is a bug of ours.
+      // What is unavailable comes back by itself; anything else is a bug of ours.
       const level = problem.status === 500 ? 'error' : 'warn'
       logger[level]({ err: error, request_id: request.id }, 'request failed')
     }

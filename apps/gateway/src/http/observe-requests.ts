@@ -8,7 +8,7 @@ const SLOW_MS = 1000
  *
  * What was refused or slow is logged as info, the rest as debug: metrics count every request, and thousands of lines a
  * second that say "200" would cost as much as answering (a third of the gateway's time again, in whoever reads them). So would
- * those that say "503": what is away is logged as an error is answered, and what is too much is counted alone.
+ * those that say "503": what is unavailable is logged as an error is answered, and what is too much is counted alone.
  */
 export const observeRequests = (
   app: FastifyInstance,
@@ -33,7 +33,7 @@ export const observeRequests = (
         request_id: request.id,
         ...(trace && { trace_id: trace.slice(3, 35) }),
         ...(request.principal && { account_id: request.principal.accountId }),
-        // The client went away before it had the whole answer.
+        // The client disconnected before it had the whole answer.
         ...(!reply.raw.writableFinished && { aborted: true }),
       },
       'request',

@@ -113,14 +113,14 @@ const lookUp = async (tx: Transaction, keys: Key[]): Promise<Map<string, Found>>
 }
 
 /**
- * Judges the keys of many requests inside the transaction that will answer them (IETF
+ * Resolves the keys of many requests inside the transaction that will answer them (IETF
  * draft-ietf-httpapi-idempotency-key-header-07): what each is answered with, undefined for those to go on with. Requests
  * under a key whose answer is saved are answered with it, however many there are. Of those under a key without one the
  * first goes on, and the others are `conflict`.
  *
  * `claimId` is the claim the caller holds, if it claimed its key before.
  */
-export const judgeKeys = async (
+export const resolveKeys = async (
   tx: Transaction,
   asked: (Idempotency | undefined)[],
   claimId?: string,
@@ -171,7 +171,7 @@ export const underKey = async (
 ): Promise<Answer> => {
   if (!asked) return { body: await work(), replayed: false }
   demand({ idempotency: isIdempotency(asked) })
-  const [settled] = await judgeKeys(tx, [asked], claimId)
+  const [settled] = await resolveKeys(tx, [asked], claimId)
   if (settled instanceof ServiceError) throw settled
   if (settled) return settled
   const body = await work()

@@ -19,7 +19,7 @@ import {
   unlessLate,
 } from '@leadwire/service-kit'
 import { invalidBy } from '../arguments'
-import { answersOf, judgeKeys } from '../idempotency/idempotency-keys'
+import { answersOf, resolveKeys } from '../idempotency/idempotency-keys'
 import { insertTogether } from '../inserter'
 import { eventsOf, type OutboxEvent } from '../outbox/record-events'
 import { type Draft, draftLead } from './draft-lead'
@@ -49,7 +49,7 @@ type Outcome = Answer | ServiceError
 const noSuchAccount = () => new ServiceError('not_found', 'There is no such account.')
 
 /** The draft of an item, or why it may not be created. */
-const judgeItem = (item: CreateLead, references: References, limits: Limits): Draft | ServiceError => {
+const checkItem = (item: CreateLead, references: References, limits: Limits): Draft | ServiceError => {
   const refused = invalidBy({ ...countFaults(item, limits), ...references.faultsOf(item) })
   if (refused) return refused
   const draft = draftLead(item, references.imageOf)
@@ -112,13 +112,13 @@ export const createAll = async (
   events: OutboxEvent[] | undefined,
 ): Promise<Outcome[]> => {
   const keys = items.map(({ idempotency }) => idempotency)
-  const settled = await judgeKeys(tx, keys)
+  const settled = await resolveKeys(tx, keys)
   const open = items.filter((_, index) => settled[index] === undefined)
   const references = await loadReferences(tx, open, deps.assetsUrl)
   const outcomes = new Map<CreateLead, Outcome>()
   const drafts: Draft[] = []
   for (const item of open) {
-    const draft = judgeItem(item, references, deps.limits)
+    const draft = checkItem(item, references, deps.limits)
     if (draft instanceof ServiceError) outcomes.set(item, draft)
     else drafts.push(draft)
   }

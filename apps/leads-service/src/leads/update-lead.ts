@@ -52,7 +52,7 @@ const assigneeOf = async (tx: Transaction, accountId: number, email: string): Pr
   return user.id
 }
 
-// Judged when the lead is locked and everything else is in order (RFC 9110, 13.2.1).
+// Checked when the lead is locked and everything else is in order (RFC 9110, 13.2.1).
 const demandMatch = (ifMatch: IfMatch | undefined, version: number): void => {
   if (ifMatch && !ifMatch.etags.some((etag) => isOfVersion(etag, version)))
     throw new ServiceError(

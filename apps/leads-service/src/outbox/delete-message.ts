@@ -19,7 +19,7 @@ export const createDeleteMessage =
   (connection: () => NatsConnection | undefined) =>
   async ({ eventId, sequence }: { eventId: string; sequence: number }): Promise<void> => {
     const nats = connection()
-    if (!nats) throw new ServiceError('unavailable', 'NATS is away.')
+    if (!nats) throw new ServiceError('unavailable', 'NATS is unavailable.')
     const { streams } = await jetstreamManager(nats, { checkAPI: false, timeout: TIMEOUT_MS })
     const message = await streams.getMessage(LEADS_STREAM.name, { seq: sequence }).catch(unlessMissing)
     if (!message || eventIdOf(message.header.get('Nats-Msg-Id')) !== eventId) return

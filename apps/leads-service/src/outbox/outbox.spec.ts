@@ -104,7 +104,7 @@ test('what a commit hands over is published from memory, and the relay leaves it
   expect(waiting).toEqual([])
 })
 
-test('while the broker is away events wait, and nothing is marked', async () => {
+test('while the broker is unavailable events wait, and nothing is marked', async () => {
   await nats.kill()
   const [lead] = await create(1)
   await relay()

@@ -9,7 +9,7 @@ export type Outbox = ReturnType<typeof startOutbox>
 
 /**
  * Publishes events at once from the memory of the process that committed them; what is left in the outbox, by a crash
- * or while the broker was away, is found by a look every half second. Sweeps every two seconds.
+ * or while the broker was unavailable, is found by a look every half second. Sweeps every two seconds.
  */
 export const startOutbox = (deps: {
   database: Database

@@ -73,6 +73,6 @@ const positionIn = async ({ streams, consumers }: JetStreamManager): Promise<Str
   }
 }
 
-/** Makes the function that asks JetStream how far it is. Fails while NATS is away. */
+/** Makes the function that asks JetStream how far it is. Fails while NATS is unavailable. */
 export const createFindPosition = (connection: NatsConnection) => async (): Promise<StreamPosition> =>
   positionIn(await jetstreamManager(connection, { checkAPI: false, timeout: TIMEOUT_MS }))

@@ -163,7 +163,7 @@ test('a stream that was made anew, and has grown past what was lost, is no reaso
   expect((await state()).messages).toBe(25)
 })
 
-test('while the consumer is away a backlog of thousands is in the stream once, and goes when it is back', async () => {
+test('while the consumer is unavailable a backlog of thousands is in the stream once, and goes when it is back', async () => {
   await ensureConsumer()
   await create(3000)
   for (let round = 0; round < 3; round += 1) {
@@ -249,7 +249,7 @@ test('the message of an event that was published again is deleted by the id of t
   expect((await state()).messages).toBe(0)
 })
 
-test('while JetStream is away held events are let go of, and nothing is published again', async () => {
+test('while JetStream is unavailable held events are let go of, and nothing is published again', async () => {
   await create(2)
   await relay()
   const [first, second] = await waiting()

@@ -153,7 +153,7 @@ const reachedOf = (span: Span, leads: LeadRow[]): number => {
   return waitedFor ? waitedFor.number - 1 : span.last
 }
 
-const judge = async (deps: ReconcileDeps, spans: Span[], leads: LeadRow[]) => {
+const check = async (deps: ReconcileDeps, spans: Span[], leads: LeadRow[]) => {
   const asked = leads.filter(({ eventId, erased, waiting }) => eventId !== null && !erased && !waiting)
   const { heldEventIds, deliveries, faults, keptSince } = await deps.webhooks.checkEvents({
     eventIds: asked.map(({ eventId }) => eventId!),
@@ -197,7 +197,7 @@ export const checkLeads = async (
   const starts = column(({ after }) => after)
   const values = [ids, starts, column(({ last }) => last)]
   const leads = await database.query<LeadRow>({ name: 'leads-to-reconcile', text: SELECT, values })
-  const { counts, findings } = await judge(deps, spans, leads)
+  const { counts, findings } = await check(deps, spans, leads)
   const reached = spans.map((span) =>
     reachedOf(
       span,

@@ -35,7 +35,7 @@ const foundNumbers = async ({ database }: ReconcileDeps, findings: Unexplained[]
 }
 
 /** Says of each finding whether it is still so. */
-const judge = async (deps: ReconcileDeps, findings: Unexplained[]) => {
+const check = async (deps: ReconcileDeps, findings: Unexplained[]) => {
   const eventIds = findings.flatMap(({ eventId }) => eventId ?? [])
   const references = findings.flatMap(({ kind, leadReference }) =>
     kind === 'event_missing' ? (leadReference ?? []) : [],
@@ -67,7 +67,7 @@ export const recheckFindings = async (
   await database.query({ name: 'forget-findings', text: FORGET, values })
   const findings = await UNEXPLAINED.query(database, { name: 'findings-to-check', text: SELECT, values })
   if (findings.length === 0) return false
-  const isStillSo = await judge(deps, findings)
+  const isStillSo = await check(deps, findings)
   const healed = findings.filter((finding) => !isStillSo(finding))
   await database.transaction(async (tx) => {
     keepFindings(tx, findings.filter(isStillSo))

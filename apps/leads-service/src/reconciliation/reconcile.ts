@@ -94,7 +94,7 @@ const begin = async ({ database }: ReconcileDeps): Promise<ReconcileCursor> => {
 
 /**
  * Checks a portion of what is to be explained, and keeps what is not. Goes on with the cursor of the response; without one it is at
- * its end. Throws invalid, and unavailable while webhook-service is away.
+ * its end. Throws invalid, and unavailable while webhook-service is unavailable.
  */
 export const reconcile =
   (deps: ReconcileDeps) =>

@@ -215,7 +215,7 @@ test.each([
   expect(receiver.requests).toHaveLength(0)
 })
 
-test('what DNS says is judged at each connection, and the address that was judged is the one connected to', async () => {
+test('what DNS says is checked at each connection, and the address that was checked is the one connected to', async () => {
   const answers = [['127.0.0.1'], ['10.0.0.1'], ['10.0.0.1', '127.0.0.1']]
   let asked = 0
   const resolve: Resolve = async () => answers[asked++]!.map((address) => ({ address, family: 4 }))

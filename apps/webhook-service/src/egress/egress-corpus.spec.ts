@@ -89,7 +89,7 @@ test.each(
   expect(await attempt(`http://rebinding.example:${receiver.port}/`)).toMatchObject({ error: 'blocked' })
 })
 
-test('a name that is public when it is looked up first, and private after, is judged each time', async () => {
+test('a name that is public when it is looked up first, and private after, is checked each time', async () => {
   const answers = [['192.0.3.1'], ['127.0.0.1'], ['10.0.0.1', '::1'], ['169.254.169.254']]
   let asked = 0
   const attempt = client({ resolve: (host) => resolveTo(...answers[asked++]!)(host) })
@@ -124,7 +124,7 @@ test.each([
   await target.stop()
 })
 
-test('a connection that is used again leads where it was judged to lead, whatever DNS says meanwhile', async () => {
+test('a connection that is used again leads where it was checked to lead, whatever DNS says meanwhile', async () => {
   const sockets = new Set<Socket>()
   let requests = 0
   const server = createServer((socket) => {
@@ -148,7 +148,7 @@ test('a connection that is used again leads where it was judged to lead, whateve
     expect(await attempt(url)).toMatchObject({ error: null })
     expect([requests, sockets.size]).toEqual([2, 1])
     for (const socket of sockets) socket.destroy()
-    // The first after the cut may meet it; then a new connection is judged anew.
+    // The first after the cut may meet it; then a new connection is checked anew.
     await attempt(url)
     expect(await attempt(url)).toMatchObject({ error: 'blocked' })
     expect(requests).toBe(2)

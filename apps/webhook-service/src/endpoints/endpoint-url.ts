@@ -4,7 +4,7 @@ const MAX_LENGTH = 2048
 
 /**
  * What is wrong with an address for webhooks, in words for the one who gave it; empty when it will do.
- * Where it leads to is not judged here: DNS may say something else later, so that is checked at connect time.
+ * Where it leads to is not checked here: DNS may say something else later, so that is checked at connect time.
  */
 export const endpointUrlFaults = (text: string): Faults => {
   if ([...text].length > MAX_LENGTH) return { url: [`must not be longer than ${MAX_LENGTH} characters`] }

@@ -7,7 +7,7 @@ import { Gauge } from 'prom-client'
 const TIMEOUT_MS = 1000
 const CONSUMERS = [WEBHOOK_CONSUMER, CHANGE_CONSUMER, NOTIFICATION_CONSUMER]
 
-/** Adds what is in the stream to the metrics. It is looked up when somebody asks, and not told while NATS is away. */
+/** Adds what is in the stream to the metrics. It is looked up when somebody asks, and not told while NATS is unavailable. */
 export const addStreamMetrics = (deps: { metrics: Metrics; nats: NatsConnection; logger: Logger }): void => {
   const { metrics, nats, logger } = deps
   const lookUp = lookUpOnce(async () => {

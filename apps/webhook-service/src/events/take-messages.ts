@@ -19,7 +19,7 @@ export type Read = (message: Uint8Array) => StoredEvent
 const pauseOf = ({ info }: JsMsg) => Math.min(RETRY_AT_MOST_MS, RETRY_MS * 2 ** info.deliveryCount)
 
 /**
- * Takes messages of JetStream to their end: stored, and acknowledged when that is on the disk. While the database is away,
+ * Takes messages of JetStream to their end: stored, and acknowledged when that is on the disk. While the database is unavailable,
  * they are handed back and come again. One that can't be read or stored is counted, logged once for each event, written down for the
  * outbox, which keeps it and publishes it no more, and terminated: it never stands in the way of the others.
  *

@@ -155,7 +155,7 @@ test('eight messages are under way at most', async () => {
   expect(most).toBeLessThanOrEqual(8)
 })
 
-test('a server that is away, or offers no TLS for a password, is tried again', async () => {
+test('a server that is unavailable, or offers no TLS for a password, is tried again', async () => {
   let logins = 0
   const server = await startMailServer({
     onAuth: (_auth, _session, done) => {

@@ -7,7 +7,7 @@ import {
 } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { isUuid } from '../uuid'
-import { judgeEvents, judgeNextEvents } from './judge-events'
+import { countDeliveries, countNextDeliveries } from './count-deliveries'
 
 interface Deps {
   database: Database
@@ -42,7 +42,7 @@ export const checkEvents = async (
   checkIds(eventIds)
   const keptSince = keptSinceOf(keptMs)
   const [ofLeads, messages] = await Promise.all(
-    [database, notifications].map((kind) => judgeEvents(kind, { eventIds, keptSince })),
+    [database, notifications].map((kind) => countDeliveries(kind, { eventIds, keptSince })),
   )
   return {
     heldEventIds: [...ofLeads!.ids, ...messages!.ids],
@@ -60,8 +60,8 @@ export const checkNextEvents = async (
   { notifications: areMessages, afterId = FIRST, accountId }: CheckNextEventsRequest,
 ): Promise<CheckNextEventsResponse> => {
   checkIds([afterId])
-  const { ids, ...judged } = await judgeNextEvents(areMessages ? notifications : database, {
+  const { ids, ...counted } = await countNextDeliveries(areMessages ? notifications : database, {
     ...{ afterId, accountId, keptSince: keptSinceOf(keptMs) },
   })
-  return { events: ids.length, ...judged }
+  return { events: ids.length, ...counted }
 }

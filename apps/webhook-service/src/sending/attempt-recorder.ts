@@ -71,7 +71,7 @@ export const createAttemptRecorder = (options: {
     )
   }
 
-  /** Writes an attempt down, however long the database is away. Rejects only when `signal` aborts. */
+  /** Writes an attempt down, however long the database is unavailable. Rejects only when `signal` aborts. */
   return async (delivery: ClaimedDelivery, outcome: Outcome): Promise<void> => {
     const attempt = { delivery, outcome, retryAt: retryAt(delivery, outcome) }
     const written = await untilSuccess(() => record(attempt), {

@@ -71,7 +71,7 @@ export const createSlots = (options: {
     late += 1
   }
 
-  /** Gives slots away one by one: to accounts in turn, and to the endpoints of each in turn. Answers with how many are left. */
+  /** Gives slots one by one: to accounts in turn, and to the endpoints of each in turn. Answers with how many are left. */
   const deal = (accounts: number[][], rooms: Map<number, number>, slots: number): number => {
     const turns = accounts.filter(({ length }) => length > 0)
     while (slots > 0 && turns.length > 0) {

@@ -957,7 +957,7 @@ export interface paths {
         };
         /**
          * Is the process alive?
-         * @description Answers as long as the process runs, whatever else is away.
+         * @description Answers as long as the process runs, whatever else is unavailable.
          */
         get: operations["checkLiveness"];
         put?: never;
@@ -4279,7 +4279,7 @@ export interface components {
             /** @enum {string} */
             status: "not ready";
             /**
-             * @description What is away.
+             * @description What is unavailable.
              * @example [
              *       "leads-service"
              *     ]
@@ -4362,7 +4362,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something behind the API is away for a moment; Retry-After says when to try again. */
+        /** @description Something behind the API is unavailable for a moment; Retry-After says when to try again. */
         Problem503: {
             headers: {
                 /** @description Quote it when you ask us about the request. */

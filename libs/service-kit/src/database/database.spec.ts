@@ -73,7 +73,7 @@ test('work that throws, or sends what can not be sent, leaves nothing behind', a
   expect(await kept()).toEqual([4])
 })
 
-test('a named statement is prepared again when its first flight failed behind it', async () => {
+test('a named statement is prepared again when its first try failed behind it', async () => {
   const named = { ...insert(5), name: 'insert-kept' }
   const read = { name: 'read-kept', text: 'SELECT id, NULL AS nothing FROM kept' }
   const failed = database.transaction(async (tx) => {

@@ -31,7 +31,7 @@ export interface Database extends Transaction {
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T>
   /** Runs `work` on one connection, each statement in a transaction of its own. */
   connection<T>(work: (connection: Transaction) => Promise<T>): Promise<T>
-  /** Rejects while the database is away. */
+  /** Rejects while the database is unavailable. */
   check(): Promise<void>
   /** The same database for one caller: what begins after `signal` was aborted is refused with its reason. */
   until(signal: AbortSignal): Database

@@ -1,14 +1,14 @@
 import { DatabaseError } from 'pg'
 import { ServiceError } from '../runtime/service-error'
 
-const AWAY_CODES = /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND)$/
-const AWAY_MESSAGES =
+const UNAVAILABLE_CODES = /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND)$/
+const UNAVAILABLE_MESSAGES =
   /Connection terminated|timeout exceeded|timeout expired|Query read timeout|Client has encountered a connection error|not queryable/i
 
 // Class 08 connection, 53 resources, 57P administrator, 58 system, 40 serialisation and deadlock, 25006 a standby: trying
 // again helps, and so it does when a statement is no longer prepared (26000) or its plan older than its table (the only
 // 0A000 that ours can meet).
-const AWAY_STATES = /^(08|53|57P|58|40|25006|26000|0A000)/
+const UNAVAILABLE_STATES = /^(08|53|57P|58|40|25006|26000|0A000)/
 
 // A statement that was cut off by its time limit, and one that waited for a lock as long as it may.
 const CUT_OFF_STATES = new Set(['57014', '55P03'])
@@ -17,15 +17,15 @@ const isCutOffState = (error: unknown) =>
   error instanceof DatabaseError && CUT_OFF_STATES.has(error.code ?? '')
 
 /**
- * What a database call threw, as the rest of the code may see it: `unavailable` when the database is away, asks to be tried
+ * What a database call threw, as the rest of the code may see it: `unavailable` when the database is unavailable, asks to be tried
  * again, or cut a statement off, which is then undone with its transaction. Anything else is given back as it is.
  */
 export const databaseFailure = (error: unknown): unknown => {
   if (error instanceof ServiceError || !(error instanceof Error)) return error
   if (error instanceof DatabaseError)
-    return AWAY_STATES.test(error.code ?? '') || isCutOffState(error) ? away(error) : error
+    return UNAVAILABLE_STATES.test(error.code ?? '') || isCutOffState(error) ? unavailable(error) : error
   const code = (error as NodeJS.ErrnoException).code ?? ''
-  return AWAY_CODES.test(code) || AWAY_MESSAGES.test(error.message) ? away(error) : error
+  return UNAVAILABLE_CODES.test(code) || UNAVAILABLE_MESSAGES.test(error.message) ? unavailable(error) : error
 }
 
 /** Whether `databaseFailure` made this error of a statement that a time limit cut off. */
@@ -40,10 +40,10 @@ const UNUSABLE_STATES = new Set(['0A000', '25006', '26000'])
 export const isUnusable = (error: unknown): boolean =>
   error instanceof DatabaseError
     ? UNUSABLE_STATES.has(error.code ?? '')
-    : error instanceof Error && AWAY_MESSAGES.test(error.message)
+    : error instanceof Error && UNAVAILABLE_MESSAGES.test(error.message)
 
-const away = (cause: Error) =>
-  new ServiceError('unavailable', 'The database is away for a moment. Try again shortly.', { cause })
+const unavailable = (cause: Error) =>
+  new ServiceError('unavailable', 'The database is unavailable for a moment. Try again shortly.', { cause })
 
 /** The name of the constraint a statement broke, for the repository that knows what it means; else undefined. */
 export const violatedConstraint = (error: unknown): string | undefined =>

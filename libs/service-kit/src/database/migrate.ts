@@ -59,7 +59,7 @@ export const apart = async (knex: Knex, statements: string[]): Promise<void> => 
 
 /**
  * Brings a database to the newest schema. Any number of processes may call it at once: an advisory lock lets one
- * migrate while the others wait, and they then find nothing left to do. Rejects while the database is away, or when a lock
+ * migrate while the others wait, and they then find nothing left to do. Rejects while the database is unavailable, or when a lock
  * can't be had; it may then be tried again.
  */
 export const migrate = async (url: string, migrations: Migration[]): Promise<void> => {

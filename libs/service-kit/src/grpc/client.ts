@@ -29,7 +29,7 @@ import { isReplayed, tellIdempotency } from './idempotency'
 import { UNARY_OPTIONS } from './options'
 import { tellTrace } from './trace-calls'
 
-/** A call waits this long for a connection: a rolling restart needs it, and a service that is away must be told of soon. */
+/** A call waits this long for a connection: a rolling restart needs it, and a service that is unavailable must be told of soon. */
 const CONNECT_WAIT_MS = 1000
 const CHECK_LIMIT_MS = 500
 const CHECK_PAUSE_MS = 20

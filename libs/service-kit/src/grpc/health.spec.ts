@@ -26,7 +26,7 @@ const startScene = async () => {
     connection: connectGrpc(target, { lifecycle: clients, tokens: [] }),
     statusOf: async (service: string) => (await health.check({ service })).status,
     databaseIs: (there: boolean) => {
-      database = there ? async () => undefined : () => Promise.reject(new Error('away'))
+      database = there ? async () => undefined : () => Promise.reject(new Error('unavailable'))
     },
   }
 }

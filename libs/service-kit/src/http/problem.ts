@@ -118,7 +118,7 @@ export const PROBLEMS = {
   unavailable: row(
     503,
     'Service Unavailable',
-    'Something behind the API is away for a moment; Retry-After says when to try again.',
+    'Something behind the API is unavailable for a moment; Retry-After says when to try again.',
     'Try again then. A create is safe to repeat with an `Idempotency-Key`.',
   ),
   late: row(

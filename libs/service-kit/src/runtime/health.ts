@@ -4,7 +4,7 @@ import { Gauge } from 'prom-client'
 import type { Lifecycle } from './lifecycle'
 import type { Metrics } from './metrics'
 
-/** Something a service can't serve without. `check` rejects while it is away. */
+/** Something a service can't serve without. `check` rejects while it is unavailable. */
 export interface HealthCheck {
   name: string
   check: () => Promise<unknown>

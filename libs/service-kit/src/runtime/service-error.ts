@@ -9,7 +9,7 @@ export const ERROR_CODES = [
   'precondition_failed', // the record is no longer what the caller takes it for
   'too_large',
   'invalid', // it can be read, but fields are faulty
-  'unavailable', // something behind is away; trying again helps
+  'unavailable', // something behind is unavailable; trying again helps
   'late', // something behind did not answer in time
   'internal',
 ] as const

@@ -13,7 +13,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import type { Logger } from './logger'
 import { VERSION } from './version'
 
-/** A drain waits no longer for a collector that is away. */
+/** A drain waits no longer for a collector that is unavailable. */
 const FLUSH_LIMIT_MS = 2000
 
 /**

@@ -14,7 +14,7 @@ it.each([
   [1, 'less', 'aim'],
   [Number.NaN, 'more', 'FAIL'],
   [Number.NaN, 'less', 'FAIL'],
-] as const)('judges %d, %s is better: %s', (value, better, verdict) => {
+] as const)('says of %d, %s is better: %s', (value, better, verdict) => {
   expect(verdictOf(figure(value, better))).toBe(verdict)
 })
 

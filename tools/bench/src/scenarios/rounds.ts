@@ -9,7 +9,7 @@ export type Round<Result> = Result & { cpu: CpuTimes }
 type Run<Result> = (seconds: number) => Promise<Result>
 
 // A program's processor time for each request goes on falling for some 10 to 20 s of load, while its functions are
-// compiled: to a third, seen on one connection. What serves for days is not to be judged by its first seconds.
+// compiled: to a third, seen on one connection. What serves for days is not measured in its first seconds.
 const WARM_UP_SECONDS = 10
 
 /** How long to load something before it is measured. */

@@ -187,7 +187,7 @@ test('nor does what the database refuses, though PostgreSQL repeats the row', as
   withoutTraces(keysOf([tenant.token]))
 })
 
-test('nor does a store that is away, though the name of a file is in the address', async () => {
+test('nor does a store that is unavailable, though the name of a file is in the address', async () => {
   const { reference } = await tenant.createLead()
   await store.remove()
   const address = `/leads/${reference}/attachments`

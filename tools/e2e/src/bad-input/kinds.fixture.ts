@@ -1,7 +1,7 @@
 import { type RawJson, rawJson } from './raw-json'
 import type { World } from './world.fixture'
 
-/** The field is left away. */
+/** The field is left out. */
 export const MISSING = Symbol('missing')
 
 export type Case = { what: string; value: unknown }

@@ -58,7 +58,7 @@ export const exchange = async (
   return { ...parse(Buffer.concat(received), head), closed }
 }
 
-/** Writes bytes and goes away without a word, once `when` resolves. */
+/** Writes bytes and disconnects without a word, once `when` resolves. */
 export const abandon = async (
   baseUrl: string,
   pieces: Piece | Piece[],

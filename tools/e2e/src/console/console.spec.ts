@@ -288,7 +288,7 @@ suite('the console in a browser', () => {
     expect(await heading(`Delivery ${delivery} held`).isVisible()).toBe(true)
   })
 
-  test('while the gateway is away the page stays and says how old it is', async () => {
+  test('while the gateway is unavailable the page stays and says how old it is', async () => {
     expected = [/ERR_CONNECTION_REFUSED|503/]
     await tenant.listen({ description: 'CRM' })
     await open()

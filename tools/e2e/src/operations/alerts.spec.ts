@@ -78,7 +78,7 @@ if ('reason' in found) console.warn(`SKIPPED: the specs of alerts. No Prometheus
       expect(faults.filter((fault) => fault !== undefined)).toEqual([])
     })
 
-    test('LeadwireServiceAbsent fires when a service is away', async () => {
+    test('LeadwireServiceAbsent fires when a service is unavailable', async () => {
       await stage.system.kill('files-service')
       await fires('LeadwireServiceAbsent')
       await stage.system.restart('files-service')
@@ -93,7 +93,7 @@ if ('reason' in found) console.warn(`SKIPPED: the specs of alerts. No Prometheus
       await fires('LeadwireDeliveriesLate')
     })
 
-    test('LeadwireOutboxStuck fires while NATS is away', async () => {
+    test('LeadwireOutboxStuck fires while NATS is unavailable', async () => {
       await stage.system.nats.kill()
       await tenant.createLead()
       await fires('LeadwireOutboxStuck')

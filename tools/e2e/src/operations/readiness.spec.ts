@@ -37,7 +37,7 @@ test.each([
   'leads-service',
   'files-service',
   'webhook-service',
-])('while %s is away the gateway says so, and is ready again when it is back', async (name) => {
+])('while %s is unavailable the gateway says so, and is ready again when it is back', async (name) => {
   await stage.system.kill(name)
   await eventually(async () => {
     expect(await ask('/readyz')).toMatchObject({

@@ -272,12 +272,12 @@ test('a lead that is erased the moment it was created leaves nothing', async () 
   expect(await traces()).toEqual([])
 })
 
-test('whatever is away is erased when it is back', async () => {
+test('whatever is unavailable is erased when it is back', async () => {
   const { system } = stage
-  const { reference } = await tenant.createLead({ first_name: said('away') })
+  const { reference } = await tenant.createLead({ first_name: said('unavailable') })
   const multipart = [
     { name: 'name', value: said('attachment') },
-    { name: 'file', value: said('content'), fileName: 'away.txt' },
+    { name: 'file', value: said('content'), fileName: 'unavailable.txt' },
   ]
   await tenant.send('POST', `/leads/${reference}/attachments`, { multipart })
   await Promise.all([system.kill('webhook-service'), system.kill('files-service'), system.nats.kill()])

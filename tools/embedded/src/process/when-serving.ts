@@ -2,7 +2,7 @@ import { poll } from './poll'
 import type { Supervised } from './supervise'
 
 /** How often in a row a program may end by itself before its start counts as failed. */
-const PATIENCE = 3
+const FAILURES_AT_MOST = 3
 
 /**
  * Waits until something supervised serves for the first time.
@@ -17,7 +17,7 @@ export async function whenServing(
   let givenUp = false
   await poll(
     async () => {
-      givenUp = supervised.failuresInARow() >= PATIENCE
+      givenUp = supervised.failuresInARow() >= FAILURES_AT_MOST
       return givenUp || signal?.aborted || (await probe())
     },
     { what: `${supervised.name} to be ready`, timeoutMs },

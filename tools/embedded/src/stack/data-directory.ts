@@ -25,10 +25,10 @@ export async function openDataDirectory(data: string): Promise<PidLock> {
 
 async function lock(data: string): Promise<PidLock> {
   // Without a dev.json the other one is still starting or already stopping: a moment later it may be gone.
-  for (let patience = 150; ; patience--) {
+  for (let triesLeft = 150; ; triesLeft--) {
     const taken = await takePidLock(join(data, 'stack.lock'))
     if ('release' in taken) return taken
-    if (patience === 0 || existsSync(join(data, 'dev.json'))) {
+    if (triesLeft === 0 || existsSync(join(data, 'dev.json'))) {
       throw new Error(
         `a stack runs on ${data} already (pid ${taken.heldBy}). ` +
           'Stop it first, or start this one on another folder: LEADWIRE_DATA=… PORT=… npm start',

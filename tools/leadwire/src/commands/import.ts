@@ -60,7 +60,7 @@ const send = async (
   }
 }
 
-// The import goes on whether it is watched or not: what is away will be back.
+// The import goes on whether it is watched or not: what is unavailable will be back.
 const isAway = (error: unknown) =>
   !(error instanceof ServiceError) || /^(unavailable|late|internal)$/.test(error.code)
 

@@ -141,10 +141,10 @@ it('passes on the very bytes and headers, and answers as it was answered', async
   expect(receiver.requests.at(-1)!.body).toEqual(noText)
 })
 
-it('says when the forward is away, and lets the delivery fail', async () => {
-  const away = await startReceiver()
-  await away.stop()
-  listen('--forward', away.url)
+it('says when the forward is unavailable, and lets the delivery fail', async () => {
+  const unavailable = await startReceiver()
+  await unavailable.stop()
+  listen('--forward', unavailable.url)
   await listening()
   const reference = await createLead('Zoë’s door')
   await printed(/could not be forwarded to \S+: .*ECONNREFUSED.*; answered 502\n/)

@@ -27,7 +27,7 @@ const port = (text: string): number => {
 const print = (text: string) => void process.stdout.write(`${text}\n`)
 
 /**
- * Ctrl-C, an end asked for, a terminal that was closed, or a reader of the output that went away. Never stops listening
+ * Ctrl-C, an end asked for, a terminal that was closed, or a reader of the output that closed it. Never stops listening
  * for them: under npm a Ctrl-C comes twice, from the terminal and from npm, and the second must not cut the clearing up.
  */
 const untilStopped = (): Promise<void> =>

@@ -10,7 +10,7 @@ export interface Arrival {
   body: Buffer
 }
 
-export interface Judgement {
+export interface Verification {
   verified: boolean
   /** Verified, but its webhook-id came before: a retry. */
   again: boolean
@@ -19,10 +19,10 @@ export interface Judgement {
 }
 
 /** Checks both signatures; each must be right. */
-export const judge = async (
+export const verifyArrival = async (
   { at, headers, body }: Arrival,
   { secret, store }: { secret: string; store: DuplicateStore },
-): Promise<Judgement> => {
+): Promise<Verification> => {
   const service = verify(body, headers, secret)
   const standard = await verifyStandard(body, headers, secret, { now: at, store })
   const again = !standard.ok && standard.code === 'duplicate'
@@ -36,7 +36,7 @@ export const judge = async (
 /** The lines an arrival is printed as; `outcome` says what was answered and why. */
 export const describe = (
   arrival: Arrival,
-  { verified, again, faults }: Judgement,
+  { verified, again, faults }: Verification,
   outcome: string,
 ): string => {
   const verdict = verified ? `yes${again ? ' (seen before)' : ''}` : `no (${faults.join(', ')})`

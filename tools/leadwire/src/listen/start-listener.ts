@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { boundedStore } from '@leadwire/webhook-receiver'
-import { type Arrival, describe, type Judgement, judge } from './arrival'
+import { type Arrival, describe, type Verification, verifyArrival } from './arrival'
 import { forward } from './forward'
 
 export interface ListenerOptions {
@@ -31,14 +31,14 @@ export const startListener = async ({ secret, port, forwardTo, print }: Listener
     const { headers, rawHeaders } = request
     if (request.method !== 'POST') return void response.writeHead(405, { Allow: 'POST' }).end()
     const arrival: Arrival = { at, headers, rawHeaders, body: await buffer(request) }
-    const judgement = await judge(arrival, { secret, store })
-    const reply = forwardTo ? await passOn(arrival, forwardTo, response) : ownReply(judgement)
-    print(`\n${describe(arrival, judgement, reply.outcome)}`)
+    const verification = await verifyArrival(arrival, { secret, store })
+    const reply = forwardTo ? await passOn(arrival, forwardTo, response) : ownReply(verification)
+    print(`\n${describe(arrival, verification, reply.outcome)}`)
     const { status, contentType = 'text/plain', body } = reply
     response.writeHead(status, { 'Content-Type': contentType }).end(body)
   }
   const server = createServer((request, response) => {
-    // A sender that went away in the middle of its request has sent nothing that counts.
+    // A sender that disconnected in the middle of its request has sent nothing that counts.
     handle(request, response).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {
@@ -54,7 +54,7 @@ export const startListener = async ({ secret, port, forwardTo, print }: Listener
   }
 }
 
-const ownReply = ({ verified, faults }: Judgement): Reply =>
+const ownReply = ({ verified, faults }: Verification): Reply =>
   verified
     ? { status: 200, outcome: 'answered 200' }
     : { status: 401, body: faults.join('\n'), outcome: 'answered 401' }

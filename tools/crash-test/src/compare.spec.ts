@@ -1,5 +1,5 @@
+import { compare } from './compare'
 import type { Hazard } from './hazards'
-import { judge } from './judge'
 import type { Arrival } from './receiver'
 import type { RecordedAttempt, Records } from './records'
 
@@ -16,7 +16,7 @@ const kill = (process: string, after: number): Hazard => ({
   ...{ what: 'killed', process, from: at + after, until: at + after + 1000 },
 })
 
-const judged = ({
+const compared = ({
   arrivals = [arrival(0)],
   attempts = [attempt(1, 0)],
   hazards = [],
@@ -27,7 +27,7 @@ const judged = ({
   hazards?: Hazard[]
   over?: Partial<Records>
 }) =>
-  judge({
+  compare({
     accepted: ['lead'],
     records: {
       leads: [{ reference: 'lead', eventId: 'event' }],
@@ -46,20 +46,20 @@ const NOTHING = {
 }
 
 test('a lead that was told of once is nothing to speak of', () => {
-  expect(judged({})).toEqual({ accepted: 1, ...NOTHING })
+  expect(compared({})).toEqual({ accepted: 1, ...NOTHING })
 })
 
 test('what is lost is named', () => {
   const leads = [{ reference: 'other', eventId: 'gone' }]
-  expect(judged({ over: { leads } })).toMatchObject({
+  expect(compared({ over: { leads } })).toMatchObject({
     ...{ leadsLost: ['lead'], leadsTwice: ['other'], eventsLost: ['other'], webhooksLost: ['other'] },
   })
-  expect(judged({ arrivals: [arrival(0, 503)] })).toMatchObject({ webhooksLost: ['lead'] })
+  expect(compared({ arrivals: [arrival(0, 503)] })).toMatchObject({ webhooksLost: ['lead'] })
 })
 
 test('a duplicate is explained by a kill of who attempts or records, and by nothing else', () => {
   const twice = { arrivals: [arrival(0), arrival(6000)] }
-  const because = (hazards: Hazard[]) => judged({ ...twice, hazards }).duplicates.map((one) => one.because)
+  const because = (hazards: Hazard[]) => compared({ ...twice, hazards }).duplicates.map((one) => one.because)
   expect(because([])).toEqual([null])
   expect(because([kill('gateway', 0)])).toEqual([null])
   expect(because([kill('webhook-service', 10_000)])).toEqual([null])
@@ -67,27 +67,27 @@ test('a duplicate is explained by a kill of who attempts or records, and by noth
   expect(because([kill('webhook-service', 1)])).toEqual([
     expect.stringContaining('webhook-service was killed'),
   ])
-  expect(judged({ ...twice, hazards: [kill('postgres', 1)] }).unrecorded).toHaveLength(1)
+  expect(compared({ ...twice, hazards: [kill('postgres', 1)] }).unrecorded).toHaveLength(1)
 })
 
 test('a lost machine explains what is not recorded until its connections are found dead', () => {
   const lost: Hazard = { ...kill('postgres-1', 0), what: 'lost' }
   const because = (after: number) =>
-    judged({ arrivals: [arrival(after), arrival(after + 9000)], hazards: [lost] }).duplicates[0]!.because
+    compared({ arrivals: [arrival(after), arrival(after + 9000)], hazards: [lost] }).duplicates[0]!.because
   expect(because(16_000)).toContain('postgres-1 was lost')
   expect(because(18_000)).toBe(null)
 })
 
 test('a duplicate is explained by an attempt that ended without an answer, each by one of its own', () => {
   const attempts = [attempt(1, 0, null), attempt(2, 6000)]
-  const { duplicates, unrecorded } = judged({ arrivals: [arrival(0), arrival(6000)], attempts })
+  const { duplicates, unrecorded } = compared({ arrivals: [arrival(0), arrival(6000)], attempts })
   expect(duplicates).toMatchObject([{ because: expect.stringContaining('timeout') }])
   expect(unrecorded).toEqual([])
-  const thrice = judged({ arrivals: [arrival(0), arrival(1), arrival(6000)], attempts })
+  const thrice = compared({ arrivals: [arrival(0), arrival(1), arrival(6000)], attempts })
   expect(thrice.duplicates.filter(({ because }) => because === null)).toHaveLength(1)
 })
 
 test('a record with an attempt too many, or one that nobody made, is wrong', () => {
-  expect(judged({ attempts: [attempt(2, 0)] }).attemptsWrong).toEqual(['1'])
-  expect(judged({ attempts: [attempt(1, 0, 503), attempt(2, 1)] }).attemptsWrong).toEqual(['1'])
+  expect(compared({ attempts: [attempt(2, 0)] }).attemptsWrong).toEqual(['1'])
+  expect(compared({ attempts: [attempt(1, 0, 503), attempt(2, 1)] }).attemptsWrong).toEqual(['1'])
 })

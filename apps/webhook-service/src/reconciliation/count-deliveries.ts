@@ -16,7 +16,7 @@ interface EventRow {
 
 // The status of an open delivery is what its endpoint says. Counted event by event: joined as wholes, each event would be compared with
 // each other one's counts, because joins by hash are ruled out.
-const judgeText = (some: string) => `
+const countText = (some: string) => `
   WITH wanted AS MATERIALIZED (${some})
   SELECT id, account_id AS "accountId", lead_reference AS "leadReference", created_at AS "createdAt",
     fan_out AS "fanOut", coalesce(found, 0) AS found, coalesce(deliveries, '{}') AS deliveries
@@ -39,14 +39,14 @@ const judgeText = (some: string) => `
 
 const COLUMNS = 'SELECT id, account_id, lead_reference, created_at, fan_out FROM events'
 
-const BY_ID = judgeText(`${COLUMNS} WHERE id = ANY ($1::uuid[])`)
+const BY_ID = countText(`${COLUMNS} WHERE id = ANY ($1::uuid[])`)
 
 // Events that one statement reads in the order of their ids.
 const PORTION = 1000
 
-const NEXT = judgeText(`${COLUMNS} WHERE id > $1 ORDER BY id LIMIT ${PORTION}`)
+const NEXT = countText(`${COLUMNS} WHERE id > $1 ORDER BY id LIMIT ${PORTION}`)
 
-export interface JudgedEvents {
+export interface CountedEvents {
   ids: string[]
   deliveries: DeliveryCounts
   faults: DeliveryFault[]
@@ -76,29 +76,36 @@ const faultOf = (row: EventRow, keptSince: string | undefined): DeliveryFault[] 
   ]
 }
 
-const judge = (rows: EventRow[], keptSince: string | undefined): JudgedEvents => ({
+const countRows = (rows: EventRow[], keptSince: string | undefined): CountedEvents => ({
   ids: rows.map(({ id }) => id),
   deliveries: countAll(rows),
   faults: rows.flatMap((row) => faultOf(row, keptSince)),
 })
 
 /** How these events stand. Those that are not there are not among the ids. `keptSince`: what is older may have been removed. */
-export const judgeEvents = async (
+export const countDeliveries = async (
   database: Transaction,
   { eventIds, keptSince }: { eventIds: string[]; keptSince: string | undefined },
-): Promise<JudgedEvents> =>
-  judge(await database.query<EventRow>({ name: 'judge-events', text: BY_ID, values: [eventIds] }), keptSince)
+): Promise<CountedEvents> =>
+  countRows(
+    await database.query<EventRow>({ name: 'count-deliveries', text: BY_ID, values: [eventIds] }),
+    keptSince,
+  )
 
 /** The same of the next events by id, or of those among them of an account; `lastId` is undefined at the end. */
-export const judgeNextEvents = async (
+export const countNextDeliveries = async (
   database: Transaction,
   {
     afterId,
     accountId,
     keptSince,
   }: { afterId: string; accountId: number | undefined; keptSince: string | undefined },
-): Promise<JudgedEvents & { lastId: string | undefined }> => {
-  const rows = await database.query<EventRow>({ name: 'judge-next-events', text: NEXT, values: [afterId] })
+): Promise<CountedEvents & { lastId: string | undefined }> => {
+  const rows = await database.query<EventRow>({
+    name: 'count-next-deliveries',
+    text: NEXT,
+    values: [afterId],
+  })
   const wanted = accountId === undefined ? rows : rows.filter((row) => row.accountId === accountId)
-  return { ...judge(wanted, keptSince), lastId: rows.length < PORTION ? undefined : rows.at(-1)!.id }
+  return { ...countRows(wanted, keptSince), lastId: rows.length < PORTION ? undefined : rows.at(-1)!.id }
 }

@@ -5,7 +5,7 @@ import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
  * What is wrong with a file, as sentences for the API's client; empty when nothing is.
  * Its content must be of an accepted format, and its name must have an extension of that format.
  */
-export const judgeFile = (file: {
+export const faultsOfFile = (file: {
   name: string
   size: number
   format: FileFormat | undefined

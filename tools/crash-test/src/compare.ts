@@ -83,9 +83,9 @@ const duplicatesOf = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards:
 const unrecordedOf = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]): Repetition[] => {
   const count = arrivals.length - attempts.length
   if (count <= 0) return []
-  const judged = arrivals.map((arrival) => repetition(arrival, hazardOf(arrival, hazards)))
-  const explained = judged.filter(({ because }) => because !== null)
-  const rest = judged.filter(({ because }) => because === null)
+  const repetitions = arrivals.map((arrival) => repetition(arrival, hazardOf(arrival, hazards)))
+  const explained = repetitions.filter(({ because }) => because !== null)
+  const rest = repetitions.filter(({ because }) => because === null)
   return [...explained, ...rest].slice(0, count)
 }
 
@@ -95,7 +95,7 @@ const isWrong = (attempts: RecordedAttempt[], attemptCount: number, arrivals: Ar
   attempts.filter(({ status }) => status !== null).length > arrivals.length
 
 /** Compares what was accepted, what is recorded, and what the receiver saw. */
-export const judge = ({
+export const compare = ({
   accepted,
   records,
   arrivalsOf,
