@@ -57,10 +57,10 @@ interface Dependencies {
   longestPauseMs: number
   /** For how long deliveries of each kind are claimed. */
   claimMs: { webhooks: number; notifications: number }
-  /** Makes the sender look for what became due, at these endpoints or anywhere. */
-  wake: (endpointIds?: number[]) => void
+  /** Makes the sender look for what became due. */
+  wake: () => void
   /** The same for notifications. */
-  wakeNotifier: (endpointIds: number[]) => void
+  wakeNotifier: () => void
 }
 
 type Operation<Request, Response> = (
@@ -101,8 +101,8 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
             [of]: database,
             actor,
             // What is to be looked for is there when it is committed.
-            wake: (endpointIds) => woken.push(() => dependencies.wake(endpointIds)),
-            wakeNotifier: (endpointIds) => woken.push(() => dependencies.wakeNotifier(endpointIds)),
+            wake: () => woken.push(dependencies.wake),
+            wakeNotifier: () => woken.push(dependencies.wakeNotifier),
           },
           request,
         ),

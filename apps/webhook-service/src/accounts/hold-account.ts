@@ -17,14 +17,13 @@ const LET_GO = `
 const holdIn = (
   { database, actor }: { database: Database; actor: Actor | undefined },
   { accountId, held }: HoldAccountRequest,
-): Promise<number[]> =>
+): Promise<void> =>
   database.transaction(async (tx) => {
     const endpoints = await tx.query<{ id: number }>({ text: held ? HOLD : LET_GO, values: [accountId] })
     const ids = endpoints.map(({ id }) => id)
     await markUnsettled(tx, ids)
     const action = held ? 'account.held' : 'account.let_go'
     if (ids.length > 0) recordAudit(tx, actor, { accountId, action, targetId: accountId })
-    return ids
   })
 
 /**
@@ -42,17 +41,17 @@ export const holdAccount = async (
     database: Database
     notifications: Database
     actor?: Actor | undefined
-    wake: (endpointIds: number[]) => void
-    wakeNotifier: (endpointIds: number[]) => void
+    wake: () => void
+    wakeNotifier: () => void
   },
   request: HoldAccountRequest,
 ): Promise<HoldAccountResponse> => {
   if (request.accountId < 1) throw ServiceError.invalid({ account_id: ['must be an id'] })
-  const endpoints = await holdIn({ database, actor }, request)
-  const mailboxes = await holdIn({ database: notifications, actor }, request)
+  await holdIn({ database, actor }, request)
+  await holdIn({ database: notifications, actor }, request)
   if (!request.held) {
-    wake(endpoints)
-    wakeNotifier(mailboxes)
+    wake()
+    wakeNotifier()
   }
   return {}
 }

@@ -61,7 +61,7 @@ export const retryDelivery = async (
     database: Database
     actor?: Actor | undefined
     clock: Clock
-    wake: (endpointIds: number[]) => void
+    wake: () => void
   },
   request: RetryDeliveryRequest,
   what: 'delivery' | 'notification' = 'delivery',
@@ -90,6 +90,6 @@ export const retryDelivery = async (
     recordAudit(tx, actor, { accountId, action: `${what}.retried`, targetId: deliveryId })
     return deliveryOf(updated!)
   })
-  wake([delivery.endpointId])
+  wake()
   return { delivery }
 }

@@ -38,7 +38,7 @@ export const testWebhookEndpoint = async (
     database: Database
     actor?: Actor | undefined
     clock: Clock
-    wake: (endpointIds: number[]) => void
+    wake: () => void
   },
   { accountId, endpointId, accountKey }: TestWebhookEndpointRequest,
 ): Promise<TestWebhookEndpointResponse> => {
@@ -63,6 +63,6 @@ export const testWebhookEndpoint = async (
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.tested', targetId: endpointId, changes })
     return stored
   })
-  wake([endpointId])
+  wake()
   return { delivery }
 }

@@ -85,7 +85,7 @@ export const notifyContact = async (
     notifications: Database
     clock: Clock
     disableAfterMs: number
-    wakeNotifier: (endpointIds: number[]) => void
+    wakeNotifier: () => void
   },
   { endpointId, accountName, contactEmail }: NotifyContactRequest,
 ): Promise<NotifyContactResponse> => {
@@ -98,7 +98,7 @@ export const notifyContact = async (
       text: MARK,
       values: [endpointId, toldSince(clock), now],
     })
-    if (!found) return undefined
+    if (!found) return false
     const { accountId } = found
     const eventId = randomUUID()
     const event = NotificationRequested.fromPartial({
@@ -109,8 +109,8 @@ export const notifyContact = async (
     await ensureMailbox(tx, accountId)
     const body = Buffer.from(NotificationRequested.encode(event).finish())
     await tx.query({ name: 'store-failing', text: STORE, values: [eventId, accountId, body, now] })
-    return accountId
+    return true
   })
-  if (told !== undefined) wakeNotifier([told])
+  if (told) wakeNotifier()
   return {}
 }

@@ -10,7 +10,7 @@ export const retryNotification = async (
     notifications: Database
     actor?: Actor | undefined
     clock: Clock
-    wakeNotifier: (endpointIds: number[]) => void
+    wakeNotifier: () => void
   },
   { accountId, notificationId }: RetryNotificationRequest,
 ): Promise<RetryNotificationResponse> => {
