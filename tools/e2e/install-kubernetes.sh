@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds what the specs in tools/e2e/src/cluster need with Go: Kubernetes' API server, etcd and kubectl where they are missing, and
-# the definitions of the chart's custom resources. Some ten minutes of processor time, once.
+# Builds what the specs in tools/e2e/src/cluster need with Go: Kubernetes' API server, controllers and scheduler, etcd, KWOK, which plays the
+# nodes, kubectl where it is missing, and the definitions of the chart's custom resources. Some fifteen minutes of
+# processor time, once.
 set -euo pipefail
 
 kubernetes="${1:-1.37.2}"
@@ -21,13 +22,22 @@ build() {
   (cd "$source" && go build -mod=mod -modfile="$changed/go.mod" -o "$out/$1" \
     -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$kubernetes" "$2")
 }
-build kube-apiserver ./cmd/kube-apiserver
-if program=$(command -v etcd); then ln -sf "$program" "$out/etcd"; else build etcd go.etcd.io/etcd/server/v3; fi
+for program in kube-apiserver kube-controller-manager kube-scheduler; do build $program ./cmd/$program; done
+# Not one from PATH: with Debian's 3.4 watches end at once, and controllers hear of changes tens of seconds late.
+build etcd go.etcd.io/etcd/server/v3
 if program=$(command -v kubectl); then ln -sf "$program" "$out/kubectl"; else build kubectl ./cmd/kubectl; fi
 
-# Those that deploy/helm/make-schemas.mjs reads. The specs look for this folder: so it is made last.
+# Those that deploy/helm/make-schemas.mjs reads.
 mkdir -p "$out/crds"
 cp -f "$(module github.com/kedacore/keda/v2@v2.21.0)/config/crd/bases/keda.sh_scaledobjects.yaml" \
   "$(module github.com/prometheus-operator/prometheus-operator@v0.85.0)/example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml" \
   "$(module sigs.k8s.io/gateway-api@v1.4.0)/config/crd/standard/gateway.networking.k8s.io_httproutes.yaml" \
   "$out/crds/"
+
+# What becomes of nodes and pods at once. The specs look for this folder: so it is made last.
+kwok=sigs.k8s.io/kwok
+GOBIN="$out" go install -ldflags '-s -w' "$kwok/cmd/kwok@v0.8.0"
+mkdir -p "$out/stages"
+for stage in node/fast/node-initialize pod/fast/pod-{ready,complete,delete}; do
+  cp -f "$(module "$kwok@v0.8.0")/kustomize/stage/$stage.yaml" "$out/stages/"
+done

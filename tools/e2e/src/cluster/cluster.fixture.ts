@@ -1,26 +1,28 @@
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Child, startChild, whenReady } from '@leadwire/embedded'
 import { cacheDirectory, freePort } from '@leadwire/test-kit'
-import { finishJobs } from './finish-jobs.fixture'
 
 /** What `tools/e2e/install-kubernetes.sh` makes. */
 const PROGRAMS = join(cacheDirectory(process.env), 'kubernetes')
+const STAGES = join(PROGRAMS, 'stages')
 const TOKEN = 'a-token-for-these-specs'
 
 export type Cluster = {
   kubeconfig: string
   /** @returns what kubectl prints @throws with what it complains of */
   kubectl(args: string[], input?: string): Promise<string>
+  /** Tells what kubectl prints line by line, until the answer is called. */
+  watch(args: string[], onLine: (line: string) => void): Promise<() => Promise<unknown>>
   stop(): Promise<void>
 }
 
-export const kubernetesIsThere = (): boolean => existsSync(join(PROGRAMS, 'crds'))
+export const kubernetesIsThere = (): boolean => existsSync(STAGES)
 
 const runFile = promisify(execFile)
 /** Runs a program to its end. @throws with what it complains of */
@@ -31,12 +33,12 @@ export const run = (program: string, args: string[], input = '') => {
 }
 
 /**
- * Kubernetes' API server on loopback, with etcd and the chart's custom resources. No controllers run: nobody makes pods of
- * Deployments, and Jobs are finished at once.
+ * Kubernetes' API server on loopback with etcd, controllers, scheduler and the chart's custom resources. KWOK plays four nodes:
+ * pods are ready at once, those of Jobs are complete, and no container runs.
  */
 export async function startCluster(): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-cluster-'))
-  const [clients, peers, port, proxy] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
+  const [clients, peers, port] = await Promise.all([freePort(), freePort(), freePort()])
   const kubeconfig = join(folder, 'kubeconfig')
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   await writeFile(join(folder, 'accounts.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
@@ -54,6 +56,11 @@ export async function startCluster(): Promise<Cluster> {
   }
   const kubectl = async (args: string[], input?: string) =>
     (await run(join(PROGRAMS, 'kubectl'), ['--kubeconfig', kubeconfig, ...args], input)).stdout
+  const watch: Cluster['watch'] = async (args, onLine) => {
+    const command = join(PROGRAMS, 'kubectl')
+    const flags = ['--kubeconfig', kubeconfig, ...args, '--watch']
+    return (await startChild({ name: 'kubectl', command, args: flags, onLine })).stop
+  }
 
   try {
     await start('etcd', [
@@ -79,14 +86,24 @@ export async function startCluster(): Promise<Cluster> {
     ])
     const isUp = () => kubectl(['get', '--raw=/readyz']).then(Boolean, () => false)
     await whenReady(apiserver, isUp, { timeoutMs: 110_000 })
-    await start('kubectl', ['proxy', `--kubeconfig=${kubeconfig}`, `--port=${proxy}`])
     await kubectl(['apply', '--server-side', '--filename', join(PROGRAMS, 'crds')])
-    stops.push(finishJobs(`http://127.0.0.1:${proxy}`))
+    const alone = [`--kubeconfig=${kubeconfig}`, '--leader-elect=false', '--secure-port=0']
+    await start('kube-scheduler', alone)
+    await start('kube-controller-manager', [...alone, '--service-account-private-key-file=accounts.key'])
+    const stages = (await readdir(STAGES)).map((file) => join(STAGES, file))
+    await start('kwok', [
+      `--kubeconfig=${kubeconfig}`,
+      `--config=${[...stages, join(__dirname, 'faulty-stage.yaml')]}`,
+      '--manage-all-nodes',
+      '--node-lease-duration-seconds=40',
+      '--cidr=10.244.0.0/16',
+    ])
+    await kubectl(['apply', '--filename', join(__dirname, 'nodes.yaml')])
   } catch (error) {
     await stop()
     throw error
   }
-  return { kubeconfig, kubectl, stop }
+  return { kubeconfig, kubectl, watch, stop }
 }
 
 // The server makes its certificate itself.

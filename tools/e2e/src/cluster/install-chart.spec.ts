@@ -1,8 +1,9 @@
-import { join } from 'node:path'
+import { eventually } from '@leadwire/test-kit'
 import { stringify } from 'yaml'
 import { findProgram } from '../chart/find-program.fixture'
-import { CHART, HELM, type Manifest, optionsOf, podsOf, render, SIZES } from '../chart/render.fixture'
-import { type Cluster, kubernetesIsThere, run, startCluster } from './cluster.fixture'
+import { CHART, type Manifest, optionsOf, podsOf, render, SIZES } from '../chart/render.fixture'
+import { type Cluster, kubernetesIsThere, startCluster } from './cluster.fixture'
+import { helmIn, makeNamespace } from './namespace.fixture'
 
 const found = findProgram('helm')
 const binary = 'binary' in found ? found.binary : ''
@@ -15,32 +16,34 @@ const KINDS = [
   ...['servicemonitors', 'services'],
 ].join()
 
-suite('the chart on an API server', () => {
+/** Without its status, which controllers change when they like. */
+const whatIsWanted = ({ kind, metadata: { name, uid, generation }, data }: Manifest) => ({
+  ...{ kind, name, uid, generation, data },
+})
+
+suite('the chart on a cluster', () => {
   let cluster: Cluster
   beforeAll(async () => {
     cluster = await startCluster()
-    const { stdout: secrets } = await run(join(HELM, 'make-secrets.sh'), ['smtp://mail.example.com'])
-    for (const size of SIZES) {
-      await cluster.kubectl(['create', 'namespace', size])
-      const labels = ['enforce', 'warn'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`)
-      await cluster.kubectl(['label', 'namespace', size, ...labels])
-      await kubectl(size, ['create', 'serviceaccount', 'default'])
-      await kubectl(size, ['create', '--filename=-'], secrets)
-    }
+    for (const size of SIZES) await makeNamespace(cluster, size)
   })
   afterAll(() => cluster?.stop())
 
   const kubectl = (size: string, args: string[], input?: string) =>
     cluster.kubectl(['--namespace', size, ...args], input)
-  /** @returns what is warned of @throws with helm's complaint */
-  const helm = async (size: string, ...args: string[]): Promise<string> => {
-    const place = ['--kubeconfig', cluster.kubeconfig, '--namespace', size, '--wait=hookOnly']
-    return (await run(binary, [...args, ...place])).stderr
-  }
+  const helm = (size: string, ...args: string[]) =>
+    helmIn(binary, cluster, size, [...args, '--wait=hookOnly'])
   const upgrade = (size: string, ...options: string[]) =>
     helm(size, 'upgrade', 'leadwire', CHART, ...optionsOf(size), ...options)
   const all = async (size: string): Promise<Manifest[]> =>
-    JSON.parse(await kubectl(size, ['get', KINDS, '--output=json'])).items
+    JSON.parse(
+      await kubectl(size, [
+        'get',
+        KINDS,
+        '--field-selector=metadata.name!=kube-root-ca.crt',
+        '--output=json',
+      ]),
+    ).items
   const read = (size: string, object: string, path: string) =>
     kubectl(size, ['get', object, `--output=jsonpath={${path}}`])
   const logLevel = () => read('small', 'configmap/leadwire-gateway', '.data.LOG_LEVEL')
@@ -71,13 +74,14 @@ suite('the chart on an API server', () => {
   })
 
   test('a migration that fails stops the upgrade before anything is replaced', async () => {
-    const before = (await all('small')).filter(({ kind }) => kind !== 'Secret')
-    const faulty = upgrade('small', '--set', 'image.tag=faulty,settings.LOG_LEVEL=debug')
+    const before = (await all('small')).filter(({ kind }) => kind !== 'Secret').map(whatIsWanted)
+    const faulty = upgrade('small', '--set', 'image.tag=faulty,settings.LOG_LEVEL=debug,migrations.seconds=5')
     await expect(faulty).rejects.toThrow(/pre-upgrade hooks failed/)
     const after = (await all('small')).filter(({ kind }) => kind !== 'Secret')
-    expect(after.filter(({ kind }) => kind !== 'Job')).toEqual(before)
+    expect(after.filter(({ kind }) => kind !== 'Job').map(whatIsWanted)).toEqual(before)
     // Its log says why.
-    expect(after.filter(({ kind }) => kind === 'Job')).toHaveLength(1)
+    const pods = ['get', 'pods', '--selector=job-name=leadwire-migrations-leads', '--output=name']
+    expect(await kubectl('small', pods)).toMatch(/^pod/)
   })
 
   test('an upgrade after a restart by hand takes new values, and a rollback brings the old ones back', async () => {
@@ -99,10 +103,24 @@ suite('the chart on an API server', () => {
     await kubectl('small', ['scale', 'deployment/leadwire-leads-service', '--replicas=3'])
     await upgrade('small', '--set', 'leads.autoscaling.enabled=true,gateway.autoscaling.enabled=true')
     expect(await copies()).toBe('3')
-    expect(await read('small', 'deployment/leadwire-gateway', '.spec.replicas')).toBe('1')
+    await eventually(async () =>
+      expect(await read('small', 'deployment/leadwire-gateway', '.spec.replicas')).toBe('2'),
+    )
     await expect(upgrade('small')).rejects.toThrow(/conflict with "kubectl".*\.spec\.replicas/)
     await upgrade('small', '--force-conflicts')
     expect(await copies()).toBe('2')
+  })
+
+  // By more it can't scale here, as nothing measures CPU.
+  test('a scaler finds its Deployment, and makes the least number of copies of the one that Kubernetes begins with', async () => {
+    const scaler = 'horizontalpodautoscaler/leadwire-gateway'
+    await kubectl('medium', ['wait', scaler, '--for=condition=AbleToScale', '--timeout=60s'])
+    await eventually(async () =>
+      expect(await read('medium', 'deployment/leadwire-gateway', '.status.replicas')).toBe('3'),
+    )
+    expect(await read('medium', scaler, '.status.conditions[?(@.type=="ScalingActive")].reason')).toBe(
+      'FailedGetResourceMetric',
+    )
   })
 
   test.each(SIZES)('%s goes, and leaves the Secrets that were there before', async (size) => {

@@ -1,0 +1,22 @@
+import { join } from 'node:path'
+import { HELM } from '../chart/render.fixture'
+import { type Cluster, run } from './cluster.fixture'
+
+/** A namespace that enforces the restricted profile, with the Secrets that the chart needs. */
+export async function makeNamespace({ kubectl }: Cluster, name: string): Promise<void> {
+  await kubectl(['create', 'namespace', name])
+  const labels = ['enforce', 'warn'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`)
+  await kubectl(['label', 'namespace', name, ...labels])
+  const { stdout: secrets } = await run(join(HELM, 'make-secrets.sh'), ['smtp://mail.example.com'])
+  await kubectl(['--namespace', name, 'create', '--filename=-'], secrets)
+}
+
+/** @returns what is warned of @throws with helm's complaint */
+export async function helmIn(
+  helm: string,
+  { kubeconfig }: Cluster,
+  namespace: string,
+  args: string[],
+): Promise<string> {
+  return (await run(helm, [...args, '--kubeconfig', kubeconfig, '--namespace', namespace])).stderr
+}

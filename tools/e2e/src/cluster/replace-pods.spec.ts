@@ -1,0 +1,115 @@
+import { eventually } from '@leadwire/test-kit'
+import { findProgram } from '../chart/find-program.fixture'
+import { CHART, type Manifest, optionsOf } from '../chart/render.fixture'
+import { type Cluster, kubernetesIsThere, startCluster } from './cluster.fixture'
+import { helmIn, makeNamespace } from './namespace.fixture'
+
+const found = findProgram('helm')
+const binary = 'binary' in found ? found.binary : ''
+const suite = binary && kubernetesIsThere() ? describe : describe.skip
+if (suite === describe.skip) console.warn('No pods were replaced: run tools/e2e/install-kubernetes.sh.')
+
+const SERVICES = ['files-service', 'gateway', 'leads-service', 'webhook-service']
+const OPTIONS = [...optionsOf('small'), '--set', 'topologySpread.whenUnsatisfiable=DoNotSchedule']
+
+suite('pods of the chart', () => {
+  let cluster: Cluster
+  beforeAll(async () => {
+    cluster = await startCluster()
+    await makeNamespace(cluster, 'leads')
+  })
+  afterAll(() => cluster?.stop())
+
+  const kubectl = (args: string[], input?: string) => cluster.kubectl(['--namespace=leads', ...args], input)
+  const helm = (...args: string[]) => helmIn(binary, cluster, 'leads', ['--timeout=100s', ...args, '--wait'])
+  const get = async (...args: string[]): Promise<Manifest[]> =>
+    JSON.parse(await kubectl(['get', ...args, '--output=json'])).items
+  const podsOf = (service: string) => get('pods', `--selector=app.kubernetes.io/component=${service}`)
+  const evict = ({ metadata: { name } }: Manifest) => {
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } }
+    const path = `/api/v1/namespaces/leads/pods/${name}/eviction`
+    return kubectl(['create', `--raw=${path}`, '--filename=-'], JSON.stringify(eviction))
+  }
+  const allAreReady = async () => {
+    const deployments = await get('deployments', '--selector=app.kubernetes.io/component!=cli')
+    expect(deployments.map(({ status }) => status.availableReplicas)).toEqual([2, 2, 2, 2])
+  }
+  /** @returns the least number of available pods that a service had meanwhile */
+  const leastDuring = async (work: () => Promise<unknown>): Promise<number> => {
+    const seen: number[] = []
+    const print = '--output=jsonpath={.status.availableReplicas}{"\\n"}'
+    const select = '--selector=app.kubernetes.io/component!=cli'
+    const stop = await cluster.watch(['--namespace=leads', 'get', 'deployments', select, print], (line) =>
+      seen.push(Number(line)),
+    )
+    try {
+      await work()
+    } finally {
+      await stop()
+    }
+    expect(seen.length).toBeGreaterThan(4)
+    return Math.min(...seen)
+  }
+
+  test('run when an installation ends, after the Jobs of migrations', async () => {
+    expect(await helm('install', 'leadwire', CHART, ...OPTIONS)).toBe('')
+    await allAreReady()
+    const completed = await get('events', '--field-selector=reason=Completed')
+    expect(completed.map(({ involvedObject }) => involvedObject.name).sort()).toEqual([
+      'leadwire-migrations-leads',
+      'leadwire-migrations-webhooks',
+    ])
+    expect(await get('jobs')).toEqual([])
+  })
+
+  test.each(SERVICES)('%s has a copy in each zone, and both addresses are known', async (service) => {
+    const pods = await podsOf(service)
+    expect(pods.map(({ spec }) => spec.nodeName[0]).sort()).toEqual(['a', 'b'])
+    const [slice] = await get('endpointslices', `--selector=kubernetes.io/service-name=leadwire-${service}`)
+    const ready = slice.endpoints.filter(({ conditions }: Manifest) => conditions.ready)
+    expect(ready.flatMap(({ addresses }: Manifest) => addresses).sort()).toEqual(
+      pods.map(({ status }) => status.podIP).sort(),
+    )
+    const headless = slice.metadata.labels['service.kubernetes.io/headless'] === ''
+    expect(headless).toBe(service !== 'gateway')
+  })
+
+  test('a second copy is not evicted while the first has no successor', async () => {
+    await kubectl(['cordon', 'a1', 'a2', 'b1', 'b2'])
+    const [first, second] = await podsOf('gateway')
+    await evict(first)
+    await eventually(() => expect(evict(second)).rejects.toThrow(/disruption budget/))
+    await kubectl(['uncordon', 'a1', 'a2', 'b1', 'b2'])
+    await eventually(allAreReady)
+  })
+
+  test('a zone is drained, and each service keeps a copy', async () => {
+    const zone = '--selector=topology.kubernetes.io/zone=a'
+    const drain = ['drain', zone, '--delete-emptydir-data', '--timeout=60s']
+    try {
+      expect(await leastDuring(() => kubectl(drain))).toBeGreaterThan(0)
+      await eventually(allAreReady, { timeoutMs: 60_000 })
+    } finally {
+      await kubectl(['uncordon', zone])
+    }
+  })
+
+  test('an upgrade replaces all of them and leaves each service as many as it wants', async () => {
+    const before = await get('pods')
+    const upgrade = () => helm('upgrade', 'leadwire', CHART, ...OPTIONS, '--set', 'settings.LOG_LEVEL=debug')
+    expect(await leastDuring(upgrade)).toBe(2)
+    const names = before.map(({ metadata }) => metadata.name)
+    const old = (await get('pods')).filter(({ metadata }) => names.includes(metadata.name))
+    expect(old.map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])).toEqual(['cli'])
+  })
+
+  test('an upgrade to pods that never run stops, and a rollback ends it', async () => {
+    const stuck = [...OPTIONS, '--set', 'leads.nodeSelector.disk=none', '--timeout=15s']
+    const least = await leastDuring(async () => {
+      await expect(helm('upgrade', 'leadwire', CHART, ...stuck)).rejects.toThrow(/leads-service/)
+      await helm('rollback', 'leadwire')
+    })
+    expect(least).toBe(2)
+    await allAreReady()
+  })
+})
