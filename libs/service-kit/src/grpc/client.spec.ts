@@ -106,6 +106,29 @@ test('what is left of the time travels with a call: the server hears when it is 
   })
 })
 
+test('however many calls are cut off by their callers, others are answered', async () => {
+  let answer = (_response: { account: typeof account }) => {}
+  const held = new Promise<{ account: typeof account }>((resolve) => {
+    answer = resolve
+  })
+  const port = await serve({
+    retrieveAccount: ({ accountId }) => (accountId === 3 ? retrieveAccount() : held),
+  })
+  const accounts = accountsAt(port)
+  const other = accounts.retrieveAccount({ accountId: 1 })
+  for (let round = 0; round < 20; round++) {
+    const controllers = Array.from({ length: 100 }, () => new AbortController())
+    const calls = controllers.map(({ signal }) => accounts.retrieveAccount({ accountId: 2 }, { signal }))
+    const ended = Promise.allSettled(calls)
+    // Behind them on the connection: when it is answered, they have arrived.
+    await accounts.retrieveAccount({ accountId: 3 })
+    for (const controller of controllers) controller.abort()
+    expect((await ended).map(({ status }) => status)).toEqual(calls.map(() => 'rejected'))
+  }
+  answer({ account })
+  await expect(other).resolves.toEqual({ account })
+})
+
 describe('the token between services', () => {
   test.each([
     ['the first', [TOKEN], true],

@@ -23,6 +23,7 @@ import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
 import { ServiceError } from '../runtime/service-error'
 import { bearerOf } from '../runtime/service-token'
 import { tellActor } from './actor'
+import { boundResets } from './bound-resets'
 import { type Caller, replaceableChannel } from './channel'
 import { statusToErrors } from './errors'
 import { isReplayed, tellIdempotency } from './idempotency'
@@ -80,6 +81,7 @@ const waitForConnection = (channel: Channel) =>
 export const factoryFor = (channel: Channel, tokens: readonly string[]) =>
   createClientFactory()
     .use(waitForConnection(channel))
+    .use(boundResets)
     .use(deadlineMiddleware)
     .use(tellCaller(bearerOf(tokens)))
     .use(tellTrace)

@@ -4,11 +4,13 @@ import { eventually } from '@leadwire/test-kit'
 import { createClient } from '../client'
 import { LEAD } from '../stage.fixture'
 
+export type Failure = { status: number | 'unreachable'; body: string }
+
 export type Load = {
   /** References of the leads that were answered 200. */
   accepted: string[]
-  /** Every other answer, and `unreachable` where there was none. */
-  failures: (number | string)[]
+  /** Every other answer with its body, and `unreachable` with the error where there was none. */
+  failures: Failure[]
   /** Waits until `count` more leads are accepted. */
   moves(count: number): Promise<void>
   /** Waits until something fails that has not failed before. */
@@ -32,7 +34,7 @@ export function startLoad({
   clients?: number
 }): Load {
   const accepted: string[] = []
-  const failures: (number | string)[] = []
+  const failures: Failure[] = []
   const connections = bases.map((base) => createClient(base, { token }))
   let used = connections
   let running = true
@@ -47,9 +49,9 @@ export function startLoad({
           headers,
         })
         if (answer.status === 200) return accepted.push(answer.json.data.reference)
-        failures.push(answer.status)
-      } catch {
-        failures.push('unreachable')
+        failures.push({ status: answer.status, body: answer.text })
+      } catch (error) {
+        failures.push({ status: 'unreachable', body: String(error) })
       }
       await pause(20)
     }

@@ -1,0 +1,46 @@
+import { abortable, throwIfAborted } from 'abort-controller-x'
+import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common'
+
+/**
+ * Node's HTTP/2 server closes a connection, and so fails every call on it, whose client resets more than 1000 streams and then 33 a
+ * second (nghttp2's `stream_reset_rate_limit`). Callers that hang up must not do that to the calls of others. Counted for all
+ * connections of this process together.
+ */
+const AT_ONCE = 500
+const PER_SECOND = 25
+
+let left = AT_ONCE
+let countedAt = performance.now()
+
+const mayReset = (): boolean => {
+  const now = performance.now()
+  left = Math.min(AT_ONCE, left + ((now - countedAt) / 1000) * PER_SECOND)
+  countedAt = now
+  if (left < 1) return false
+  left -= 1
+  return true
+}
+
+/**
+ * Rejects a unary call as soon as its signal aborts. The server hears of it as often as it bears that, and stops working on the call; a call
+ * of which it does not hear runs to its end, which the deadline bounds.
+ */
+export async function* boundResets<Request, Response>(
+  call: ClientMiddlewareCall<Request, Response>,
+  options: CallOptions,
+) {
+  const { signal } = options
+  if (!signal || call.responseStream) return yield* call.next(call.request, options)
+  throwIfAborted(signal)
+  const reset = new AbortController()
+  const onAbort = () => {
+    if (mayReset()) reset.abort()
+  }
+  signal.addEventListener('abort', onAbort)
+  try {
+    const response = call.next(call.request, { ...options, signal: reset.signal }).next()
+    return (await abortable(signal, response)).value
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
