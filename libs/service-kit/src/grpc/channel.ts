@@ -38,12 +38,16 @@ export const replaceableChannel = (
   options: ChannelOptions,
   { lifecycle, tls }: Caller,
 ): ReplaceableChannel => {
-  let channel = openChannel(target, options, tls)
+  const open = () => {
+    const opened = openChannel(target, options, tls)
+    // It connects at once, so that the first call need not wait for it.
+    opened.getConnectivityState(true)
+    return opened
+  }
+  let channel = open()
   tls?.onChange(() => {
     const before = channel
-    channel = openChannel(target, options, tls)
-    // So that the next call need not wait for it.
-    channel.getConnectivityState(true)
+    channel = open()
     setTimeout(() => before.close(), CLOSED_AFTER_MS).unref()
   })
   lifecycle.onStop(`grpc channel ${target}`, () => channel.close())
@@ -51,7 +55,7 @@ export const replaceableChannel = (
     current: () => channel,
     replace: () => {
       channel.close()
-      channel = openChannel(target, options, tls)
+      channel = open()
     },
     each: (make) => {
       let made = { channel, value: make(channel) }

@@ -30,8 +30,8 @@ import { isReplayed, tellIdempotency } from './idempotency'
 import { UNARY_OPTIONS } from './options'
 import { tellTrace } from './trace-calls'
 
-/** A call waits this long for a connection: a rolling restart needs it, and a service that is unavailable must be told of soon. */
-const CONNECT_WAIT_MS = 1000
+/** A call waits this long for a connection: a rolling restart on a busy machine needs it, and a service that is unavailable must be told of soon. */
+const CONNECT_WAIT_MS = 2000
 const CHECK_LIMIT_MS = 500
 const CHECK_PAUSE_MS = 20
 
@@ -119,7 +119,7 @@ const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void
 
 /**
  * A connection to every address behind a gRPC target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`), balanced round
- * robin. It connects and reconnects by itself; a call fails as `unavailable` when nobody is there for a second.
+ * robin. It connects and reconnects by itself; a call fails as `unavailable` when nobody is there for 2 s.
  */
 export const connectGrpc = (target: string, caller: Caller) => {
   const channel = replaceableChannel(target, UNARY_OPTIONS, caller)
