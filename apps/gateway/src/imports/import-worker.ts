@@ -93,7 +93,9 @@ export const startImportWorker = (options: {
   const run = async () => {
     while (!signal.aborted) {
       const busy = await takeTurn(deps).catch((err: unknown) => {
-        logger.warn({ err }, 'a turn of an import failed')
+        // A service that starts or is rolled is told of by readiness.
+        if (!(err instanceof ServiceError && err.code === 'unavailable'))
+          logger.warn({ err }, 'a turn of an import failed')
         return false
       })
       if (!busy) await pause(LOOK_MS, undefined, { signal }).catch(() => undefined)
