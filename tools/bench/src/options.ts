@@ -15,7 +15,17 @@ export const scenarioNames = [
     'steady',
   ] as const),
   // What leaves work behind comes last.
-  ...(['table-size', 'find', 'isolation', 'memory', 'schedule', 'overload', 'bystander', 'copies'] as const),
+  ...([
+    'table-size',
+    'find',
+    'isolation',
+    'memory',
+    'schedule',
+    'overload',
+    'bystander',
+    'copies',
+    'history',
+  ] as const),
 ]
 
 export type ScenarioName = (typeof scenarioNames)[number]
@@ -34,8 +44,8 @@ export interface Options {
 }
 
 export const usage = `npm run bench -- [options]
-  --only NAME[,NAME]  some parts: ${scenarioNames.join(', ')}
-  --huge              tables of 10^7 leads too (a quarter of an hour more, and 21 GB of disk)
+  --only NAME[,NAME]  some parts: ${scenarioNames.join(', ')}; history only so
+  --huge              tables of 10^7 leads or deliveries too (a quarter of an hour more, and 21 GB of disk)
   --profile           profile the services: OUT/profiles/*.cpuprofile
   --rounds N          interleaved rounds of each comparison (3)
   --seconds N         load of each contender in each round (4)
@@ -59,7 +69,7 @@ export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => 
     return value
   }
   const [rounds, seconds] = [count('rounds', 3), count('seconds', 4)]
-  const asked = values.only?.split(',') ?? [...scenarioNames]
+  const asked = values.only?.split(',') ?? scenarioNames.filter((name) => name !== 'history')
   const isName = (name: string): name is ScenarioName => (scenarioNames as readonly string[]).includes(name)
   const unknown = asked.filter((name) => !isName(name))
   if (unknown.length > 0)

@@ -12,6 +12,7 @@ import { bystander } from './scenarios/bystander'
 import { coldStart } from './scenarios/cold-start'
 import { copies } from './scenarios/copies'
 import { findLeads } from './scenarios/find-leads'
+import { history } from './scenarios/history'
 import { isolation } from './scenarios/isolation'
 import { memory } from './scenarios/memory'
 import { overload } from './scenarios/overload'
@@ -26,7 +27,17 @@ import { startStack, temporaryFolder } from './stack/start-stack'
 
 const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) => Promise<void>> = {
   ...{ retrieve, list, create, upload, webhooks, 'webhook-latency': webhookLatency, steady },
-  ...{ 'table-size': tableSize, find: findLeads, isolation, bystander, overload, memory, schedule, copies },
+  ...{
+    'table-size': tableSize,
+    find: findLeads,
+    isolation,
+    bystander,
+    overload,
+    memory,
+    schedule,
+    copies,
+    history,
+  },
 }
 
 interface Run {

@@ -53,6 +53,8 @@ export interface DeliveriesToFill {
   due?: { from: number; everyMs: number }
   /** Attempts that an open one has failed. */
   failed?: number
+  /** When the last attempt was made, in milliseconds since 1970. */
+  endedAt?: number
 }
 
 /**
@@ -95,12 +97,13 @@ const deliveryWriter = (
     status,
     due = { from: Date.now(), everyMs: 0 },
     failed = 0,
+    endedAt = Date.now(),
   }: DeliveriesToFill & { accountId: number; apiKey: string },
   references: string[],
 ) => {
   const isOpen = status === 'pending' || status === 'held'
   const attempts = ATTEMPTS_AT.slice(0, isOpen ? failed : status === 'delivered' ? 1 : undefined)
-  const startedAt = new Date(Date.now() - (attempts.at(-1) ?? 0) * 1000 - 1000).toISOString()
+  const startedAt = new Date(endedAt - (attempts.at(-1) ?? 0) * 1000 - 1000).toISOString()
   const dueAt = (index: number) => (isOpen ? new Date(due.from + index * due.everyMs).toISOString() : null)
   return async (some: LoadedLead[]): Promise<void> => {
     const first = references.length

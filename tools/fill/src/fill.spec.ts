@@ -179,6 +179,26 @@ test('deliveries of each status are listed and told with their attempts; the pen
   expect(receiver.requests.map(({ body }) => JSON.parse(String(body)))).toContainEqual({ data: whole })
 })
 
+test('deliveries many times over have events and attempts of their own, and the indexes are there again', async () => {
+  const indexes = () =>
+    stack.webhooks.rows(`SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname`)
+  const { id } = await newAccount()
+  const { first_id: endpoint } = await fill<{ first_id: number }>(
+    ...['--account', id, '--endpoints', 1, '--url', receiver.url],
+  )
+  await fill('--endpoint', endpoint, '--deliveries', 3, '--status', 'exhausted')
+  const before = await indexes()
+  expect(await fill('--endpoint', endpoint, '--times', 4)).toEqual({ endpoint, times: 4 })
+  expect(await indexes()).toEqual(before)
+  const rows = await stack.webhooks.rows(
+    `SELECT d.status, e.lead_reference = d.lead_reference AS same, e.fan_out,
+       (SELECT count(*) FROM attempts a WHERE a.delivery_id = d.id) AS attempts
+     FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.endpoint_id = $1`,
+    [endpoint],
+  )
+  expect(rows).toEqual(Array(12).fill({ status: 'exhausted', same: true, fan_out: 1, attempts: 6 }))
+})
+
 test('a lead that is made for a delivery names its event, as reconciliation reads it', async () => {
   const { id } = await newAccount()
   const { first_id: endpoint } = await fill<{ first_id: number }>(

@@ -4,6 +4,7 @@ import { type DeliveryStatus, deliveryStatuses, fillDeliveries } from './fill-de
 import { fillEndpoints } from './fill-endpoints'
 import { fillLeads } from './fill-leads'
 import { fillQuotes } from './fill-quotes'
+import { multiplyDeliveries } from './multiply-deliveries'
 import { type Sql, settle } from './sql'
 
 export const usage = `npm run --silent fill -- one of
@@ -11,6 +12,7 @@ export const usage = `npm run --silent fill -- one of
   --account ID --leads N [--quotes]                  leads, with a quote of two items each if asked for
   --account ID --endpoints N --url URL               endpoints at URL?1, URL?2 …
   --endpoint ID --deliveries N --status STATUS       deliveries with their events; ${deliveryStatuses.join(', ')}
+  --endpoint ID --times N                            its deliveries N times over; webhooks wait meanwhile
 Valid rows, without a limit, for the stack that runs in LEADWIRE_DATA (.data). Prints JSON.
 held disables the endpoint. Deliveries are of the account's newest leads; what leads are missing is made.`
 
@@ -47,6 +49,11 @@ export const runFill = async (args: string[], stack: Filled): Promise<object> =>
     await settle(webhooks, ['events', 'deliveries', 'attempts'])
     return { endpoint: endpointId, deliveries: count, status }
   }
+  if (asked.endpoint && asked.times) {
+    await multiplyDeliveries(webhooks, [asked.endpoint], asked.times)
+    await settle(webhooks, ['events', 'deliveries', 'attempts'])
+    return { endpoint: asked.endpoint, times: asked.times }
+  }
   throw new Error(usage)
 }
 
@@ -59,12 +66,15 @@ const readArguments = (args: string[]) => {
       ...{
         endpoint: option,
         deliveries: option,
+        times: option,
         status: option,
         quotes: { type: 'boolean', default: false },
       },
     },
   })
-  const number = (name: 'accounts' | 'account' | 'leads' | 'endpoints' | 'endpoint' | 'deliveries') => {
+  const number = (
+    name: 'accounts' | 'account' | 'leads' | 'endpoints' | 'endpoint' | 'deliveries' | 'times',
+  ) => {
     const value = values[name]
     if (value !== undefined && !/^[1-9]\d{0,9}$/.test(value))
       throw new Error(`--${name} must be a positive integer, not "${value}".`)
@@ -78,6 +88,7 @@ const readArguments = (args: string[]) => {
   return {
     ...{ accounts: number('accounts'), account: number('account'), leads: number('leads') },
     ...{ endpoints: number('endpoints'), endpoint: number('endpoint'), deliveries: number('deliveries') },
+    times: number('times'),
     ...{ status: status as DeliveryStatus | undefined, url, quotes },
   }
 }

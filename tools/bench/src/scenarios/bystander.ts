@@ -16,7 +16,7 @@ import {
 import { attachRequests } from './upload'
 
 /** Leads a second of the bystander. */
-const RATE = 4
+export const BYSTANDER_RATE = 4
 /** Of an account that sends all it can. */
 const FLOOD = 256
 
@@ -127,7 +127,12 @@ export const bystander = async (context: Context): Promise<void> => {
       await begin?.()
       const stopping = new AbortController()
       const pounding = pound({ port: stack.port, connections, requests, signal: stopping.signal })
-      const load = { port: stack.port, requests: [createRequest(account!)], perSecond: RATE, seconds }
+      const load = {
+        port: stack.port,
+        requests: [createRequest(account!)],
+        perSecond: BYSTANDER_RATE,
+        seconds,
+      }
       const created = await openLoop(load).finally(() => stopping.abort())
       const statuses = [...(await pounding)].map(([status, count]) => `${status || 'failed'} ${plain(count)}`)
       const waits = sorted(await receiver.waitsOf(created))
