@@ -1,8 +1,12 @@
 import type { ReconcileCounts, ReconcileCursor, Unexplained } from '@leadwire/contracts'
+import { ServiceError, untilSuccess } from '@leadwire/service-kit'
 import type { Command } from 'commander'
 import type { Connection } from '../connection'
 import { type Output, render } from '../output'
 import { does, id } from './run'
+
+/** A rolling restart may come in the middle of the hours that all events of ten million leads take. */
+const UNAVAILABLE_AT_MOST_MS = 30_000
 
 interface Options {
   account?: number
@@ -14,12 +18,21 @@ const add = (sums: Record<string, number>, counts: ReconcileCounts): void => {
   for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + Number(count)
 }
 
+const whenAvailable = <T>(ask: () => Promise<T>): Promise<T> => {
+  const until = Date.now() + UNAVAILABLE_AT_MOST_MS
+  const onFailure = (error: unknown) => {
+    if (!(error instanceof ServiceError && error.code === 'unavailable') || Date.now() > until) throw error
+  }
+  return untilSuccess(ask, { signal: new AbortController().signal, pauseMs: 250, onFailure })
+}
+
 /** Checks portion by portion to the end. Resolves with what was counted. */
 const reconcileAll = async ({ reconciliation }: Connection, { account: accountId, full }: Options) => {
   const sums: Record<string, number> = {}
   let cursor: ReconcileCursor | undefined
   do {
-    const portion = await reconciliation.reconcile({ accountId, full, cursor })
+    const ask = () => reconciliation.reconcile({ accountId, full, cursor })
+    const portion = await (cursor ? whenAvailable(ask) : ask())
     add(sums, portion.counts!)
     cursor = portion.cursor
   } while (cursor)
