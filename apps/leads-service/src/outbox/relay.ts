@@ -15,12 +15,15 @@ const CLAIM = `
     SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM claimed) c
     WHERE before < ${BATCH_BYTES}
   )
-  SELECT id, event_id AS "eventId", kind, payload, sequence, traceparent FROM outbox
+  SELECT id, event_id AS "eventId", kind, payload, sequence, traceparent, lead_reference IS NULL AS "isOf020" FROM outbox
   WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
 
 const MARK = `
   UPDATE outbox SET published_at = clock_timestamp(), sequence = m.sequence
   FROM unnest($1::bigint[], $2::bigint[]) AS m (id, sequence) WHERE outbox.id = m.id`
+
+// 0.2.0 records notifications without what the message needs, and sends none.
+const REMOVE = 'DELETE FROM outbox WHERE id = ANY ($1::bigint[])'
 
 /**
  * Publishes one batch of waiting events and marks those the stream has confirmed. Rows are locked meanwhile, so the
@@ -37,11 +40,16 @@ export const relayOnce = (deps: {
   except?: string[]
 }): Promise<boolean> =>
   deps.database.transaction(async (tx) => {
-    const rows = await tx.query<{ id: number } & PublishedEvent>({
+    const claimed = await tx.query<{ id: number; isOf020: boolean } & PublishedEvent>({
       name: 'claim-events',
       text: CLAIM,
       values: [deps.except ?? []],
     })
+    const isNeverSent = ({ kind, isOf020 }: (typeof claimed)[number]) =>
+      isOf020 && kind === 'notification.requested'
+    const removed = claimed.filter(isNeverSent)
+    if (removed.length > 0) await tx.query({ text: REMOVE, values: [removed.map(({ id }) => id)] })
+    const rows = claimed.filter((row) => !isNeverSent(row))
     const published = await Promise.allSettled(rows.map((row) => deps.publish(row)))
     const confirmed = rows.flatMap(({ id }, index) => {
       const result = published[index]!
@@ -54,5 +62,5 @@ export const relayOnce = (deps: {
     const failure = published.find((result) => result.status === 'rejected')
     if (failure)
       deps.logger.warn({ err: failure.reason, waiting: rows.length - confirmed.length }, 'could not publish')
-    return rows.length > 0 && !failure
+    return claimed.length > 0 && !failure
   })

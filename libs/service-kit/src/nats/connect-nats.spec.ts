@@ -43,6 +43,33 @@ test('a server is trusted by the authorities that are named, and is not asked wi
   }
 })
 
+test('a connection comes back to a server with a certificate of another authority when its file names that one', async () => {
+  const tls = await tlsOf('replaced')
+  const logger = { warn: () => undefined } as unknown as Logger
+  const lifecycle = createLifecycle(logger)
+  const nats = await startNats({ tls })
+  try {
+    const { url, caFile } = nats
+    const connection = await connectNats({ url, caFile, name: 'spec', logger, lifecycle })
+    const seen: string[] = []
+    const statuses = connection.status()
+    void (async () => {
+      for await (const { type } of statuses) seen.push(type)
+    })()
+    const next = await createAuthority()
+    await writeCertificate(join(folder, 'replaced'), await next.issue('next'))
+    await nats.restart()
+    await eventually(() => expect(seen.filter((type) => type === 'reconnecting').length).toBeGreaterThan(9))
+    expect(seen).not.toContain('reconnect')
+    await writeAuthorities(join(folder, 'replaced'), [next])
+    await eventually(() => connection.rtt())
+    expect(connection.info).toMatchObject({ tls_required: true })
+  } finally {
+    await lifecycle.stop()
+    await nats.stop()
+  }
+})
+
 test('a connection whose password is refused for a while comes back, and its log says so once', async () => {
   const warnings: object[] = []
   const logger = { warn: (fields: object) => warnings.push(fields) } as unknown as Logger

@@ -13,8 +13,19 @@ export type MixedLoad = ReturnType<typeof startMixedLoad>
  * Clients that create, read, list and change leads, attach files to them and read these. They take turns over the gateways in use, as a load
  * balancer does, and try nothing again: whatever is not as it should be stands in `failures`.
  */
-export const startMixedLoad = ({ bases, token }: { bases: string[]; token: string }) => {
+export const startMixedLoad = ({
+  bases,
+  token,
+  userEmail,
+}: {
+  bases: string[]
+  token: string
+  /** Of a user whom leads are assigned to, and who is to be notified of it. */
+  userEmail?: string
+}) => {
+  const assignment = userEmail === undefined ? {} : { user_email: userEmail, notify: true }
   const accepted: string[] = []
+  const changed: string[] = []
   const failures: string[] = []
   const clients = new Map(bases.map((base) => [base, createClient(base, { token })]))
   let [inUse, turn, running, longestMs] = [bases, 0, true, 0]
@@ -43,7 +54,8 @@ export const startMixedLoad = ({ bases, token }: { bases: string[]; token: strin
     const headers = { 'idempotency-key': randomUUID() }
     const { reference } = await ask<Lead>('POST', '/leads', { json: LEAD, headers })
     accepted.push(reference)
-    await ask<Lead>('PATCH', `/leads/${reference}`, { json: { value: accepted.length } })
+    await ask<Lead>('PATCH', `/leads/${reference}`, { json: { value: accepted.length, ...assignment } })
+    changed.push(reference)
     const { value } = await ask<Lead>('GET', `/leads/${reference}`)
     if (value === 0) throw new Error(`${reference} has not changed`)
     await ask('GET', '/leads')
@@ -60,6 +72,8 @@ export const startMixedLoad = ({ bases, token }: { bases: string[]; token: strin
   return {
     /** References of the leads that were created. */
     accepted,
+    /** Of these the leads that were changed and, perhaps, assigned. */
+    changed,
     failures,
     /** Of all requests so far, the longest. */
     longestMs: () => longestMs,

@@ -17,13 +17,17 @@ const permutations = <T>(items: T[]): T[][] =>
         permutations(items.filter((item) => item !== first)).map((rest) => [first, ...rest]),
       )
 
-/** In which orders services are replaced, by this release and by the one before in turn; LEADWIRE_UPGRADE_ORDERS=all: in every order. */
+/**
+ * In which orders services are replaced, by this release and by the one before in turn, and at last by this one;
+ * LEADWIRE_UPGRADE_ORDERS=all: in every order.
+ */
 const ORDERS: Service[][] =
   process.env['LEADWIRE_UPGRADE_ORDERS'] === 'all'
-    ? permutations(SERVICES)
+    ? [...permutations(SERVICES), SERVICES]
     : [SERVICES, [...SERVICES].reverse(), ['leads-service', 'webhook-service', 'files-service', 'gateway']]
 
 const SLOW_MS = 600_000
+const USER = 'sam@example.com'
 
 describeUpgrade()('the previous release and this one', () => {
   let old: string
@@ -35,6 +39,10 @@ describeUpgrade()('the previous release and this one', () => {
   let steady: { receiver: Receiver; secret: string }
   let flaky: { receiver: Receiver; secret: string }
   let late: { receiver: Receiver; secret: string }
+  let changes: { receiver: Receiver; secret: string } | undefined
+  /** Leads that were changed while all of leads-service was of this release, and `changes` was told of changes. */
+  const followed: string[] = []
+  let followedFrom = 0
   let known: Set<string>
   const schedule = (text: string) => {
     for (const { service, env } of stage.system.services)
@@ -46,6 +54,8 @@ describeUpgrade()('the previous release and this one', () => {
     stage = await startStage({
       replicas: 2,
       root: old,
+      // 0.2.0 has none.
+      tls: false,
       env: { WEBHOOK_RETRY_SCHEDULE: '100ms,100ms,100ms,100ms,100ms' },
     })
     past = await stage.newTenant()
@@ -67,7 +77,8 @@ describeUpgrade()('the previous release and this one', () => {
       seen.add(id)
       return { status }
     })
-    load = startMixedLoad({ bases: gateways(), token: tenant.token })
+    await tenant.send('POST', '/manage/users', { json: { email: USER, name: 'Sam' } })
+    load = startMixedLoad({ bases: gateways(), token: tenant.token, userEmail: USER })
   }, BUILT_WITHIN_MS)
   afterAll(async () => {
     await load?.stop()
@@ -77,6 +88,7 @@ describeUpgrade()('the previous release and this one', () => {
   const gateways = () => stage.system.services.flatMap(({ base }) => base ?? [])
 
   const replace = async (service: Service, root?: string) => {
+    if (service === 'leads-service' && root) followed.push(...load.changed.slice(followedFrom))
     for (const copy of stage.system.services.filter((one) => one.service === service)) {
       load.use(gateways().filter((base) => base !== copy.base))
       await load.moves(3)
@@ -86,20 +98,33 @@ describeUpgrade()('the previous release and this one', () => {
       load.use(gateways())
       await load.moves(3)
     }
+    if (service === 'leads-service') followedFrom = load.changed.length
   }
 
   const migrateFor = (service: 'leads-service' | 'webhook-service') =>
     migrate(service, stage.system.services.find((one) => one.service === service)!.env)
 
-  const told = (receiver: Receiver) =>
-    receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { data: Lead }).data.reference)
+  const told = (receiver: Receiver, type?: string) =>
+    receiver.requests
+      .map(({ body }) => JSON.parse(body.toString()) as { type?: string; data: Lead })
+      .flatMap((event) => (event.type === type ? event.data.reference : []))
 
   /** Some of these leads that were not told so often. */
-  const miscounted = (receiver: Receiver, times: number, accepted: string[]) => {
+  const miscounted = (receiver: Receiver, times: number, accepted: string[], type?: string) => {
     const counts = new Map(accepted.map((reference) => [reference, 0]))
-    for (const reference of told(receiver))
+    for (const reference of told(receiver, type))
       if (counts.has(reference)) counts.set(reference, counts.get(reference)! + 1)
     return [...counts].filter(([, count]) => count !== times).slice(0, 5)
+  }
+
+  const notifiedLeads = async () => {
+    const references: string[] = []
+    for (let page = 1; ; page++) {
+      const path = `/manage/notifications?status=delivered&page=${page}`
+      const found = await tenant.send<{ lead_reference: string }[]>('GET', path)
+      if (found.length === 0) return references
+      references.push(...found.map(({ lead_reference }) => lead_reference))
+    }
   }
 
   const expectAllTold = async () => {
@@ -148,21 +173,36 @@ describeUpgrade()('the previous release and this one', () => {
       }
       await expectAllTold()
       await history.expectReplays()
+      if (changes) return
+      changes = await tenant.listen({ events: ['lead.updated'] })
+      followedFrom = load.changed.length
     },
     SLOW_MS,
   )
 
   test(
-    'every webhook came, none came twice, and each was signed',
+    'every webhook and every e-mail came, none came twice, and each webhook was signed',
     async () => {
       await load.stop()
       expect(load.failures).toEqual([])
       await expectAllTold()
       expect(told(steady.receiver)).toHaveLength(load.accepted.length)
+      followed.push(...load.changed.slice(followedFrom))
+      const { receiver } = changes!
+      await eventually(() => expect(miscounted(receiver, 1, followed, 'lead.updated')).toEqual([]))
+      const updates = told(receiver, 'lead.updated')
+      expect(updates).toHaveLength(new Set(updates).size)
+      await eventually(async () => {
+        const notified = await notifiedLeads()
+        expect(notified).toHaveLength(new Set(notified).size)
+        expect(new Set(notified)).toEqual(new Set([...notified, ...followed]))
+      })
+      const refused = stage.system.logs().filter(({ msg }) => msg?.startsWith('an event was refused'))
+      expect(refused).toEqual([])
       const attempts = late.receiver.requests.map(({ arrivedAt }) => arrivedAt.getTime())
       expect(attempts).toHaveLength(3)
       expect(attempts[2]! - attempts[1]!).toBeGreaterThanOrEqual(20_000)
-      for (const { receiver, secret } of [steady, flaky, late])
+      for (const { receiver, secret } of [steady, flaky, late, changes!])
         for (const { headers, body } of receiver.requests)
           expect(headers['x-service-signature']).toBe(createHmac('sha1', secret).update(body).digest('hex'))
     },
