@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what the specs in tools/e2e/src/cluster need with Go: Kubernetes' API server, controllers and scheduler, etcd, KWOK, which plays the
 # nodes, kubectl where it is missing, and the definitions of the chart's custom resources. Some fifteen minutes of
-# processor time, once.
+# processor time, once. After the version come further programs of Kubernetes: run-pods.sh wants kubelet and kube-proxy.
 set -euo pipefail
 
 kubernetes="${1:-1.37.2}"
@@ -22,7 +22,7 @@ build() {
   (cd "$source" && go build -mod=mod -modfile="$changed/go.mod" -o "$out/$1" \
     -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$kubernetes" "$2")
 }
-for program in kube-apiserver kube-controller-manager kube-scheduler; do build $program ./cmd/$program; done
+for program in kube-apiserver kube-controller-manager kube-scheduler "${@:2}"; do build $program ./cmd/$program; done
 # Not one from PATH: with Debian's 3.4 watches end at once, and controllers hear of changes tens of seconds late.
 build etcd go.etcd.io/etcd/server/v3
 if program=$(command -v kubectl); then ln -sf "$program" "$out/kubectl"; else build kubectl ./cmd/kubectl; fi

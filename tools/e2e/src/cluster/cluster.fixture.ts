@@ -17,6 +17,8 @@ export type Cluster = {
   kubeconfig: string
   /** @returns what kubectl prints @throws with what it complains of */
   kubectl(args: string[], input?: string): Promise<string>
+  /** Starts a program of these, or of PATH. It ends with the cluster. */
+  start(name: string, args: string[]): Promise<Child>
   /** Tells what kubectl prints line by line, until the answer is called. */
   watch(args: string[], onLine: (line: string) => void): Promise<() => Promise<unknown>>
   stop(): Promise<void>
@@ -33,10 +35,10 @@ export const run = (program: string, args: string[], input = '') => {
 }
 
 /**
- * Kubernetes' API server on loopback with etcd, controllers, scheduler and the chart's custom resources. KWOK plays four nodes:
- * pods are ready at once, those of Jobs are complete, and no container runs.
+ * Kubernetes' API server on loopback with etcd, controllers, scheduler and the chart's custom resources. KWOK plays four nodes,
+ * unless there are others: pods are ready at once, those of Jobs are complete, and no container runs.
  */
-export async function startCluster(): Promise<Cluster> {
+export async function startCluster({ kwok = true }: { kwok?: boolean } = {}): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-cluster-'))
   const [clients, peers, port] = await Promise.all([freePort(), freePort(), freePort()])
   const kubeconfig = join(folder, 'kubeconfig')
@@ -49,8 +51,9 @@ export async function startCluster(): Promise<Cluster> {
   const stop = async () => {
     for (const one of stops.reverse()) await one()
   }
-  const start = async (name: string, args: string[]): Promise<Child> => {
-    const child = await startChild({ name, command: join(PROGRAMS, name), args, cwd: folder })
+  const start: Cluster['start'] = async (name, args) => {
+    const built = join(PROGRAMS, name)
+    const child = await startChild({ name, command: existsSync(built) ? built : name, args, cwd: folder })
     stops.push(child.stop)
     return child
   }
@@ -74,9 +77,11 @@ export async function startCluster(): Promise<Cluster> {
     const apiserver = await start('kube-apiserver', [
       `--etcd-servers=http://127.0.0.1:${clients}`,
       '--bind-address=127.0.0.1',
+      '--advertise-address=127.0.0.1',
       `--secure-port=${port}`,
       '--cert-dir=certificates',
       '--endpoint-reconciler-type=none',
+      '--kubelet-preferred-address-types=InternalIP',
       '--service-cluster-ip-range=10.96.0.0/16',
       '--authorization-mode=RBAC',
       '--token-auth-file=tokens.csv',
@@ -90,20 +95,24 @@ export async function startCluster(): Promise<Cluster> {
     const alone = [`--kubeconfig=${kubeconfig}`, '--leader-elect=false', '--secure-port=0']
     await start('kube-scheduler', alone)
     await start('kube-controller-manager', [...alone, '--service-account-private-key-file=accounts.key'])
-    const stages = (await readdir(STAGES)).map((file) => join(STAGES, file))
-    await start('kwok', [
-      `--kubeconfig=${kubeconfig}`,
-      `--config=${[...stages, join(__dirname, 'faulty-stage.yaml')]}`,
-      '--manage-all-nodes',
-      '--node-lease-duration-seconds=40',
-      '--cidr=10.244.0.0/16',
-    ])
-    await kubectl(['apply', '--filename', join(__dirname, 'nodes.yaml')])
+    if (kwok) await playNodes({ kubeconfig, kubectl, start })
   } catch (error) {
     await stop()
     throw error
   }
-  return { kubeconfig, kubectl, watch, stop }
+  return { kubeconfig, kubectl, start, watch, stop }
+}
+
+async function playNodes({ kubeconfig, kubectl, start }: Pick<Cluster, 'kubeconfig' | 'kubectl' | 'start'>) {
+  const stages = (await readdir(STAGES)).map((file) => join(STAGES, file))
+  await start('kwok', [
+    `--kubeconfig=${kubeconfig}`,
+    `--config=${[...stages, join(__dirname, 'faulty-stage.yaml')]}`,
+    '--manage-all-nodes',
+    '--node-lease-duration-seconds=40',
+    '--cidr=10.244.0.0/16',
+  ])
+  await kubectl(['apply', '--filename', join(__dirname, 'nodes.yaml')])
 }
 
 // The server makes its certificate itself.

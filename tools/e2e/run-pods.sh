@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Installs the chart on two nodes with containers, and runs the specs in tools/e2e/src/pods against it. As root, after
+# `npm run build`, tools/e2e/install-kubernetes.sh, tools/e2e/install-chart-programs.sh and, in deploy/,
+# `docker compose --profile tools build`. Needs Debian's packages containerd, runc, containernetworking-plugins, iptables, gcc and
+# libc6-dev. All of it runs in namespaces of its own for processes, mounts and the network, and ends with them.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+inside() {
+  # What is written to /var is gone at the end, and what is in /run is nobody else's.
+  mkdir "$LEADWIRE_PODS"/{upper,work}
+  mount -t overlay -o "lowerdir=/var,upperdir=$LEADWIRE_PODS/upper,workdir=$LEADWIRE_PODS/work" overlay /var
+  mount -t tmpfs tmpfs /run
+  # kubelet sets these for the whole machine, unless they are so.
+  for setting in vm/overcommit_memory=1 kernel/panic=10 kernel/panic_on_oops=1; do
+    echo "${setting#*=}" >"$LEADWIRE_PODS/setting-${setting#*=}"
+    mount --bind "$LEADWIRE_PODS/setting-${setting#*=}" "/proc/sys/${setting%=*}"
+  done
+  ip link set lo up
+  ip address add 10.0.0.1/24 dev lo
+  ip address add 10.0.0.2/32 dev lo
+  # The stores listen on loopback, and PostgreSQL trusts nobody else.
+  iptables -t nat -A PREROUTING -d 10.0.0.20 -p tcp -j DNAT --to-destination 127.0.0.1
+  iptables -t nat -A INPUT -s 10.244.0.0/16 -d 127.0.0.1 -j SNAT --to-source 127.0.0.1
+  TMPDIR="$LEADWIRE_PODS" npm run --silent specs -- tools/e2e/src/pods "$@"
+}
+if [ "${1:-}" = inside ]; then inside "${@:2}"; exit; fi
+
+export LEADWIRE_CACHE LEADWIRE_PODS
+LEADWIRE_CACHE=$(realpath "${LEADWIRE_CACHE:-.cache}")
+LEADWIRE_PODS=$(mktemp -d /tmp/leadwire-pods-XXXXXX)
+programs="$LEADWIRE_CACHE/kubernetes"
+[ -e "$programs/kubelet" ] || tools/e2e/install-kubernetes.sh 1.37.2 kube-proxy kubelet
+[ -e "$programs/coredns" ] || CGO_ENABLED=0 GOBIN="$programs" go install -ldflags '-s -w' github.com/coredns/coredns@v1.14.6
+gcc -static -o "$LEADWIRE_PODS/pause" "$(go env GOMODCACHE)/k8s.io/kubernetes@v1.37.2/build/pause/linux/pause.c"
+tar --create --directory "$LEADWIRE_PODS" pause | docker import --change 'ENTRYPOINT ["/pause"]' - leadwire/pause >/dev/null
+docker save leadwire/{gateway,leads-service,files-service,webhook-service,leadwire,pause} >"$LEADWIRE_PODS/images.tar"
+
+group=$(basename "$LEADWIRE_PODS")
+clean() {
+  find /sys/fs/cgroup -depth -type d -path "*/$group-*" -exec rmdir {} + || true
+  rm -rf "$LEADWIRE_PODS"
+}
+trap clean EXIT
+chmod 755 "$LEADWIRE_PODS"
+# With cgroup v1 kubelet needs one in each hierarchy.
+if [ -e /sys/fs/cgroup/cgroup.procs ]; then hierarchies=(/sys/fs/cgroup); else hierarchies=(/sys/fs/cgroup/*); fi
+for hierarchy in "${hierarchies[@]}"; do mkdir -p "$hierarchy/$group-"{1,2}; done
+unshare --mount --net --pid --fork --kill-child --mount-proc "$0" inside "$@" &
+trap 'kill -KILL %1' INT TERM
+wait %1

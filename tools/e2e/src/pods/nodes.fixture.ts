@@ -1,0 +1,121 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { eventually } from '@leadwire/test-kit'
+import { type Cluster, run } from '../cluster/cluster.fixture'
+
+/** The folder that `tools/e2e/run-pods.sh` prepares, with `images.tar`. */
+export const FOLDER = process.env['LEADWIRE_PODS'] ?? ''
+
+// All addresses of 10.0.0.0/24 are the machine's.
+const NAME_SERVER = '10.0.0.10'
+/** Where pods find what listens on loopback. */
+export const LOOPBACK = '10.0.0.20'
+export const RECEIVER = '10.0.0.30'
+
+/** Two nodes in two zones, with containers: kubelet and containerd twice, kube-proxy and CoreDNS once. */
+export async function startNodes(cluster: Cluster): Promise<void> {
+  const { kubeconfig, start, kubectl } = cluster
+  const names = join(FOLDER, 'Corefile')
+  await writeFile(names, corefile(kubeconfig))
+  await start('coredns', ['-conf', names])
+  await start('kube-proxy', [
+    ...[`--kubeconfig=${kubeconfig}`, '--hostname-override=node-1', '--proxy-mode=iptables'],
+    '--cluster-cidr=10.244.0.0/16',
+    // A network namespace has these from the machine.
+    ...['--conntrack-max-per-core=0', '--conntrack-tcp-timeout-established=0s'],
+    '--conntrack-tcp-timeout-close-wait=0s',
+  ])
+  await Promise.all([startNode(cluster, 1), startNode(cluster, 2)])
+  const ready = ['wait', 'node/node-1', 'node/node-2', '--for=condition=Ready', '--timeout=60s']
+  await eventually(() => kubectl(ready))
+}
+
+async function startNode({ kubeconfig, start }: Cluster, number: number): Promise<void> {
+  const folder = join(FOLDER, `${number}`)
+  const socket = join(folder, 'containerd.sock')
+  await mkdir(join(folder, 'cni'), { recursive: true })
+  const write = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text)
+    return join(folder, name)
+  }
+  await write('cni/pods.conflist', JSON.stringify(network(folder, number)))
+  await start('containerd', ['--config', await write('containerd.toml', containerd(folder, socket))])
+  const load = ['-n=k8s.io', 'images', 'import', join(FOLDER, 'images.tar')]
+  await eventually(() => run('ctr', [`--address=${socket}`, ...load]), { timeoutMs: 100_000 })
+  await start('kubelet', [
+    `--config=${await write('kubelet.json', JSON.stringify(kubelet(folder, socket, number)))}`,
+    ...[`--kubeconfig=${kubeconfig}`, `--hostname-override=node-${number}`, `--node-ip=10.0.0.${number}`],
+    ...[`--root-dir=${folder}/kubelet`, `--cert-dir=${folder}/certificates`],
+    `--node-labels=topology.kubernetes.io/zone=${number}`,
+  ])
+}
+
+// What kubeadm has, without forwarding.
+const corefile = (kubeconfig: string) => `
+.:53 {
+  bind ${NAME_SERVER}
+  errors
+  kubernetes cluster.local in-addr.arpa {
+    kubeconfig ${kubeconfig}
+    pods insecure
+    ttl 30
+  }
+  cache 30
+  loadbalance
+}
+`
+
+const containerd = (folder: string, socket: string) => `
+version = 2
+root = "${folder}/root"
+state = "${folder}/state"
+[grpc]
+address = "${socket}"
+[plugins."io.containerd.grpc.v1.cri"]
+sandbox_image = "docker.io/leadwire/pause:latest"
+# Where root may not make a process less likely to be killed.
+restrict_oom_score_adj = true
+[plugins."io.containerd.grpc.v1.cri".cni]
+bin_dir = "/usr/lib/cni"
+conf_dir = "${folder}/cni"
+`
+
+const network = (folder: string, number: number) => ({
+  cniVersion: '0.4.0',
+  name: 'pods',
+  plugins: [
+    {
+      type: 'bridge',
+      bridge: `pods${number}`,
+      isGateway: true,
+      ipam: {
+        type: 'host-local',
+        dataDir: join(folder, 'addresses'),
+        ranges: [[{ subnet: `10.244.${number}.0/24` }]],
+        routes: [{ dst: '0.0.0.0/0' }],
+      },
+    },
+  ],
+})
+
+const kubelet = (folder: string, socket: string, number: number) => ({
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  address: `10.0.0.${number}`,
+  healthzPort: 0,
+  authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+  authorization: { mode: 'AlwaysAllow' },
+  containerRuntimeEndpoint: `unix://${socket}`,
+  cgroupDriver: 'cgroupfs',
+  cgroupRoot: `/${basename(FOLDER)}-${number}`,
+  failCgroupV1: false,
+  failSwapOn: false,
+  // However full the machine's disk is.
+  evictionHard: { 'nodefs.available': '0%', 'imagefs.available': '0%' },
+  imageGCHighThresholdPercent: 100,
+  clusterDomain: 'cluster.local',
+  clusterDNS: [NAME_SERVER],
+  resolvConf: '',
+  podLogsDir: join(folder, 'logs'),
+  volumePluginDir: join(folder, 'plugins'),
+})
