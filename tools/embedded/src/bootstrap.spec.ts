@@ -134,8 +134,9 @@ test.each(['tools/embedded/src/main.ts', 'tsconfig.base.json'])('a change of %s 
   expect(start().calls).toEqual([builds])
 })
 
-test('a specification or a page changes nothing that is built', () => {
+test('a specification, a page or what the build wrote changes nothing that is built', () => {
   start()
+  write('apps/gateway/console-assets/client.js', 'built')
   write('tools/embedded/src/main.spec.ts', 'new')
   write('tools/embedded/README.md', 'new')
   expect(start().calls).toEqual([])
