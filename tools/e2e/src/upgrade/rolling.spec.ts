@@ -101,6 +101,15 @@ describeUpgrade()('the previous release and this one', () => {
     if (service === 'leads-service') followedFrom = load.changed.length
   }
 
+  const logOf = (failure: string) =>
+    stage.system
+      .logs()
+      .map((line) => JSON.stringify(line))
+      .filter((line) => line.includes(/"request_id\\?":\\?"([^"\\]+)/.exec(failure)?.[1] ?? failure))
+
+  /** What failed so far, and what the log says of it. */
+  const failures = () => load.failures.flatMap((failure) => [failure, ...logOf(failure)])
+
   const migrateFor = (service: 'leads-service' | 'webhook-service') =>
     migrate(service, stage.system.services.find((one) => one.service === service)!.env)
 
@@ -145,7 +154,7 @@ describeUpgrade()('the previous release and this one', () => {
       await load.moves(20)
       await migrateFor('webhook-service')
       await load.moves(20)
-      expect(load.failures).toEqual([])
+      expect(failures()).toEqual([])
     },
     SLOW_MS,
   )
@@ -157,7 +166,7 @@ describeUpgrade()('the previous release and this one', () => {
       const failed = await probeRoutes(await stage.newTenant(), known)
       expect([...failed.keys()]).toEqual([503])
       expect(failed.get(503)).toContain('GET /manage/leads/{reference}/history')
-      expect(load.failures).toEqual([])
+      expect(failures()).toEqual([])
     },
     SLOW_MS,
   )
@@ -168,7 +177,7 @@ describeUpgrade()('the previous release and this one', () => {
       const root = index % 2 === 0 ? undefined : old
       for (const service of ORDERS[index]!) {
         await replace(service, root)
-        expect({ service, failures: load.failures }).toEqual({ service, failures: [] })
+        expect({ service, failures: failures() }).toEqual({ service, failures: [] })
         await history.expectUnchanged()
       }
       await expectAllTold()
@@ -184,7 +193,7 @@ describeUpgrade()('the previous release and this one', () => {
     'every webhook and every e-mail came, none came twice, and each webhook was signed',
     async () => {
       await load.stop()
-      expect(load.failures).toEqual([])
+      expect(failures()).toEqual([])
       await expectAllTold()
       expect(told(steady.receiver)).toHaveLength(load.accepted.length)
       followed.push(...load.changed.slice(followedFrom))
