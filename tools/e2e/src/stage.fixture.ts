@@ -66,6 +66,15 @@ export async function startStage(options: SystemOptions = {}): Promise<Stage> {
   }
 }
 
+/** Each answer that names a request, followed by the lines of the log that name it too. */
+export const explain = (system: System, answers: string[]): string[] => {
+  const lines = answers.length === 0 ? [] : system.logs().map((line) => JSON.stringify(line))
+  return answers.flatMap((answer) => {
+    const id = /"request_id\\?":\\?"([^"\\]+)/.exec(answer)?.[1]
+    return [answer, ...lines.filter((line) => id !== undefined && line.includes(id))]
+  })
+}
+
 /** An account of a system, to be used through this client. */
 export function tenant({
   account,

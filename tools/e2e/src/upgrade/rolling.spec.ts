@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { eventually, type Receiver } from '@leadwire/test-kit'
-import { type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { connectionsTo, eventually, type Receiver } from '@leadwire/test-kit'
+import { explain, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
 import { makeHistory } from './history.fixture'
 import { migrate } from './migrate.fixture'
 import { type MixedLoad, startMixedLoad } from './mixed-load.fixture'
@@ -92,23 +92,20 @@ describeUpgrade()('the previous release and this one', () => {
     for (const copy of stage.system.services.filter((one) => one.service === service)) {
       load.use(gateways().filter((base) => base !== copy.base))
       await load.moves(3)
+      const callers = copy.grpc ? await connectionsTo(copy.grpc) : 0
       await stage.system.drain(copy.name)
       await load.moves(3)
       await stage.system.restart(copy.name, root)
       load.use(gateways())
       await load.moves(3)
+      // As an orchestrator waits between copies (minReadySeconds): only a copy that is connected can take the other's work.
+      if (copy.grpc)
+        await eventually(async () => expect(await connectionsTo(copy.grpc!)).toBeGreaterThanOrEqual(callers))
     }
     if (service === 'leads-service') followedFrom = load.changed.length
   }
 
-  const logOf = (failure: string) =>
-    stage.system
-      .logs()
-      .map((line) => JSON.stringify(line))
-      .filter((line) => line.includes(/"request_id\\?":\\?"([^"\\]+)/.exec(failure)?.[1] ?? failure))
-
-  /** What failed so far, and what the log says of it. */
-  const failures = () => load.failures.flatMap((failure) => [failure, ...logOf(failure)])
+  const failures = () => explain(stage.system, load.failures)
 
   const migrateFor = (service: 'leads-service' | 'webhook-service') =>
     migrate(service, stage.system.services.find((one) => one.service === service)!.env)
