@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dataDirectory } from '@leadwire/embedded'
-import { runFill } from './run-fill'
+import { runFill, usage } from './run-fill'
 import { openSql } from './sql'
 
 const readDev = (): { postgres_url: string; assets_url: string } => {
@@ -20,10 +20,12 @@ const open = (postgresUrl: string, database: string) => {
 }
 
 const run = async () => {
+  const args = process.argv.slice(2)
+  if (args.includes('--help')) return console.log(usage)
   const { postgres_url, assets_url: assetsUrl } = readDev()
   const [leads, webhooks] = [open(postgres_url, 'leads'), open(postgres_url, 'webhooks')]
   try {
-    console.log(JSON.stringify(await runFill(process.argv.slice(2), { leads, webhooks, assetsUrl })))
+    console.log(JSON.stringify(await runFill(args, { leads, webhooks, assetsUrl })))
   } finally {
     await Promise.all([leads.close(), webhooks.close()])
   }

@@ -135,6 +135,26 @@ test('a sound stack is clean: what is new is counted once, all of it with --full
   expect(await account.page()).toMatchObject({ leads: 4, checked_leads: 4, unexplained: [] })
 })
 
+test('a check goes on when leads-service is killed and comes back', async () => {
+  await (await newAccount()).createSettled()
+  const client = new Client({ connectionString: system.databases.leads.url })
+  await client.connect()
+  try {
+    // The last portion of a check writes there.
+    await client.query('BEGIN')
+    await client.query('SELECT FROM reconciliation FOR UPDATE')
+    const checked = reconcile('--full')
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    await eventually(async () => expect(await leadsSql(waiting)).toHaveLength(1))
+    await system.kill('leads-service')
+    await client.query('ROLLBACK')
+    await system.restart('leads-service')
+    expect(await checked).toMatchObject({ code: 0, unexplained_count: 0 })
+  } finally {
+    await client.end()
+  }
+})
+
 test('leads that nobody is told of, an erased lead, a held and a cancelled delivery are explained', async () => {
   const account = await newAccount()
   const erased = await account.createSettled()
