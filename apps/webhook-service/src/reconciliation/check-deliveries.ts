@@ -6,7 +6,7 @@ import type { Clock } from '../clock'
 const LATE_MS = 120_000
 /** How much longer than the schedule's longest pause a delivery may wait: an attempt ends before its pause begins. */
 const AHEAD_MS = 60_000
-/** An endpoint that was enabled has its held deliveries moved by then, ten million of them. */
+/** Held deliveries of an endpoint that was enabled are moved in portions. None for so long means that nobody moves them. */
 const MOVED_MS = 1_800_000
 /** Endpoints that one call looks at, and deliveries of each. Claims are made in this order, so one that is valid is among them. */
 const ENDPOINTS = 1000
@@ -29,7 +29,7 @@ const endpointsWith = (status: 'pending' | 'held') => `
 const COLUMNS = `d.id, d.account_id AS "accountId", d.lead_reference AS "leadReference", d.event_id AS "eventId",
   d.endpoint_id AS "endpointId", d.next_attempt_at AS "dueAt"`
 
-const open = (status: 'pending' | 'held', condition: string, limit: number) => `
+const open = (status: 'pending' | 'held', condition: string, limit: number, ofEndpoint = '') => `
   WITH RECURSIVE ${status} AS (${endpointsWith(status)}), looked_at AS MATERIALIZED (
     SELECT endpoint_id FROM ${status} LIMIT ${ENDPOINTS}
   )
@@ -41,12 +41,17 @@ const open = (status: 'pending' | 'held', condition: string, limit: number) => `
       WHERE d.endpoint_id = p.id AND d.status = '${status}' AND ${condition}
       ORDER BY d.next_attempt_at LIMIT ${limit}
     ) d
-    WHERE p.id = looked_at.endpoint_id AND p.enabled AND p.deleted_at IS NULL AND p.updated_at < $2
+    WHERE p.id = looked_at.endpoint_id AND p.enabled AND p.deleted_at IS NULL AND p.updated_at < $2 ${ofEndpoint}
   ) d ON true
   ORDER BY 1`
 
 const OVERDUE = open('pending', 'd.next_attempt_at < $2', OF_EACH)
-const HELD = open('held', 'd.next_attempt_at IS NOT NULL', 1)
+const HELD = open(
+  'held',
+  'd.next_attempt_at IS NOT NULL',
+  1,
+  'AND NOT EXISTS (SELECT FROM unsettled_endpoints u WHERE u.endpoint_id = p.id AND u.turn >= $2)',
+)
 
 const BEYOND_SCHEDULE = `
   SELECT ${COLUMNS} FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id

@@ -315,7 +315,20 @@ describe('an open delivery that nobody is going to attempt', () => {
     await webhooksSql(`UPDATE endpoints SET updated_at = now() - interval '1 hour'`)
     const { unexplained, code } = await account.reconcile()
     expect([code, unexplained]).toMatchObject([1, [{ kind: 'delivery_held', delivery_id: id }]])
-    await set(id, `status = 'pending'`)
+    const client = new Client({ connectionString: system.databases.webhooks.url })
+    await client.connect()
+    try {
+      // It is being moved: that waits for the row.
+      await client.query('BEGIN')
+      await client.query('SELECT FROM deliveries WHERE id = $1 FOR UPDATE', [id])
+      await webhooksSql(
+        'INSERT INTO unsettled_endpoints SELECT endpoint_id FROM deliveries WHERE id = $1',
+        id,
+      )
+      await account.expectClean()
+    } finally {
+      await client.end()
+    }
     await account.expectClean()
   })
 })
