@@ -88,24 +88,6 @@ export const factoryFor = (channel: Channel, tokens: readonly string[]) =>
     .use(errorDetailsClientMiddleware)
     .use(statusToErrors)
 
-type Calls = Record<string, (request: unknown, options?: UnaryOptions) => unknown>
-
-/** nice-grpc spreads the options of a call, which loses what is on a prototype: each is handed over by its name. */
-const takingLimits = <Unary>(client: () => Unary): Unary => {
-  const calls = Object.keys(client() as Calls).map((name) => [
-    name,
-    (request: unknown, { deadline, signal, actor, idempotency, onReplayed }: UnaryOptions = {}) =>
-      (client() as Calls)[name]!(request, {
-        ...(deadline !== undefined && { deadline }),
-        ...(signal && { signal }),
-        ...(actor && { actor }),
-        ...(idempotency && { idempotency }),
-        ...(onReplayed && { onReplayed }),
-      }),
-  ])
-  return Object.fromEntries(calls) as Unary
-}
-
 /** One copy that drains says no while others serve: the next call goes to another copy. */
 const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void> => {
   const until = Date.now() + CHECK_LIMIT_MS
@@ -122,28 +104,20 @@ const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void
  * robin. It connects and reconnects by itself; a call fails as `unavailable` when nobody is there for 2 s.
  */
 export const connectGrpc = (target: string, caller: Caller) => {
-  const channel = replaceableChannel(target, UNARY_OPTIONS, caller)
-  const health = channel.each((current) =>
-    factoryFor(current, caller.tokens).create(HealthDefinition, current),
-  )
+  const { channel } = replaceableChannel(target, UNARY_OPTIONS, caller)
+  const factory = factoryFor(channel, caller.tokens)
+  const health = factory.create(HealthDefinition, channel)
   return {
     /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
     client: <Definition extends CompatServiceDefinition>(
       definition: Definition,
       { deadlineMs }: { deadlineMs: number },
-    ) => {
-      const defaults = { '*': { deadline: deadlineMs } } as never
-      return takingLimits(
-        channel.each(
-          (current) =>
-            factoryFor(current, caller.tokens).create(definition, current, defaults) as Client<
-              Definition,
-              UnaryOptions
-            >,
-        ),
-      )
-    },
+    ) =>
+      factory.create(definition, channel, { '*': { deadline: deadlineMs } }) as Client<
+        Definition,
+        UnaryOptions
+      >,
     /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
-    check: () => checkHealth(() => health().check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
+    check: () => checkHealth(() => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
   }
 }
