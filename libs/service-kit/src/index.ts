@@ -16,9 +16,9 @@ export { type Pruned, startPruning } from './database/start-pruning'
 // grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
 
 export { createAccountTurns } from './grpc/account-turns'
-export { actorOfCall } from './grpc/actor'
 export { answerEach } from './grpc/answer-each'
 export { connectBatches } from './grpc/batches'
+export { actorOfCall } from './grpc/call-metadata'
 export { connectGrpc, type UnaryOptions } from './grpc/client'
 export { type CallLimits, gather, TooBusy } from './grpc/gather'
 export { createGatherMeters, type GatherMeter, type GatherMeters } from './grpc/gather-metrics'

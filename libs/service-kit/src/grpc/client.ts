@@ -22,11 +22,11 @@ import {
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
 import { ServiceError } from '../runtime/service-error'
 import { bearerOf } from '../runtime/service-token'
-import { tellActor } from './actor'
 import { boundResets } from './bound-resets'
+import { tellAsker } from './call-metadata'
 import { type Caller, replaceableChannel } from './channel'
 import { statusToErrors } from './errors'
-import { isReplayed, tellIdempotency } from './idempotency'
+import { isReplayed } from './idempotency'
 import { UNARY_OPTIONS } from './options'
 import { tellTrace } from './trace-calls'
 
@@ -56,8 +56,7 @@ const tellCaller = (authorization: string | undefined): ClientMiddleware<UnaryOp
   ) {
     const metadata = Metadata(options.metadata)
     if (authorization !== undefined) metadata.set('authorization', authorization)
-    tellActor(metadata, options.actor)
-    tellIdempotency(metadata, options.idempotency)
+    tellAsker(metadata, options)
     const onHeader = (header: Metadata) => {
       if (isReplayed(header)) options.onReplayed?.()
     }
