@@ -41,8 +41,8 @@ export { errorOfStatus, statusOf } from './grpc/status'
 // http/: errors as problem documents, and how an HTTP server ends.
 
 export { drainHttp } from './http/drain-http'
+export { measureRequests } from './http/measure-requests'
 export * from './http/problem'
-export { createRequestDurations } from './http/request-durations'
 export { traceRequests } from './http/trace-requests'
 
 // nats/: the connection to NATS, and its streams.
