@@ -19,7 +19,7 @@ export { createAccountTurns } from './grpc/account-turns'
 export { answerEach } from './grpc/answer-each'
 export { connectBatches } from './grpc/batches'
 export { actorOfCall } from './grpc/call-metadata'
-export { connectGrpc, type UnaryOptions } from './grpc/client'
+export { connectGrpc } from './grpc/client'
 export { type CallLimits, gather, TooBusy } from './grpc/gather'
 export { createGatherMeters, type GatherMeter, type GatherMeters } from './grpc/gather-metrics'
 export {

@@ -1,11 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Channel, connectivityState } from '@grpc/grpc-js'
-import {
-  type Actor,
-  HealthDefinition,
-  type Idempotency,
-  HealthCheckResponse_ServingStatus as ServingStatus,
-} from '@leadwire/contracts'
+import { HealthDefinition, HealthCheckResponse_ServingStatus as ServingStatus } from '@leadwire/contracts'
 import {
   type Client,
   type CompatServiceDefinition,
@@ -26,6 +21,7 @@ import { boundResets } from './bound-resets'
 import { tellAsker } from './call-metadata'
 import { type Caller, replaceableChannel } from './channel'
 import { statusToErrors } from './errors'
+import type { CallLimits } from './gather'
 import { isReplayed } from './idempotency'
 import { UNARY_OPTIONS } from './options'
 import { tellTrace } from './trace-calls'
@@ -39,14 +35,7 @@ const millisecondsLeft = (deadline: Date | number): number =>
   Math.max(1, deadline instanceof Date ? deadline.getTime() - Date.now() : deadline)
 
 /** What of `CallLimits` a unary call takes. */
-export interface UnaryOptions extends DeadlineOptions {
-  signal?: AbortSignal
-  /** Who asks for the call. */
-  actor?: Actor | undefined
-  /** The key under which the call is answered once; `onReplayed` is called when the response is a saved one. */
-  idempotency?: Idempotency | undefined
-  onReplayed?: () => void
-}
+type UnaryOptions = DeadlineOptions & Partial<Omit<CallLimits, 'deadline' | 'isGone'>>
 
 /** Tells the server who calls, for whom, and how long the caller will wait (the gRPC protocol's own header). */
 const tellCaller = (authorization: string | undefined): ClientMiddleware<UnaryOptions> =>

@@ -126,8 +126,14 @@ export const gather = <Item, Result>(options: {
     inFlight += 1
     meter?.sent(batch.length)
     for (const waiting of batch) waiting.sent = true
+    const items = batch.map(({ item }) => item)
+    const deadlines = batch.map(({ deadline }) => deadline)
     try {
-      const results = await sendAll(batch)
+      const results = await sendTogether(batch, () => options.send(items, deadlines)).finally(() => {
+        inFlight -= 1
+        // The next batch leaves before this one's items are answered, so that both sides work meanwhile.
+        flush()
+      })
       if (results.length !== batch.length) {
         throw new ServiceError('internal', `${batch.length} items were sent, ${results.length} results came`)
       }
@@ -136,21 +142,6 @@ export const gather = <Item, Result>(options: {
       })
     } catch (error) {
       for (const { reject } of batch) reject(error)
-    }
-  }
-
-  const sendAll = async (batch: Waiting<Item, Result>[]) => {
-    try {
-      return await sendTogether(batch, () =>
-        options.send(
-          batch.map(({ item }) => item),
-          batch.map(({ deadline }) => deadline),
-        ),
-      )
-    } finally {
-      inFlight -= 1
-      // The next batch leaves before this one's items are answered, so that both sides work meanwhile.
-      flush()
     }
   }
 
