@@ -44,8 +44,5 @@ export const limitsOf = (reply: FastifyReply, idempotency?: Idempotency): CallLi
   idempotency,
   onReplayed: () => tellReplayed(reply),
   isGone: () => reply.raw.destroyed,
-  // Made when it is asked for: calls that are gathered need none, and it costs more than the rest of them.
-  get signal() {
-    return signalOf(reply)
-  },
+  goneSignal: () => signalOf(reply),
 })

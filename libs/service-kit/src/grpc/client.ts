@@ -51,7 +51,8 @@ const tellCaller = (authorization: string | undefined): ClientMiddleware<UnaryOp
     }
     if (options.deadline !== undefined)
       metadata.set('grpc-timeout', `${Math.ceil(millisecondsLeft(options.deadline))}m`)
-    return yield* call.next(call.request, { ...options, metadata, onHeader })
+    const signal = options.signal ?? options.goneSignal?.()
+    return yield* call.next(call.request, { ...options, metadata, onHeader, ...(signal && { signal }) })
   }
 
 /** Sends a call when there is a connection: what finds none fails at once, though one may be there a moment later. */

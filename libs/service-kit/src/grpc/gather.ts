@@ -6,13 +6,14 @@ import type { GatherMeter } from './gather-metrics'
 /** Until when whoever asks will wait for the answer, and whether they still do. */
 export interface CallLimits {
   readonly deadline: Date
-  readonly signal: AbortSignal
+  isGone(): boolean
+  /** What aborts when they have gone. Made when it is asked for: calls that are gathered need none. */
+  goneSignal(): AbortSignal
   /** Who asks. */
   readonly actor?: Actor | undefined
   /** The Idempotency-Key under which a unary call is answered once; `onReplayed` is called when its response is a saved one. */
   readonly idempotency?: Idempotency | undefined
   readonly onReplayed?: () => void
-  isGone(): boolean
 }
 
 interface Waiting<Item, Result> {
@@ -45,7 +46,7 @@ const isAwaited = <Item, Result>({ deadline, isGone, reject }: Waiting<Item, Res
 const FOREVER = { deadline: Number.POSITIVE_INFINITY, isGone: () => false }
 
 const within = <Item, Result>(
-  limits: Omit<CallLimits, 'signal'>,
+  limits: Pick<CallLimits, 'deadline' | 'isGone'>,
   { item, resolve, reject }: Pick<Waiting<Item, Result>, 'item' | 'resolve' | 'reject'>,
   maxWaitMs: number,
 ): Waiting<Item, Result> => {
@@ -111,7 +112,7 @@ export const gather = <Item, Result>(options: {
   maxBatchCost?: number
   laneOf?: (item: Item) => unknown
   meter?: GatherMeter | undefined
-}): ((item: Item, limits?: Omit<CallLimits, 'signal'>) => Promise<Result>) => {
+}): ((item: Item, limits?: Pick<CallLimits, 'deadline' | 'isGone'>) => Promise<Result>) => {
   const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf, meter } = options
   const { maxWaitMs = Number.POSITIVE_INFINITY } = options
   const maxInLane = laneOf ? options.maxQueued / 2 : options.maxQueued
