@@ -1,4 +1,4 @@
-import { Client, type ClientConfig, Pool, type PoolClient, types } from 'pg'
+import { Client, type ClientConfig, Pool, type PoolClient, TypeOverrides, types } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Lifecycle } from '../runtime/lifecycle'
 import { inSpan, isTraced, SpanKind } from '../runtime/tracing'
@@ -36,20 +36,12 @@ export interface Database extends Transaction {
   until(signal: AbortSignal): Database
 }
 
-const { builtins } = types
-
 // int8 fits a JS number for every id we will ever give out; timestamps keep their microseconds as text, and json its
 // text as it was stored, because a JS Date and a parsed object would both lose something.
-const PARSERS: Record<number, (text: string) => unknown> = {
-  [builtins.INT8]: Number,
-  [builtins.TIMESTAMPTZ]: isoMicroseconds,
-  [builtins.JSON]: (text) => text,
-}
-
-const typeParsers = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    (format !== 'binary' && PARSERS[oid]) || types.getTypeParser(oid, format as 'text'),
-}
+const parsers = new TypeOverrides()
+parsers.setTypeParser(types.builtins.INT8, Number)
+parsers.setTypeParser(types.builtins.TIMESTAMPTZ, isoMicroseconds)
+parsers.setTypeParser(types.builtins.JSON, (text) => text)
 
 const silence = () => undefined
 
@@ -181,7 +173,7 @@ export const connectDatabase = (options: {
     keepAlive: true,
     // Statements leave without waiting for the answers to those before.
     pipeline: true,
-    types: typeParsers,
+    types: parsers,
   }
   const pool = new Pool({
     Client: connectionTo(options.url, settings),
