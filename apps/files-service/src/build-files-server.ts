@@ -1,10 +1,10 @@
 import type { Server } from 'node:https'
 import {
-  createRequestDurations,
   createTokenCheck,
   type Lifecycle,
   type Logger,
   type Metrics,
+  measureRequests,
   PROBLEM_TYPE,
   problemJson,
   problemOf,
@@ -81,15 +81,6 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
     listFiles(scope, options)
   })
   return app
-}
-
-const measureRequests = (app: FastifyInstance, registry: Metrics) => {
-  const measure = createRequestDurations(registry)
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown'
-    measure({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime)
-    done()
-  })
 }
 
 // What Fastify itself refuses is a request that makes no sense.

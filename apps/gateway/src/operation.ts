@@ -73,8 +73,8 @@ export const operation =
       onRequest: [authenticate(description.scope), ...(isFile ? [] : [takeTurns({ bodyLimit, isGathered })])],
       schema: describe(description),
       handler: async (request, reply) => {
-        // Each property by its name: V8 makes a hash table of what is spread. With that, and with a getter in the literal of
-        // the limits, the gateway needed 105 instead of 45 us for a read.
+        // Each property by its name: V8 makes a hash table of what is spread. With that, and with a getter in the limits, the
+        // gateway needed 105 instead of 45 us for a read.
         const json = await handler({
           clients,
           uploads,

@@ -56,8 +56,6 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   SERVICE_TOKEN: [],
   SERVICE_AUTH: 'none',
   OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
-  OTEL_TRACES_SAMPLER: 'parentbased_always_on',
-  OTEL_TRACES_SAMPLER_ARG: 1,
 }
 
 const change = (accountId: number, over: Partial<LeadChanged> = {}): LeadChanged =>

@@ -16,10 +16,10 @@ export { type Pruned, startPruning } from './database/start-pruning'
 // grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
 
 export { createAccountTurns } from './grpc/account-turns'
-export { actorOfCall } from './grpc/actor'
 export { answerEach } from './grpc/answer-each'
 export { connectBatches } from './grpc/batches'
-export { connectGrpc, type UnaryOptions } from './grpc/client'
+export { actorOfCall } from './grpc/call-metadata'
+export { connectGrpc } from './grpc/client'
 export { type CallLimits, gather, TooBusy } from './grpc/gather'
 export { createGatherMeters, type GatherMeter, type GatherMeters } from './grpc/gather-metrics'
 export {
@@ -41,8 +41,8 @@ export { errorOfStatus, statusOf } from './grpc/status'
 // http/: errors as problem documents, and how an HTTP server ends.
 
 export { drainHttp } from './http/drain-http'
+export { measureRequests } from './http/measure-requests'
 export * from './http/problem'
-export { createRequestDurations } from './http/request-durations'
 export { traceRequests } from './http/trace-requests'
 
 // nats/: the connection to NATS, and its streams.

@@ -109,7 +109,7 @@ export const exportLeads = (app: FastifyInstance, dependencies: Dependencies): v
     const { accountId } = request.principal
     const leave = enter(accountId)
     reply.raw.once('close', leave)
-    const portion = portionsOf(clients, value, { accountId, signal: limitsOf(reply).signal! })
+    const portion = portionsOf(clients, value, { accountId, signal: limitsOf(reply).goneSignal() })
     // Before the first byte: what fails here is answered with its status.
     const first = await portion()
     reply.raw.setTimeout(fileIdleMs, () => request.raw.destroy())

@@ -1,4 +1,4 @@
-import type { Actor, Idempotency } from '@leadwire/contracts'
+import type { Idempotency } from '@leadwire/contracts'
 import type { CallLimits } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { actorOf } from './actor'
@@ -23,46 +23,26 @@ export const setDeadlines = (app: FastifyInstance, limitMs = REQUEST_LIMIT_MS): 
   })
 }
 
-/**
- * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. They say who
- * asks, which a service records with a change. The signal is not Fastify's own `request.signal`: that one is aborted as soon as a body was read (seen with Fastify 5.12 on Node 20).
- */
-class RequestLimits implements CallLimits {
-  readonly deadline: Date
-  readonly actor: Actor
-  readonly #reply: FastifyReply
-
-  constructor(
-    reply: FastifyReply,
-    readonly idempotency: Idempotency | undefined,
-  ) {
-    this.deadline = reply.request.deadline
-    this.actor = actorOf(reply.request)
-    this.#reply = reply
+// Not Fastify's own `request.signal`: that one is aborted as soon as a body was read (seen with Fastify 5.12 on Node 20).
+const signalOf = ({ raw }: FastifyReply): AbortSignal => {
+  const controller = new AbortController()
+  const abort = () => {
+    if (!raw.writableFinished) controller.abort()
   }
-
-  get onReplayed(): () => void {
-    const reply = this.#reply
-    return () => tellReplayed(reply)
-  }
-
-  isGone(): boolean {
-    return this.#reply.raw.destroyed
-  }
-
-  // Made when it is asked for: calls that are gathered need none, and it costs more than the rest of them.
-  get signal(): AbortSignal {
-    const response = this.#reply.raw
-    const controller = new AbortController()
-    const abort = () => {
-      if (!response.writableFinished) controller.abort()
-    }
-    if (response.destroyed) abort()
-    else response.once('close', abort)
-    return controller.signal
-  }
+  if (raw.destroyed) abort()
+  else raw.once('close', abort)
+  return controller.signal
 }
 
-/** With `idempotency` the call that takes the limits is answered once under its key. */
-export const limitsOf = (reply: FastifyReply, idempotency?: Idempotency): CallLimits =>
-  new RequestLimits(reply, idempotency)
+/**
+ * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. They say who
+ * asks, which a service records with a change. With `idempotency` the call that takes them is answered once under its key.
+ */
+export const limitsOf = (reply: FastifyReply, idempotency?: Idempotency): CallLimits => ({
+  deadline: reply.request.deadline,
+  actor: actorOf(reply.request),
+  idempotency,
+  onReplayed: () => tellReplayed(reply),
+  isGone: () => reply.raw.destroyed,
+  goneSignal: () => signalOf(reply),
+})

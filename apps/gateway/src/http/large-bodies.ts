@@ -27,7 +27,11 @@ export const createLargeBodies = () => {
     maxQueued: 10_000,
     laneOf: (accountId) => accountId,
   })
-  return async (bytes: Buffer, accountId: number, limits: Omit<CallLimits, 'signal'>): Promise<void> => {
+  return async (
+    bytes: Buffer,
+    accountId: number,
+    limits: Pick<CallLimits, 'deadline' | 'isGone'>,
+  ): Promise<void> => {
     if (bytes.length > LARGE_BYTES) await turn(accountId, limits)
   }
 }

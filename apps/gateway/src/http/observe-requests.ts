@@ -1,4 +1,4 @@
-import { createRequestDurations, type Logger, type Metrics, parseTraceparent } from '@leadwire/service-kit'
+import { type Logger, type Metrics, measureRequests, parseTraceparent } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
 
 const SLOW_MS = 1000
@@ -14,11 +14,9 @@ export const observeRequests = (
   app: FastifyInstance,
   options: { logger: Logger; metrics: Metrics },
 ): void => {
-  const measure = createRequestDurations(options.metrics)
+  measureRequests(app, options.metrics)
   app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown'
     const { elapsedTime } = reply
-    measure({ method: request.method, route, status: reply.statusCode }, elapsedTime)
     const isTold = reply.statusCode !== 503 && (reply.statusCode >= 400 || elapsedTime > SLOW_MS)
     const level = isTold ? 'info' : 'debug'
     // What is not written need not be put together.
@@ -27,7 +25,7 @@ export const observeRequests = (
     options.logger[level](
       {
         method: request.method,
-        route,
+        route: request.routeOptions.url ?? 'unknown',
         status: reply.statusCode,
         duration_ms: Math.round(elapsedTime * 1000) / 1000,
         request_id: request.id,

@@ -1,5 +1,5 @@
 import { createAccountTurns, type GatherMeters, TooBusy } from '@leadwire/service-kit'
-import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 
 /** What all requests that are worked on may cost. */
 const CAPACITY = 256
@@ -21,7 +21,7 @@ interface Weight {
 }
 
 /** Makes the hook of a route behind which its requests take turns. */
-export type TakeTurns = (weight: Weight) => onRequestHookHandler
+export type TakeTurns = (weight: Weight) => onRequestAsyncHookHandler
 
 const costOf = ({ headers }: FastifyRequest, { bodyLimit, isGathered }: Weight): number => {
   const bytes =
@@ -37,27 +37,17 @@ const costOf = ({ headers }: FastifyRequest, { bodyLimit, isGathered }: Weight):
  * without them.
  */
 export const createTakeTurns = (meters: GatherMeters | undefined): TakeTurns => {
-  const turns = createAccountTurns({
+  const enter = createAccountTurns({
     shareOf: (accounts) => CAPACITY / (accounts + 1),
     capacity: CAPACITY,
     maxWaiting: WAITING_AT_MOST,
     maxWaitMs: MAX_WAIT_MS,
     meter: meters?.('request'),
   })
-  return (weight) => (request, reply, done) => {
-    const { accountId } = request.principal
-    const cost = costOf(request, weight)
-    const begin = () => {
-      const leave = () => turns.leave(accountId, cost)
-      if (!reply.raw.destroyed) {
-        reply.raw.once('close', leave)
-        return done()
-      }
-      leave()
-      done(new TooBusy())
-    }
-    const waiting = turns.enter(accountId, cost)
-    if (waiting) waiting.then(begin, done)
-    else begin()
+  return (weight) => async (request, reply) => {
+    const leave = await enter(request.principal.accountId, costOf(request, weight))
+    if (!reply.raw.destroyed) return void reply.raw.once('close', leave)
+    leave()
+    throw new TooBusy()
   }
 }

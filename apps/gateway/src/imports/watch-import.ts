@@ -76,7 +76,7 @@ export const watchImport = (app: FastifyInstance, dependencies: Dependencies): v
   serveFile(app, '/manage/imports/:id/events', options, async (request, reply) => {
     const { accountId } = request.principal
     const importId = pathId(request)
-    const signal = limitsOf(reply).signal!
+    const signal = limitsOf(reply).goneSignal()
     const look = async () =>
       progressOf((await clients.imports.retrieveImport({ accountId, importId }, { signal })).body)
     const first = await look()

@@ -1,5 +1,4 @@
-import type { ConnectionOptions } from 'node:tls'
-import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg'
+import { Client, type ClientConfig, Pool, type PoolClient, TypeOverrides, types } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Lifecycle } from '../runtime/lifecycle'
 import { inSpan, isTraced, SpanKind } from '../runtime/tracing'
@@ -37,20 +36,12 @@ export interface Database extends Transaction {
   until(signal: AbortSignal): Database
 }
 
-const { builtins } = types
-
 // int8 fits a JS number for every id we will ever give out; timestamps keep their microseconds as text, and json its
 // text as it was stored, because a JS Date and a parsed object would both lose something.
-const PARSERS: Record<number, (text: string) => unknown> = {
-  [builtins.INT8]: Number,
-  [builtins.TIMESTAMPTZ]: isoMicroseconds,
-  [builtins.JSON]: (text) => text,
-}
-
-const typeParsers = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    (format !== 'binary' && PARSERS[oid]) || types.getTypeParser(oid, format as 'text'),
-}
+const parsers = new TypeOverrides()
+parsers.setTypeParser(types.builtins.INT8, Number)
+parsers.setTypeParser(types.builtins.TIMESTAMPTZ, isoMicroseconds)
+parsers.setTypeParser(types.builtins.JSON, (text) => text)
 
 const silence = () => undefined
 
@@ -124,31 +115,18 @@ const inTransaction = async <T>(
   }
 }
 
-/**
- * The TLS options of a URL, for every connection anew: the files that it names are replaced while the service runs. When one
- * can't be read just then, what was there before stays in use.
- */
-const readAtEachConnection = (url: string, first: ConnectionOptions): ConnectionOptions => {
-  let latest = first
-  const read = (): ConnectionOptions => {
-    try {
-      latest = parseIntoClientConfig(url).ssl as ConnectionOptions
-    } catch {
-      // The connection says what is wrong with it.
+/** A kind of connection that reads the files that its URL names anew each time: they are replaced while the service runs. */
+const connectionTo = (url: string, settings: ClientConfig) => {
+  let { ssl } = parseIntoClientConfig(url)
+  return class extends Client {
+    constructor() {
+      try {
+        ssl = parseIntoClientConfig(url).ssl
+      } catch {
+        // What can't be read just then stays as it was. The connection says what is wrong with it.
+      }
+      super({ ...settings, ssl })
     }
-    return latest
-  }
-  return {
-    ...first,
-    get ca() {
-      return read().ca
-    },
-    get cert() {
-      return read().cert
-    },
-    get key() {
-      return read().key
-    },
   }
 }
 
@@ -187,22 +165,24 @@ export const connectDatabase = (options: {
 }): Database => {
   const ofThese = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`)
   // Of a URL with options pg would take those alone.
-  const { options: given = '', ssl, ...config } = parseIntoClientConfig(options.url)
-  const pool = new Pool({
+  const { options: given = '', ...config } = parseIntoClientConfig(options.url)
+  const settings = {
     ...config,
-    ssl: typeof ssl === 'object' ? readAtEachConnection(options.url, ssl) : ssl,
     options: `${given} -c TimeZone=UTC ${LIMITS} ${BY_KEY}${ofThese.join('')}`,
+    query_timeout: options.answerLimitMs ?? ANSWER_LIMIT_MS,
+    keepAlive: true,
+    // Statements leave without waiting for the answers to those before.
+    pipeline: true,
+    types: parsers,
+  }
+  const pool = new Pool({
+    Client: connectionTo(options.url, settings),
     max: options.poolSize,
     // For a connection that is free, or a new one.
     connectionTimeoutMillis: 3000,
     // They stay: a new one begins with a process of PostgreSQL's, and plans every statement anew.
     idleTimeoutMillis: 0,
-    query_timeout: options.answerLimitMs ?? ANSWER_LIMIT_MS,
-    keepAlive: true,
-    // Statements leave without waiting for the answers to those before.
-    pipeline: true,
-    types: typeParsers,
-  } as PoolConfig)
+  })
   // A connection that ends fails its statements, which tell; nobody else needs to hear of it.
   pool.on('connect', (client) => client.on('error', silence))
   pool.on('error', silence)

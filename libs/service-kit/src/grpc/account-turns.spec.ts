@@ -14,58 +14,61 @@ const scene = (over: Partial<Parameters<typeof createAccountTurns>[0]> = {}) => 
     ...over,
   })
   const inside: string[] = []
+  const left = new Map<number, () => void>()
   const enter = async (account: number, name: string, cost = 1) => {
-    await turns.enter(account, cost)
+    left.set(account, await turns(account, cost))
     inside.push(name)
   }
+  const leave = (account: number) => left.get(account)!()
   const settle = () => new Promise((resolve) => setImmediate(resolve))
-  return { turns, inside, enter, settle }
+  return { inside, enter, leave, settle }
 }
 
 test('an account has its share, whoever comes next finds room, and who waits comes in when another leaves', async () => {
-  const { turns, inside, enter, settle } = scene()
+  const { inside, enter, leave, settle } = scene()
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']) void enter(1, name)
   void enter(2, 'b1')
   await settle()
   expect(inside).toEqual(['a1', 'a2', 'a3', 'a4', 'b1'])
-  turns.leave(2)
+  leave(2)
   await settle()
   expect(inside).toHaveLength(5)
-  turns.leave(1)
+  leave(1)
   await settle()
   expect(inside).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'a5'])
 })
 
 test('accounts that wait take turns', async () => {
-  const { turns, inside, enter, settle } = scene({ shareOf: () => 8 })
+  const { inside, enter, leave, settle } = scene({ shareOf: () => 8 })
   void enter(1, 'all', 8)
   for (const name of ['a1', 'a2', 'a3']) void enter(1, name)
   void enter(2, 'b1')
   void enter(2, 'b2')
-  turns.leave(1, 8)
+  await settle()
+  leave(1)
   await settle()
   expect(inside).toEqual(['all', 'a1', 'b1', 'a2', 'b2', 'a3'])
 })
 
 test('what costs more than there is comes in alone', async () => {
-  const { turns, inside, enter, settle } = scene()
+  const { inside, enter, leave, settle } = scene()
   void enter(1, 'large', 20)
   void enter(1, 'small')
   void enter(2, 'other')
   await settle()
   expect(inside).toEqual(['large'])
-  turns.leave(1, 20)
+  leave(1)
   await settle()
   expect(inside).toEqual(['large', 'small', 'other'])
 })
 
 test('who waits too long is refused, and leaves nothing behind', async () => {
-  const { turns, inside, enter, settle } = scene()
+  const { inside, enter, leave, settle } = scene()
   void enter(1, 'large', 8)
   const other = enter(2, 'other', 8)
   jest.advanceTimersByTime(100)
   await expect(other).rejects.toMatchObject(BUSY)
-  turns.leave(1, 8)
+  leave(1)
   // Alone again, an account has half.
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(1, name)
   await settle()
@@ -74,7 +77,7 @@ test('who waits too long is refused, and leaves nothing behind', async () => {
 
 test('beyond its share of those that may wait an account is refused at once, and no other is', async () => {
   const metrics = createMetrics('spec')
-  const { turns, enter, settle, inside } = scene({
+  const { enter, leave, settle, inside } = scene({
     ...{ shareOf: () => 1, capacity: 1, maxWaiting: 4, meter: createGatherMeters(metrics)('request') },
   })
   void enter(1, 'a1')
@@ -85,7 +88,7 @@ test('beyond its share of those that may wait an account is refused at once, and
   expect(await metrics.metrics()).toContain(`leadwire_gather_waiting${labels} 3\n`)
   expect(await metrics.metrics()).toContain(`leadwire_gather_refused_total${labels} 1\n`)
   for (const account of [1, 1, 2]) {
-    turns.leave(account)
+    leave(account)
     await settle()
   }
   await Promise.all(waiting)

@@ -13,12 +13,8 @@ interface Lane {
   waiting: Set<Waiting>
 }
 
-export interface AccountTurns {
-  /** Comes in at once, and answers nothing; or resolves when it has come in. Rejects as too busy. */
-  enter(accountId: number, cost?: number): Promise<void> | undefined
-  /** Whoever came in leaves, with the cost it came in with. */
-  leave(accountId: number, cost?: number): void
-}
+/** Resolves, when the work has come in, to what is called when it leaves. Rejects as too busy. */
+export type Enter = (accountId: number, cost?: number) => Promise<() => void>
 
 /**
  * Bounds what is worked on at once, for each account and in all. What is too much waits, as long as it may, and is refused then:
@@ -36,7 +32,7 @@ export const createAccountTurns = (options: {
   maxWaiting: number
   maxWaitMs: number
   meter?: GatherMeter | undefined
-}): AccountTurns => {
+}): Enter => {
   const { shareOf, capacity = Number.POSITIVE_INFINITY, maxWaiting, maxWaitMs, meter } = options
   // In the order of their turns.
   const lanes = new Map<number, Lane>()
@@ -52,9 +48,15 @@ export const createAccountTurns = (options: {
     (inside === 0 || inside + cost <= capacity) &&
     (lane.inside === 0 || lane.inside + cost <= shareOf(lanes.size))
 
-  const goIn = (lane: Lane, cost: number) => {
+  const goIn = (accountId: number, lane: Lane, cost: number) => {
     inside += cost
     lane.inside += cost
+    return () => {
+      inside -= cost
+      lane.inside -= cost
+      forget(accountId, lane)
+      if (waitingInAll > 0) letIn()
+    }
   }
 
   const refuse = () => {
@@ -62,8 +64,8 @@ export const createAccountTurns = (options: {
     return new TooBusy()
   }
 
-  const waitIn = (accountId: number, lane: Lane, cost: number): Promise<void> =>
-    new Promise((resolve, reject) => {
+  const waitIn = (accountId: number, lane: Lane, cost: number) =>
+    new Promise<() => void>((resolve, reject) => {
       const stopWaiting = () => {
         lane.waiting.delete(waiting)
         waitingInAll -= 1
@@ -76,8 +78,7 @@ export const createAccountTurns = (options: {
       const enter = () => {
         clearTimeout(timer)
         stopWaiting()
-        goIn(lane, cost)
-        resolve()
+        resolve(goIn(accountId, lane, cost))
       }
       const waiting = { cost, enter }
       lane.waiting.add(waiting)
@@ -95,20 +96,11 @@ export const createAccountTurns = (options: {
     }
   }
 
-  return {
-    enter: (accountId, cost = 1) => {
-      const lane = lanes.get(accountId) ?? { inside: 0, waiting: new Set() }
-      lanes.set(accountId, lane)
-      if (lane.waiting.size === 0 && fits(lane, cost)) return void goIn(lane, cost)
-      if (lane.waiting.size < maxWaiting / (lanes.size + 1)) return waitIn(accountId, lane, cost)
-      return Promise.reject(refuse())
-    },
-    leave: (accountId, cost = 1) => {
-      const lane = lanes.get(accountId)!
-      inside -= cost
-      lane.inside -= cost
-      forget(accountId, lane)
-      if (waitingInAll > 0) letIn()
-    },
+  return async (accountId, cost = 1) => {
+    const lane = lanes.get(accountId) ?? { inside: 0, waiting: new Set() }
+    lanes.set(accountId, lane)
+    if (lane.waiting.size === 0 && fits(lane, cost)) return goIn(accountId, lane, cost)
+    if (lane.waiting.size < maxWaiting / (lanes.size + 1)) return waitIn(accountId, lane, cost)
+    throw refuse()
   }
 }

@@ -1,3 +1,4 @@
+import { abortable } from 'abort-controller-x'
 import type { ObservedContext } from './observe-calls'
 
 /** So long a stream is kept: clients look addresses up again, and find other copies, only when they open a new one. */
@@ -17,22 +18,12 @@ export const answerEach = <Request, Response>(
     { observe = (_, answering) => answering() }: ObservedContext,
   ): AsyncGenerator<Response, void, undefined> {
     const endsAt = performance.now() + STREAM_AGE_MS
-    let drain = () => {}
-    const drained = new Promise<undefined>((resolve) => {
-      drain = () => resolve(undefined)
-    })
-    draining.addEventListener('abort', drain)
     const batches = requests[Symbol.asyncIterator]()
-    try {
-      while (!draining.aborted && performance.now() < endsAt) {
-        const next = batches.next()
-        // Nobody waits for it any more when the drain comes first.
-        next.catch(() => undefined)
-        const batch = await Promise.race([next, drained])
-        if (!batch || batch.done) return
-        yield await observe(batch.value as object, () => answer(batch.value))
-      }
-    } finally {
-      draining.removeEventListener('abort', drain)
+    while (!draining.aborted && performance.now() < endsAt) {
+      const batch = await abortable(draining, batches.next()).catch((error) => {
+        if (!draining.aborted) throw error
+      })
+      if (!batch || batch.done) return
+      yield await observe(batch.value as object, () => answer(batch.value))
     }
   }

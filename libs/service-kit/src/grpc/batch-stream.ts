@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../runtime/service-error'
 
@@ -26,46 +27,31 @@ const openStream = <Request, Response>(
   onEnd: () => void,
 ): Stream<Request, Response> => {
   const controller = new AbortController()
-  let send: (batch: Request | undefined) => void = () => {}
-  const nextBatch = () =>
-    new Promise<Request | undefined>((resolve) => {
-      send = resolve
-    })
-  let batch = nextBatch()
-  const requests = async function* () {
-    for (let sent = await batch; sent !== undefined; sent = await batch) {
-      batch = nextBatch()
-      yield sent
-    }
-  }
-  const responses = method(requests(), { signal: controller.signal })[Symbol.asyncIterator]()
+  const requests = new PassThrough({ objectMode: true })
+  const responses = method(requests, { signal: controller.signal })[Symbol.asyncIterator]()
   let open = true
+  const ended = () => {
+    open = false
+    onEnd()
+  }
   // One is always asked for, so that a stream that ends while it is idle is known to have ended.
   const nextResponse = () => {
     const next = responses.next()
-    const ended = () => {
-      open = false
-      onEnd()
-    }
     next.then(({ done }) => done && ended(), ended)
     return next
   }
   let response = nextResponse()
   return {
-    ask: async (asked) => {
-      const answered = response
-      send(asked)
-      const { done, value } = await answered
+    ask: async (batch) => {
+      requests.write(batch)
+      const { done, value } = await response
       if (done) return undefined
       response = nextResponse()
       return value
     },
     isOpen: () => open,
-    end: () => send(undefined),
-    cancel: () => {
-      open = false
-      controller.abort()
-    },
+    end: () => requests.end(),
+    cancel: () => controller.abort(),
   }
 }
 

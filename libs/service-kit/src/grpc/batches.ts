@@ -16,6 +16,8 @@ type Generated<Name extends string> = CompatServiceDefinition & {
 type Message<Value> = { decode(bytes: Uint8Array): Value }
 type ValueOf<Type> = Type extends Message<infer Value> ? Value : never
 
+type Streams = Record<string, StreamMethod<unknown, unknown>>
+
 export interface Batches {
   /** The named method of a service as a function of a batch and its deadline, in milliseconds since the epoch. */
   method<Name extends string, Definition extends Generated<Name>>(
@@ -32,23 +34,20 @@ export interface Batches {
  * replaced when a batch is late and the other end has been silent: nothing else would tell that it is gone.
  */
 export const connectBatches = (target: string, caller: Caller): Batches => {
-  const channel = replaceableChannel(target, STREAM_OPTIONS, caller)
+  const { channel, replace } = replaceableChannel(target, STREAM_OPTIONS, caller)
+  const factory = factoryFor(channel, caller.tokens)
   let answeredAt = Date.now()
 
   const replaceSilent = () => {
     if (Date.now() - answeredAt < SILENCE_MS) return
     answeredAt = Date.now()
-    channel.replace()
+    replace()
   }
 
   return {
     method: (definition, name) => {
-      const streamed = (requests: AsyncIterable<unknown>, options: { signal: AbortSignal }) => {
-        const current = channel.current()
-        const client = factoryFor(current, caller.tokens).create(definition, current)
-        return (client as unknown as Record<string, StreamMethod<unknown, unknown>>)[name]!(requests, options)
-      }
-      const ask = batchStream(streamed, replaceSilent)
+      const client = factory.create(definition, channel) as unknown as Streams
+      const ask = batchStream(client[name]!, replaceSilent)
       const span = `${definition.fullName}/${definition.methods[name].name}`
       return async (batch, deadline) => {
         const response = await inSpan(span, { kind: SpanKind.CLIENT }, () => {

@@ -13,7 +13,7 @@ const MAX_WAIT_MS = 3000
  * has `accountId`.
  */
 export const boundAccounts = () => {
-  const turns = createAccountTurns({
+  const enter = createAccountTurns({
     shareOf: () => AT_ONCE,
     maxWaiting: WAITING_AT_MOST,
     maxWaitMs: MAX_WAIT_MS,
@@ -24,12 +24,12 @@ export const boundAccounts = () => {
   ) {
     const { accountId } = call.request as { accountId?: number }
     if (accountId === undefined) return yield* call.next(call.request, context)
-    await turns.enter(accountId)
+    const leave = await enter(accountId)
     try {
       context.signal.throwIfAborted()
       return yield* call.next(call.request, context)
     } finally {
-      turns.leave(accountId)
+      leave()
     }
   }
 }

@@ -23,13 +23,11 @@ const openChannel = (target: string, options: ChannelOptions, tls: Tls | undefin
   })
 }
 
-/** A channel that can be replaced by another one to the same target. */
+/** A channel that stands for the latest of several to the same target. */
 export interface ReplaceableChannel {
-  current(): Channel
+  channel: Channel
   /** Opens another one. Calls that are on their way end on the one before; those without a connection yet fail. */
   replace(): void
-  /** What `make` makes of the channel, and anew of each later one. */
-  each<T>(make: (channel: Channel) => T): () => T
 }
 
 /** Opens a channel. It is replaced when certificates are: those of a channel stay as they were when it was opened. */
@@ -44,25 +42,18 @@ export const replaceableChannel = (
     opened.getConnectivityState(true)
     return opened
   }
-  let channel = open()
+  let latest = open()
   tls?.onChange(() => {
-    const before = channel
-    channel = open()
+    const before = latest
+    latest = open()
     setTimeout(() => before.close(), CLOSED_AFTER_MS).unref()
   })
-  lifecycle.onStop(`grpc channel ${target}`, () => channel.close())
+  lifecycle.onStop(`grpc channel ${target}`, () => latest.close())
   return {
-    current: () => channel,
+    channel: new Proxy(latest, { get: (_, name: keyof Channel) => latest[name].bind(latest) }),
     replace: () => {
-      channel.close()
-      channel = open()
-    },
-    each: (make) => {
-      let made = { channel, value: make(channel) }
-      return () => {
-        if (made.channel !== channel) made = { channel, value: make(channel) }
-        return made.value
-      }
+      latest.close()
+      latest = open()
     },
   }
 }

@@ -1,11 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Channel, connectivityState } from '@grpc/grpc-js'
-import {
-  type Actor,
-  HealthDefinition,
-  type Idempotency,
-  HealthCheckResponse_ServingStatus as ServingStatus,
-} from '@leadwire/contracts'
+import { HealthDefinition, HealthCheckResponse_ServingStatus as ServingStatus } from '@leadwire/contracts'
 import {
   type Client,
   type CompatServiceDefinition,
@@ -22,11 +17,12 @@ import {
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
 import { ServiceError } from '../runtime/service-error'
 import { bearerOf } from '../runtime/service-token'
-import { tellActor } from './actor'
 import { boundResets } from './bound-resets'
+import { tellAsker } from './call-metadata'
 import { type Caller, replaceableChannel } from './channel'
 import { statusToErrors } from './errors'
-import { isReplayed, tellIdempotency } from './idempotency'
+import type { CallLimits } from './gather'
+import { isReplayed } from './idempotency'
 import { UNARY_OPTIONS } from './options'
 import { tellTrace } from './trace-calls'
 
@@ -39,14 +35,7 @@ const millisecondsLeft = (deadline: Date | number): number =>
   Math.max(1, deadline instanceof Date ? deadline.getTime() - Date.now() : deadline)
 
 /** What of `CallLimits` a unary call takes. */
-export interface UnaryOptions extends DeadlineOptions {
-  signal?: AbortSignal
-  /** Who asks for the call. */
-  actor?: Actor | undefined
-  /** The key under which the call is answered once; `onReplayed` is called when the response is a saved one. */
-  idempotency?: Idempotency | undefined
-  onReplayed?: () => void
-}
+type UnaryOptions = DeadlineOptions & Partial<Omit<CallLimits, 'deadline' | 'isGone'>>
 
 /** Tells the server who calls, for whom, and how long the caller will wait (the gRPC protocol's own header). */
 const tellCaller = (authorization: string | undefined): ClientMiddleware<UnaryOptions> =>
@@ -56,14 +45,14 @@ const tellCaller = (authorization: string | undefined): ClientMiddleware<UnaryOp
   ) {
     const metadata = Metadata(options.metadata)
     if (authorization !== undefined) metadata.set('authorization', authorization)
-    tellActor(metadata, options.actor)
-    tellIdempotency(metadata, options.idempotency)
+    tellAsker(metadata, options)
     const onHeader = (header: Metadata) => {
       if (isReplayed(header)) options.onReplayed?.()
     }
     if (options.deadline !== undefined)
       metadata.set('grpc-timeout', `${Math.ceil(millisecondsLeft(options.deadline))}m`)
-    return yield* call.next(call.request, { ...options, metadata, onHeader })
+    const signal = options.signal ?? options.goneSignal?.()
+    return yield* call.next(call.request, { ...options, metadata, onHeader, ...(signal && { signal }) })
   }
 
 /** Sends a call when there is a connection: what finds none fails at once, though one may be there a moment later. */
@@ -88,24 +77,6 @@ export const factoryFor = (channel: Channel, tokens: readonly string[]) =>
     .use(errorDetailsClientMiddleware)
     .use(statusToErrors)
 
-type Calls = Record<string, (request: unknown, options?: UnaryOptions) => unknown>
-
-/** nice-grpc spreads the options of a call, which loses what is on a prototype: each is handed over by its name. */
-const takingLimits = <Unary>(client: () => Unary): Unary => {
-  const calls = Object.keys(client() as Calls).map((name) => [
-    name,
-    (request: unknown, { deadline, signal, actor, idempotency, onReplayed }: UnaryOptions = {}) =>
-      (client() as Calls)[name]!(request, {
-        ...(deadline !== undefined && { deadline }),
-        ...(signal && { signal }),
-        ...(actor && { actor }),
-        ...(idempotency && { idempotency }),
-        ...(onReplayed && { onReplayed }),
-      }),
-  ])
-  return Object.fromEntries(calls) as Unary
-}
-
 /** One copy that drains says no while others serve: the next call goes to another copy. */
 const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void> => {
   const until = Date.now() + CHECK_LIMIT_MS
@@ -122,28 +93,20 @@ const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void
  * robin. It connects and reconnects by itself; a call fails as `unavailable` when nobody is there for 2 s.
  */
 export const connectGrpc = (target: string, caller: Caller) => {
-  const channel = replaceableChannel(target, UNARY_OPTIONS, caller)
-  const health = channel.each((current) =>
-    factoryFor(current, caller.tokens).create(HealthDefinition, current),
-  )
+  const { channel } = replaceableChannel(target, UNARY_OPTIONS, caller)
+  const factory = factoryFor(channel, caller.tokens)
+  const health = factory.create(HealthDefinition, channel)
   return {
     /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
     client: <Definition extends CompatServiceDefinition>(
       definition: Definition,
       { deadlineMs }: { deadlineMs: number },
-    ) => {
-      const defaults = { '*': { deadline: deadlineMs } } as never
-      return takingLimits(
-        channel.each(
-          (current) =>
-            factoryFor(current, caller.tokens).create(definition, current, defaults) as Client<
-              Definition,
-              UnaryOptions
-            >,
-        ),
-      )
-    },
+    ) =>
+      factory.create(definition, channel, { '*': { deadline: deadlineMs } }) as Client<
+        Definition,
+        UnaryOptions
+      >,
     /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
-    check: () => checkHealth(() => health().check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
+    check: () => checkHealth(() => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
   }
 }

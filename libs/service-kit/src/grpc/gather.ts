@@ -6,13 +6,14 @@ import type { GatherMeter } from './gather-metrics'
 /** Until when whoever asks will wait for the answer, and whether they still do. */
 export interface CallLimits {
   readonly deadline: Date
-  readonly signal: AbortSignal
+  isGone(): boolean
+  /** What aborts when they have gone. Made when it is asked for: calls that are gathered need none. */
+  goneSignal(): AbortSignal
   /** Who asks. */
   readonly actor?: Actor | undefined
   /** The Idempotency-Key under which a unary call is answered once; `onReplayed` is called when its response is a saved one. */
   readonly idempotency?: Idempotency | undefined
   readonly onReplayed?: () => void
-  isGone(): boolean
 }
 
 interface Waiting<Item, Result> {
@@ -45,7 +46,7 @@ const isAwaited = <Item, Result>({ deadline, isGone, reject }: Waiting<Item, Res
 const FOREVER = { deadline: Number.POSITIVE_INFINITY, isGone: () => false }
 
 const within = <Item, Result>(
-  limits: Omit<CallLimits, 'signal'>,
+  limits: Pick<CallLimits, 'deadline' | 'isGone'>,
   { item, resolve, reject }: Pick<Waiting<Item, Result>, 'item' | 'resolve' | 'reject'>,
   maxWaitMs: number,
 ): Waiting<Item, Result> => {
@@ -111,7 +112,7 @@ export const gather = <Item, Result>(options: {
   maxBatchCost?: number
   laneOf?: (item: Item) => unknown
   meter?: GatherMeter | undefined
-}): ((item: Item, limits?: Omit<CallLimits, 'signal'>) => Promise<Result>) => {
+}): ((item: Item, limits?: Pick<CallLimits, 'deadline' | 'isGone'>) => Promise<Result>) => {
   const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf, meter } = options
   const { maxWaitMs = Number.POSITIVE_INFINITY } = options
   const maxInLane = laneOf ? options.maxQueued / 2 : options.maxQueued
@@ -126,8 +127,14 @@ export const gather = <Item, Result>(options: {
     inFlight += 1
     meter?.sent(batch.length)
     for (const waiting of batch) waiting.sent = true
+    const items = batch.map(({ item }) => item)
+    const deadlines = batch.map(({ deadline }) => deadline)
     try {
-      const results = await sendAll(batch)
+      const results = await sendTogether(batch, () => options.send(items, deadlines)).finally(() => {
+        inFlight -= 1
+        // The next batch leaves before this one's items are answered, so that both sides work meanwhile.
+        flush()
+      })
       if (results.length !== batch.length) {
         throw new ServiceError('internal', `${batch.length} items were sent, ${results.length} results came`)
       }
@@ -136,21 +143,6 @@ export const gather = <Item, Result>(options: {
       })
     } catch (error) {
       for (const { reject } of batch) reject(error)
-    }
-  }
-
-  const sendAll = async (batch: Waiting<Item, Result>[]) => {
-    try {
-      return await sendTogether(batch, () =>
-        options.send(
-          batch.map(({ item }) => item),
-          batch.map(({ deadline }) => deadline),
-        ),
-      )
-    } finally {
-      inFlight -= 1
-      // The next batch leaves before this one's items are answered, so that both sides work meanwhile.
-      flush()
     }
   }
 

@@ -1,30 +1,15 @@
-import { Idempotency } from '@leadwire/contracts'
+import type { Idempotency } from '@leadwire/contracts'
 import type { CallContext } from 'nice-grpc'
 import type { Metadata } from 'nice-grpc-common'
 import { type Database, type OpenTransaction, within } from '../database/database'
 import type { Sealer } from '../runtime/sealer'
 import { ServiceError } from '../runtime/service-error'
+import { idempotencyOfCall } from './call-metadata'
 
-const NAME = 'idempotency-bin'
 const REPLAYED = 'idempotency-replayed'
-
-/** Client side: says in a call's metadata under which Idempotency-Key it is made. */
-export const tellIdempotency = (metadata: Metadata, idempotency: Idempotency | undefined): void => {
-  if (idempotency) metadata.set(NAME, Idempotency.encode(idempotency).finish())
-}
 
 /** Client side: whether a response is the one that was saved. */
 export const isReplayed = (header: Metadata): boolean => header.get(REPLAYED) === 'true'
-
-const idempotencyOfCall = (metadata: Metadata): Idempotency | undefined => {
-  const told = metadata.get(NAME)
-  if (!told) return undefined
-  try {
-    return Idempotency.decode(told)
-  } catch (cause) {
-    throw new ServiceError('bad_request', 'The idempotency key of the call can not be read.', { cause })
-  }
-}
 
 /** The response to a request; `replayed` when it was saved under its key before. */
 export interface Answer {

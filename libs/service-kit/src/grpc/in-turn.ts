@@ -1,11 +1,13 @@
 import type { Actor } from '@leadwire/contracts'
 import type { CallContext } from 'nice-grpc'
 import type { Database } from '../database/database'
-import { gather } from './gather'
+import { createAccountTurns } from './account-turns'
 import type { GatherMeter } from './gather-metrics'
 import { perCall } from './per-call'
 
-const QUEUED_AT_MOST = 1000
+const WAITING_AT_MOST = 1000
+/** As long as a request may take. */
+const MAX_WAIT_MS = 10_000
 
 /**
  * For operations that may read thousands of rows: as `perCall`, but only `atOnce` of them run at once, and accounts take turns. So
@@ -18,17 +20,22 @@ export const createPerCallInTurn = ({
   atOnce: number
   meter?: GatherMeter | undefined
 }) => {
-  const inTurn = gather<{ accountId: number; run: () => Promise<unknown> }, unknown>({
-    send: async ([call]) => [await call!.run()],
-    laneOf: ({ accountId }) => accountId,
-    ...{ maxBatch: 1, maxInFlight: atOnce, maxQueued: QUEUED_AT_MOST, meter },
+  const enter = createAccountTurns({
+    shareOf: () => atOnce,
+    ...{ capacity: atOnce, maxWaiting: WAITING_AT_MOST, maxWaitMs: MAX_WAIT_MS, meter },
   })
   return <Deps extends { database: Database }, Request extends { accountId: number }, Response>(
     deps: Deps,
     operation: (deps: Deps & { actor: Actor | undefined }) => (request: Request) => Promise<Response>,
   ) => {
     const call = perCall(deps, operation)
-    return (request: Request, context: Pick<CallContext, 'signal' | 'metadata'>): Promise<Response> =>
-      inTurn({ accountId: request.accountId, run: () => call(request, context) }) as Promise<Response>
+    return async (request: Request, context: Pick<CallContext, 'signal' | 'metadata'>): Promise<Response> => {
+      const leave = await enter(request.accountId)
+      try {
+        return await call(request, context)
+      } finally {
+        leave()
+      }
+    }
   }
 }

@@ -35,10 +35,17 @@ export const observeCalls = (metrics: Metrics) => {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [metrics],
   })
-  const measure = (method: string) => {
+  const measured = async <Answer>(method: string, answer: () => Promise<Answer>): Promise<Answer> => {
     const startedAt = performance.now()
-    return (code: Status) =>
+    let code = Status.OK
+    try {
+      return await answer()
+    } catch (error) {
+      code = codeOf(error)
+      throw error
+    } finally {
       durations.observe({ method, code: Status[code] }, (performance.now() - startedAt) / 1000)
+    }
   }
   return async function* <Request, Response>(
     call: ServerMiddlewareCall<Request, Response>,
@@ -47,32 +54,15 @@ export const observeCalls = (metrics: Metrics) => {
     const { path } = call.method
     if (!isOurs(path)) return yield* call.next(call.request, context)
     const method = path.slice(1)
-    if (call.requestStream) {
-      const span = { name: method, kind: SpanKind.SERVER }
-      const observe: ObserveMessage = async ({ traceparent }, answer) => {
-        const measured = measure(method)
-        let code = Status.OK
-        try {
-          return await inSpanOf(traceparent, span, answer)
-        } catch (error) {
-          code = codeOf(error)
-          throw error
-        } finally {
-          measured(code)
-        }
-      }
-      const observed: ObservedContext = { ...context, observe }
-      return yield* call.next(call.request, observed)
-    }
-    const measured = measure(method)
-    let code = Status.OK
-    try {
-      return yield* call.next(call.request, context)
-    } catch (error) {
-      code = codeOf(error)
-      throw error
-    } finally {
-      measured(code)
-    }
+    // A unary call yields nothing: its response is what it returns.
+    if (!call.requestStream)
+      return await measured(
+        method,
+        async () => (await call.next(call.request, context).next()).value as Response,
+      )
+    const span = { name: method, kind: SpanKind.SERVER }
+    const observe: ObserveMessage = ({ traceparent }, answer) =>
+      measured(method, () => inSpanOf(traceparent, span, answer))
+    return yield* call.next(call.request, { ...context, observe } as ObservedContext)
   }
 }

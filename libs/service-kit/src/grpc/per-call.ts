@@ -3,7 +3,7 @@ import type { CallContext } from 'nice-grpc'
 import type { Metadata } from 'nice-grpc-common'
 import type { Database } from '../database/database'
 import type { Sealer } from '../runtime/sealer'
-import { actorOfCall } from './actor'
+import { actorOfCall } from './call-metadata'
 import { answerOnce, type Codec, type UnderKey } from './idempotency'
 
 /**

@@ -53,12 +53,6 @@ export const list = makeValidator<string[]>(parseList)
 export const logLevel = () =>
   str({ default: 'info', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] })
 
-const share = makeValidator<number>((text) => {
-  const number = text.trim() === '' ? Number.NaN : Number(text)
-  if (!(number >= 0 && number <= 1)) throw new TypeError(`"${text}" is no number from 0 to 1`)
-  return number
-})
-
 const collectorUrl = makeValidator<string | undefined>((text) => {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new TypeError(`"${text}" is no address such as http://collector:4318`)
@@ -67,23 +61,10 @@ const collectorUrl = makeValidator<string | undefined>((text) => {
 
 export interface TraceSettings {
   OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined
-  OTEL_TRACES_SAMPLER: string
-  OTEL_TRACES_SAMPLER_ARG: number
 }
 
-/** OpenTelemetry's settings, as far as a fault in them would be seen late. */
-export const traceSettings = () => ({
-  // Where traces are sent, such as http://collector:4318; without it there are none.
-  OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl({ default: undefined }),
-  OTEL_TRACES_SAMPLER: str({
-    default: 'parentbased_always_on',
-    choices: [
-      ...['always_on', 'always_off', 'traceidratio'],
-      ...['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'],
-    ],
-  }),
-  OTEL_TRACES_SAMPLER_ARG: share({ default: 1 }),
-})
+/** Where traces are sent, such as http://collector:4318; without it there are none. OpenTelemetry reads its other settings itself. */
+export const traceSettings = () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl({ default: undefined }) })
 
 /** A whole number of at least 1. */
 export const count = ({

@@ -1,30 +1,21 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-const readPem = (path: string): string => {
+/** A file's text, and what is in it. Throws a TypeError for a file that can't be read, or that `parse` throws for. */
+const readPem = <T>(path: string, kind: string, parse: (pem: string) => T): { pem: string; parsed: T } => {
+  let pem: string
   try {
-    return readFileSync(path, 'utf8')
+    pem = readFileSync(path, 'utf8')
   } catch (error) {
     throw new TypeError(`${path} can't be read: ${(error as NodeJS.ErrnoException).code}`)
   }
-}
-
-const parse = <T>(path: string, kind: string, read: () => T): T => {
   try {
-    return read()
+    return { pem, parsed: parse(pem) }
   } catch {
     throw new TypeError(`${path} holds no ${kind} in PEM`)
   }
-}
-
-const readCertificates = (path: string): { pem: string; certificates: X509Certificate[] } => {
-  const pem = readPem(path)
-  const found = pem.match(CERTIFICATE) ?? []
-  const certificates = parse(path, 'certificate', () => found.map((one) => new X509Certificate(one)))
-  if (certificates.length === 0) throw new TypeError(`${path} holds no certificate in PEM`)
-  return { pem, certificates }
 }
 
 const whyNotValid = ({ validFrom, validTo }: X509Certificate): string | undefined => {
@@ -35,8 +26,7 @@ const whyNotValid = ({ validFrom, validTo }: X509Certificate): string | undefine
 
 /** The text of a file with a certificate, and those that vouch for it behind it. Throws a TypeError for what can't be used today. */
 export const readCertificate = (path: string): { pem: string; certificate: X509Certificate } => {
-  const { pem, certificates } = readCertificates(path)
-  const certificate = certificates[0]!
+  const { pem, parsed: certificate } = readPem(path, 'certificate', (text) => new X509Certificate(text))
   const why = whyNotValid(certificate)
   if (why) throw new TypeError(`the certificate in ${path} ${why}`)
   return { pem, certificate }
@@ -44,8 +34,7 @@ export const readCertificate = (path: string): { pem: string; certificate: X509C
 
 /** The text of a file with the private key, without a passphrase, of a certificate. Throws a TypeError for any other. */
 export const readKey = (path: string, certificate: X509Certificate): string => {
-  const pem = readPem(path)
-  const key: KeyObject = parse(path, 'private key without a passphrase', () => createPrivateKey(pem))
+  const { pem, parsed: key } = readPem(path, 'private key without a passphrase', createPrivateKey)
   if (!certificate.checkPrivateKey(key))
     throw new TypeError(`the key in ${path} is not that of the certificate`)
   return pem
@@ -53,7 +42,9 @@ export const readKey = (path: string, certificate: X509Certificate): string => {
 
 /** The text of a file with certificates of authorities. Throws a TypeError unless one of them is valid today. */
 export const readAuthorities = (path: string): string => {
-  const { pem, certificates } = readCertificates(path)
+  const { pem, parsed: certificates } = readPem(path, 'certificate', (text) =>
+    text.match(CERTIFICATE)!.map((one) => new X509Certificate(one)),
+  )
   const whys = certificates.map(whyNotValid)
   if (whys.every((why) => why !== undefined)) throw new TypeError(`the certificate in ${path} ${whys[0]}`)
   return pem

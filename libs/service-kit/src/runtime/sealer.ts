@@ -58,7 +58,7 @@ export const createSealer = (keys: readonly Buffer[]) => {
       const key = byPrefix.get(bytes.toString('latin1', 0, PREFIX_BYTES))
       if (!key) throw ServiceError.internal(new Error('no key of ENCRYPTION_KEYS opens what is stored'))
       try {
-        return decrypt(bytes, { key, context })
+        return decrypt(key, bytes.subarray(PREFIX_BYTES), context)
       } catch (cause) {
         throw ServiceError.internal(cause)
       }
@@ -66,12 +66,12 @@ export const createSealer = (keys: readonly Buffer[]) => {
   }
 }
 
-const decrypt = (bytes: Buffer, { key, context }: { key: Buffer; context: string }): Buffer => {
-  const tagAt = PREFIX_BYTES + IV_BYTES
-  const textAt = tagAt + TAG_BYTES
-  const iv = bytes.subarray(PREFIX_BYTES, tagAt)
-  const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES })
+const decrypt = (key: Buffer, sealed: Buffer, context: string): Buffer => {
+  const textAt = IV_BYTES + TAG_BYTES
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
     .setAAD(Buffer.from(context))
-    .setAuthTag(bytes.subarray(tagAt, textAt))
-  return Buffer.concat([decipher.update(bytes.subarray(textAt)), decipher.final()])
+    .setAuthTag(sealed.subarray(IV_BYTES, textAt))
+  return Buffer.concat([decipher.update(sealed.subarray(textAt)), decipher.final()])
 }

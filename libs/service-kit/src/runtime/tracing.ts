@@ -87,7 +87,7 @@ export const traceContext = (): Context => context.active()
  * Sends what several callers asked for. It is part of the trace of the first whose trace is recorded, and linked to the
  * others'.
  */
-export const sendTogether = <Result>(
+export const sendTogether = async <Result>(
   asked: { trace: Context }[],
   send: () => Promise<Result>,
 ): Promise<Result> => {
