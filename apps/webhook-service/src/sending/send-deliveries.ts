@@ -64,7 +64,7 @@ const createClaims = (options: {
 
   const claim = async (rooms: Map<number, number>, now: Date) => {
     // Before the claim: what is stored while it runs must not be forgotten after it.
-    for (const endpointId of rooms.keys()) dueEndpoints.remove(endpointId)
+    dueEndpoints.remove(rooms)
     claiming = rooms
     try {
       const claimed = await claimDeliveries(queue, {
@@ -108,17 +108,20 @@ const createClaims = (options: {
       const now = clock.now()
       const { due, next } = dueEndpoints.at(now.getTime())
       const pausedMs = attempts.pausedFor()
-      const rooms = pausedMs > 0 ? new Map<number, number>() : slots.allot(due)
+      const rooms = pausedMs > 0 ? new Map<number, number>() : slots.allot([...due.values()])
       if (rooms.size > 0) await claim(rooms, now)
       else await sleep(pausedMs > 0 ? pausedMs : next - now.getTime())
     },
     /** How `storeEvents` may claim what it stores for these accounts. */
-    mayClaim: (accountIds: Set<number>) => ({
-      claim: newClaim(claimMs),
-      claimable: signal.aborted || attempts.pausedFor() > 0 ? 0 : slots.free(),
-      perEndpoint,
-      waiting: [...claiming.keys(), ...dueEndpoints.of(accountIds, clock.now().getTime())],
-    }),
+    mayClaim: (accountIds: Set<number>) => {
+      const { due } = dueEndpoints.at(clock.now().getTime())
+      return {
+        claim: newClaim(claimMs),
+        claimable: signal.aborted || attempts.pausedFor() > 0 ? 0 : slots.claimable(),
+        perEndpoint,
+        waiting: [...claiming.keys(), ...[...accountIds].flatMap((id) => due.get(id) ?? [])],
+      }
+    },
     onStored: (claimed: ClaimedDelivery[], due: DueEndpoint[]): void => {
       addDue(due)
       beginFresh(claimed).catch((error) =>
