@@ -106,10 +106,11 @@ export const createEventLanes = (options: {
   const bounds = {
     ...{ maxBatch: BATCH_EVENTS, maxBatchCost: BATCH_BYTES, costOf: ({ body }: StoredEvent) => body.length },
     laneOf: ({ accountId }: StoredEvent) => accountId,
-    ...{ maxInFlight: 2, maxQueued: 20_000 },
+    maxQueued: 20_000,
   }
-  const shared = gather({ ...bounds, send: store, meter: meters?.('store') })
-  const apart = gather({ ...bounds, send: storeApart, meter: meters?.('store_apart') })
+  const shared = gather({ ...bounds, send: store, maxInFlight: 2, meter: meters?.('store') })
+  // One after another: a large fan-out takes the database's processors from what everybody else stores and claims.
+  const apart = gather({ ...bounds, send: storeApart, maxInFlight: 1, meter: meters?.('store_apart') })
 
   const storeShared = async (event: StoredEvent): Promise<Stored | undefined> => {
     if (isLarge(event) || apartNow.has(event.accountId)) return undefined
