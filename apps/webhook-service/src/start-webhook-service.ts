@@ -62,7 +62,7 @@ export const startWebhookService = async (
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
-  // One finds and claims, two store what accounts share, three what is stored apart (`event-lanes.ts`), one is for metrics.
+  // One finds, one claims, two store what accounts share, one what is stored apart (`event-lanes.ts`), two are for metrics.
   const pools = { url, lifecycle, observe: createPoolMetrics(metrics) }
   const leads = connectTables({ ...pools, name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
   const messages = connectTables({

@@ -113,5 +113,3 @@ export const createAttemptsUnderWay = (options: {
       unrecorded.size < UNRECORDED_AT_MOST ? pausedUntil - performance.now() : Number.POSITIVE_INFINITY,
   }
 }
-
-export type AttemptsUnderWay = ReturnType<typeof createAttemptsUnderWay>

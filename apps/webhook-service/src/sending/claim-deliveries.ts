@@ -2,9 +2,7 @@ import type { Transaction } from '@leadwire/service-kit'
 import { type Claim, type ClaimedDelivery, UNCLAIMED } from '../claim'
 import { storedSecrets } from '../endpoints/sealed-secrets'
 import { isReceiving } from '../endpoints/shown-status'
-
-/** A larger body is not read with its delivery (`large-bodies.ts`). The others are bounded by the number of attempts. */
-const LARGE_BYTES = 16 * 1024
+import { LARGE_BYTES } from './large-bodies'
 
 /**
  * Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first, and beside them one

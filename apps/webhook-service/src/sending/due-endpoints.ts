@@ -7,30 +7,36 @@ export interface DueEndpoint {
 
 /** What this process knows of when endpoints have something due. It may be wrong until the next look. */
 export const createDueEndpoints = () => {
-  // In the order in which they became known, so that who was served goes to the end.
-  const endpoints = new Map<number, DueEndpoint>()
+  // By account, and of each endpoint when it is due. Both in the order of their turns: who was served goes to the end.
+  const accounts = new Map<number, Map<number, number>>()
   return {
-    add: (found: DueEndpoint): void => {
-      const known = endpoints.get(found.endpointId)
-      if (!known || found.dueAt < known.dueAt) endpoints.set(found.endpointId, found)
+    add: ({ endpointId, accountId, dueAt }: DueEndpoint): void => {
+      const endpoints = accounts.get(accountId) ?? new Map<number, number>()
+      accounts.set(accountId, endpoints)
+      endpoints.set(endpointId, Math.min(dueAt, endpoints.get(endpointId) ?? dueAt))
     },
-    remove: (endpointId: number): void => void endpoints.delete(endpointId),
-    /** Those of these accounts that are due by `now`. */
-    of: (accountIds: Set<number>, now: number): number[] =>
-      [...endpoints.values()]
-        .filter(({ accountId, dueAt }) => dueAt <= now && accountIds.has(accountId))
-        .map(({ endpointId }) => endpointId),
+    /** Takes out the endpoints that are served now. */
+    remove: (served: Map<number, unknown>): void => {
+      for (const [accountId, endpoints] of [...accounts]) {
+        const ofAccount = [...endpoints.keys()].filter((id) => served.has(id))
+        if (ofAccount.length === 0) continue
+        for (const id of ofAccount) endpoints.delete(id)
+        accounts.delete(accountId)
+        if (endpoints.size > 0) accounts.set(accountId, endpoints)
+      }
+    },
     /** The endpoints due by `now`, by their accounts, and the time at which the next one is. */
-    at: (now: number): { due: number[][]; next: number } => {
+    at: (now: number): { due: Map<number, number[]>; next: number } => {
       const due = new Map<number, number[]>()
       let next = Number.POSITIVE_INFINITY
-      for (const { endpointId, accountId, dueAt } of endpoints.values()) {
-        const ofAccount = due.get(accountId)
-        if (dueAt > now) next = Math.min(next, dueAt)
-        else if (ofAccount) ofAccount.push(endpointId)
-        else due.set(accountId, [endpointId])
+      for (const [accountId, endpoints] of accounts) {
+        const ofAccount: number[] = []
+        for (const [endpointId, dueAt] of endpoints)
+          if (dueAt <= now) ofAccount.push(endpointId)
+          else next = Math.min(next, dueAt)
+        if (ofAccount.length > 0) due.set(accountId, ofAccount)
       }
-      return { due: [...due.values()], next }
+      return { due, next }
     },
   }
 }

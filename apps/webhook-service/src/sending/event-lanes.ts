@@ -5,14 +5,12 @@ import type { ClaimedDelivery } from '../claim'
 import type { Clock } from '../clock'
 import { type Stored, type StoreResult, storeEvents } from '../events/store-events'
 import type { StoredEvent } from '../events/stored-event'
-import type { DueEndpoint } from './due-endpoints'
+import { LARGE_BYTES } from './large-bodies'
 
 /** What one statement writes: some 100 ms of PostgreSQL's time on one processor. */
 const BATCH_ROWS = 1000
 const BATCH_BYTES = 4 * 1024 * 1024
 const BATCH_EVENTS = 100
-/** A larger body shares no batch. */
-const LARGE_BYTES = 16 * 1024
 /** For so long after an event of an account did not fit, or was late, its events are stored apart. */
 const APART_FOR_MS = 10_000
 /** Nobody but JetStream waits for the disk; how long it does costs nothing, each flush does. */
@@ -53,7 +51,7 @@ export const createEventLanes = (options: {
     accountIds: Set<number>,
   ) => Pick<Parameters<typeof storeEvents>[1], 'claim' | 'claimable' | 'perEndpoint' | 'waiting'>
   /** Hears of what was claimed, and of the endpoints of the rest. */
-  onStored: (claimed: ClaimedDelivery[], due: DueEndpoint[]) => void
+  onStored: (claimed: ClaimedDelivery[], due: { endpointId: number; accountId: number }[]) => void
   meters?: GatherMeters | undefined
 }) => {
   const { database, queue, clock, mayClaim, onStored, meters } = options
@@ -62,18 +60,13 @@ export const createEventLanes = (options: {
 
   /** Answers with one result for each event; undefined for one that did not fit. */
   const store = async (events: StoredEvent[]): Promise<(Stored | undefined)[]> => {
-    const now = clock.now()
     const { claimed, due, unfit } = await storeEvents(queue, {
-      ...{ events, dueAt: now.toISOString(), maxRows: BATCH_ROWS },
+      ...{ events, dueAt: clock.now().toISOString(), maxRows: BATCH_ROWS },
       ...mayClaim(new Set(events.map(({ accountId }) => accountId))),
       // Of large bodies only as many are in memory as there is room for: when they are claimed.
       ...(events.some(isLarge) && { claimable: 0 }),
     })
-    const dueAt = now.getTime()
-    onStored(
-      claimed,
-      due.map(({ endpointId, accountId }) => ({ endpointId, accountId, dueAt })),
-    )
+    onStored(claimed, due)
     const durable = flush(undefined)
     // Whoever waits for it hears of it; nobody has to.
     durable.catch(() => undefined)
@@ -106,10 +99,11 @@ export const createEventLanes = (options: {
   const bounds = {
     ...{ maxBatch: BATCH_EVENTS, maxBatchCost: BATCH_BYTES, costOf: ({ body }: StoredEvent) => body.length },
     laneOf: ({ accountId }: StoredEvent) => accountId,
-    ...{ maxInFlight: 2, maxQueued: 20_000 },
+    maxQueued: 20_000,
   }
-  const shared = gather({ ...bounds, send: store, meter: meters?.('store') })
-  const apart = gather({ ...bounds, send: storeApart, meter: meters?.('store_apart') })
+  const shared = gather({ ...bounds, send: store, maxInFlight: 2, meter: meters?.('store') })
+  // One after another: a large fan-out takes the database's processors from what everybody else stores and claims.
+  const apart = gather({ ...bounds, send: storeApart, maxInFlight: 1, meter: meters?.('store_apart') })
 
   const storeShared = async (event: StoredEvent): Promise<Stored | undefined> => {
     if (isLarge(event) || apartNow.has(event.accountId)) return undefined

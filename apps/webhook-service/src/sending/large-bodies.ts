@@ -1,5 +1,7 @@
 import type { Database } from '@leadwire/service-kit'
 
+/** A larger body shares no batch, and is not read with its delivery. The others are bounded by the number of attempts. */
+export const LARGE_BYTES = 16 * 1024
 /** In memory at once, of all accounts and of one: whoever waits for a receiver leaves room for the others. */
 const BYTES = 64 * 1024 * 1024
 const BYTES_OF_ACCOUNT = 16 * 1024 * 1024

@@ -6,12 +6,12 @@ import { type ClaimedDelivery, newClaim } from '../claim'
 import type { Clock } from '../clock'
 import type { DeliveryMetrics } from '../delivery-metrics'
 import { createAttemptRecorder } from './attempt-recorder'
-import { type AttemptsUnderWay, createAttemptsUnderWay } from './attempts-under-way'
+import { createAttemptsUnderWay } from './attempts-under-way'
 import { claimDeliveries } from './claim-deliveries'
 import { createDueEndpoints, type DueEndpoint } from './due-endpoints'
 import { createEventLanes } from './event-lanes'
 import { findDueEndpoints } from './find-due-endpoints'
-import { createSlots, type Slots } from './slots'
+import { createSlots } from './slots'
 
 /** How often the database is asked for what other processes stored or let go of. */
 const LOOK_EVERY_MS = 250
@@ -45,88 +45,9 @@ const createAlarm = () => {
   }
 }
 
-/** What brings deliveries to their attempts: claims of what is due, and what was claimed as it was stored. */
-const createClaims = (options: {
-  queue: Database
-  claimMs: number
-  perEndpoint: number
-  slots: Slots
-  attempts: AttemptsUnderWay
-  clock: Clock
-  /** Aborted when nothing more may begin. */
-  signal: AbortSignal
-  logger: Logger
-}) => {
-  const { queue, claimMs, perEndpoint, slots, attempts, clock, signal, logger } = options
-  const dueEndpoints = createDueEndpoints()
-  // The endpoints that a claim runs for.
-  let claiming = new Map<number, number>()
-
-  const claim = async (rooms: Map<number, number>, now: Date) => {
-    // Before the claim: what is stored while it runs must not be forgotten after it.
-    for (const endpointId of rooms.keys()) dueEndpoints.remove(endpointId)
-    claiming = rooms
-    try {
-      const claimed = await claimDeliveries(queue, {
-        ...{ rooms, now, except: attempts.unrecorded(), claim: newClaim(claimMs) },
-      })
-      const unmade = await attempts.begin(claimed)
-      for (const { endpointId, byHand } of claimed)
-        if (!byHand) rooms.set(endpointId, rooms.get(endpointId)! - 1)
-      // What has no room in memory waits for the next look.
-      for (const delivery of claimed) {
-        const { endpointId, accountId, byHand } = delivery
-        const maybeMore = byHand || rooms.get(endpointId) === 0
-        if (maybeMore && !unmade.includes(delivery))
-          dueEndpoints.add({ endpointId, accountId, dueAt: now.getTime() })
-      }
-    } finally {
-      claiming = new Map()
-    }
-  }
-
-  const { wake, sleep } = createAlarm()
-  const addDue = (endpoints: DueEndpoint[]) => {
-    for (const endpoint of endpoints) dueEndpoints.add(endpoint)
-    if (endpoints.length > 0) wake()
-  }
-
-  const beginFresh = async (claimed: ClaimedDelivery[]) => {
-    const isFree = ({ endpointId }: ClaimedDelivery) =>
-      !claiming.has(endpointId) && slots.hasRoomFor(endpointId)
-    const unmade = await attempts.begin(claimed, isFree)
-    addDue(
-      unmade.map(({ endpointId, accountId, dueAt }) => ({ endpointId, accountId, dueAt: Date.parse(dueAt) })),
-    )
-  }
-
-  return {
-    wake,
-    addDue,
-    /** Claims what is due and may begin; where nothing may, sleeps until something might. */
-    claimOrSleep: async () => {
-      const now = clock.now()
-      const { due, next } = dueEndpoints.at(now.getTime())
-      const pausedMs = attempts.pausedFor()
-      const rooms = pausedMs > 0 ? new Map<number, number>() : slots.allot(due)
-      if (rooms.size > 0) await claim(rooms, now)
-      else await sleep(pausedMs > 0 ? pausedMs : next - now.getTime())
-    },
-    /** How `storeEvents` may claim what it stores for these accounts. */
-    mayClaim: (accountIds: Set<number>) => ({
-      claim: newClaim(claimMs),
-      claimable: signal.aborted || attempts.pausedFor() > 0 ? 0 : slots.free(),
-      perEndpoint,
-      waiting: [...claiming.keys(), ...dueEndpoints.of(accountIds, clock.now().getTime())],
-    }),
-    onStored: (claimed: ClaimedDelivery[], due: DueEndpoint[]): void => {
-      addDue(due)
-      beginFresh(claimed).catch((error) =>
-        logger.warn({ err: error }, 'deliveries wait until their claims end'),
-      )
-    },
-  }
-}
+const dueNow = ({ endpointId, accountId }: { endpointId: number; accountId: number }): DueEndpoint => ({
+  ...{ endpointId, accountId, dueAt: 0 },
+})
 
 /** Sends what is due, from now on until it is stopped, as one process among any number of them. */
 export const sendDeliveries = (options: {
@@ -146,42 +67,93 @@ export const sendDeliveries = (options: {
   meters?: GatherMeters
   logger: Logger
 }) => {
-  const { database, queue, claimMs, attempt, schedule, clock, metrics, meters, logger } = options
+  const { queue, claimMs, endpointConcurrency: perEndpoint, clock, metrics, meters, logger } = options
   const stopping = new AbortController()
   const outOfTime = new AbortController()
   // Every attempt that waits for the database listens to it.
   setMaxListeners(0, outOfTime.signal)
-  const lookAlarm = createAlarm()
+  const looks = createAlarm()
+  const claims = createAlarm()
   const slots = createSlots({
-    concurrency: options.concurrency,
-    perEndpoint: options.endpointConcurrency,
-    waitingAfterMs: options.waitingAfterMs,
-    onFree: () => claims.wake(),
+    ...{ concurrency: options.concurrency, perEndpoint, waitingAfterMs: options.waitingAfterMs },
+    onFree: claims.wake,
   })
   metrics.observeSlots({ inUse: slots.inUse, all: options.concurrency })
-  const record = createAttemptRecorder({
-    ...{ database, schedule, metrics, logger },
-    signal: outOfTime.signal,
-    meter: meters?.('record'),
-  })
-  const attempts = createAttemptsUnderWay({
-    ...{ database, attempt, record, slots, metrics, logger },
-    onFree: () => claims.wake(),
-    signal: outOfTime.signal,
-  })
-  const claims = createClaims({
-    ...{ queue, claimMs, slots, attempts, clock, signal: stopping.signal, logger },
-    perEndpoint: options.endpointConcurrency,
-  })
-  const { mayClaim, onStored } = claims
-  const take = createEventLanes({ database, queue, clock, mayClaim, onStored, meters })
+  const signal = outOfTime.signal
+  const record = createAttemptRecorder({ ...options, signal, meter: meters?.('record') })
+  const attempts = createAttemptsUnderWay({ ...options, record, slots, onFree: claims.wake, signal })
+  const dueEndpoints = createDueEndpoints()
+  // The endpoints that a claim runs for.
+  let claiming = new Map<number, number>()
 
-  const look = async () => {
-    claims.addDue(await findDueEndpoints(queue, new Date(clock.now().getTime() + AHEAD_MS)))
-    await lookAlarm.sleep(LOOK_EVERY_MS)
+  const addDue = (endpoints: DueEndpoint[]) => {
+    for (const endpoint of endpoints) dueEndpoints.add(endpoint)
+    if (endpoints.length > 0) claims.wake()
   }
 
-  const running = [look, claims.claimOrSleep].map((work) =>
+  const claim = async (rooms: Map<number, number>, now: Date) => {
+    // Before the claim: what is stored while it runs must not be forgotten after it.
+    dueEndpoints.remove(rooms)
+    claiming = rooms
+    try {
+      const claimed = await claimDeliveries(queue, {
+        ...{ rooms, now, except: attempts.unrecorded(), claim: newClaim(claimMs) },
+      })
+      const unmade = await attempts.begin(claimed)
+      for (const { endpointId, byHand } of claimed)
+        if (!byHand) rooms.set(endpointId, rooms.get(endpointId)! - 1)
+      // What has no room in memory waits for the next look.
+      for (const delivery of claimed) {
+        const maybeMore = delivery.byHand || rooms.get(delivery.endpointId) === 0
+        if (maybeMore && !unmade.includes(delivery)) dueEndpoints.add(dueNow(delivery))
+      }
+    } finally {
+      claiming = new Map()
+    }
+  }
+
+  const beginFresh = async (claimed: ClaimedDelivery[]) => {
+    const isFree = ({ endpointId }: ClaimedDelivery) =>
+      !claiming.has(endpointId) && slots.hasRoomFor(endpointId)
+    addDue((await attempts.begin(claimed, isFree)).map(dueNow))
+  }
+
+  /** Stores an event with its fan-out; none waits for another account's. */
+  const take = createEventLanes({
+    ...options,
+    mayClaim: (accountIds) => {
+      const { due } = dueEndpoints.at(clock.now().getTime())
+      return {
+        claim: newClaim(claimMs),
+        claimable: stopping.signal.aborted || attempts.pausedFor() > 0 ? 0 : slots.claimable(),
+        perEndpoint,
+        waiting: [...claiming.keys(), ...[...accountIds].flatMap((id) => due.get(id) ?? [])],
+      }
+    },
+    onStored: (claimed, due) => {
+      addDue(due.map(dueNow))
+      beginFresh(claimed).catch((error) =>
+        logger.warn({ err: error }, 'deliveries wait until their claims end'),
+      )
+    },
+  })
+
+  const look = async () => {
+    addDue(await findDueEndpoints(queue, new Date(clock.now().getTime() + AHEAD_MS)))
+    await looks.sleep(LOOK_EVERY_MS)
+  }
+
+  /** Claims what is due and may begin; where nothing may, sleeps until something might. */
+  const claimOrSleep = async () => {
+    const now = clock.now()
+    const { due, next } = dueEndpoints.at(now.getTime())
+    const pausedMs = attempts.pausedFor()
+    const rooms = pausedMs > 0 ? new Map<number, number>() : slots.allot([...due.values()])
+    if (rooms.size > 0) await claim(rooms, now)
+    else await claims.sleep(pausedMs > 0 ? pausedMs : next - now.getTime())
+  }
+
+  const running = [look, claimOrSleep].map((work) =>
     untilSuccess(
       async () => {
         while (!stopping.signal.aborted) await work()
@@ -195,14 +167,13 @@ export const sendDeliveries = (options: {
   )
 
   return {
-    /** Stores an event with its fan-out; none waits for another account's. */
     take,
     /** Says that something may be due: the database is asked at once. */
-    wake: lookAlarm.wake,
+    wake: looks.wake,
     /** Claims nothing more, lets what is under way end (7 s at most), and gives back the rest unspent. */
     stop: async (): Promise<void> => {
       stopping.abort()
-      lookAlarm.wake()
+      looks.wake()
       claims.wake()
       await Promise.all(running)
       await Promise.race([attempts.settled(), pause(DRAIN_MS, undefined, { ref: false })])

@@ -1,3 +1,4 @@
+import { createDueEndpoints } from './due-endpoints'
 import { createSlots, type Running } from './slots'
 
 beforeEach(() => jest.useFakeTimers())
@@ -48,7 +49,8 @@ test('attempts at work are bounded, whoever is due, and one that waits makes roo
 })
 
 test('one claim takes a part of the slots only', () => {
-  const { running, start } = setUp()
+  const { slots, running, start } = setUp()
+  expect(slots.claimable()).toBe(4)
   start(many(100))
   expect(running).toHaveLength(4)
 })
@@ -62,6 +64,20 @@ test('accounts take turns, and so do the endpoints of one', () => {
     [2, 1],
     [301, 1],
   ])
+})
+
+test('accounts take turns when each claim takes one slot, too', () => {
+  const { start, finishAll } = setUp({ concurrency: 1 })
+  const due = createDueEndpoints()
+  for (const endpointId of many(100)) due.add({ endpointId, accountId: 1, dueAt: 0 })
+  due.add({ endpointId: 200, accountId: 2, dueAt: 0 })
+  const served = many(4).map(() => {
+    const rooms = start(...due.at(0).due.values())
+    due.remove(rooms)
+    finishAll()
+    return [...rooms.keys()]
+  })
+  expect(served).toEqual([[1], [200], [2], [3]])
 })
 
 test('a thousand endpoints that hang leave room for one that answers, at every moment', () => {

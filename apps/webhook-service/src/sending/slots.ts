@@ -2,7 +2,7 @@
 const WAITING_AFTER_MS = 100
 /** An attempt that takes longer is late, and its endpoint slow until it answers quicker. */
 const LATE_AFTER_MS = 1000
-/** Of the slots, what one claim takes, so that nobody waits long for its end, and what slow endpoints hold at most. */
+/** Of the slots, what one statement claims, so that nobody waits long for its end, and what slow endpoints hold at most. */
 const SHARE = 1 / 4
 /**
  * With more late attempts under way, as a multiple of the slots, nothing starts at endpoints of this pace. One is unknown before its first
@@ -55,6 +55,7 @@ export const createSlots = (options: {
   }
 
   const free = () => Math.max(0, concurrency - atWork)
+  const claimable = () => Math.min(share, free())
   const maySend = (pace: Endpoint['pace']) => free() > 0 && late < concurrency * LATE_PER_SLOT[pace]
 
   const leaveSlot = (running: Running) => {
@@ -99,7 +100,7 @@ export const createSlots = (options: {
             return (pace === 'slow') === slow && maySend(pace)
           }),
         )
-      const left = deal(those(false), rooms, Math.min(share, free()))
+      const left = deal(those(false), rooms, claimable())
       deal(those(true), rooms, Math.min(left, share - slowAtWork))
       return rooms
     },
@@ -108,8 +109,8 @@ export const createSlots = (options: {
       const { underWay, pace } = endpointOf(endpointId)
       return underWay < perEndpoint && maySend(pace) && (pace !== 'slow' || slowAtWork < share)
     },
-    /** How many slots nobody holds. */
-    free,
+    /** How many deliveries one statement may claim now. */
+    claimable,
     start: (endpointId: number): Running => {
       const endpoint = endpointOf(endpointId)
       const slow = endpoint.pace === 'slow'
