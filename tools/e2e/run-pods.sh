@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the chart on two nodes with containers, and runs the specs in tools/e2e/src/pods against it. As root, after
 # `npm run build`, tools/e2e/install-kubernetes.sh, tools/e2e/install-chart-programs.sh and, in deploy/,
-# `docker compose --profile tools build`. Needs Debian's packages containerd, runc, containernetworking-plugins, iptables, gcc and
-# libc6-dev. All of it runs in namespaces of its own for processes, mounts and the network, and ends with them.
+# `docker compose --profile tools build`. Needs a Docker engine and Debian's packages containerd, runc, containernetworking-plugins,
+# iptables, gcc and libc6-dev. All of it runs in namespaces of its own for processes, mounts and the network, and ends with
+# them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -19,9 +20,12 @@ inside() {
   ip link set lo up
   ip address add 10.0.0.1/24 dev lo
   ip address add 10.0.0.2/32 dev lo
+  ip address add 203.0.113.1/24 dev lo
   # The stores listen on loopback, and PostgreSQL trusts nobody else.
   iptables -t nat -A PREROUTING -d 10.0.0.20 -p tcp -j DNAT --to-destination 127.0.0.1
   iptables -t nat -A INPUT -s 10.244.0.0/16 -d 127.0.0.1 -j SNAT --to-source 127.0.0.1
+  # Network policies decide of what a pod opens before its address is changed. They let nothing through while nobody decides.
+  iptables -t mangle -A PREROUTING -s 10.244.0.0/16 -m conntrack --ctstate NEW -j NFQUEUE --queue-num 100
   TMPDIR="$LEADWIRE_PODS" npm run --silent specs -- tools/e2e/src/pods "$@"
 }
 if [ "${1:-}" = inside ]; then inside "${@:2}"; exit; fi
@@ -32,6 +36,12 @@ LEADWIRE_PODS=$(mktemp -d /tmp/leadwire-pods-XXXXXX)
 programs="$LEADWIRE_CACHE/kubernetes"
 [ -e "$programs/kubelet" ] || tools/e2e/install-kubernetes.sh 1.37.2 kube-proxy kubelet
 [ -e "$programs/coredns" ] || CGO_ENABLED=0 GOBIN="$programs" go install -ldflags '-s -w' github.com/coredns/coredns@v1.14.6
+if [ ! -e "$programs/kube-network-policies" ]; then
+  CGO_ENABLED=0 GOBIN="$programs" go install -ldflags '-s -w' sigs.k8s.io/kube-network-policies/cmd@v0.8.0
+  mv "$programs/cmd" "$programs/kube-network-policies"
+fi
+# The programs of the stores, which nobody could fetch in there.
+npm run --silent specs -- libs/test-kit/src/minio.spec.ts
 gcc -static -o "$LEADWIRE_PODS/pause" "$(go env GOMODCACHE)/k8s.io/kubernetes@v1.37.2/build/pause/linux/pause.c"
 tar --create --directory "$LEADWIRE_PODS" pause | docker import --change 'ENTRYPOINT ["/pause"]' - leadwire/pause >/dev/null
 docker save leadwire/{gateway,leads-service,files-service,webhook-service,leadwire,pause} >"$LEADWIRE_PODS/images.tar"

@@ -15,10 +15,12 @@ const TOKEN = 'a-token-for-these-specs'
 
 export type Cluster = {
   kubeconfig: string
+  /** Where the API server listens, whom it is to be believed by, and a token of its administrator's. */
+  server: { port: number; caFile: string; token: string }
   /** @returns what kubectl prints @throws with what it complains of */
   kubectl(args: string[], input?: string): Promise<string>
   /** Starts a program of these, or of PATH. It ends with the cluster. */
-  start(name: string, args: string[]): Promise<Child>
+  start(name: string, args: string[], env?: Record<string, string>): Promise<Child>
   /** Tells what kubectl prints line by line, until the answer is called. */
   watch(args: string[], onLine: (line: string) => void): Promise<() => Promise<unknown>>
   stop(): Promise<void>
@@ -51,9 +53,10 @@ export async function startCluster({ kwok = true }: { kwok?: boolean } = {}): Pr
   const stop = async () => {
     for (const one of stops.reverse()) await one()
   }
-  const start: Cluster['start'] = async (name, args) => {
+  const start: Cluster['start'] = async (name, args, more = {}) => {
     const built = join(PROGRAMS, name)
-    const child = await startChild({ name, command: existsSync(built) ? built : name, args, cwd: folder })
+    const command = existsSync(built) ? built : name
+    const child = await startChild({ name, command, args, cwd: folder, env: { ...process.env, ...more } })
     stops.push(child.stop)
     return child
   }
@@ -100,7 +103,8 @@ export async function startCluster({ kwok = true }: { kwok?: boolean } = {}): Pr
     await stop()
     throw error
   }
-  return { kubeconfig, kubectl, start, watch, stop }
+  const server = { port, caFile: join(folder, 'certificates/apiserver.crt'), token: TOKEN }
+  return { kubeconfig, server, kubectl, start, watch, stop }
 }
 
 async function playNodes({ kubeconfig, kubectl, start }: Pick<Cluster, 'kubeconfig' | 'kubectl' | 'start'>) {

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { eventually } from '@leadwire/test-kit'
 import { type Cluster, run } from '../cluster/cluster.fixture'
@@ -6,13 +6,15 @@ import { type Cluster, run } from '../cluster/cluster.fixture'
 /** The folder that `tools/e2e/run-pods.sh` prepares, with `images.tar`. */
 export const FOLDER = process.env['LEADWIRE_PODS'] ?? ''
 
-// All addresses of 10.0.0.0/24 are the machine's.
-const NAME_SERVER = '10.0.0.10'
+// All addresses of 10.0.0.0/24 and of 203.0.113.0/24 are the machine's.
+export const NAME_SERVER = '10.0.0.10'
 /** Where pods find what listens on loopback. */
 export const LOOPBACK = '10.0.0.20'
 export const RECEIVER = '10.0.0.30'
+/** Not private, as the internet. */
+export const OUTSIDE = '203.0.113.1'
 
-/** Two nodes in two zones, with containers: kubelet and containerd twice, kube-proxy and CoreDNS once. */
+/** Two nodes in two zones, with containers: kubelet and containerd twice; kube-proxy, network policies and CoreDNS once. */
 export async function startNodes(cluster: Cluster): Promise<void> {
   const { kubeconfig, start, kubectl } = cluster
   const names = join(FOLDER, 'Corefile')
@@ -25,9 +27,22 @@ export async function startNodes(cluster: Cluster): Promise<void> {
     ...['--conntrack-max-per-core=0', '--conntrack-tcp-timeout-established=0s'],
     '--conntrack-tcp-timeout-close-wait=0s',
   ])
+  await startPolicies(cluster)
   await Promise.all([startNode(cluster, 1), startNode(cluster, 2)])
   const ready = ['wait', 'node/node-1', 'node/node-2', '--for=condition=Ready', '--timeout=60s']
   await eventually(() => kubectl(ready))
+}
+
+/** Decides of each connection that a pod opens: `tools/e2e/run-pods.sh` puts them into its queue. It knows a cluster from within alone. */
+async function startPolicies({ start, server }: Cluster): Promise<void> {
+  const folder = '/var/run/secrets/kubernetes.io/serviceaccount'
+  await mkdir(folder, { recursive: true })
+  await copyFile(server.caFile, join(folder, 'ca.crt'))
+  await writeFile(join(folder, 'token'), server.token)
+  // It makes rules of its own for the pods of its node, where the kernel has nftables' `queue`. They are none.
+  const args = ['--hostname-override=none', '--metrics-bind-address=127.0.0.1:9080']
+  const env = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: `${server.port}` }
+  await start('kube-network-policies', args, env)
 }
 
 async function startNode({ kubeconfig, start }: Cluster, number: number): Promise<void> {
@@ -85,9 +100,8 @@ const network = (folder: string, number: number) => ({
   name: 'pods',
   plugins: [
     {
-      type: 'bridge',
-      bridge: `pods${number}`,
-      isGateway: true,
+      // Not `bridge`: rules do not see what a bridge passes on.
+      type: 'ptp',
       ipam: {
         type: 'host-local',
         dataDir: join(folder, 'addresses'),

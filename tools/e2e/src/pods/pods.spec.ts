@@ -1,11 +1,21 @@
-import { createDatabase, eventually, type Receiver, startMinio, startNats } from '@leadwire/test-kit'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createAuthority } from '@leadwire/embedded'
+import {
+  createDatabase,
+  eventually,
+  type Receiver,
+  startMinio,
+  startNats,
+  startReceiver,
+} from '@leadwire/test-kit'
 import { findProgram } from '../chart/find-program.fixture'
-import { CHART, HELM, type Manifest, ROOT } from '../chart/render.fixture'
+import { CHART, type Manifest, ROOT } from '../chart/render.fixture'
 import { type Cluster, run, startCluster } from '../cluster/cluster.fixture'
 import { helmIn, makeNamespace } from '../cluster/namespace.fixture'
 import { type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
 import { type MixedLoad, startMixedLoad } from '../upgrade/mixed-load.fixture'
-import { FOLDER, LOOPBACK, RECEIVER, startNodes } from './nodes.fixture'
+import { FOLDER, LOOPBACK, NAME_SERVER, OUTSIDE, RECEIVER, startNodes } from './nodes.fixture'
 
 const found = findProgram('helm')
 const binary = 'binary' in found ? found.binary : ''
@@ -13,13 +23,24 @@ const suite = FOLDER ? describe : describe.skip
 
 const NODE_PORT = 30080
 const BASE = `http://127.0.0.1:${NODE_PORT}`
-const SERVICES = ['gateway', 'leads', 'files', 'webhooks']
 const SLOW_MS = 900_000
+const portOf = (url: string) => Number(new URL(url).port)
+const TLS = process.env['LEADWIRE_TEST_TLS'] === '1'
+
+/** Prints the names of the addresses that take a connection. What network policies drop shows by its silence. */
+const REACH = `
+  const reach = ([name, host, port]) => new Promise((done) => {
+    const socket = require('node:net').connect({ host, port, timeout: 5000 })
+    const end = (reached) => { socket.destroy(); done(reached ? [name] : []) }
+    socket.on('connect', () => end(true)).on('timeout', () => end(false)).on('error', () => end(false))
+  })
+  Promise.all(JSON.parse(process.argv[1]).map(reach)).then((all) => console.log(JSON.stringify(all.flat())))`
 
 suite('the chart in pods', () => {
   const stops: (() => Promise<unknown>)[] = []
   let cluster: Cluster
   let options: string[]
+  let stores: Record<string, number>
   let stage: Stage
   let tenant: Tenant
   let receiver: Receiver
@@ -31,6 +52,7 @@ suite('the chart in pods', () => {
     await startNodes(cluster)
     await makeNamespace(cluster, 'leads')
     options = await startStores()
+    if (TLS) await makeCertificates()
     await kubectl(['create', 'service', 'nodeport', 'door', '--tcp=80:3000', `--node-port=${NODE_PORT}`])
     await kubectl(['set', 'selector', 'service/door', 'app.kubernetes.io/component=gateway'])
   }, SLOW_MS)
@@ -53,28 +75,51 @@ suite('the chart in pods', () => {
     const { endpoint, accessKey, secretKey } = minio.store
     const [leads, webhooks] = [await createDatabase(), await createDatabase()]
     const inPods = (url: string) => url.replace('127.0.0.1', LOOPBACK)
+    stores = { postgresql: portOf(leads.url), nats: portOf(nats.url), s3: portOf(endpoint) }
+    const at = (address: string) => [{ ipBlock: { cidr: `${address}/32` } }]
+    const small = { resources: { requests: { cpu: '50m' } } }
     const values = {
-      'image.repository': 'leadwire',
-      'image.tag': 'latest',
+      image: { repository: 'leadwire', tag: 'latest' },
       publicUrl: BASE,
       // Its rules take no address for a host.
-      'ingress.enabled': 'false',
-      'topologySpread.whenUnsatisfiable': 'DoNotSchedule',
-      'files.settings.S3_ENDPOINT': inPods(endpoint),
-      'webhooks.settings.SMTP_FROM': 'leads@example.com',
-      'webhooks.settings.WEBHOOK_ALLOW_HOSTS': RECEIVER,
-      'secrets.natsUrl.value': inPods(nats.url),
-      'secrets.leadsDatabaseUrl.value': inPods(leads.url),
-      'secrets.webhooksDatabaseUrl.value': inPods(webhooks.url),
-      'secrets.s3AccessKey.value': accessKey,
-      'secrets.s3SecretKey.value': secretKey,
+      ingress: { enabled: false },
+      topologySpread: { whenUnsatisfiable: 'DoNotSchedule' },
+      ...(TLS && { tls: { secret: 'certificates', serverName: 'localhost' } }),
+      networkPolicy: {
+        dns: { to: at(NAME_SERVER) },
+        ...Object.fromEntries(
+          Object.entries(stores).map(([name, port]) => [name, { to: at(LOOPBACK), ports: [port] }]),
+        ),
+        outside: { to: at(RECEIVER) },
+      },
+      secrets: {
+        natsUrl: { value: inPods(nats.url) },
+        leadsDatabaseUrl: { value: inPods(leads.url) },
+        webhooksDatabaseUrl: { value: inPods(webhooks.url) },
+        s3AccessKey: { value: accessKey },
+        s3SecretKey: { value: secretKey },
+      },
       // All of them and the copies of a rollout on two cores.
-      ...Object.fromEntries(SERVICES.map((name) => [`${name}.resources.requests.cpu`, '50m'])),
+      gateway: small,
+      leads: small,
+      files: { ...small, settings: { S3_ENDPOINT: inPods(endpoint) } },
+      webhooks: {
+        ...small,
+        settings: { SMTP_FROM: 'leads@example.com', WEBHOOK_ALLOW_HOSTS: RECEIVER },
+      },
     }
-    return [
-      ...['-f', `${HELM}/leadwire/values-small.yaml`],
-      ...Object.entries(values).flatMap(([name, value]) => ['--set', `${name}=${value}`]),
-    ]
+    const file = join(FOLDER, 'values.json')
+    await writeFile(file, JSON.stringify(values))
+    return ['-f', `${CHART}/values-small.yaml`, '-f', file]
+  }
+
+  /** What the chart's services show each other with TLS. */
+  const makeCertificates = async () => {
+    const authority = await createAuthority()
+    const { cert, key } = await authority.issue('leadwire')
+    const stringData = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert }
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'certificates' }, stringData }
+    await cluster.kubectl(['--namespace=leads', 'create', '--filename=-'], JSON.stringify(secret))
   }
 
   /** What specs know a running system by. */
@@ -105,6 +150,34 @@ suite('the chart in pods', () => {
       ])
       for (const pod of await get('pods', '--selector=app.kubernetes.io/component!=cli'))
         expect(pod.status.containerStatuses[0]).toMatchObject({ ready: true, restartCount: 0 })
+    },
+    SLOW_MS,
+  )
+
+  test(
+    'network policies let pods reach each other and the stores as they need, and webhook-service the internet',
+    async () => {
+      const outside = await startReceiver({ host: OUTSIDE })
+      stops.push(outside.stop)
+      const names = ['gateway', 'leads-service', 'files-service', 'webhook-service']
+      const targets = [
+        ...names.slice(1).map((name) => [name, `leadwire-${name}`, 4000]),
+        ...Object.entries(stores).map(([name, port]) => [name, LOOPBACK, port]),
+        ['internet', OUTSIDE, portOf(outside.url)],
+      ]
+      const reached = async (name: string) => {
+        // A pod always reaches itself.
+        const others = JSON.stringify(targets.filter(([target]) => target !== name))
+        const script = ['exec', `deploy/leadwire-${name}`, '--', 'node', '-e', REACH, others]
+        return [name, JSON.parse(await kubectl(script))]
+      }
+      expect(Object.fromEntries(await Promise.all([...names, 'cli'].map(reached)))).toEqual({
+        gateway: ['leads-service', 'files-service', 'webhook-service'],
+        'leads-service': ['files-service', 'webhook-service', 'postgresql', 'nats'],
+        'files-service': ['s3'],
+        'webhook-service': ['postgresql', 'nats', 'internet'],
+        cli: ['leads-service', 'webhook-service'],
+      })
     },
     SLOW_MS,
   )
