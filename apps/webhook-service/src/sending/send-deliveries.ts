@@ -83,7 +83,7 @@ export const sendDeliveries = (options: {
   const record = createAttemptRecorder({ ...options, signal, meter: meters?.('record') })
   const attempts = createAttemptsUnderWay({ ...options, record, slots, onFree: claims.wake, signal })
   const dueEndpoints = createDueEndpoints()
-  // The endpoints that a claim runs for.
+  // The endpoints that a claim runs for, and how many deliveries of each it may bring.
   let claiming = new Map<number, number>()
 
   const addDue = (endpoints: DueEndpoint[]) => {
@@ -113,8 +113,9 @@ export const sendDeliveries = (options: {
   }
 
   const beginFresh = async (claimed: ClaimedDelivery[]) => {
+    const kept = [...claiming.values()].reduce((sum, room) => sum + room, 0)
     const isFree = ({ endpointId }: ClaimedDelivery) =>
-      !claiming.has(endpointId) && slots.hasRoomFor(endpointId)
+      !claiming.has(endpointId) && slots.hasRoomFor(endpointId, kept)
     addDue((await attempts.begin(claimed, isFree)).map(dueNow))
   }
 

@@ -56,7 +56,8 @@ export const createSlots = (options: {
 
   const free = () => Math.max(0, concurrency - atWork)
   const claimable = () => Math.min(share, free())
-  const maySend = (pace: Endpoint['pace']) => free() > 0 && late < concurrency * LATE_PER_SLOT[pace]
+  const maySend = (pace: Endpoint['pace'], kept = 0) =>
+    free() > kept && late < concurrency * LATE_PER_SLOT[pace]
 
   const leaveSlot = (running: Running) => {
     if (!running.holdsSlot) return
@@ -104,10 +105,10 @@ export const createSlots = (options: {
       deal(those(true), rooms, Math.min(left, share - slowAtWork))
       return rooms
     },
-    /** Whether an attempt that waited for nobody may start. */
-    hasRoomFor: (endpointId: number): boolean => {
+    /** Whether an attempt that waited for nobody may start, while so many slots are kept for what is being claimed. */
+    hasRoomFor: (endpointId: number, kept: number): boolean => {
       const { underWay, pace } = endpointOf(endpointId)
-      return underWay < perEndpoint && maySend(pace) && (pace !== 'slow' || slowAtWork < share)
+      return underWay < perEndpoint && maySend(pace, kept) && (pace !== 'slow' || slowAtWork < share)
     },
     /** How many deliveries one statement may claim now. */
     claimable,
