@@ -1,12 +1,28 @@
 import { readFile } from 'node:fs/promises'
+import { eventually } from '@leadwire/embedded'
 
 const ESTABLISHED = '01'
+
+/**
+ * To be called before a copy is stopped; what it resolves to waits, once the copy is back, until as many callers are connected to it as
+ * before. An orchestrator waits like this between two copies (minReadySeconds): only a copy that is connected can take the other's
+ * work.
+ */
+export async function watchCallers({ grpc }: { grpc: string | null }): Promise<() => Promise<void>> {
+  if (!grpc) return async () => undefined
+  const before = await connectionsTo(grpc)
+  return () =>
+    eventually(async () => {
+      const now = await connectionsTo(grpc)
+      if (now < before) throw new Error(`${now} of ${before} callers are connected to ${grpc}`)
+    })
+}
 
 /**
  * How many TCP connections over IPv4 a server of this machine has, whose port is the address's (`host:port`). Zero where
  * the system has no /proc/net/tcp (proc(5)).
  */
-export async function connectionsTo(address: string): Promise<number> {
+async function connectionsTo(address: string): Promise<number> {
   const port = Number(address.slice(address.lastIndexOf(':') + 1))
   const table = await readFile('/proc/net/tcp', 'utf8').catch(() => '')
   return table.split('\n').filter((line) => {

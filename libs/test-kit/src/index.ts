@@ -10,7 +10,7 @@ export {
   writeAuthorities,
   writeCertificate,
 } from '@leadwire/embedded'
-export { connectionsTo } from './connections'
+export { watchCallers } from './connections'
 export { createDatabase, createTemplateDatabase, cutConnections, type TestDatabase } from './database'
 export { type Dice, diceOf } from './dice'
 export { mountDisk, type TestDisk } from './disk'

@@ -1,4 +1,4 @@
-import { connectionsTo, eventually, type Receiver } from '@leadwire/test-kit'
+import { eventually, type Receiver, watchCallers } from '@leadwire/test-kit'
 import { createClient } from '../client'
 import { explain, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
 import { type Load, startLoad } from './load.fixture'
@@ -67,15 +67,14 @@ test('copies go and come under load: no request fails, and each lead is told of 
   load = startLoad({ bases, token: tenant.token })
   await load.moves(20)
   for (const { name, base, grpc } of stage.system.services) {
-    const callers = grpc ? await connectionsTo(grpc) : 0
+    const areBack = await watchCallers({ grpc })
     load.use(bases.filter((other) => other !== base))
     await stage.system.drain(name)
     await load.moves(20)
     await stage.system.restart(name)
     load.use(bases)
     await load.moves(20)
-    // As an orchestrator waits between copies (minReadySeconds): only a copy that is connected can take the other's work.
-    if (grpc) await eventually(async () => expect(await connectionsTo(grpc)).toBeGreaterThanOrEqual(callers))
+    await areBack()
   }
   await load.stop()
   expect(failures()).toEqual([])

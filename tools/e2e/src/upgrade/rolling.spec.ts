@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { connectionsTo, eventually, type Receiver } from '@leadwire/test-kit'
+import { eventually, type Receiver, watchCallers } from '@leadwire/test-kit'
 import { explain, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
 import { makeHistory } from './history.fixture'
 import { migrate } from './migrate.fixture'
@@ -92,15 +92,13 @@ describeUpgrade()('the previous release and this one', () => {
     for (const copy of stage.system.services.filter((one) => one.service === service)) {
       load.use(gateways().filter((base) => base !== copy.base))
       await load.moves(3)
-      const callers = copy.grpc ? await connectionsTo(copy.grpc) : 0
+      const areBack = await watchCallers(copy)
       await stage.system.drain(copy.name)
       await load.moves(3)
       await stage.system.restart(copy.name, root)
       load.use(gateways())
       await load.moves(3)
-      // As an orchestrator waits between copies (minReadySeconds): only a copy that is connected can take the other's work.
-      if (copy.grpc)
-        await eventually(async () => expect(await connectionsTo(copy.grpc!)).toBeGreaterThanOrEqual(callers))
+      await areBack()
     }
     if (service === 'leads-service') followedFrom = load.changed.length
   }
