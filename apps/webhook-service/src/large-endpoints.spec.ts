@@ -7,7 +7,7 @@ import { goOnRecovering } from './endpoints/go-on-recovering'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
-import { settleEndpoints } from './endpoints/settle-endpoints'
+import { createSettleEndpoints } from './endpoints/settle-endpoints'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import { openTables, rowsRead, SEALER } from './large-endpoints.fixture'
 import { claimDeliveries } from './sending/claim-deliveries'
@@ -110,6 +110,7 @@ test('disabling, enabling, deleting, and what looks and claims while the deliver
       const rooms = new Map([on, off].map((id) => [id, 16]))
       return claimDeliveries(database, {
         rooms,
+        from: new Map(),
         now: clock.now(),
         except: [],
         claim: newClaim(0),
@@ -123,15 +124,15 @@ test('disabling, enabling, deleting, and what looks and claims while the deliver
   expect(await update('on', false)).toBeLessThan(50)
   await lookAndClaim()
   for (const { database } of [small, large]) expect(await findDueEndpoints(database, clock.now())).toEqual([])
-  await costsTheSame((_, database) => settleEndpoints(database, { portion: 100 }))
+  await costsTheSame((_, database) => createSettleEndpoints(database, { portion: 100 })())
   await lookAndClaim()
   expect(await update('on', true)).toBeLessThan(50)
-  await costsTheSame((_, database) => settleEndpoints(database, { portion: 100 }))
+  await costsTheSame((_, database) => createSettleEndpoints(database, { portion: 100 })())
   await lookAndClaim()
   const remove = await costsTheSame(({ on }, database) =>
     deleteWebhookEndpoint({ database }, { accountId: ACCOUNT, endpointId: on }),
   )
   expect(remove).toBeLessThan(50)
   await lookAndClaim()
-  await costsTheSame((_, database) => settleEndpoints(database, { portion: 100 }))
+  await costsTheSame((_, database) => createSettleEndpoints(database, { portion: 100 })())
 })

@@ -21,7 +21,6 @@ import { connect } from '@nats-io/transport-node'
 import { Client } from 'pg'
 import type { Clock } from './clock'
 import type { Config } from './config'
-import type { settleEndpoints } from './endpoints/settle-endpoints'
 import { startWebhookService } from './start-webhook-service'
 
 export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
@@ -172,7 +171,7 @@ export const startService = async (
     logger = SILENT,
     settle,
     ...settings
-  }: Partial<Config> & { clock?: Clock; logger?: Logger; settle?: typeof settleEndpoints } = {},
+  }: Partial<Config> & { clock?: Clock; logger?: Logger; settle?: () => Promise<boolean> } = {},
 ) => {
   const HEALTH_PORT = await freePort()
   const config = { ...SETTINGS, HEALTH_PORT, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }

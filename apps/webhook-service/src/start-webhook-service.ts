@@ -16,7 +16,6 @@ import {
   createMetrics,
   createPoolMetrics,
   createSealer,
-  type Database,
   forgetOldKeys,
   oldestKeyAge,
   type ServiceContext,
@@ -33,7 +32,7 @@ import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
 import { disableFailingEndpoint } from './endpoints/disable-failing-endpoint'
 import { goOnRecovering } from './endpoints/go-on-recovering'
-import { settleEndpoints } from './endpoints/settle-endpoints'
+import { createSettleEndpoints } from './endpoints/settle-endpoints'
 import { sharedWithPreviousRelease } from './endpoints/shared-with-previous-release'
 import { encryptAllSecrets, removeEndedSecrets } from './endpoints/store-secrets'
 import { readLeadChanged } from './events/read-lead-changed'
@@ -58,7 +57,7 @@ const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.PO
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
   given?: Clock,
-  settle: (database: Database) => Promise<boolean> = settleEndpoints,
+  settle?: () => Promise<boolean>,
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
@@ -139,8 +138,8 @@ export const startWebhookService = async (
       portion: createPruneEvents(database, kept),
       oldestAge: () => oldestEventAge(database),
     })
-  loops.run('unsettled endpoints', 250, () => settle(leads.database))
-  loops.run('unsettled mailboxes', 1000, () => settle(messages.database))
+  loops.run('unsettled endpoints', 250, settle ?? createSettleEndpoints(leads.database))
+  loops.run('unsettled mailboxes', 1000, settle ?? createSettleEndpoints(messages.database))
   loops.run('recoveries', 500, () => goOnRecovering(leads.database, { clock }))
   const { WEBHOOK_DISABLE_AFTER: afterMs } = config
   if (Number.isFinite(afterMs))

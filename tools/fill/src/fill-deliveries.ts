@@ -49,7 +49,7 @@ export interface DeliveriesToFill {
   endpointId: number
   count: number
   status: DeliveryStatus
-  /** When an open one is due, in milliseconds since 1970: the first of them, and how far apart they are. */
+  /** When an open one is due, in milliseconds since 1970: the first of them, and how far apart they are. Else the last one is due now. */
   due?: { from: number; everyMs: number }
   /** Attempts that an open one has failed. */
   failed?: number
@@ -95,7 +95,8 @@ const deliveryWriter = (
     apiKey,
     endpointId,
     status,
-    due = { from: Date.now(), everyMs: 0 },
+    count,
+    due = { from: Date.now() - count, everyMs: 1 },
     failed = 0,
     endedAt = Date.now(),
   }: DeliveriesToFill & { accountId: number; apiKey: string },

@@ -1,7 +1,7 @@
 import { connectDatabase, createLifecycle, createLogger, type Database } from '@leadwire/service-kit'
 import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { openDoors, startService } from '../service.fixture'
-import { settleEndpoints } from './settle-endpoints'
+import { createSettleEndpoints } from './settle-endpoints'
 
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
 let doors: Awaited<ReturnType<typeof openDoors>>
@@ -59,9 +59,10 @@ const received = (accountId: number) =>
   receiver.requests
     .filter(({ headers }) => headers['x-service-account-key'] === `key-of-${accountId}`)
     .map(({ headers }) => headers['webhook-id'])
-const settle = (portion: number) => settleEndpoints(database, { portion })
+const settle = (portion: number) => createSettleEndpoints(database, { portion })()
 const settleAll = async (portion: number) => {
-  while ((await doors.rows('SELECT FROM unsettled_endpoints')).length > 0) await settle(portion)
+  const settleOn = createSettleEndpoints(database, { portion })
+  while ((await doors.rows('SELECT FROM unsettled_endpoints')).length > 0) await settleOn()
 }
 const set = (endpoint: { accountId: number; endpointId: number }, enabled: boolean) =>
   service.client.updateWebhookEndpoint({ ...endpoint, enabled })
@@ -140,7 +141,7 @@ test('a copy that dies in the middle leaves what is left to others, and two of t
   const { endpoint } = await holding(7, 20)
   await set(endpoint, true)
   const died = database.transaction(async (tx) => {
-    await settleEndpoints({ ...database, transaction: (work) => work(tx) }, { portion: 5 })
+    await createSettleEndpoints({ ...database, transaction: (work) => work(tx) }, { portion: 5 })()
     throw new Error('died')
   })
   await expect(died).rejects.toThrow('died')

@@ -8,32 +8,37 @@ import { LARGE_BYTES } from './large-bodies'
  * Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first, and beside them one
  * whose attempt was asked for by hand: so neither those nor what is on schedule wait for all of the others.
  *
+ * Of each endpoint, what is due before its time in `from` is passed over: while somebody's old snapshot is open, PostgreSQL keeps each
+ * delivery that was claimed and done since, and a claim would read all of them again.
+ *
  * Nothing is claimed for an endpoint that is disabled or deleted, whatever the rows of its deliveries still say.
  */
 export const claimDeliveries = async (
   database: Transaction,
   options: {
     rooms: Map<number, number>
+    /** Milliseconds since 1970, by endpoint. */
+    from: Map<number, number>
     now: Date
     /** Deliveries that are not claimed. */
     except: number[]
     claim: Claim
   },
 ): Promise<ClaimedDelivery[]> => {
-  const { rooms, now, except, claim } = options
+  const { rooms, from, now, except, claim } = options
   return database.query<ClaimedDelivery>({
     name: 'claim-deliveries',
     // The ids as an array: the planner then takes the primary key, whatever it believes of the LIMITs.
     text: `
       WITH wanted AS MATERIALIZED (
-        SELECT w.endpoint_id, w.room FROM unnest($1::bigint[], $2::int[]) AS w (endpoint_id, room)
+        SELECT w.* FROM unnest($1::bigint[], $2::int[], $7::timestamptz[]) AS w (endpoint_id, room, since)
           JOIN endpoints p ON p.id = w.endpoint_id
         WHERE ${isReceiving('p')}
       ), due AS MATERIALIZED (
         SELECT d.* FROM wanted CROSS JOIN LATERAL (
           SELECT id FROM deliveries
           WHERE endpoint_id = wanted.endpoint_id AND status = 'pending' AND ${UNCLAIMED}
-            AND next_attempt_at <= $3 AND id <> ALL ($6::bigint[])
+            AND next_attempt_at BETWEEN wanted.since AND $3 AND id <> ALL ($6::bigint[])
           ORDER BY next_attempt_at LIMIT wanted.room
           FOR UPDATE SKIP LOCKED
         ) d
@@ -56,6 +61,9 @@ export const claimDeliveries = async (
         d.endpoint_id AS "endpointId", p.url, ${storedSecrets('p')},
         e.id AS "eventId", e.account_key AS "accountKey", e.traceparent, e.created_at AS "storedAt",
         octet_length(e.body) AS "bodyBytes", CASE WHEN octet_length(e.body) <= ${LARGE_BYTES} THEN e.body ELSE '' END AS body`,
-    values: [[...rooms.keys()], [...rooms.values()], now.toISOString(), claim.number, claim.validMs, except],
+    values: [
+      ...[[...rooms.keys()], [...rooms.values()], now.toISOString(), claim.number, claim.validMs, except],
+      [...rooms.keys()].map((id) => new Date(from.get(id) ?? 0)),
+    ],
   })
 }

@@ -15,15 +15,20 @@ export const createDueEndpoints = () => {
       accounts.set(accountId, endpoints)
       endpoints.set(endpointId, Math.min(dueAt, endpoints.get(endpointId) ?? dueAt))
     },
-    /** Takes out the endpoints that are served now. */
-    remove: (served: Map<number, unknown>): void => {
+    /** Takes out the endpoints that are served now. Answers with when each of them is due. */
+    take: (served: Map<number, unknown>): Map<number, number> => {
+      const taken = new Map<number, number>()
       for (const [accountId, endpoints] of [...accounts]) {
-        const ofAccount = [...endpoints.keys()].filter((id) => served.has(id))
+        const ofAccount = [...endpoints].filter(([id]) => served.has(id))
         if (ofAccount.length === 0) continue
-        for (const id of ofAccount) endpoints.delete(id)
+        for (const [id, dueAt] of ofAccount) {
+          taken.set(id, dueAt)
+          endpoints.delete(id)
+        }
         accounts.delete(accountId)
         if (endpoints.size > 0) accounts.set(accountId, endpoints)
       }
+      return taken
     },
     /** The endpoints due by `now`, by their accounts, and the time at which the next one is. */
     at: (now: number): { due: Map<number, number[]>; next: number } => {

@@ -5,6 +5,7 @@ import type { ClaimedDelivery } from '../claim'
 import type { Clock } from '../clock'
 import { type Stored, type StoreResult, storeEvents } from '../events/store-events'
 import type { StoredEvent } from '../events/stored-event'
+import type { DueEndpoint } from './due-endpoints'
 import { LARGE_BYTES } from './large-bodies'
 
 /** What one statement writes: some 100 ms of PostgreSQL's time on one processor. */
@@ -51,7 +52,7 @@ export const createEventLanes = (options: {
     accountIds: Set<number>,
   ) => Pick<Parameters<typeof storeEvents>[1], 'claim' | 'claimable' | 'perEndpoint' | 'waiting'>
   /** Hears of what was claimed, and of the endpoints of the rest. */
-  onStored: (claimed: ClaimedDelivery[], due: { endpointId: number; accountId: number }[]) => void
+  onStored: (claimed: ClaimedDelivery[], due: DueEndpoint[]) => void
   meters?: GatherMeters | undefined
 }) => {
   const { database, queue, clock, mayClaim, onStored, meters } = options
@@ -60,13 +61,17 @@ export const createEventLanes = (options: {
 
   /** Answers with one result for each event; undefined for one that did not fit. */
   const store = async (events: StoredEvent[]): Promise<(Stored | undefined)[]> => {
+    const dueAt = clock.now()
     const { claimed, due, unfit } = await storeEvents(queue, {
-      ...{ events, dueAt: clock.now().toISOString(), maxRows: BATCH_ROWS },
+      ...{ events, dueAt: dueAt.toISOString(), maxRows: BATCH_ROWS },
       ...mayClaim(new Set(events.map(({ accountId }) => accountId))),
       // Of large bodies only as many are in memory as there is room for: when they are claimed.
       ...(events.some(isLarge) && { claimable: 0 }),
     })
-    onStored(claimed, due)
+    onStored(
+      claimed,
+      due.map((endpoint) => ({ ...endpoint, dueAt: dueAt.getTime() })),
+    )
     const durable = flush(undefined)
     // Whoever waits for it hears of it; nobody has to.
     durable.catch(() => undefined)

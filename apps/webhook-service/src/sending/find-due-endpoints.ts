@@ -15,23 +15,28 @@ const FEW = 500
  * however many deliveries wait behind the first, and past those that are claimed. So it is too while the rows of an endpoint that
  * was disabled or deleted wait to be moved (`settle-endpoints.ts`): they may be all that the short range has.
  */
-export const findDueEndpoints = async (database: Transaction, until: Date): Promise<DueEndpoint[]> => {
+export const findDueEndpoints = async (
+  database: Transaction,
+  until: Date,
+  /** What is due earlier is passed over. */
+  from = new Date(0),
+): Promise<DueEndpoint[]> => {
   const rows = await database.query<{ endpoint_id: number; account_id: number; due_at: string }>({
     name: 'find-due-endpoints',
     text: `
       WITH RECURSIVE soon AS MATERIALIZED (
         SELECT endpoint_id, next_attempt_at FROM deliveries
-        WHERE status = 'pending' AND next_attempt_at <= $1 AND ${UNCLAIMED}
+        WHERE status = 'pending' AND next_attempt_at BETWEEN $2 AND $1 AND ${UNCLAIMED}
         ORDER BY next_attempt_at LIMIT ${FEW}
       ), first AS (
         (SELECT endpoint_id, next_attempt_at FROM deliveries
-         WHERE status = 'pending' AND next_attempt_at IS NOT NULL AND ${UNCLAIMED}
+         WHERE status = 'pending' AND next_attempt_at >= $2 AND ${UNCLAIMED}
            AND (SELECT count(*) FROM soon) = ${FEW}
          ORDER BY endpoint_id, next_attempt_at LIMIT 1)
         UNION ALL
         SELECT following.* FROM first CROSS JOIN LATERAL (
           SELECT d.endpoint_id, d.next_attempt_at FROM deliveries d
-          WHERE d.status = 'pending' AND d.next_attempt_at IS NOT NULL AND ${UNCLAIMED}
+          WHERE d.status = 'pending' AND d.next_attempt_at >= $2 AND ${UNCLAIMED}
             AND d.endpoint_id > first.endpoint_id
           ORDER BY d.endpoint_id, d.next_attempt_at LIMIT 1
         ) following
@@ -53,10 +58,20 @@ export const findDueEndpoints = async (database: Transaction, until: Date): Prom
         UNION ALL
         SELECT endpoint_id, by_hand_at FROM by_hand WHERE by_hand_at <= $1
       ) found JOIN endpoints p ON p.id = endpoint_id WHERE ${isReceiving('p')}`,
-    values: [until.toISOString()],
+    values: [until.toISOString(), from.toISOString()],
   })
   return rows.map(({ endpoint_id: endpointId, account_id: accountId, due_at }) => ({
     ...{ endpointId, accountId },
     dueAt: Date.parse(due_at),
   }))
+}
+
+/** When the first pending delivery is due, also of those that somebody has claimed. */
+export const firstPending = async (database: Transaction): Promise<Date | undefined> => {
+  const [first] = await database.query<{ at: string }>({
+    name: 'first-pending',
+    text: `SELECT next_attempt_at AS at FROM deliveries WHERE status = 'pending' AND next_attempt_at IS NOT NULL
+           ORDER BY next_attempt_at LIMIT 1`,
+  })
+  return first && new Date(first.at)
 }

@@ -25,7 +25,7 @@ import { retryDelivery } from '../deliveries/retry-delivery'
 import { createEgressGuard } from '../egress/egress-guard'
 import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
 import { createWebhookEndpoint } from '../endpoints/create-webhook-endpoint'
-import { settleEndpoints } from '../endpoints/settle-endpoints'
+import { createSettleEndpoints } from '../endpoints/settle-endpoints'
 import { updateWebhookEndpoint } from '../endpoints/update-webhook-endpoint'
 import { migrations } from '../migrations'
 import { DEATHS, type MortalWorker, startMortalWorker } from './mortal-worker.fixture'
@@ -77,6 +77,7 @@ let refusingUrl = ''
 beforeAll(async () => {
   ground = await createDatabase()
   database = connectDatabase({ url: ground.url, poolSize: 20, lifecycle })
+  settleEndpoints = createSettleEndpoints(database, { portion: 3 })
   await migrate(ground.url, migrations)
   receiver = await startReceiver()
   const gone = await startReceiver()
@@ -187,7 +188,8 @@ const toggle = async () => {
   await updateWebhookEndpoint({ database, sealer, wake }, change)
 }
 
-const settle = () => settleEndpoints(database, { portion: 3 })
+let settleEndpoints: () => Promise<boolean>
+const settle = () => settleEndpoints()
 
 const STEPS: (() => unknown)[] = [
   settle,

@@ -10,13 +10,17 @@ import { createAttemptsUnderWay } from './attempts-under-way'
 import { claimDeliveries } from './claim-deliveries'
 import { createDueEndpoints, type DueEndpoint } from './due-endpoints'
 import { createEventLanes } from './event-lanes'
-import { findDueEndpoints } from './find-due-endpoints'
+import { findDueEndpoints, firstPending } from './find-due-endpoints'
 import { createSlots } from './slots'
 
 /** How often the database is asked for what other processes stored or let go of. */
 const LOOK_EVERY_MS = 250
 /** How far a look sees ahead; what becomes due meanwhile goes at its very time. */
 const AHEAD_MS = 1000
+/** How many times as long as a whole look takes the next one is away. */
+const WHOLE_LOOKS_APART = 20
+/** A delivery is stored so long after it became due, at most: no statement takes longer. */
+const STORED_WITHIN_MS = 10_000
 /** When the database comes back, results that waited for it are written before anything is claimed anew. */
 const PAUSE_MS = 1000
 const DRAIN_MS = 7000
@@ -45,8 +49,8 @@ const createAlarm = () => {
   }
 }
 
-const dueNow = ({ endpointId, accountId }: { endpointId: number; accountId: number }): DueEndpoint => ({
-  ...{ endpointId, accountId, dueAt: 0 },
+const dueOf = ({ endpointId, accountId, dueAt }: ClaimedDelivery): DueEndpoint => ({
+  ...{ endpointId, accountId, dueAt: Date.parse(dueAt) },
 })
 
 /** Sends what is due, from now on until it is stopped, as one process among any number of them. */
@@ -93,11 +97,11 @@ export const sendDeliveries = (options: {
 
   const claim = async (rooms: Map<number, number>, now: Date) => {
     // Before the claim: what is stored while it runs must not be forgotten after it.
-    dueEndpoints.remove(rooms)
+    const from = dueEndpoints.take(rooms)
     claiming = rooms
     try {
       const claimed = await claimDeliveries(queue, {
-        ...{ rooms, now, except: attempts.unrecorded(), claim: newClaim(claimMs) },
+        ...{ rooms, from, now, except: attempts.unrecorded(), claim: newClaim(claimMs) },
       })
       const unmade = await attempts.begin(claimed)
       for (const { endpointId, byHand } of claimed)
@@ -105,7 +109,7 @@ export const sendDeliveries = (options: {
       // What has no room in memory waits for the next look.
       for (const delivery of claimed) {
         const maybeMore = delivery.byHand || rooms.get(delivery.endpointId) === 0
-        if (maybeMore && !unmade.includes(delivery)) dueEndpoints.add(dueNow(delivery))
+        if (maybeMore && !unmade.includes(delivery)) dueEndpoints.add(dueOf(delivery))
       }
     } finally {
       claiming = new Map()
@@ -116,7 +120,7 @@ export const sendDeliveries = (options: {
     const kept = [...claiming.values()].reduce((sum, room) => sum + room, 0)
     const isFree = ({ endpointId }: ClaimedDelivery) =>
       !claiming.has(endpointId) && slots.hasRoomFor(endpointId, kept)
-    addDue((await attempts.begin(claimed, isFree)).map(dueNow))
+    addDue((await attempts.begin(claimed, isFree)).map(dueOf))
   }
 
   /** Stores an event with its fan-out; none waits for another account's. */
@@ -132,15 +136,29 @@ export const sendDeliveries = (options: {
       }
     },
     onStored: (claimed, due) => {
-      addDue(due.map(dueNow))
+      addDue(due)
       beginFresh(claimed).catch((error) =>
         logger.warn({ err: error }, 'deliveries wait until their claims end'),
       )
     },
   })
 
+  // While somebody's old snapshot is open, PostgreSQL keeps each delivery that was pending since, and a whole look reads past
+  // all of them. So it takes a part of the time, and the looks in between begin where something may be due.
+  let wholeLookAt = 0
+  let from: Date | undefined
+
   const look = async () => {
-    addDue(await findDueEndpoints(queue, new Date(clock.now().getTime() + AHEAD_MS)))
+    const startedAt = performance.now()
+    const now = clock.now().getTime()
+    if (startedAt >= wholeLookAt) from = undefined
+    addDue(await findDueEndpoints(queue, new Date(now + AHEAD_MS), from))
+    const apartMs = (performance.now() - startedAt) * WHOLE_LOOKS_APART
+    if (!from && apartMs > LOOK_EVERY_MS) {
+      const first = await firstPending(queue)
+      from = new Date(Math.min(now - STORED_WITHIN_MS, first?.getTime() ?? now))
+      wholeLookAt = performance.now() + apartMs
+    }
     await looks.sleep(LOOK_EVERY_MS)
   }
 

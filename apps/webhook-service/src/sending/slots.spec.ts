@@ -73,7 +73,7 @@ test('accounts take turns when each claim takes one slot, too', () => {
   due.add({ endpointId: 200, accountId: 2, dueAt: 0 })
   const served = many(4).map(() => {
     const rooms = start(...due.at(0).due.values())
-    due.remove(rooms)
+    due.take(rooms)
     finishAll()
     return [...rooms.keys()]
   })

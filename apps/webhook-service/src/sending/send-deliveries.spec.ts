@@ -6,12 +6,15 @@ import {
   createMetrics,
   type Lifecycle,
   migrate,
+  type Query,
+  type Transaction,
 } from '@leadwire/service-kit'
 import { createDatabase, eventually } from '@leadwire/test-kit'
 import { failureClass } from '../attempt/failure-class'
 import type { Outcome } from '../attempt/make-attempt'
 import { createDeliveryMetrics } from '../delivery-metrics'
 import { migrations } from '../migrations'
+import { connectQueue } from './connect-queue'
 import { type Sender, sendDeliveries } from './send-deliveries'
 
 const logger = createLogger({ service: 'spec', level: 'silent' })
@@ -19,11 +22,13 @@ const logger = createLogger({ service: 'spec', level: 'silent' })
 let database: ReturnType<typeof connectDatabase>
 let lifecycle: Lifecycle
 let drop: () => Promise<void>
+let url: string
 let sender: Sender
 
 beforeEach(async () => {
   const created = await createDatabase()
   drop = created.drop
+  url = created.url
   lifecycle = createLifecycle(logger)
   database = connectDatabase({ url: created.url, poolSize: 5, lifecycle })
   await migrate(created.url, migrations)
@@ -37,11 +42,12 @@ afterEach(async () => {
 const startSender = (
   attempt: Parameters<typeof sendDeliveries>[0]['attempt'],
   sizes: { claimMs: number; concurrency: number; endpointConcurrency: number },
+  queue = database,
 ) =>
   sendDeliveries({
     ...{
       database,
-      queue: database,
+      queue,
       attempt,
       schedule: [60_000],
       clock: { now: () => new Date() },
@@ -64,6 +70,16 @@ const outcome = (error: Outcome['error']): Outcome => ({
 const INSERT_ENDPOINTS = `
   INSERT INTO endpoints (account_id, url, enabled, secret)
   SELECT 1, 'http://example.com', true, 'a secret of ours' FROM generate_series(1, $1)`
+
+// Of so many events, for each endpoint.
+const INSERT_DELIVERIES = `
+  WITH event AS (
+    INSERT INTO events (id, account_id, account_key, lead_reference, body)
+    SELECT gen_random_uuid(), 1, 'key', gen_random_uuid(), '{}' FROM generate_series(1, $1)
+    RETURNING id, lead_reference
+  )
+  INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
+  SELECT 1, e.id, p.id, e.lead_reference, 'pending', clock_timestamp() FROM event e CROSS JOIN endpoints p`
 
 const states = () =>
   database.query({
@@ -99,16 +115,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
 
 test('while attempts cannot be written down few more begin, and none is made twice', async () => {
   await database.query({ text: INSERT_ENDPOINTS, values: [100] })
-  await database.query({
-    text: `
-      WITH event AS (
-        INSERT INTO events (id, account_id, account_key, lead_reference, body)
-        SELECT gen_random_uuid(), 1, 'key', gen_random_uuid(), '{}' FROM generate_series(1, 30)
-        RETURNING id, lead_reference
-      )
-      INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
-      SELECT 1, e.id, p.id, e.lead_reference, 'pending', clock_timestamp() FROM event e CROSS JOIN endpoints p`,
-  })
+  await database.query({ text: INSERT_DELIVERIES, values: [30] })
   const attempted: number[] = []
   let release: () => void
   const locked = new Promise<void>((resolve) => {
@@ -139,4 +146,49 @@ test('while attempts cannot be written down few more begin, and none is made twi
     expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 3000 }]),
   )
   expect(new Set(attempted).size).toBe(attempted.length)
+})
+
+test('what is done is not read again, though an old snapshot keeps it in the index', async () => {
+  await database.query({ text: INSERT_ENDPOINTS, values: [1] })
+  let read = 0
+  const queue = connectQueue({ url, poolSize: 5, lifecycle })
+  const entriesRead = async (tx: Transaction) => {
+    const [count] = await tx.query<{ entries: number }>({
+      text: `SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid))::int AS entries
+             FROM pg_index WHERE indrelid = 'deliveries'::regclass AND NOT indisprimary`,
+    })
+    return count!.entries
+  }
+  /** Runs a statement, and counts the entries of indexes that a claim read. */
+  const query = <Row extends object>(each: Query) =>
+    queue.transaction(async (tx) => {
+      const before = await entriesRead(tx)
+      const rows = await tx.query<Row>(each)
+      if (each.name === 'claim-deliveries') read += (await entriesRead(tx)) - before
+      return rows
+    })
+  sender = startSender(
+    async () => outcome(null),
+    { claimMs: 5000, concurrency: 64, endpointConcurrency: 16 },
+    { ...queue, query },
+  )
+  const readInRounds: number[] = []
+  await database.transaction(async (old) => {
+    await old.query({ text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ' })
+    await old.query({ text: 'SELECT FROM deliveries' })
+    for (let round = 1; round <= 6; round += 1) {
+      read = 0
+      await database.query({ text: INSERT_DELIVERIES, values: [400] })
+      sender.wake()
+      await eventually(async () =>
+        expect(await states()).toEqual([
+          { status: 'delivered', attempt_count: 1, claim: null, count: 400 * round },
+        ]),
+      )
+      readInRounds.push(read)
+    }
+  })
+  const [first, ...others] = readInRounds as [number, ...number[]]
+  expect(first).toBeGreaterThanOrEqual(400)
+  expect(Math.max(...others)).toBeLessThan(3 * first)
 })
