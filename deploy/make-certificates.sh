@@ -40,7 +40,7 @@ issue minio minio public.crt private.key
 # with_tls SECRET EXPRESSION: the same address with TLS, as a secret of its own.
 with_tls() {
   sed "$2" "secrets/$1" >"secrets/.$1"
-  chmod 444 "secrets/.$1"
+  chmod 644 "secrets/.$1"
   mv -f "secrets/.$1" "secrets/$1_tls"
 }
 for database in leads webhooks; do

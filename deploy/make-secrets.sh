@@ -24,5 +24,5 @@ put encryption_keys "$(given ENCRYPTION_KEYS "$(openssl rand -base64 32)")"
 # The mail catcher of compose.try.yaml, until you name your mail server.
 put smtp_url "$(given SMTP_URL smtp://mail:1025)"
 
-# Containers read the files as users of their own; on this machine the folder keeps everybody else out.
-chmod 444 secrets/*
+# Containers read the files as users of their own; on this machine the folder keeps everybody else out. You change them in place.
+chmod 644 secrets/*

@@ -4,14 +4,18 @@ import {
   LEADS_STREAM,
   LeadCreated,
   LeadsServiceDefinition,
+  WebhooksServiceDefinition,
+  type WebhooksServiceImplementation,
 } from '@leadwire/contracts'
 import {
   connectBatches,
   connectDatabase,
   connectGrpc,
   connectNats,
+  createGrpcServer,
   createLifecycle,
   createLogger,
+  type Lifecycle,
 } from '@leadwire/service-kit'
 import { createDatabase, eventually, freePort, startNats } from '@leadwire/test-kit'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -23,7 +27,10 @@ const logger = createLogger({ service: 'spec', level: 'silent' })
 const SERVICE_TOKEN = 'a-token-for-this-spec'
 
 let stop = async () => {}
-afterEach(() => stop())
+afterEach(async () => {
+  jest.restoreAllMocks()
+  await stop()
+})
 
 /** A whole leads-service in this process, and what it stands on. */
 const startScene = async () => {
@@ -32,13 +39,13 @@ const startScene = async () => {
   const [grpcPort, healthPort] = [await freePort(), await freePort()]
   const lifecycle = createLifecycle(logger)
   const own = createLifecycle(logger)
-  const start = () =>
+  const start = (webhookService = '127.0.0.1:9') =>
     startLeadsService({
       config: readLeadsConfig({
         ...{ GRPC_PORT: String(grpcPort), HEALTH_PORT: String(healthPort), DATABASE_URL: database.url },
         SERVICE_TOKEN,
         ENCRYPTION_KEYS: Buffer.alloc(32, 7).toString('base64'),
-        ...{ NATS_URL: nats.url, ASSETS_URL: 'https://assets.test', WEBHOOK_SERVICE_URL: '127.0.0.1:9' },
+        ...{ NATS_URL: nats.url, ASSETS_URL: 'https://assets.test', WEBHOOK_SERVICE_URL: webhookService },
         FILES_SERVICE_URL: 'http://127.0.0.1:9',
       }),
       logger,
@@ -102,6 +109,36 @@ test('a drain answers the last create and publishes it, also where NATS came aft
   expect(reference).toBeDefined()
   expect(await unpublished(scene)).toBe(0)
   expect(await streamed(scene)).toBe(reference)
+})
+
+/** A webhook-service that takes calls and answers none of them. */
+const startSilence = async (lifecycle: Lifecycle) => {
+  const called = new Set<string>()
+  const server = createGrpcServer({ lifecycle, logger, tokens: [SERVICE_TOKEN] })
+  const silent = Object.keys(WebhooksServiceDefinition.methods).map((name) => [
+    name,
+    (_: unknown, { signal }: { signal: AbortSignal }) => {
+      called.add(name)
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+  ])
+  server.add(WebhooksServiceDefinition, Object.fromEntries(silent) as WebhooksServiceImplementation)
+  const port = await server.listen({ host: '127.0.0.1', port: 0 })
+  return { url: `127.0.0.1:${port}`, called }
+}
+
+test('a drain waits for no answer of webhook-service, which may be stopped at the same time', async () => {
+  const scene = await startScene()
+  const silence = await startSilence(scene.own)
+  await scene.start(silence.url)
+  await create(scene, await newAccountId(scene))
+  await eventually(async () =>
+    expect([...silence.called]).toEqual(expect.arrayContaining(['findHeldEvents', 'listFailingEndpoints'])),
+  )
+  const warn = jest.spyOn(logger, 'warn')
+  await scene.lifecycle.stop()
+  // A call that was waited for would have failed at its deadline, and its round would have told of it.
+  expect(warn).not.toHaveBeenCalled()
 })
 
 const figure = (metrics: string, name: string, state: string) =>

@@ -65,10 +65,8 @@ export const startLeadsService = async ({
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, metrics, lifecycle, checks })
   await migrateDatabase({ config, logger, lifecycle })
 
-  const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, caller).client(WebhooksServiceDefinition, {
-    deadlineMs: 5000,
-  })
-  const findHeldEvents = (eventIds: string[]) => webhooks.findHeldEvents({ eventIds })
+  const webhookService = connectGrpc(config.WEBHOOK_SERVICE_URL, caller)
+  const webhooks = webhookService.client(WebhooksServiceDefinition, { deadlineMs: 5000 })
   // NATS may come later: events wait in the outbox, and requests are served meanwhile. What stops it is registered
   // before the server, whenever it comes.
   let outbox: Outbox | undefined
@@ -82,7 +80,8 @@ export const startLeadsService = async ({
     if (lifecycle.draining) return
     nats = connection
     outbox = startOutbox({
-      ...{ database, findHeldEvents, logger },
+      ...{ database, logger },
+      findHeldEvents: (eventIds, signal) => webhooks.findHeldEvents({ eventIds }, { signal }),
       publish: publishTo(connection, { observe: observePublished, replicas: config.NATS_REPLICAS }),
       findPosition: createFindPosition(connection),
     })
@@ -92,13 +91,16 @@ export const startLeadsService = async ({
   lifecycle.onStop('search', search.stop)
 
   const files = { urls: config.FILES_SERVICE_URL, tokens: config.SERVICE_TOKEN, tls: caller.tls }
+  const loops = createLoops(logger)
+  // Where everything is stopped at once, webhook-service may be gone before this service: a drain does not wait for its answers.
+  const asked = webhookService.client(WebhooksServiceDefinition, { deadlineMs: 5000, signal: loops.signal })
   const elsewhere = {
-    ...{ database, logger, webhooks },
+    ...{ database, logger },
+    webhooks: asked,
     deleteFiles: createDeleteFiles(files),
     deleteMessage: createDeleteMessage(() => nats),
   }
-  const loops = createLoops(logger)
-  loops.run('contacts', 60_000, createNotifyContacts({ database, webhooks }))
+  loops.run('contacts', 60_000, createNotifyContacts({ database, webhooks: asked }))
   const prune = startPruning({ loops, metrics })
   const keptMs = config.IDEMPOTENCY_RETENTION
   prune('idempotency_keys', {
@@ -119,7 +121,7 @@ export const startLeadsService = async ({
   const { RECONCILE_INTERVAL: intervalMs } = config
   if (Number.isFinite(intervalMs))
     loops.run('reconciliation', 1000, () =>
-      reconcileInTurn({ database, webhooks }, { intervalMs, signal: lifecycle.signal }),
+      reconcileInTurn({ database, webhooks: asked }, { intervalMs, signal: lifecycle.signal }),
     )
   lifecycle.onStop('loops', loops.stop)
 

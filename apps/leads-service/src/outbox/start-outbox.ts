@@ -14,14 +14,15 @@ export type Outbox = ReturnType<typeof startOutbox>
 export const startOutbox = (deps: {
   database: Database
   publish: Publish
-  findHeldEvents: FindHeldEvents
+  findHeldEvents: (eventIds: string[], signal: AbortSignal) => ReturnType<FindHeldEvents>
   findPosition: () => Promise<StreamPosition>
   logger: Logger
 }) => {
   const fromMemory = createPublishFromMemory(deps)
   const loops = createLoops(deps.logger)
   loops.run('outbox relay', 500, () => relayOnce({ ...deps, except: fromMemory.underWay() }))
-  loops.run('outbox sweep', 2000, () => sweepOnce(deps))
+  const findHeldEvents = (eventIds: string[]) => deps.findHeldEvents(eventIds, loops.signal)
+  loops.run('outbox sweep', 2000, () => sweepOnce({ ...deps, findHeldEvents }))
   return {
     /** Has events published that this process has just committed. */
     handOver: fromMemory.handOver,

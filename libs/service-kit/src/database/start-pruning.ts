@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Counter, Gauge } from 'prom-client'
-import type { createLoops } from '../runtime/loops'
+import type { Loops } from '../runtime/loops'
 import type { Metrics } from '../runtime/metrics'
 
 /** What one portion came to: how many rows went, and whether more may be old enough. */
@@ -25,13 +25,7 @@ const PORTIONS_APART_MS = 100
  * Makes the function that has a kind of rows pruned, portion by portion, every minute. `portion` leaves alone what another copy of the
  * service is at.
  */
-export const startPruning = ({
-  loops,
-  metrics,
-}: {
-  loops: ReturnType<typeof createLoops>
-  metrics: Metrics
-}) => {
+export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metrics }) => {
   const registers = [metrics]
   const labelNames = ['rows'] as const
   const pruned = new Counter({

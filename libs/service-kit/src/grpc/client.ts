@@ -97,15 +97,17 @@ export const connectGrpc = (target: string, caller: Caller) => {
   const factory = factoryFor(channel, caller.tokens)
   const health = factory.create(HealthDefinition, channel)
   return {
-    /** A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise. */
+    /**
+     * A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise, and so does
+     * `signal`.
+     */
     client: <Definition extends CompatServiceDefinition>(
       definition: Definition,
-      { deadlineMs }: { deadlineMs: number },
+      { deadlineMs, signal }: { deadlineMs: number; signal?: AbortSignal },
     ) =>
-      factory.create(definition, channel, { '*': { deadline: deadlineMs } }) as Client<
-        Definition,
-        UnaryOptions
-      >,
+      factory.create(definition, channel, {
+        '*': { deadline: deadlineMs, ...(signal && { signal }) },
+      }) as Client<Definition, UnaryOptions>,
     /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
     check: () => checkHealth(() => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
   }
