@@ -27,11 +27,12 @@ for program in kube-apiserver kube-controller-manager kube-scheduler "${@:2}"; d
 build etcd go.etcd.io/etcd/server/v3
 if program=$(command -v kubectl); then ln -sf "$program" "$out/kubectl"; else build kubectl ./cmd/kubectl; fi
 
-# Those that deploy/helm/make-schemas.mjs reads.
+# Those that deploy/helm/make-schemas.mjs reads, and what deploy/helm/stores is for.
 mkdir -p "$out/crds"
 cp -f "$(module github.com/kedacore/keda/v2@v2.21.0)/config/crd/bases/keda.sh_scaledobjects.yaml" \
   "$(module github.com/prometheus-operator/prometheus-operator@v0.85.0)/example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml" \
   "$(module sigs.k8s.io/gateway-api@v1.4.0)/config/crd/standard/gateway.networking.k8s.io_httproutes.yaml" \
+  "$(module github.com/cloudnative-pg/cloudnative-pg@v1.30.0)/config/crd/bases/postgresql.cnpg.io_clusters.yaml" \
   "$out/crds/"
 
 # What becomes of nodes and pods at once. The specs look for this folder: so it is made last.

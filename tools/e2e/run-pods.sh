@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs the chart on two nodes with containers, and runs the specs in tools/e2e/src/pods against it. As root, after
-# `npm run build`, tools/e2e/install-kubernetes.sh, tools/e2e/install-chart-programs.sh and, in deploy/,
-# `docker compose --profile tools build`. Needs a Docker engine and Debian's packages containerd, runc, containernetworking-plugins,
-# iptables, gcc and libc6-dev. All of it runs in namespaces of its own for processes, mounts and the network, and ends with
+# Follows the chart's README on two nodes with containers, and runs the specs in tools/e2e/src/pods against what comes of it. As root,
+# after `npm run build`, tools/e2e/install-kubernetes.sh and tools/e2e/install-chart-programs.sh. Needs a Docker engine with Compose
+# and Debian's packages containerd, runc, containernetworking-plugins, docker-registry, iptables, gcc and libc6-dev. All but the images'
+# build runs in namespaces of its own for processes, mounts and the network, and ends with
 # them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -43,8 +43,6 @@ fi
 # The programs of the stores, which nobody could fetch in there.
 npm run --silent specs -- libs/test-kit/src/minio.spec.ts
 gcc -static -o "$LEADWIRE_PODS/pause" "$(go env GOMODCACHE)/k8s.io/kubernetes@v1.37.2/build/pause/linux/pause.c"
-tar --create --directory "$LEADWIRE_PODS" pause | docker import --change 'ENTRYPOINT ["/pause"]' - leadwire/pause >/dev/null
-docker save leadwire/{gateway,leads-service,files-service,webhook-service,leadwire,pause} >"$LEADWIRE_PODS/images.tar"
 
 group=$(basename "$LEADWIRE_PODS")
 clean() {
@@ -52,6 +50,25 @@ clean() {
   rm -rf "$LEADWIRE_PODS"
 }
 trap clean EXIT
+
+# The README's images, and what pods begin with, in a registry. The nodes take it for registry.example.com.
+registry=127.0.0.1:15000
+cat >"$LEADWIRE_PODS/registry.yaml" <<YAML
+version: 0.1
+storage: { filesystem: { rootdirectory: $LEADWIRE_PODS/registry } }
+http: { addr: $registry }
+YAML
+(
+  docker-registry serve "$LEADWIRE_PODS/registry.yaml" >/dev/null 2>&1 &
+  trap "kill $!" EXIT
+  commands=$(sed -n '/^## Images$/,/^## /p' deploy/helm/leadwire/README.md | sed -n '/^```bash$/,/^```$/{/^```/d;p;}')
+  eval "${commands//registry.example.com/$registry}"
+  tar --create --directory "$LEADWIRE_PODS" pause |
+    docker import --change 'ENTRYPOINT ["/pause"]' - "$registry/leadwire/pause" >/dev/null
+  docker push --quiet "$registry/leadwire/pause"
+  docker images --format '{{.Repository}}:{{.Tag}}' "$registry/leadwire/*" | xargs docker rmi >/dev/null
+)
+
 chmod 755 "$LEADWIRE_PODS"
 # With cgroup v1 kubelet needs one in each hierarchy.
 if [ -e /sys/fs/cgroup/cgroup.procs ]; then hierarchies=(/sys/fs/cgroup); else hierarchies=(/sys/fs/cgroup/*); fi

@@ -1,7 +1,8 @@
+import { join } from 'node:path'
 import { eventually } from '@leadwire/test-kit'
 import { stringify } from 'yaml'
 import { findProgram } from '../chart/find-program.fixture'
-import { CHART, type Manifest, optionsOf, podsOf, render, SIZES } from '../chart/render.fixture'
+import { CHART, HELM, type Manifest, optionsOf, podsOf, render, SIZES } from '../chart/render.fixture'
 import { type Cluster, kubernetesIsThere, startCluster } from './cluster.fixture'
 import { helmIn, makeNamespace } from './namespace.fixture'
 
@@ -67,6 +68,15 @@ suite('the chart on a cluster', () => {
     expect(admitted).not.toContain('kube-api-access')
     const open = pods.join('---\n').replaceAll('runAsNonRoot: true', 'runAsNonRoot: false')
     await expect(kubectl(size, args, open)).rejects.toThrow(/violates PodSecurity "restricted:latest"/)
+  })
+
+  // What its operator would make of it, nobody says here.
+  test.each([
+    'small',
+    'medium',
+  ])('CloudNativePG’s definition knows all of the PostgreSQL of %s', async (size) => {
+    const apply = ['apply', '--filename', join(HELM, `stores/postgresql-${size}.yaml`)]
+    expect(await kubectl(size, apply)).toBe('cluster.postgresql.cnpg.io/leadwire-postgresql created\n')
   })
 
   test('values that nobody reads are refused', async () => {

@@ -1,13 +1,13 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { eventually } from '@leadwire/test-kit'
-import { type Cluster, run } from '../cluster/cluster.fixture'
+import type { Cluster } from '../cluster/cluster.fixture'
 
-/** The folder that `tools/e2e/run-pods.sh` prepares, with `images.tar`. */
+/** The folder that `tools/e2e/run-pods.sh` prepares, with a registry of images. */
 export const FOLDER = process.env['LEADWIRE_PODS'] ?? ''
 
 // All addresses of 10.0.0.0/24 and of 203.0.113.0/24 are the machine's.
-export const NAME_SERVER = '10.0.0.10'
+const NAME_SERVER = '10.0.0.10'
 /** Where pods find what listens on loopback. */
 export const LOOPBACK = '10.0.0.20'
 export const RECEIVER = '10.0.0.30'
@@ -28,6 +28,7 @@ export async function startNodes(cluster: Cluster): Promise<void> {
     '--conntrack-tcp-timeout-close-wait=0s',
   ])
   await startPolicies(cluster)
+  await start('docker-registry', ['serve', join(FOLDER, 'registry.yaml')])
   await Promise.all([startNode(cluster, 1), startNode(cluster, 2)])
   const ready = ['wait', 'node/node-1', 'node/node-2', '--for=condition=Ready', '--timeout=60s']
   await eventually(() => kubectl(ready))
@@ -48,15 +49,15 @@ async function startPolicies({ start, server }: Cluster): Promise<void> {
 async function startNode({ kubeconfig, start }: Cluster, number: number): Promise<void> {
   const folder = join(FOLDER, `${number}`)
   const socket = join(folder, 'containerd.sock')
-  await mkdir(join(folder, 'cni'), { recursive: true })
+  for (const name of ['cni', 'registries/registry.example.com'])
+    await mkdir(join(folder, name), { recursive: true })
   const write = async (name: string, text: string) => {
     await writeFile(join(folder, name), text)
     return join(folder, name)
   }
+  await write('registries/registry.example.com/hosts.toml', '[host."http://127.0.0.1:15000"]')
   await write('cni/pods.conflist', JSON.stringify(network(folder, number)))
   await start('containerd', ['--config', await write('containerd.toml', containerd(folder, socket))])
-  const load = ['-n=k8s.io', 'images', 'import', join(FOLDER, 'images.tar')]
-  await eventually(() => run('ctr', [`--address=${socket}`, ...load]), { timeoutMs: 100_000 })
   await start('kubelet', [
     `--config=${await write('kubelet.json', JSON.stringify(kubelet(folder, socket, number)))}`,
     ...[`--kubeconfig=${kubeconfig}`, `--hostname-override=node-${number}`, `--node-ip=10.0.0.${number}`],
@@ -87,9 +88,11 @@ state = "${folder}/state"
 [grpc]
 address = "${socket}"
 [plugins."io.containerd.grpc.v1.cri"]
-sandbox_image = "docker.io/leadwire/pause:latest"
+sandbox_image = "registry.example.com/leadwire/pause:latest"
 # Where root may not make a process less likely to be killed.
 restrict_oom_score_adj = true
+[plugins."io.containerd.grpc.v1.cri".registry]
+config_path = "${folder}/registries"
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = "/usr/lib/cni"
 conf_dir = "${folder}/cni"

@@ -1,31 +1,44 @@
-import { writeFile } from 'node:fs/promises'
+import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import { createAuthority } from '@leadwire/embedded'
 import {
   createDatabase,
   eventually,
+  type ReceivedRequest,
   type Receiver,
   startMinio,
   startNats,
   startReceiver,
 } from '@leadwire/test-kit'
+import { Client } from 'pg'
 import { findProgram } from '../chart/find-program.fixture'
+import { fillIn, inReadme } from '../chart/readme.fixture'
 import { CHART, type Manifest, ROOT } from '../chart/render.fixture'
+import { createClient } from '../client'
 import { type Cluster, run, startCluster } from '../cluster/cluster.fixture'
-import { helmIn, makeNamespace } from '../cluster/namespace.fixture'
-import { type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { helmIn } from '../cluster/namespace.fixture'
+import { type Lead, tenant as makeTenant, type Stage, startStage, type Tenant } from '../stage.fixture'
 import { type MixedLoad, startMixedLoad } from '../upgrade/mixed-load.fixture'
-import { FOLDER, LOOPBACK, NAME_SERVER, OUTSIDE, RECEIVER, startNodes } from './nodes.fixture'
+import { FOLDER, LOOPBACK, OUTSIDE, RECEIVER, startNodes } from './nodes.fixture'
+import { makeReader } from './reader.fixture'
 
 const found = findProgram('helm')
 const binary = 'binary' in found ? found.binary : ''
 const suite = FOLDER ? describe : describe.skip
 
 const NODE_PORT = 30080
-const BASE = `http://127.0.0.1:${NODE_PORT}`
+const BASE = `http://localhost:${NODE_PORT}`
 const SLOW_MS = 900_000
 const portOf = (url: string) => Number(new URL(url).port)
 const TLS = process.env['LEADWIRE_TEST_TLS'] === '1'
+
+const OWN_STORES = 'With PostgreSQL, NATS and S3 that you have'
+/** What this cluster adds to the README's command. */
+const MORE = [
+  ...['-f', join(__dirname, 'values.yaml')],
+  ...(TLS ? ['--set', 'tls.secret=certificates,tls.serverName=localhost'] : []),
+]
+const OPTIONS = ['-f', `${CHART}/values-small.yaml`, '-f', join(FOLDER, 'reader/my-values.yaml'), ...MORE]
 
 /** Prints the names of the addresses that take a connection. What network policies drop shows by its silence. */
 const REACH = `
@@ -39,7 +52,8 @@ const REACH = `
 suite('the chart in pods', () => {
   const stops: (() => Promise<unknown>)[] = []
   let cluster: Cluster
-  let options: string[]
+  let own: Record<string, string>
+  let database: string
   let stores: Record<string, number>
   let stage: Stage
   let tenant: Tenant
@@ -50,67 +64,58 @@ suite('the chart in pods', () => {
     cluster = await startCluster({ kwok: false })
     stops.push(cluster.stop)
     await startNodes(cluster)
-    await makeNamespace(cluster, 'leads')
-    options = await startStores()
-    if (TLS) await makeCertificates()
-    await kubectl(['create', 'service', 'nodeport', 'door', '--tcp=80:3000', `--node-port=${NODE_PORT}`])
-    await kubectl(['set', 'selector', 'service/door', 'app.kubernetes.io/component=gateway'])
+    own = await startStores()
+    Object.assign(process.env, address())
   }, SLOW_MS)
   afterAll(async () => {
     for (const stop of stops.reverse()) await stop()
   })
 
-  const kubectl = (args: string[]) => cluster.kubectl(['--namespace=leads', ...args])
-  const helm = (...args: string[]) => helmIn(binary, cluster, 'leads', [...args, '--wait', '--timeout=8m'])
-  const upgrade = (...args: string[]) => helm('upgrade', 'leadwire', CHART, ...options, ...args)
+  const kubectl = (args: string[]) => cluster.kubectl(['--namespace=leadwire', ...args])
+  const helm = (...args: string[]) => helmIn(binary, cluster, 'leadwire', [...args, '--wait', '--timeout=8m'])
+  const upgrade = (...args: string[]) => helm('upgrade', 'leadwire', CHART, ...OPTIONS, ...args)
   const get = async (...args: string[]): Promise<Manifest[]> =>
     JSON.parse(await kubectl(['get', ...args, '--output=json'])).items
 
-  /** PostgreSQL, NATS and MinIO on loopback. Answers with the values of the chart. */
-  const startStores = async (): Promise<string[]> => {
+  /** PostgreSQL, NATS and MinIO on loopback. Answers with what takes the place of the README's examples. */
+  const startStores = async (): Promise<Record<string, string>> => {
     const [nats, minio] = await Promise.all([startNats(), startMinio()])
     stops.push(nats.stop)
     if ('reason' in minio) throw new Error(minio.reason)
     stops.push(minio.stop)
+    database = (await createDatabase()).url
     const { endpoint, accessKey, secretKey } = minio.store
-    const [leads, webhooks] = [await createDatabase(), await createDatabase()]
-    const inPods = (url: string) => url.replace('127.0.0.1', LOOPBACK)
-    stores = { postgresql: portOf(leads.url), nats: portOf(nats.url), s3: portOf(endpoint) }
-    const at = (address: string) => [{ ipBlock: { cidr: `${address}/32` } }]
-    const small = { resources: { requests: { cpu: '50m' } } }
-    const values = {
-      image: { repository: 'leadwire', tag: 'latest' },
-      publicUrl: BASE,
-      // Its rules take no address for a host.
-      ingress: { enabled: false },
-      topologySpread: { whenUnsatisfiable: 'DoNotSchedule' },
-      ...(TLS && { tls: { secret: 'certificates', serverName: 'localhost' } }),
-      networkPolicy: {
-        dns: { to: at(NAME_SERVER) },
-        ...Object.fromEntries(
-          Object.entries(stores).map(([name, port]) => [name, { to: at(LOOPBACK), ports: [port] }]),
-        ),
-        outside: { to: at(RECEIVER) },
-      },
-      secrets: {
-        natsUrl: { value: inPods(nats.url) },
-        leadsDatabaseUrl: { value: inPods(leads.url) },
-        webhooksDatabaseUrl: { value: inPods(webhooks.url) },
-        s3AccessKey: { value: accessKey },
-        s3SecretKey: { value: secretKey },
-      },
-      // All of them and the copies of a rollout on two cores.
-      gateway: small,
-      leads: small,
-      files: { ...small, settings: { S3_ENDPOINT: inPods(endpoint) } },
-      webhooks: {
-        ...small,
-        settings: { SMTP_FROM: 'leads@example.com', WEBHOOK_ALLOW_HOSTS: RECEIVER },
-      },
+    const { password } = new URL(nats.url)
+    stores = { postgresql: portOf(database), nats: portOf(nats.url), s3: portOf(endpoint) }
+    return {
+      "'PASSWORD'": `'${password}'`,
+      ':PASSWORD@': `:${password}@`,
+      '=KEY': `=${accessKey}`,
+      '=SECRET': `=${secretKey}`,
+      'db.example.internal:5432': `${LOOPBACK}:${stores['postgresql']}`,
+      'nats.example.internal:4222': `${LOOPBACK}:${stores['nats']}`,
+      'https://s3.eu-west-2.amazonaws.com': `http://${LOOPBACK}:${stores['s3']}`,
+      '10.20.0.0/24': `${LOOPBACK}/32`,
+      '10.20.1.0/24': `${LOOPBACK}/32`,
+      '10.20.2.0/24': `${LOOPBACK}/32`,
+      '[5432]': `[${stores['postgresql']}]`,
+      '[4222]': `[${stores['nats']}]`,
+      '[443]': `[${stores['s3']}]`,
     }
-    const file = join(FOLDER, 'values.json')
-    await writeFile(file, JSON.stringify(values))
-    return ['-f', `${CHART}/values-small.yaml`, '-f', file]
+  }
+
+  /** What a superuser of PostgreSQL does first. */
+  const makeDatabases = async (statements: string) => {
+    const admin = new Client({ connectionString: database })
+    await admin.connect()
+    for (const statement of statements.trim().split('\n')) await admin.query(statement)
+    await admin.end()
+  }
+
+  /** Nothing reads the Ingress that the README's values make. */
+  const makeDoor = async () => {
+    await kubectl(['create', 'service', 'nodeport', 'door', '--tcp=80:3000', `--node-port=${NODE_PORT}`])
+    await kubectl(['set', 'selector', 'service/door', 'app.kubernetes.io/component=gateway'])
   }
 
   /** What the chart's services show each other with TLS. */
@@ -119,14 +124,14 @@ suite('the chart in pods', () => {
     const { cert, key } = await authority.issue('leadwire')
     const stringData = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert }
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'certificates' }, stringData }
-    await cluster.kubectl(['--namespace=leads', 'create', '--filename=-'], JSON.stringify(secret))
+    await cluster.kubectl(['--namespace=leadwire', 'create', '--filename=-'], JSON.stringify(secret))
   }
 
   /** What specs know a running system by. */
   const address = () => ({
     LEADWIRE_E2E_URL: BASE,
     LEADWIRE_E2E_RECEIVER_HOST: RECEIVER,
-    LEADWIRE_E2E_CLI: `kubectl --kubeconfig ${cluster.kubeconfig} --namespace leads exec deploy/leadwire-cli -- node tools/leadwire/dist/main.js`,
+    LEADWIRE_E2E_CLI: `kubectl --kubeconfig ${cluster.kubeconfig} --namespace leadwire exec deploy/leadwire-cli -- node tools/leadwire/dist/main.js`,
   })
   const allAreReady = async () => {
     const deployments = await get('deployments', '--selector=app.kubernetes.io/component!=cli')
@@ -138,10 +143,36 @@ suite('the chart in pods', () => {
   const allAreTold = () =>
     eventually(() => expect(told().sort()).toEqual([...load.accepted].sort()), { timeoutMs: 60_000 })
 
+  test('the README, followed to the letter, leads to a lead and its signed webhook within ten minutes', async () => {
+    const reader = await makeReader(cluster, join(FOLDER, 'reader'))
+    await reader.type(inReadme('Install', 'bash'))
+    await makeDoor()
+    if (TLS) await makeCertificates()
+    await makeDatabases(fillIn(inReadme(OWN_STORES, 'sql'), own))
+    await reader.type(fillIn(inReadme(OWN_STORES, 'bash'), own))
+    await reader.write(
+      'my-values.yaml',
+      fillIn(inReadme('Leadwire', 'yaml') + inReadme(OWN_STORES, 'yaml'), own),
+    )
+    const file = '-f my-values.yaml'
+    const lines = await reader.type(
+      fillIn(inReadme('Leadwire', 'bash'), { [file]: [file, ...MORE].join(' ') }),
+    )
+    const { token, ...account } = JSON.parse(lines.at(-1)!)
+    const client = createClient(BASE, { token })
+    stops.push(() => client.close())
+    const first = makeTenant({ account, token, client, onReceiver: ({ stop }) => stops.push(stop) })
+    const { receiver, secret } = await first.listen()
+    const { reference } = await first.createLead()
+    await eventually(() => expect(receiver.requests).toHaveLength(1))
+    const [{ headers, body }] = receiver.requests as [ReceivedRequest]
+    expect(headers['x-service-signature']).toBe(createHmac('sha1', secret).update(body).digest('hex'))
+    expect(JSON.parse(body.toString()).data.reference).toBe(reference)
+  }, 600_000)
+
   test(
-    'migrations run, and all pods are ready by their own probes',
+    'migrations have run, and all pods are ready by their own probes',
     async () => {
-      expect(await helm('install', 'leadwire', CHART, ...options)).toBe('')
       await allAreReady()
       const completed = await get('events', '--field-selector=reason=Completed')
       expect(completed.map(({ involvedObject }) => involvedObject.name).sort()).toEqual([
@@ -197,7 +228,6 @@ suite('the chart in pods', () => {
   test(
     'an upgrade replaces all pods under load, and no request fails',
     async () => {
-      Object.assign(process.env, address())
       stage = await startStage()
       stops.push(stage.stop)
       tenant = await stage.newTenant()
