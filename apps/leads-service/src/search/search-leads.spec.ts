@@ -40,7 +40,7 @@ const find = async (
 const create = async (accountId: number, ...leads: Parameters<typeof newLead>[0][]) => {
   const items = leads.map((lead) => newItem(accountId, { lead: newLead(lead) }))
   const created = outcomesOf(await service.leads.createLeads({ leads: items }))
-  search.handOver([{ accountId }])
+  search.enqueue([{ accountId }])
   return created as { id: number; name: string; reference: string }[]
 }
 

@@ -16,7 +16,7 @@ export const startSearch = ({ database, logger }: { database: Database; logger: 
     // A copy, so that accounts with much to do take turns with those that come meanwhile.
     for (const accountId of [...accounts]) {
       if (stopped) return false
-      // Before, so that what is handed over meanwhile counts.
+      // Before, so that what is enqueued meanwhile counts.
       accounts.delete(accountId)
       const state = await indexLeads(database, accountId).catch((error: unknown) => {
         accounts.add(accountId)
@@ -37,8 +37,8 @@ export const startSearch = ({ database, logger }: { database: Database; logger: 
   loops.run('search', 250, index)
   loops.run('search look', 2000, look)
   return {
-    /** Has the leads of these accounts indexed that were just committed. */
-    handOver: (leads: { accountId: number }[]): void => {
+    /** Makes the leads of these accounts searchable that were just committed. */
+    enqueue: (leads: { accountId: number }[]): void => {
       for (const { accountId } of leads) accounts.add(accountId)
     },
     /** Resolves when the rounds under way are over. What is left is found at the next start. */

@@ -8,10 +8,14 @@ const ADD_PROGRESS = `
 const LOCK_PROGRESS = 'SELECT number, format FROM lead_search_progress WHERE account_id = $1 FOR UPDATE'
 
 const SELECT_LEADS = `
-  SELECT l.number, l.name, c.first_name, c.last_name, c.company_name, c.email, c.phone, c.phone_link, c.mobile,
-    c.mobile_link, l.postcode
-  FROM leads l JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id
-  WHERE l.account_id = $1 AND l.number > $2 AND l.number <= $3 ORDER BY l.number`
+  SELECT number, customer_id AS "customerId", name, postcode FROM leads
+  WHERE account_id = $1 AND number > $2 AND number <= $3 ORDER BY number`
+
+// Not a join: its plan, made while the tables are empty and kept until PostgreSQL has statistics of them, reads all customers of the
+// account for each lead (seen: 300 ms for 500 leads of a new account with 8,000).
+const SELECT_CUSTOMERS = `
+  SELECT id, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link FROM customers
+  WHERE account_id = $1 AND id = ANY ($2)`
 
 const DELETE_TERMS = 'DELETE FROM lead_search WHERE account_id = $1 AND number > $2 AND number <= $3'
 
@@ -19,6 +23,9 @@ const DELETE_TERMS = 'DELETE FROM lead_search WHERE account_id = $1 AND number >
 const INSERT_TERMS = `
   INSERT INTO lead_search (account_id, term, number)
   SELECT $1, term, number FROM unnest($2::text[], $3::bigint[]) AS made (term, number) ORDER BY term, number`
+
+type LeadRow = Pick<Searched, 'name' | 'postcode'> & { number: number; customerId: number }
+type CustomerRow = Omit<Searched, 'name' | 'postcode'> & { id: number }
 
 interface Progress {
   number: number
@@ -52,12 +59,16 @@ export const writeTerms = async (
 ): Promise<void> => {
   const values = [accountId, after, last]
   tx.send({ name: 'delete-terms', text: DELETE_TERMS, values })
-  const leads = await tx.query<Searched & { number: number }>({
-    name: 'searched-leads',
-    text: SELECT_LEADS,
-    values,
+  const leads = await tx.query<LeadRow>({ name: 'searched-leads', text: SELECT_LEADS, values })
+  const customers = await tx.query<CustomerRow>({
+    name: 'searched-customers',
+    text: SELECT_CUSTOMERS,
+    values: [accountId, leads.map(({ customerId }) => customerId)],
   })
-  const made = leads.flatMap((lead) => termsOf(lead).map((term) => ({ term, number: lead.number })))
+  const customerOf = new Map(customers.map((customer) => [customer.id, customer]))
+  const made = leads.flatMap((lead) =>
+    termsOf({ ...lead, ...customerOf.get(lead.customerId)! }).map((term) => ({ term, number: lead.number })),
+  )
   tx.send({
     name: 'insert-terms',
     text: INSERT_TERMS,
