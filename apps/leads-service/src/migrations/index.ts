@@ -19,6 +19,7 @@ import { refusedEvents } from './0017-refused-events'
 import { reconciliation } from './0018-reconciliation'
 import { unorderedFingerprints } from './0019-unordered-fingerprints'
 import { tracesOfEvents } from './0020-traces-of-events'
+import { fewerChecks } from './0021-fewer-checks'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -42,4 +43,5 @@ export const migrations: Migration[] = [
   reconciliation,
   unorderedFingerprints,
   tracesOfEvents,
+  fewerChecks,
 ]
