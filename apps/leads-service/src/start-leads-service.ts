@@ -140,8 +140,8 @@ export const startLeadsService = async ({
     sealer: createSealer(config.ENCRYPTION_KEYS),
     backupRetentionDays: config.BACKUP_RETENTION_DAYS,
     onCommitted: (events) => {
-      outbox?.handOver(events)
-      search.handOver(events)
+      outbox?.enqueue(events)
+      search.enqueue(events)
     },
   })
   const grpcPort = await server.listen({ host: config.HOST, port: config.GRPC_PORT })

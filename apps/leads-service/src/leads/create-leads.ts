@@ -74,6 +74,7 @@ const finishDraft = (draft: Draft, stamp: Stamp, jsonFormat: number) => {
       payload: LeadCreated.encode(event).finish(),
       leadReference: lead.reference,
       traceparent: isTracing() ? item.traceparent : null,
+      publishedAt: lead.createdAt,
     },
     body: leadBody(json),
   }

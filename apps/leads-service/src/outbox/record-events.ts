@@ -11,6 +11,8 @@ export interface OutboxEvent {
   leadReference: string
   /** The trace that it is part of, where traces are collected. */
   traceparent?: string | null | undefined
+  /** When its process publishes it, right after the commit. Without it the relay publishes the event. */
+  publishedAt?: string
 }
 
 /** The rows of events, which are written in the transaction of what they tell of: neither is ever there without the other. */
@@ -21,6 +23,7 @@ export const eventsOf = inserter<OutboxEvent>('outbox', [
   ['payload', 'bytea', ({ payload }) => Buffer.from(payload)],
   ['lead_reference', 'uuid', ({ leadReference }) => leadReference],
   ['traceparent', 'text', ({ traceparent }) => traceparent],
+  ['published_at', 'timestamptz', ({ publishedAt }) => publishedAt],
 ])
 
 /** Writes an event in the transaction of what it tells of. */

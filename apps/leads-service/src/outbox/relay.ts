@@ -8,7 +8,7 @@ const BATCH_BYTES = 16_000_000
 const CLAIM = `
   WITH claimed AS MATERIALIZED (
     SELECT id, octet_length(payload) AS bytes FROM outbox
-    WHERE published_at IS NULL AND event_id <> ALL ($1::uuid[])
+    WHERE published_at IS NULL
     ORDER BY id LIMIT ${BATCH}
     FOR NO KEY UPDATE SKIP LOCKED
   ), fitting AS MATERIALIZED (
@@ -32,18 +32,11 @@ const REMOVE = 'DELETE FROM outbox WHERE id = ANY ($1::bigint[])'
  * A crash between the stream's confirmation and the commit publishes an event a second time: consumers drop
  * duplicates by event id.
  */
-export const relayOnce = (deps: {
-  database: Database
-  publish: Publish
-  logger: Logger
-  /** Those that are being published otherwise. */
-  except?: string[]
-}): Promise<boolean> =>
+export const relayOnce = (deps: { database: Database; publish: Publish; logger: Logger }): Promise<boolean> =>
   deps.database.transaction(async (tx) => {
     const claimed = await tx.query<{ id: number; isOf020: boolean } & PublishedEvent>({
       name: 'claim-events',
       text: CLAIM,
-      values: [deps.except ?? []],
     })
     const isNeverSent = ({ kind, isOf020 }: (typeof claimed)[number]) =>
       isOf020 && kind === 'notification.requested'

@@ -8,8 +8,8 @@ import { type FindHeldEvents, sweepOnce } from './sweep'
 export type Outbox = ReturnType<typeof startOutbox>
 
 /**
- * Publishes events at once from the memory of the process that committed them; what is left in the outbox, by a crash
- * or while the broker was unavailable, is found by a look every half second. Sweeps every two seconds.
+ * Publishes new leads at once from the memory of the process that committed them, and every half second what other transactions
+ * left in the outbox. Sweeps every two seconds, and so finds what a crash or an unavailable broker kept from being published.
  */
 export const startOutbox = (deps: {
   database: Database
@@ -20,13 +20,13 @@ export const startOutbox = (deps: {
 }) => {
   const fromMemory = createPublishFromMemory(deps)
   const loops = createLoops(deps.logger)
-  loops.run('outbox relay', 500, () => relayOnce({ ...deps, except: fromMemory.underWay() }))
+  loops.run('outbox relay', 500, () => relayOnce(deps))
   const findHeldEvents = (eventIds: string[]) => deps.findHeldEvents(eventIds, loops.signal)
   loops.run('outbox sweep', 2000, () => sweepOnce({ ...deps, findHeldEvents }))
   return {
-    /** Has events published that this process has just committed. */
-    handOver: fromMemory.handOver,
-    /** Resolves when what was handed over has been published, or left to the outbox, and the rounds under way are over. */
+    /** Publishes events that this process has just committed. */
+    enqueue: fromMemory.enqueue,
+    /** Resolves when what was enqueued has been published, or left to the sweep, and the rounds in flight are over. */
     stop: async (): Promise<void> => {
       await fromMemory.settled()
       await loops.stop()

@@ -36,11 +36,18 @@ const unlessMissing = (error: unknown): undefined => {
   throw error
 }
 
-// Everything up to it is acknowledged or terminated. The floor of a consumer that filters stays at its own last message.
-const passedBy = (consumer: ConsumerInfo | undefined, last: number): number => {
-  if (!consumer) return 0
+/** Everything up to it is acknowledged or terminated. */
+interface Passed {
+  sequence: number
+  /** Nothing is left to deliver. */
+  isIdle: boolean
+}
+
+// The floor of a consumer that filters stays at its own last message.
+const passedBy = (consumer: ConsumerInfo | undefined, last: number): Passed => {
+  if (!consumer) return { sequence: 0, isIdle: false }
   const isIdle = consumer.num_pending === 0 && consumer.num_ack_pending === 0
-  return isIdle ? last : consumer.ack_floor.stream_seq
+  return { sequence: isIdle ? last : consumer.ack_floor.stream_seq, isIdle }
 }
 
 const hasRoom = ({ config, state }: StreamInfo, consumers: (ConsumerInfo | undefined)[]): boolean => {
@@ -64,8 +71,11 @@ const positionIn = async ({ streams, consumers }: JetStreamManager): Promise<Str
   return {
     // Above the last: the stream was made anew, or lost its end. One that was made anew and has grown past the number brings
     // something else under it, and the consumer passes that.
-    hasPassed: ({ kind, sequence }) =>
-      sequence === null || sequence < first || sequence > last || sequence <= passed.get(kind)!,
+    hasPassed: ({ kind, sequence }) => {
+      const consumer = passed.get(kind)!
+      if (sequence === null) return consumer.isIdle
+      return sequence < first || sequence > last || sequence <= consumer.sequence
+    },
     hasRoom: hasRoom(
       stream,
       infos.map(([, info]) => info),

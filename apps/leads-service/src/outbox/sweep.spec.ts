@@ -53,6 +53,14 @@ const create = async (count: number) => {
   const leads = Array.from({ length: count }, () => newItem(accountId))
   for (let at = 0; at < count; at += 500)
     outcomesOf(await service.leads.createLeads({ leads: leads.slice(at, at + 500) }))
+  await service.db.query({ text: 'UPDATE outbox SET published_at = NULL WHERE sequence IS NULL' })
+}
+
+/** Leads whose process ended before it published their events. */
+const createUnpublished = async (count: number) => {
+  const { accountId } = await newAccount(service)
+  const leads = Array.from({ length: count }, () => newItem(accountId))
+  outcomesOf(await service.leads.createLeads({ leads }))
 }
 
 const more = async (round: () => Promise<boolean>) => {
@@ -62,8 +70,11 @@ const more = async (round: () => Promise<boolean>) => {
 const relay = () => more(() => relayOnce({ database: service.db, publish, logger: service.logger }))
 
 // As if the two seconds after a publication had passed.
-const sweep = async () => {
-  await service.db.query({ text: `UPDATE outbox SET published_at = published_at - interval '3 seconds'` })
+const sweep = async (seconds = 3) => {
+  await service.db.query({
+    text: `UPDATE outbox SET published_at = published_at - $1::int * interval '1 second'`,
+    values: [seconds],
+  })
   const findHeldEvents = async (eventIds: string[]) => ({
     eventIds: eventIds.filter((id) => held.has(id)),
     refused: refused.filter(({ eventId }) => eventIds.includes(eventId)),
@@ -148,6 +159,25 @@ test.each(
   await lose()
   await create(3)
   await heals(15)
+})
+
+test('new leads that their process did not publish come as soon as the consumer has nothing left to deliver', async () => {
+  await ensureConsumer()
+  await createUnpublished(3)
+  await sweep()
+  await heals(3, 1)
+})
+
+test('while the consumer is busy they come after eight seconds, and are in the stream once though they were published', async () => {
+  await ensureConsumer()
+  await createUnpublished(3)
+  for (const event of service.committed) await publish(event)
+  await sweep()
+  expect(await service.db.query({ text: 'SELECT FROM outbox WHERE published_at IS NULL' })).toEqual([])
+  await sweep(8)
+  await relay()
+  expect((await state()).messages).toBe(3)
+  await heals(3, 1)
 })
 
 test('a stream that was made anew, and has grown past what was lost, is no reason to wait', async () => {

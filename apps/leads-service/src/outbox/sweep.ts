@@ -5,13 +5,19 @@ import type { StreamPosition } from './stream-position'
 
 const BATCH = 1000
 
+/**
+ * An event that was published from memory has no sequence number here. After so long the relay publishes it again: within the
+ * stream's duplicate window, so that the stream keeps it once and answers with its number.
+ */
+const LATE_S = 8
+
 /** Which of these events the consumer holds, fan-out and all, and which it refused. */
 export type FindHeldEvents = (eventIds: string[]) => Promise<FindHeldEventsResponse>
 
 // Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight. By now(), which the index
 // ends the search by; clock_timestamp() does not.
 const SELECT = `
-  SELECT id, event_id AS "eventId", kind, sequence FROM outbox
+  SELECT id, event_id AS "eventId", kind, sequence, published_at < now() - interval '${LATE_S} seconds' AS late FROM outbox
   WHERE published_at < now() - interval '2 seconds'
   ORDER BY published_at LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
@@ -31,6 +37,7 @@ interface SweptRow {
   eventId: string
   kind: OutboxEvent['kind']
   sequence: number | null
+  late: boolean
 }
 
 interface Deps {
@@ -75,11 +82,13 @@ export const sweepOnce = ({ database, findHeldEvents, findPosition, logger }: De
       return reason === undefined ? [] : [{ row, reason }]
     })
     const asked = new Set(refused.map(({ row }) => row))
-    const lost = position?.hasRoom ? others.filter((row) => !asked.has(row) && position.hasPassed(row)) : []
+    const isLost = (row: SweptRow) =>
+      (row.sequence === null && row.late) || (position?.hasRoom === true && position.hasPassed(row))
+    const lost = others.filter((row) => !asked.has(row) && isLost(row))
     if (done.length > 0) tx.send({ name: 'clear-events', text: CLEAR, values: [idsOf(done)] })
     if (refused.length > 0) setAside(tx, refused, logger)
     if (lost.length > 0) {
-      logger.warn({ events: lost.length }, 'publishing events again that neither stream nor consumer have')
+      logger.warn({ events: lost.length }, 'publishing events again that the consumer does not have')
       tx.send({ text: PUBLISH_AGAIN, values: [idsOf(lost)] })
     }
     return done.length + refused.length + lost.length === BATCH

@@ -10,7 +10,7 @@ const TOLD = 1000
 // Each in the order of its index, oldest first.
 const late = (state: string, order: string) => `
   (SELECT account_id AS "accountId", lead_reference AS "leadReference", event_id AS "eventId", created_at AS since,
-    published_at IS NOT NULL AS published, refusal
+    sequence IS NOT NULL AS published, refusal
   FROM outbox
   WHERE ${state} AND created_at < clock_timestamp() - interval '${GRACE_S} seconds' AND account_id = coalesce($1, account_id)
   ORDER BY ${order} LIMIT ${TOLD})`
