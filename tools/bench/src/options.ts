@@ -9,6 +9,7 @@ export const scenarioNames = [
     'retrieve',
     'list',
     'create',
+    'sustained',
     'upload',
     'webhooks',
     'webhook-latency',

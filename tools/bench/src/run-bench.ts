@@ -19,6 +19,7 @@ import { overload } from './scenarios/overload'
 import { schedule } from './scenarios/schedule'
 import { create, list, retrieve } from './scenarios/single-process'
 import { steady } from './scenarios/steady'
+import { sustained } from './scenarios/sustained'
 import { tableSize } from './scenarios/table-size'
 import { upload } from './scenarios/upload'
 import { webhookLatency } from './scenarios/webhook-latency'
@@ -26,7 +27,7 @@ import { webhooks } from './scenarios/webhooks'
 import { startStack, temporaryFolder } from './stack/start-stack'
 
 const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) => Promise<void>> = {
-  ...{ retrieve, list, create, upload, webhooks, 'webhook-latency': webhookLatency, steady },
+  ...{ retrieve, list, create, sustained, upload, webhooks, 'webhook-latency': webhookLatency, steady },
   ...{
     'table-size': tableSize,
     find: findLeads,

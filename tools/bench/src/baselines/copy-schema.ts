@@ -3,9 +3,9 @@ import type { Sql } from '@leadwire/fill'
 const TABLES = ['accounts', 'users', 'customers', 'leads', 'outbox']
 
 /**
- * Makes the tables that a create writes once more in the schema `baseline`, with the same columns, checks, indexes and
- * foreign keys (without the JSON that leads-service keeps, which the baselines have no use for): rows written
- * there cost PostgreSQL the same, and no relay picks them up. The accounts are copied each time.
+ * Makes the tables that a create writes once more in the schema `baseline`, with the same columns, checks, keys and foreign keys,
+ * without what serves features that the baselines lack: other indexes, and the JSON that leads-service keeps. No relay picks up the
+ * rows. The accounts are copied each time.
  */
 export const copySchema = (leads: Sql): Promise<void> =>
   leads.transaction(async (rows) => {
@@ -19,6 +19,11 @@ const createTables = async (rows: Sql['rows']) => {
   for (const table of TABLES)
     await rows(`CREATE TABLE baseline.${table} (LIKE public.${table} INCLUDING ALL)`)
   await rows('ALTER TABLE baseline.leads DROP json_format, DROP json, DROP json_details')
+  const indexes = await rows<{ name: string }>(
+    `SELECT indexrelid::regclass::text AS name FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+     WHERE relnamespace = 'baseline'::regnamespace AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)`,
+  )
+  for (const { name } of indexes) await rows(`DROP INDEX ${name}`)
   const keys = await rows<{ table: string; definition: string }>(
     `SELECT conrelid::regclass::text AS table, pg_get_constraintdef(oid) AS definition FROM pg_constraint
      WHERE contype = 'f' AND conrelid = ANY ($1::regclass[]) AND confrelid = ANY ($1::regclass[])`,

@@ -16,6 +16,7 @@ export interface LoadResult {
   perSecond: number
   /** Milliseconds. */
   p50: number
+  p99: number
 }
 
 /** How many requests a connection repeats. */
@@ -47,9 +48,11 @@ export const load = async ({ port, connections, requests, seconds, amount }: Loa
     throw new Error(
       `${requests[0]!.path}: ${result.non2xx} answers were no success, ${result.errors} requests failed, ${latencies.length} were answered`,
     )
+  const inOrder = sorted(latencies)
   return {
     requests: latencies.length,
     perSecond: (latencies.length / (lastAt - startedAt)) * 1000,
-    p50: percentile(sorted(latencies), 0.5),
+    p50: percentile(inOrder, 0.5),
+    p99: percentile(inOrder, 0.99),
   }
 }

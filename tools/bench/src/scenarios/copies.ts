@@ -36,6 +36,7 @@ const loadAll = async (ports: number[], requests: Request[], amount: number): Pr
     requests: sum(results.map((result) => result.requests)),
     perSecond: sum(results.map(({ perSecond }) => perSecond)),
     p50: median(results.map(({ p50 }) => p50)),
+    p99: Math.max(...results.map(({ p99 }) => p99)),
   }
 }
 

@@ -56,7 +56,7 @@ const QUIET_SHARE = 0.1
 const LOOK_MS = 300
 
 /** Waits until the stack has done what it does after its answers: relaying, storing and clearing events. */
-const untilQuiet = async ({ stack, leads }: Context): Promise<void> => {
+export const untilQuiet = async ({ stack, leads }: Context): Promise<void> => {
   for (let looks = 0; looks < 60; looks++) {
     const before = await readCpu(stack)
     await wait(LOOK_MS)

@@ -1,0 +1,45 @@
+import { fillAccounts } from '@leadwire/fill'
+import { copySchema } from '../baselines/copy-schema'
+import type { Context } from '../context'
+import { load } from '../load/load'
+import { startBaseline } from './baselines'
+import { createRequest } from './requests'
+import { untilQuiet, warmUpSeconds } from './rounds'
+
+const SECONDS = 60
+
+/**
+ * Creates for a minute at 64 connections. What follows the answers (publishing, storing, clearing, search, reconciliation) counts: the
+ * rate is of the time until all of it is done.
+ */
+export const sustained = async (context: Context): Promise<void> => {
+  const { report, stack, leads, options } = context
+  const seconds = options.quick ? options.seconds : SECONDS
+  const [account] = await fillAccounts(leads, 1)
+  await copySchema(leads)
+  const single = await startBaseline(context, 'single-process', {
+    databaseUrl: stack.database('leads'),
+    assetsUrl: stack.dev.assets_url,
+  })
+  const run = (port: number, seconds: number) =>
+    load({ port, requests: [createRequest(account!)], connections: 64, seconds })
+  for (const port of [single.port, stack.port]) await run(port, warmUpSeconds(context))
+  await untilQuiet(context)
+  const before = await run(single.port, seconds / 3)
+  const startedAt = performance.now()
+  const ours = await run(stack.port, seconds)
+  await untilQuiet(context)
+  const perSecond = (ours.requests / (performance.now() - startedAt)) * 1000
+  const after = await run(single.port, seconds / 3)
+  await single.stop()
+  report.ratio({
+    what: 'create for a minute and all that follows / single process, leads a second',
+    ours: [perSecond, perSecond],
+    baseline: [before.perSecond, after.perSecond],
+    ...{ unit: '/s', better: 'more', floor: 1.7, aim: 2.5 },
+  })
+  report.series({
+    ...{ what: 'create for a minute, p99, ms', values: [ours.p99], better: 'less', floor: 50, aim: 30 },
+    detail: `single process ${before.p99.toFixed(1)} and ${after.p99.toFixed(1)}`,
+  })
+}
