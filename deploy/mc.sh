@@ -8,5 +8,6 @@ exec docker compose run --rm --no-deps -T --user "$(id -u):$(id -g)" --volume "$
   scheme=http
   if [ -e /tls/ca.crt ]; then scheme=https; mkdir -p /tmp/mc/certs/CAs; cp /tls/ca.crt /tmp/mc/certs/CAs; fi
   export MC_HOST_store="$scheme://$MINIO_ROOT_USER:$(cat /run/secrets/s3_secret_key)@minio:9000"
+  export NO_PROXY="*"
   mc --config-dir /tmp/mc "$@"
 ' mc "$@"

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   type Child,
-  ensureBucket,
   findMinio,
   freePort,
   minioStore,
@@ -19,7 +18,7 @@ export type TestMinio = { store: ObjectStore; hardship?: Hardship; stop(): Promi
 const image = 'minio/minio:RELEASE.2025-09-07T16-13-09Z'
 
 /**
- * A real MinIO with an empty bucket: a program on this machine, else a container where a Docker engine answers, else
+ * A real MinIO, without a bucket: a program on this machine, else a container where a Docker engine answers, else
  * built with Go, which takes minutes (give the hook that calls this a long time). A program's data lies in `folder`, or in a
  * temporary one.
  * @returns it, or why it can't be had
@@ -69,6 +68,5 @@ async function fromContainer(): Promise<TestMinio> {
     .start()
   const endpoint = `http://${container.getHost()}:${container.getMappedPort(9000)}`
   const store = { ...minioStore(0), endpoint }
-  await ensureBucket(store)
   return { store, stop: async () => void (await container.stop()) }
 }

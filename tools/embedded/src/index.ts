@@ -1,6 +1,5 @@
 export { findMinio } from './minio/find-minio'
 export {
-  ensureBucket,
   minioReady,
   minioStore,
   type ObjectStore,

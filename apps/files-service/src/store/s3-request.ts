@@ -12,6 +12,9 @@ const AGENT_OPTIONS = { keepAlive: true, timeout: 5000 }
 const HTTP_AGENT = new HttpAgent(AGENT_OPTIONS)
 const HTTPS_AGENT = new HttpsAgent(AGENT_OPTIONS)
 
+/** Never goes through a proxy of the environment, as Node's global agents do with NODE_USE_ENV_PROXY. */
+export const agentOf = (protocol: string): HttpAgent => (protocol === 'https:' ? HTTPS_AGENT : HTTP_AGENT)
+
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
   /** Presigned. */
@@ -36,10 +39,10 @@ export const sendS3 = async ({
   file,
   signal,
 }: S3Request): Promise<IncomingMessage> => {
-  const secure = url.startsWith('https:')
-  const request = (secure ? httpsRequest : httpRequest)(url, {
+  const { protocol } = new URL(url)
+  const request = (protocol === 'https:' ? httpsRequest : httpRequest)(url, {
     method,
-    agent: secure ? HTTPS_AGENT : HTTP_AGENT,
+    agent: agentOf(protocol),
     timeout: SILENCE_LIMIT_MS,
     ...(headers && { headers }),
     ...(ca !== undefined && { ca }),

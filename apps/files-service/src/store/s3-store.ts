@@ -2,7 +2,7 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import type { Watched } from '@leadwire/service-kit'
 import { Client } from 'minio'
 import { type ObjectStore, storeAway } from './object-store'
-import { bodyOf, type S3Request, sendS3 } from './s3-request'
+import { agentOf, bodyOf, type S3Request, sendS3 } from './s3-request'
 
 /** Seconds a signature holds. Long, because the clocks of two machines differ; the addresses stay in this process. */
 const SIGNATURE_LIFE = 3600
@@ -31,6 +31,7 @@ export const createS3Store = (options: {
     accessKey: options.accessKey,
     secretKey: options.secretKey,
     region,
+    transportAgent: agentOf(endpoint.protocol),
   })
   const trust = (ca: string) => client.setRequestOptions({ ca })
   if (authorities) trust(authorities.current())

@@ -10,6 +10,8 @@ const MESSAGE_LIMITS: ChannelOptions = {
 
 const CLIENT_OPTIONS: ChannelOptions = {
   ...MESSAGE_LIMITS,
+  // A proxy of the environment is for the outside: it would see leads and the service token.
+  'grpc.enable_http_proxy': 0,
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // The service config is given above. The look-up for another one (a TXT record) keeps a process alive for 20 s where no
   // name server answers, as on a network without a way out.

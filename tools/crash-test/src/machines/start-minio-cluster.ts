@@ -1,14 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  ensureBucket,
-  findMinio,
-  freePort,
-  minioReady,
-  minioStore,
-  spawnMinio,
-  whenReady,
-} from '@leadwire/embedded'
+import { findMinio, freePort, minioReady, minioStore, spawnMinio, whenReady } from '@leadwire/embedded'
 import type { Machine, Place } from './machine'
 import { startAddress } from './start-address'
 
@@ -36,6 +28,5 @@ export const startMinioCluster = async ({ data, onLine, onStop }: Place) => {
   const store = minioStore(address.port)
   const isWritable = () => minioReady(store, 'cluster')
   await whenReady(machines[0]!, isWritable, { timeoutMs: 180_000 })
-  await ensureBucket(store)
   return { machines, store }
 }

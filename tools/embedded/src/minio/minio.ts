@@ -71,13 +71,12 @@ export async function spawnMinio({
   })
 }
 
-/** Starts it, waits until it serves, and makes the bucket. */
+/** Starts it and waits until it serves. */
 export async function startMinioServer(options: MinioOptions): Promise<Child & { store: ObjectStore }> {
   const child = await spawnMinio(options)
   const store = minioStore(options.port, options.tls)
   try {
     await whenReady(child, () => minioReady(store), { timeoutMs: 60_000 })
-    await ensureBucket(store)
   } catch (error) {
     await child.stop()
     throw error
@@ -100,28 +99,4 @@ export async function minioReady(
   } finally {
     await agent.destroy()
   }
-}
-
-/** Makes the bucket unless there is one. */
-export async function ensureBucket({
-  endpoint,
-  accessKey,
-  secretKey,
-  region,
-  bucket,
-  caFile,
-}: ObjectStore): Promise<void> {
-  // Loaded when it is needed: every spec and every start would else wait for a client that few use.
-  const { Client } = await import('minio')
-  const { hostname, port, protocol } = new URL(endpoint)
-  const client = new Client({
-    endPoint: hostname,
-    port: Number(port),
-    useSSL: protocol === 'https:',
-    accessKey,
-    secretKey,
-    region,
-  })
-  if (caFile) client.setRequestOptions({ ca: await readFile(caFile) })
-  if (!(await client.bucketExists(bucket))) await client.makeBucket(bucket, region)
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { findMinio } from '../minio/find-minio'
-import { ensureBucket, minioReady, minioStore, spawnMinio } from '../minio/minio'
+import { minioReady, minioStore, spawnMinio } from '../minio/minio'
 import { findNatsServer } from '../nats/find-nats-server'
 import { natsReady, natsUrl, spawnNats } from '../nats/nats-server'
 import {
@@ -150,5 +150,4 @@ async function startMinio(
     spawnMinio({ binary, directory, port, tls: tls?.minio, onLine: log.of('minio') }),
   )
   await whenServing(server, () => minioReady(store), { timeoutMs: 120_000, signal })
-  if (!signal.aborted) await ensureBucket(store)
 }
