@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes up the passwords and keys that compose.yaml needs, in secrets/. What is there already stays as it is; what an .env
-# holds (as Leadwire 0.2 wanted it) is taken over. Needs openssl.
+# holds (as Leadwire 0.2 wanted it) is taken over. Needs openssl and what hash-password.sh needs.
 set -eu
 umask 077
 cd "$(dirname "$0")"
@@ -15,8 +15,11 @@ for database in leads webhooks; do
   put ${database}_database_url "postgresql://$database:$(cat secrets/${database}_database_password)@postgres:5432/$database"
 done
 nats_password=$(given NATS_PASSWORD)
-[ -e secrets/nats.conf ] || rm -f secrets/nats_url
-put nats.conf "authorization { user: leadwire, password: \"$nats_password\" }"
+if [ ! -e secrets/nats.conf ]; then
+  rm -f secrets/nats_url
+  nats_hash=$(echo "$nats_password" | ./hash-password.sh)
+  put nats.conf "authorization { user: leadwire, password: \"$nats_hash\" }"
+fi
 put nats_url "nats://leadwire:$nats_password@nats:4222"
 put s3_secret_key "$(given S3_SECRET_KEY)"
 put service_token "$(given SERVICE_TOKEN)"

@@ -3,7 +3,7 @@
 # token, lead, signed webhook, file, e-mail, backup, restore. Then checks the images, how the containers are confined, that no
 # secret is shown, and how all of it stops. `./smoke.sh tls` does so with TLS inside. Removes what it made; the images stay. It ends
 # with "ok".
-# Needs Docker, Compose, git, curl and openssl; without an engine that answers, or without Compose, it says so and does
+# Needs Docker, Compose, git, curl, openssl and perl; without an engine that answers, or without Compose, it says so and does
 # nothing. Takes *_IMAGE and NPMRC from .env, where there is one.
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Prints the Secrets of a new installation, with stores from stores/: deploy/helm/make-secrets.sh SMTP_URL | kubectl create -f -
-# Keep a copy of ENCRYPTION_KEYS, apart from the backups. Needs openssl.
+# Keep a copy of ENCRYPTION_KEYS, apart from the backups. Needs openssl and what ../hash-password.sh needs.
 set -eu
 smtp=${1:?'usage: make-secrets.sh smtp://user:password@mail.example.com:587'}
-# They go into URLs and, with NATS, into a configuration where digits at the beginning would make a number.
+# They go into URLs, and into YAML, where digits alone would make a number.
 password() { echo "p$(openssl rand -hex 24)"; }
 leads=$(password) webhooks=$(password) nats=$(password) minio=$(password)
+nats_hash=$(echo "$nats" | "$(dirname "$0")/../hash-password.sh")
 
 cat <<YAML
 apiVersion: v1
@@ -36,7 +37,7 @@ stringData: { username: webhooks, password: $webhooks }
 apiVersion: v1
 kind: Secret
 metadata: { name: leadwire-nats }
-stringData: { password: $nats }
+stringData: { password: $nats_hash }
 ---
 apiVersion: v1
 kind: Secret

@@ -61,7 +61,7 @@ test('faulty settings of all services are listed at once, and nothing is started
 test('a start says how far it is, and ends with every address', async () => {
   const base = `http://127.0.0.1:${await freePort()}`
   const hook = `http://127.0.0.1:${await freePort()}/hook`
-  const { output, ended } = start(['--webhook-url', hook], { PORT: new URL(base).port })
+  const { data, output, ended } = start(['--webhook-url', hook], { PORT: new URL(base).port })
   await eventually(() => expect(output.stdout).toContain('Ctrl-C stops everything'))
   const said = output.stdout.split('\n').flatMap((line) => /^leadwire +(.*)/.exec(line)?.[1] ?? [])
   expect(said).toContain('making the databases and starting PostgreSQL')
@@ -71,6 +71,9 @@ test('a start says how far it is, and ends with every address', async () => {
     expect(output.stdout).toContain(base + path)
     expect((await fetch(base + path)).status).toBe(200)
   }
+  expect(output.stdout).not.toContain('Plaintext passwords detected')
+  const { nats_url } = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
+  expect(nats_url).toMatch(/^nats:\/\/leadwire:[\w-]{43}@127\.0\.0\.1:\d+$/)
   expect(output.stdout).toMatch(new RegExp(`Webhooks to ${hook} +\\(secret \\S+\\)`))
   child!.kill('SIGINT')
   expect(await ended).toBe(0)

@@ -30,6 +30,7 @@ const PARTS = Object.keys(NAMES) as (keyof typeof NAMES)[]
 ;(hasOpenssl ? test : test.skip)(
   'make-certificates.sh gives each part a certificate for its name, and renews it under the same authority',
   () => {
+    cpSync(join(DEPLOY, 'hash-password.sh'), join(folder, 'hash-password.sh'))
     run('make-secrets.sh')
     run('make-certificates.sh')
     const before = PARTS.map((part) => certificateOf(part).serialNumber)

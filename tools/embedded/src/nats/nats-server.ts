@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { hash } from 'bcryptjs'
 import { type Child, startChild, whenReady } from '../process/child'
 import type { CertificateFiles } from '../tls/tls-files'
 
@@ -42,7 +43,8 @@ export async function spawnNats({
 }: NatsOptions): Promise<Child> {
   const config = join(directory, 'nats-server.conf')
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  const settings = configuration({ port, password, tls, cluster, store: join(directory, 'jetstream') })
+  const passwordHash = await hash(password, HASH_COST)
+  const settings = configuration({ port, passwordHash, tls, cluster, store: join(directory, 'jetstream') })
   await writeFile(config, settings, { mode: 0o600 })
   // One of Go's threads at a time: with more each message wakes several that look for work and find none, which cost a
   // lone create a quarter of nats-server's time and its neighbours the core. It is busy for a seventh of one at most.
@@ -94,14 +96,14 @@ export function natsReady(port: number): Promise<boolean> {
 // (`sync_interval: always` would cost an fsync a message, and 2.9 refuses the setting.)
 function configuration({
   port,
-  password,
+  passwordHash,
   tls,
   cluster,
   store,
-}: Pick<NatsOptions, 'port' | 'password' | 'tls' | 'cluster'> & { store: string }): string {
+}: Pick<NatsOptions, 'port' | 'tls' | 'cluster'> & { passwordHash: string; store: string }): string {
   return [
     `listen: "127.0.0.1:${port}"`,
-    `authorization { user: ${USER}, password: "${password}" }`,
+    `authorization { user: ${USER}, password: "${passwordHash}" }`,
     'max_payload: 8MB',
     ...(tls
       ? [`tls { cert_file: ${JSON.stringify(tls.certFile)}, key_file: ${JSON.stringify(tls.keyFile)} }`]
