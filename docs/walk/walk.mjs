@@ -1,7 +1,7 @@
 // The walk of the README in Node: create, list, retrieve, attach, download. No dependencies.
 import { readFileSync } from 'node:fs'
 
-const dev = JSON.parse(readFileSync(`${process.env.LEADWIRE_DATA ?? '.data'}/dev.json`, 'utf8'))
+const dev = JSON.parse(readFileSync(`${process.env.LEADWIRE_DATA || '.data'}/dev.json`, 'utf8'))
 
 const call = async (path, { method = 'GET', json, form } = {}) => {
   const response = await fetch(`${dev.base_url}${path}`, {

@@ -5,8 +5,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { eventually, freePort } from '@leadwire/test-kit'
+import { eventually, freePort, startReceiver } from '@leadwire/test-kit'
 import { Client } from 'pg'
+import { createClient } from './client'
+import { LEAD } from './stage.fixture'
 
 const program = resolve(__dirname, '../../embedded/dist/main.js')
 const leadwire = resolve(__dirname, '../../leadwire/dist/main.js')
@@ -112,4 +114,43 @@ test('with --tls everything inside is encrypted, and dev.json tells how to get i
   child!.kill('SIGINT')
   expect(await ended).toBe(0)
   expect(output.stderr).toBe('')
+})
+
+test('an empty setting counts as unset, for the stack and for the command line', async () => {
+  const page = await readFile(resolve(__dirname, '../../../docs/operations.md'), 'utf8')
+  const names = [...page.matchAll(/^\| (`[A-Z][A-Z0-9_]+`.*?) \|/gm)].flatMap(
+    ([, cell]) => cell!.match(/[A-Z][A-Z0-9_]+/g) ?? [],
+  )
+  expect(names).toContain('WEBHOOK_ALLOW_HOSTS')
+  const unset = Object.fromEntries(
+    names.flatMap((name) => [
+      [name, ''],
+      [`${name}_FILE`, ''],
+    ]),
+  )
+  const receiver = await startReceiver()
+  const { data, output, ended } = start(['--webhook-url', receiver.url], {
+    ...unset,
+    GOMAXPROCS: '',
+    PORT: String(await freePort()),
+  })
+  try {
+    await eventually(() => expect(output.stdout).toContain('Ctrl-C stops everything'))
+    const dev = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
+    const client = createClient(dev.base_url, { token: dev.token })
+    expect(await client.request('POST', '/leads', { json: LEAD })).toMatchObject({ status: 200 })
+    await eventually(() => expect(receiver.requests).toHaveLength(1))
+    expect(await readFile(`/proc/${dev.pids.nats}/environ`, 'utf8').catch(() => 'GOMAXPROCS=1')).toContain(
+      'GOMAXPROCS=1',
+    )
+    const { stdout } = await promisify(execFile)(process.execPath, [leadwire, 'accounts', 'list', '--json'], {
+      env: { ...process.env, ...unset, LEADWIRE_DATA: data },
+    })
+    expect(JSON.parse(stdout)).toMatchObject([{ id: dev.account.id }])
+    await client.close()
+  } finally {
+    await receiver.stop()
+  }
+  child!.kill('SIGINT')
+  expect(await ended).toBe(0)
 })

@@ -100,16 +100,17 @@ const faultOf = (error: Error): string => {
 
 /**
  * A setting of the environment: that of `name`, or what the file holds that `NAME_FILE` names, without the line end after it.
+ * An empty one counts as unset: compose files and charts pass `NAME=` for what nobody chose.
  * Secrets come in files from Docker, Kubernetes and systemd: `docker inspect` would show an environment to everybody.
  *
  * Throws a TypeError when the file can't be read, or when both are set.
  */
 export const settingOf = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
   const file = env[`${name}_FILE`]
-  if (!file) return env[name]
+  if (!file) return env[name] || undefined
   if (env[name]) throw new TypeError(`is set twice, by ${name}_FILE too`)
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '') || undefined
   } catch (error) {
     throw new TypeError(`${name}_FILE can't be read: ${(error as Error).message}`)
   }
@@ -138,8 +139,7 @@ export const readConfig = <T extends object>(
   for (const name of Object.keys(specs)) {
     try {
       const value = settingOf(env, name)
-      // An empty variable counts as unset: compose files and charts pass `NAME=` for what nobody chose.
-      if (value) given[name] = value
+      if (value !== undefined) given[name] = value
     } catch (error) {
       faults[name] = (error as TypeError).message
     }

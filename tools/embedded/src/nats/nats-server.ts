@@ -31,6 +31,9 @@ export type NatsCluster = {
 
 const USER = 'leadwire'
 
+/** The least that bcrypt takes: the password is random, and nats-server would spend a higher cost on each connection. */
+const HASH_COST = 4
+
 /** Starts nats-server; answers when it has a pid, before it takes connections (see natsReady). */
 export async function spawnNats({
   binary,
@@ -48,7 +51,7 @@ export async function spawnNats({
   await writeFile(config, settings, { mode: 0o600 })
   // One of Go's threads at a time: with more each message wakes several that look for work and find none, which cost a
   // lone create a quarter of nats-server's time and its neighbours the core. It is busy for a seventh of one at most.
-  const env = { GOMAXPROCS: '1', ...process.env }
+  const env = { ...process.env, GOMAXPROCS: process.env['GOMAXPROCS'] || '1' }
   return startChild({
     name: 'nats',
     command: binary,

@@ -121,7 +121,7 @@ async function bringUp(
     serviceToken: await ensureSecret(join(options.data, 'service-token')),
     encryptionKey: await ensureSecret(join(options.data, 'encryption-key')),
     tls: tls?.services,
-    env: { WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost', ...env },
+    env: { ...env, WEBHOOK_ALLOW_HOSTS: env['WEBHOOK_ALLOW_HOSTS'] || '127.0.0.0/8,::1,localhost' },
   })
   signal.throwIfAborted()
   const started = startServers(context, serverPlan)
