@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,12 +14,12 @@ const program = resolve(__dirname, '../../embedded/dist/main.js')
 const leadwire = resolve(__dirname, '../../leadwire/dist/main.js')
 
 let room: string
-let child: ChildProcess | undefined
+const running: ChildProcess[] = []
 beforeEach(async () => {
   room = await mkdtemp(join(tmpdir(), 'leadwire-start-'))
 })
 afterEach(async () => {
-  child?.kill('SIGKILL')
+  for (const child of running.splice(0)) child.kill('SIGKILL')
   await rm(room, { recursive: true, force: true })
 })
 
@@ -29,7 +29,7 @@ const start = (args: string[], env: Record<string, string>) => {
   const started = spawn(process.execPath, [program, ...args], {
     env: { ...process.env, LEADWIRE_DATA: data, LOG_LEVEL: 'info', ...env },
   })
-  child = started
+  running.push(started)
   const output = { stdout: '', stderr: '' }
   started.stdout.on('data', (chunk) => {
     output.stdout += chunk
@@ -37,8 +37,14 @@ const start = (args: string[], env: Record<string, string>) => {
   started.stderr.on('data', (chunk) => {
     output.stderr += chunk
   })
-  return { data, output, ended: once(started, 'close').then(([code]) => code as number) }
+  return { data, output, child: started, ended: once(started, 'close').then(([code]) => code as number) }
 }
+
+const port = async () => ({ PORT: String(await freePort()) })
+const isReady = ({ output }: Pick<ReturnType<typeof start>, 'output'>) =>
+  eventually(() => expect(output.stdout).toContain('Ctrl-C stops everything'), { timeoutMs: 100_000 })
+const dev = async ({ data }: ReturnType<typeof start>) =>
+  JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
 
 test('faulty settings of all services are listed at once, and nothing is started', async () => {
   const { data, output, ended } = start([], {
@@ -63,8 +69,8 @@ test('faulty settings of all services are listed at once, and nothing is started
 test('a start says how far it is, and ends with every address', async () => {
   const base = `http://127.0.0.1:${await freePort()}`
   const hook = `http://127.0.0.1:${await freePort()}/hook`
-  const { data, output, ended } = start(['--webhook-url', hook], { PORT: new URL(base).port })
-  await eventually(() => expect(output.stdout).toContain('Ctrl-C stops everything'))
+  const { data, output, child, ended } = start(['--webhook-url', hook], { PORT: new URL(base).port })
+  await isReady({ output })
   const said = output.stdout.split('\n').flatMap((line) => /^leadwire +(.*)/.exec(line)?.[1] ?? [])
   expect(said).toContain('making the databases and starting PostgreSQL')
   expect(said).toContain('starting nats-server')
@@ -77,15 +83,15 @@ test('a start says how far it is, and ends with every address', async () => {
   const { nats_url } = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
   expect(nats_url).toMatch(/^nats:\/\/leadwire:[\w-]{43}@127\.0\.0\.1:\d+$/)
   expect(output.stdout).toMatch(new RegExp(`Webhooks to ${hook} +\\(secret \\S+\\)`))
-  child!.kill('SIGINT')
+  child.kill('SIGINT')
   expect(await ended).toBe(0)
   expect(output.stderr).toBe('')
 })
 
 test('with --tls everything inside is encrypted, and dev.json tells how to get in', async () => {
   const base = `http://127.0.0.1:${await freePort()}`
-  const { data, output, ended } = start(['--tls'], { PORT: new URL(base).port })
-  await eventually(() => expect(output.stdout).toContain('Ctrl-C stops everything'))
+  const { data, output, child, ended } = start(['--tls'], { PORT: new URL(base).port })
+  await isReady({ output })
   const dev = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
   expect(dev).toMatchObject({
     services: { 'files-service': { http: expect.stringMatching(/^https:/) } },
@@ -111,7 +117,7 @@ test('with --tls everything inside is encrypted, and dev.json tells how to get i
     env: { ...process.env, LEADWIRE_DATA: data },
   })
   expect(JSON.parse(stdout)).toMatchObject([{ id: dev.account.id }])
-  child!.kill('SIGINT')
+  child.kill('SIGINT')
   expect(await ended).toBe(0)
   expect(output.stderr).toBe('')
 })
@@ -129,13 +135,13 @@ test('an empty setting counts as unset, for the stack and for the command line',
     ]),
   )
   const receiver = await startReceiver()
-  const { data, output, ended } = start(['--webhook-url', receiver.url], {
+  const { data, output, child, ended } = start(['--webhook-url', receiver.url], {
     ...unset,
     GOMAXPROCS: '',
     PORT: String(await freePort()),
   })
   try {
-    await eventually(() => expect(output.stdout).toContain('Ctrl-C stops everything'))
+    await isReady({ output })
     const dev = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
     const client = createClient(dev.base_url, { token: dev.token })
     expect(await client.request('POST', '/leads', { json: LEAD })).toMatchObject({ status: 200 })
@@ -151,6 +157,20 @@ test('an empty setting counts as unset, for the stack and for the command line',
   } finally {
     await receiver.stop()
   }
-  child!.kill('SIGINT')
+  child.kill('SIGINT')
   expect(await ended).toBe(0)
+})
+
+test('starts over what a power loss left of its files', async () => {
+  const first = start([], await port())
+  await isReady(first)
+  first.child.kill('SIGKILL')
+  await first.ended
+  for (const name of ['stack.lock', 'demo.json', 'processes.json'])
+    await writeFile(join(first.data, name), '')
+  const second = start([], await port())
+  await isReady(second)
+  expect(second.output.stdout).toContain(`${join(second.data, 'demo.json')} is empty or broken`)
+  second.child.kill('SIGINT')
+  expect(await second.ended).toBe(0)
 })

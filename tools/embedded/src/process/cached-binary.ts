@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { takePidLock } from './pid-lock'
+import { moveIntoPlace } from './replace-file'
 
 /** A way to get a program: works in a folder of its own, answers with the program's path, throws why it can't. */
 export type Source = { name: string; get: (folder: string) => Promise<string> }
@@ -55,7 +56,7 @@ async function take(
       const binary = await source.get(folder)
       await chmod(binary, 0o755)
       if (!(await isUsable(binary))) throw new Error('what it gave does not run here, or is too old')
-      await rename(binary, target)
+      await moveIntoPlace(binary, target)
       return
     } catch (error) {
       refusals.push(

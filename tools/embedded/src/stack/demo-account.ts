@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { AccountsServiceDefinition } from '@leadwire/contracts'
 import { connectGrpc, createLifecycle, createLogger, watchTls } from '@leadwire/service-kit'
+import { readJson, writeJson } from '../process/replace-file'
 import type { ServicesTls } from '../tls/tls-files'
 import { tlsSettings } from './services'
-import { writeJson } from './write-json'
 
 export type Account = { id: number; api_key: string }
 export type NewAccount = { account: Account; token: string }
@@ -41,6 +40,7 @@ export async function ensureDemoAccount({
   tokens,
   tls,
   base,
+  say,
 }: {
   path: string
   grpc: string
@@ -48,9 +48,9 @@ export async function ensureDemoAccount({
   tokens: string[]
   tls: ServicesTls | undefined
   base: string
+  say: (line: string) => void
 }): Promise<Demo> {
-  const raw = await readFile(path, 'utf8').catch(() => undefined)
-  const kept = raw === undefined ? undefined : (JSON.parse(raw) as Demo)
+  const kept = await readJson<Demo>(path, say)
   if (kept && (await isKnown(kept.token, base))) return kept
   const demo: Demo = { ...(await createAccount({ grpc, tokens, tls }, 'Demo')), webhooks: [] }
   await writeJson(path, demo)

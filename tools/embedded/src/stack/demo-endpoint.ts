@@ -1,5 +1,5 @@
+import { writeJson } from '../process/replace-file'
 import type { Demo, Endpoint } from './demo-account'
-import { writeJson } from './write-json'
 
 /** Registers `url` for the demo account, unless it is registered; the secret is told at creation only, so it is kept. */
 export async function ensureDemoEndpoint({

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { startOf } from '../process/identity'
 import { poll } from '../process/poll'
-import { writeJson } from './write-json'
+import { readJson, writeJson } from '../process/replace-file'
 
 type Started = { name: string; pid: number; start: string }
 
@@ -17,9 +16,8 @@ export async function recordProcesses(path: string, running: Map<string, number>
  * Stops what an earlier stack started and did not stop. A number that belongs to another process by now is left alone.
  * @returns their names
  */
-export async function stopLeftovers(path: string): Promise<string[]> {
-  const raw = await readFile(path, 'utf8').catch(() => '[]')
-  const recorded = JSON.parse(raw) as Started[]
+export async function stopLeftovers(path: string, say: (line: string) => void): Promise<string[]> {
+  const recorded = (await readJson<Started[]>(path, say)) ?? []
   const alive = await Promise.all(recorded.map(isStillRunning))
   const leftovers = recorded.filter((_, index) => alive[index])
   await Promise.all(leftovers.map(stopOne))

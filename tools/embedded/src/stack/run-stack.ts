@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whyNotFree } from '../process/free-port'
+import { writeJson } from '../process/replace-file'
 import { isReady, whenServing } from '../process/when-serving'
 import { stackTls } from '../tls/stack-tls'
 import { checkSettings } from './check-settings'
@@ -17,7 +18,6 @@ import { ensureSecret } from './secret-file'
 import { planServers, startServers } from './servers'
 import { baseUrl, planServices, requireBuilt, type ServicePlan, startService } from './services'
 import type { StackOptions } from './stack-options'
-import { writeJson } from './write-json'
 
 type StackContext = {
   options: StackOptions
@@ -91,7 +91,7 @@ async function clearTheWay(
   files: ReturnType<typeof stateFiles>,
 ): Promise<void> {
   await rm(files.dev, { force: true })
-  const leftovers = await stopLeftovers(files.processes)
+  const leftovers = await stopLeftovers(files.processes, log.say)
   if (leftovers.length > 0) log.say(`stopped what an earlier start left behind: ${leftovers.join(', ')}`)
   const why = await whyNotFree(options.port, options.host)
   if (why) {
@@ -131,7 +131,7 @@ async function bringUp(
 
   const grpc = plans.find(({ service }) => service === 'leads-service')?.grpc ?? ''
   const tokens = plans[0]!.env['SERVICE_TOKEN']!.split(',').slice(0, 1)
-  const demo = await ensureDemoAccount({ path: demoFile, grpc, tokens, tls: tls?.services, base })
+  const demo = await ensureDemoAccount({ path: demoFile, grpc, tokens, tls: tls?.services, base, say: log.say })
   const url = options.webhookUrl
   const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: demoFile, base, url })
   return { base, demo: complete, plans, servers, tls: tls?.services }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+import { replaceFile } from '../process/replace-file'
 
 /**
  * A secret of a stack (the services' token, the password of NATS, the key of stored secrets): made at the first start, and kept in a file that only its
@@ -9,6 +10,6 @@ export async function ensureSecret(path: string): Promise<string> {
   const kept = await readFile(path, 'utf8').catch(() => '')
   if (kept.trim().length >= 16) return kept.trim()
   const secret = randomBytes(32).toString('base64url')
-  await writeFile(path, `${secret}\n`, { mode: 0o600 })
+  await replaceFile(path, `${secret}\n`)
   return secret
 }

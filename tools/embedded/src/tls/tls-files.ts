@@ -1,5 +1,6 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { replaceFile } from '../process/replace-file'
 import type { Authority, Issued } from './authority'
 
 /** Where a certificate and its key are. */
@@ -7,11 +8,6 @@ export type CertificateFiles = { certFile: string; keyFile: string }
 
 /** What services are told of TLS between them: their own certificate, and the authority of all. */
 export type ServicesTls = CertificateFiles & { caFile: string }
-
-async function replaceFile(path: string, content: string): Promise<void> {
-  await writeFile(`${path}.new`, content, { mode: 0o600 })
-  await rename(`${path}.new`, path)
-}
 
 /** Writes the authorities' certificates into a folder, replacing those that are there. */
 export async function writeAuthorities(
