@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { appendFile, chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -68,6 +68,8 @@ describeUpgrade()('a data folder of the previous release', () => {
   beforeAll(async () => {
     old = await previousRelease()
     room = await mkdtemp(join(tmpdir(), 'leadwire-upgrade-'))
+    // Started as root in a folder closed to others, the previous release kept PostgreSQL's data elsewhere.
+    await chmod(room, 0o711)
     base = `http://127.0.0.1:${await freePort()}`
     await start(old)
     const client = createClient(base, { token: dev.token })

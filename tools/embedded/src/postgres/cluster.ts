@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, chown, lstat, mkdir, mkdtemp, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { chown, lstat, mkdir, readlink, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { PostgresBinaries } from './binaries'
-import { canReach, openHome, type User } from './run-as'
+import { nameFor, type User } from './run-as'
 
 export const superuser = 'leadwire'
 
@@ -25,38 +25,28 @@ export async function ensureCluster({
   durable: boolean
 }): Promise<void> {
   if (existsSync(join(dataDirectory, 'PG_VERSION'))) return
-  await mkdir(dirname(dataDirectory), { recursive: true })
-  const closed = user && !canReach(dirname(dataDirectory), user)
-  const target = closed ? await placeInTheOpen(dataDirectory) : dataDirectory
-
-  const half = `${target}.new`
+  const half = `${dataDirectory}.new`
   await rm(half, { recursive: true, force: true })
-  await mkdir(half, { mode: 0o700 })
+  await mkdir(half, { recursive: true, mode: 0o700 })
   if (user) await chown(half, user.uid, user.gid)
   await promisify(execFile)(
     binaries.initdb,
     [
-      ...['-D', half, '-U', superuser, '--auth=trust', '--encoding=UTF8'],
+      ...['-D', nameFor(user, half), '-U', superuser, '--auth=trust', '--encoding=UTF8'],
       ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       ...(durable ? [] : ['--no-sync']),
     ],
     { ...user, cwd: half, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } },
   )
-  await rename(half, target)
+  await rename(half, dataDirectory)
 }
 
-/**
- * A server that runs as another user can't enter a folder closed to others: the cluster then lies under openHome, and
- * `dataDirectory` is a link to it.
- */
-async function placeInTheOpen(dataDirectory: string): Promise<string> {
-  await mkdir(openHome, { recursive: true, mode: 0o755 })
-  const room = await mkdtemp(join(openHome, 'data-'))
-  // mkdtemp makes it for us alone; what is inside is the server's own, and closed to others.
-  await chmod(room, 0o755)
-  const target = join(room, basename(dataDirectory))
-  const before = await lstat(dataDirectory).catch(() => undefined)
-  if (before) await (before.isSymbolicLink() ? unlink(dataDirectory) : rmdir(dataDirectory))
-  await symlink(target, dataDirectory)
-  return target
+/** Earlier releases made such links. Nothing says which of several folders with the same link the data belongs to. */
+export async function refuseLink(dataDirectory: string): Promise<void> {
+  if (!(await lstat(dataDirectory).catch(() => undefined))?.isSymbolicLink()) return
+  const target = resolve(dataDirectory, '..', await readlink(dataDirectory))
+  throw new Error(
+    `${dataDirectory} is a link to ${target}${existsSync(target) ? '' : ', which is not there'}. The data must be in the ` +
+      `folder itself. If it belongs here and nothing runs on it: rm ${dataDirectory} && mv ${target} ${dataDirectory}`,
+  )
 }

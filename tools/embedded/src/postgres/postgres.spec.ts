@@ -1,6 +1,18 @@
-import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Client } from 'pg'
 import { freePort } from '../process/free-port'
 import { startOf } from '../process/identity'
@@ -93,16 +105,33 @@ describe('startPostgres', () => {
     await server.stop()
   })
 
-  asRoot('as root, in a folder closed to others, the data is a link to where the server may go', async () => {
+  asRoot('as root, in a folder closed to others, the data is in the folder all the same', async () => {
     chmodSync(room, 0o700)
-    const server = await start()
+    const [original, copy] = [join(room, 'postgres'), join(room, 'copy')]
+    const server = await start(original)
     await server.query('create table kept ()')
+    expect(await server.queryLocally(OVER_SOCKET)).toEqual([{ over_socket: true }])
     await server.stop()
-    const again = await start()
+    expect(lstatSync(original).isDirectory()).toBe(true)
+    cpSync(original, copy, { recursive: true, preserveTimestamps: true })
+    execFileSync('chown', ['-R', `--reference=${original}`, copy])
+
+    const again = await start(original)
+    const beside = await start(copy)
+    expect(await beside.query('select count(*)::int from kept')).toEqual([{ count: 0 }])
     expect(await again.query('select count(*)::int from kept')).toEqual([{ count: 0 }])
-    expect(await again.queryLocally(OVER_SOCKET)).toEqual([{ over_socket: true }])
-    await again.stop()
-    rmSync(dirname(realpathSync(join(room, 'postgres'))), { recursive: true })
+    await Promise.all([again.stop(), beside.stop()])
+  })
+
+  test.each([
+    ['that leads elsewhere', () => mkdirSync(join(room, 'elsewhere')), 'The data must be'],
+    ['that leads nowhere', () => {}, 'which is not there'],
+  ])('a link %s is refused with what to do', async (_, makeTarget, words) => {
+    makeTarget()
+    symlinkSync('elsewhere', join(room, 'postgres'))
+    const starting = start()
+    await expect(starting).rejects.toThrow(words)
+    await expect(starting).rejects.toThrow(`mv ${join(room, 'elsewhere')} ${join(room, 'postgres')}`)
   })
 
   asRoot('data that belongs to root is refused with what to do', async () => {

@@ -1,13 +1,12 @@
-import { realpathSync } from 'node:fs'
 import { chown, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Child, startChild, whenReady } from '../process/child'
 import type { Issued } from '../tls/authority'
 import { findPostgresBinaries, type PostgresBinaries } from './binaries'
-import { ensureCluster, superuser } from './cluster'
-import { runAs, type User } from './run-as'
-import { clearStaleServer } from './stale-lock'
+import { ensureCluster, refuseLink, superuser } from './cluster'
+import { nameFor, runAs, type User } from './run-as'
+import { clearStaleServer, commandLineMark } from './stale-lock'
 
 /** What the server shows, and whether it refuses connections over TCP without TLS. */
 export type PostgresTls = Issued & { only: boolean }
@@ -30,13 +29,13 @@ export type PreparedPostgres = PostgresOptions & {
 
 /** Makes the cluster if it is new, and clears what a server left behind that was not stopped. */
 export async function preparePostgres(options: PostgresOptions): Promise<PreparedPostgres> {
+  await refuseLink(options.dataDirectory)
   const user = await runAs(options.dataDirectory)
   const binaries = await findPostgresBinaries(user)
   await ensureCluster({ ...options, binaries, user })
-  const dataDirectory = realpathSync(options.dataDirectory)
-  await clearStaleServer(dataDirectory)
-  if (options.tls) await writeTls(dataDirectory, options.tls, user)
-  return { ...options, dataDirectory, binaries, user }
+  await clearStaleServer(options.dataDirectory)
+  if (options.tls) await writeTls(options.dataDirectory, options.tls, user)
+  return { ...options, binaries, user }
 }
 
 /** By the names under which PostgreSQL looks for them. It takes a key only from its owner. */
@@ -60,19 +59,21 @@ export function spawnPostgres({
   user,
   onLine,
 }: PreparedPostgres): Promise<Child> {
+  const place = nameFor(user, dataDirectory)
   const settings = {
     ...always,
     ...(durable ? {} : forgetful),
     ...given,
     ...(tls && { ssl: 'on' }),
-    ...(tls?.only && { hba_file: join(dataDirectory, TLS_ONLY) }),
+    ...(tls?.only && { hba_file: join(place, TLS_ONLY) }),
   }
   return startChild({
     name: 'postgres',
     command: binaries.postgres,
     args: [
+      ...commandLineMark(dataDirectory),
       // The Unix socket lies in the data folder, by a name that is never too long for one.
-      ...['-D', dataDirectory, '-p', String(port), '-h', '127.0.0.1', '-k', '.'],
+      ...['-D', place, '-p', String(port), '-h', '127.0.0.1', '-k', '.'],
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     cwd: dataDirectory,

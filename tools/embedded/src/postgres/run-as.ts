@@ -6,7 +6,7 @@ export type User = { uid: number; gid: number }
 /** The account "nobody": in every passwd file, owner of nothing else. */
 const nobody: User = { uid: 65534, gid: 65534 }
 
-/** Where root keeps what another user must reach when the checkout lies in a folder closed to others, such as /root. */
+/** Where root keeps PostgreSQL's programs when the checkout lies in a folder closed to others, such as /root. */
 export const openHome = '/var/lib/leadwire'
 
 /**
@@ -27,7 +27,15 @@ export async function runAs(dataDirectory: string): Promise<User | undefined> {
   return { uid: owner.uid, gid: owner.gid }
 }
 
-/** Whether `user` can enter a folder, or run a program; asked of the kernel, so that every rule of access counts. */
+/**
+ * The name by which another user's process, started in a folder, opens that folder: this one works where the folders above
+ * are closed to that user. Linux alone has it.
+ */
+export function nameFor(user: User | undefined, directory: string): string {
+  return user && process.platform === 'linux' ? '/proc/self/cwd' : directory
+}
+
+/** Whether `user` can run a program; asked of the kernel, so that every rule of access counts. */
 export function canReach(path: string, user: User): boolean {
   return spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', path], { ...user, cwd: '/' }).status === 0
 }

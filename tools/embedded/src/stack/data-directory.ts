@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { access, chmod, constants, mkdir } from 'node:fs/promises'
+import { access, constants, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type PidLock, takePidLock } from '../process/pid-lock'
@@ -10,9 +10,7 @@ import { type PidLock, takePidLock } from '../process/pid-lock'
  */
 export async function openDataDirectory(data: string): Promise<PidLock> {
   try {
-    const created = await mkdir(data, { recursive: true })
-    // PostgreSQL does not run as root: its user must be able to pass through, whatever the umask says.
-    if (created && process.getuid?.() === 0) await chmod(data, 0o711)
+    await mkdir(data, { recursive: true })
     await access(data, constants.W_OK | constants.X_OK)
   } catch {
     throw new Error(
