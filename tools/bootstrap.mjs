@@ -3,24 +3,16 @@
 // nothing else is there yet on a fresh clone.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const PROGRESS_MS = 5000
 
+const require = createRequire(import.meta.url)
+const { waitForLock } = require('./embedded/src/process/kernel-lock.cjs')
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const at = (...parts) => join(root, ...parts)
 const [command, ...args] = process.argv.slice(2)
@@ -37,12 +29,11 @@ const programs = {
 requireNode()
 if (!(command in programs)) fail(`usage: npm run ${Object.keys(programs).join('|')}`)
 // A typing error or a question must not wait for an installation.
-if (command === 'start')
-  createRequire(import.meta.url)('./embedded/src/stack/options.cjs').optionsOrExit(args)
-await inTurn(async () => {
-  await install()
-  await build()
-})
+if (command === 'start') require('./embedded/src/stack/options.cjs').optionsOrExit(args)
+const lock = await lockFolder()
+await install()
+await build()
+lock.release()
 run(at(programs[command]))
 
 function requireNode() {
@@ -52,31 +43,12 @@ function requireNode() {
 }
 
 /** Two commands on a fresh clone at once must not install over each other. */
-async function inTurn(work) {
-  mkdirSync(at('.cache'), { recursive: true })
-  const lock = at('.cache/bootstrap.lock')
-  const own = `${lock}.${process.pid}`
-  writeFileSync(own, String(process.pid))
+function lockFolder() {
   let told = false
-  try {
-    while (!tryTo(() => linkSync(own, lock))) {
-      const holder = Number(tryTo(() => readFileSync(lock, 'utf8')))
-      if (!holder || !isAlive(holder)) {
-        rmSync(lock, { force: true })
-        continue
-      }
-      if (!told) say(`waiting for another command that installs or builds here (pid ${holder})`)
-      told = true
-      await wait(200)
-    }
-    try {
-      await work()
-    } finally {
-      rmSync(lock, { force: true })
-    }
-  } finally {
-    rmSync(own, { force: true })
-  }
+  return waitForLock(at('.cache/bootstrap.lock'), (holder) => {
+    if (!told) say(`waiting for another command that installs or builds here (${holder})`)
+    told = true
+  }).catch((error) => fail(`leadwire: ${error.message}`))
 }
 
 async function install() {
@@ -214,13 +186,15 @@ async function nx(nxArgs, onLine) {
 
 /** Ends this process unless the command succeeds. Everything goes to stderr: stdout belongs to the program alone. */
 async function execute(command, commandArgs, { env = process.env, onLine } = {}) {
-  const stdio = onLine ? ['ignore', 'pipe', 'pipe'] : ['ignore', 2, 2]
+  const output = onLine ? 'pipe' : 2
+  // An installation that outlives this process keeps the lock.
+  const stdio = ['ignore', output, output, lock.fd]
   const child = spawn(command, commandArgs, { cwd: root, env, stdio })
-  let output = ''
+  let said = ''
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue
     createInterface(stream).on('line', (line) => {
-      output += `${line}\n`
+      said += `${line}\n`
       onLine(line)
     })
   }
@@ -229,22 +203,13 @@ async function execute(command, commandArgs, { env = process.env, onLine } = {})
     child.once('close', resolve)
   })
   if (status === 0) return
-  process.stderr.write(output)
+  process.stderr.write(said)
   process.exit(1)
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error.code === 'EPERM'
-  }
 }
 
 function tryTo(work) {
   try {
-    return work() ?? true
+    return work()
   } catch {
     return undefined
   }

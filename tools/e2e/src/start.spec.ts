@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -23,10 +23,11 @@ afterEach(async () => {
   await rm(room, { recursive: true, force: true })
 })
 
-/** What `npm start` runs once everything is built, on a data folder of its own. */
-const start = (args: string[], env: Record<string, string>) => {
+/** What `npm start` runs once everything is built, on a data folder of its own; `within` a program that runs it. */
+const start = (args: string[], env: Record<string, string>, within: string[] = []) => {
   const data = join(room, 'data')
-  const started = spawn(process.execPath, [program, ...args], {
+  const [command, ...all] = [...within, process.execPath, program, ...args]
+  const started = spawn(command!, all, {
     env: { ...process.env, LEADWIRE_DATA: data, LOG_LEVEL: 'info', ...env },
   })
   running.push(started)
@@ -173,4 +174,54 @@ test('starts over what a power loss left of its files', async () => {
   expect(second.output.stdout).toContain(`${join(second.data, 'demo.json')} is empty or broken`)
   second.child.kill('SIGINT')
   expect(await second.ended).toBe(0)
+})
+
+/** What each container has: no process and no shared memory of ours is seen in it. All in it end with its first process. */
+const CONTAINER = ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc']
+const hasContainers = spawnSync(CONTAINER[0]!, [...CONTAINER.slice(1), 'true']).status === 0
+const inContainers = hasContainers ? describe : describe.skip
+if (!hasContainers)
+  console.warn('Skipped: unshare --pid needs root here, so two containers on one folder were not tried.')
+
+inContainers('a data folder that two containers share', () => {
+  test('serves one stack at a time, whose processes the other can not see', async () => {
+    const first = start([], await port())
+    await isReady(first)
+    const second = start([], await port(), CONTAINER)
+    expect(await second.ended).toBe(1)
+    expect(second.output.stderr).toContain(
+      `a stack runs on ${first.data} already (pid ${first.child.pid} on `,
+    )
+    first.child.kill('SIGINT')
+    expect(await first.ended).toBe(0)
+  })
+
+  test('is free after kill -9, and has its data', async () => {
+    const first = start([], await port(), CONTAINER)
+    await isReady(first)
+    const { account, token } = await dev(first)
+    first.child.kill('SIGKILL')
+    const second = start([], await port())
+    await isReady(second)
+    expect(await dev(second)).toMatchObject({ account, token })
+    second.child.kill('SIGINT')
+    expect(await second.ended).toBe(0)
+  })
+
+  test('is not free while a server lives on that lost its stack', async () => {
+    const first = start([], await port())
+    await isReady(first)
+    const { pids } = await dev(first)
+    // Frozen, it can't end with its parent.
+    process.kill(pids.postgres, 'SIGSTOP')
+    try {
+      first.child.kill('SIGKILL')
+      await first.ended
+      const second = start([], await port(), CONTAINER)
+      expect(await second.ended).toBe(1)
+      expect(second.output.stderr).toContain(`still runs on ${first.data}`)
+    } finally {
+      process.kill(pids.postgres, 'SIGCONT')
+    }
+  })
 })

@@ -1,8 +1,11 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { repositoryRoot } from './paths'
+import { eventually } from './process/eventually'
+import { takeLock, waitForLock } from './process/kernel-lock.cjs'
 
 // A clone in miniature, with a blank in its path: an npm that notes its calls and "installs" an nx that notes its own.
 let clone: string
@@ -13,7 +16,8 @@ beforeEach(() => {
   write('tools/embedded/package.json', '{"main":"dist/main.js"}')
   write('tools/embedded/src/main.ts', 'one')
   write('bin/npm', npm, 0o755)
-  for (const path of ['tools/bootstrap.mjs', 'tools/embedded/src/stack/options.cjs']) {
+  const sources = ['stack/options.cjs', 'process/kernel-lock.cjs'].map((path) => `tools/embedded/src/${path}`)
+  for (const path of ['tools/bootstrap.mjs', ...sources]) {
     cpSync(join(repositoryRoot, path), join(clone, path))
   }
 })
@@ -49,6 +53,12 @@ function write(path: string, content: string, mode = 0o644): void {
   writeFileSync(join(clone, path), content, { mode })
 }
 
+const env = () => ({
+  ...process.env,
+  PATH: [join(clone, 'bin'), process.env['PATH']].join(delimiter),
+  npm_execpath: '',
+})
+
 function start(...args: string[]): {
   status: number | null
   stdout: string
@@ -56,15 +66,11 @@ function start(...args: string[]): {
   calls: string[]
 } {
   rmSync(join(clone, 'calls'), { force: true })
-  const env = {
-    ...process.env,
-    PATH: [join(clone, 'bin'), process.env['PATH']].join(delimiter),
-    npm_execpath: '',
-  }
   const result = spawnSync(
     process.execPath,
     [join(clone, 'tools/bootstrap.mjs'), 'start', ...(args.length > 0 ? args : ['--replicas', '2'])],
-    { env },
+    // Only ends what hangs.
+    { env: env(), timeout: 100_000, killSignal: 'SIGKILL' },
   )
   const calls = existsSync(join(clone, 'calls'))
     ? readFileSync(join(clone, 'calls'), 'utf8').trim().split('\n')
@@ -155,4 +161,44 @@ test('a build that fails says why, starts nothing, and is tried again', () => {
   expect(stderr).toContain('TS2322')
   rmSync(join(clone, 'broken'))
   expect(start()).toMatchObject({ calls: [builds], stdout: 'started --replicas,2\n' })
+})
+
+test('a lock that a killed start left is none, though its pid is alive by now', () => {
+  write('.cache/bootstrap.lock', String(process.pid))
+  expect(start()).toMatchObject({ status: 5, calls: [installs, builds] })
+})
+
+test('a second command waits while the first installs or builds, and says for whom', async () => {
+  start()
+  const lock = takeLock(join(clone, '.cache/bootstrap.lock'))!
+  const second = spawn(process.execPath, [join(clone, 'tools/bootstrap.mjs'), 'start'], { env: env() })
+  let stderr = ''
+  second.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  await eventually(() => expect(stderr).toContain('waiting for another command that installs or builds here'))
+  expect(stderr).toContain(`(pid ${process.pid} on `)
+  lock.release()
+  expect(await once(second, 'close')).toEqual([5, null])
+})
+
+test('an installation that outlives its killed command keeps others waiting', async () => {
+  const lock = join(clone, '.cache/bootstrap.lock')
+  write(
+    'bin/npm',
+    `#!${process.execPath}\n
+    require('node:fs').writeFileSync('npm.pid', String(process.pid)); setInterval(() => {}, 1e6)`,
+    0o755,
+  )
+  const killed = spawn(process.execPath, [join(clone, 'tools/bootstrap.mjs'), 'start'], { env: env() })
+  const npmPid = await eventually(() => {
+    const pid = Number(readFileSync(join(clone, 'npm.pid'), 'utf8'))
+    expect(pid).toBeGreaterThan(0)
+    return pid
+  })
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  expect(takeLock(lock)).toBeUndefined()
+  process.kill(npmPid, 'SIGKILL')
+  ;(await waitForLock(lock)).release()
 })

@@ -10,6 +10,8 @@ export type MinioOptions = {
   tls?: MinioTls | undefined
   /** Each server of a cluster, this one among them. */
   cluster?: { port: number; directory: string }[] | undefined
+  /** A lock over the data, which lasts as long as the server too. */
+  lock?: { fd: number } | undefined
   onLine?: (line: string) => void
 }
 
@@ -45,6 +47,7 @@ export async function spawnMinio({
   port,
   tls,
   cluster,
+  lock,
   onLine,
 }: MinioOptions): Promise<Child> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -67,6 +70,7 @@ export async function spawnMinio({
       // its own unless it is told.
       ...(cluster && { MINIO_CI_CD: 'on', _MINIO_SERVER_LOCAL: `127.0.0.1:${port}` }),
     },
+    lock,
     onLine,
   })
 }

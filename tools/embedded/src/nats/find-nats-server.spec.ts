@@ -63,7 +63,7 @@ describe('findNatsServer', () => {
     expect(await findNatsServer(env(''), say, sources)).toBe(found)
     expect(calls).toEqual(['release', 'apt'])
     expect(said).toHaveLength(2)
-    expect(readdirSync(join(room, 'cache'))).toEqual(['nats-server'])
+    expect(readdirSync(join(room, 'cache'))).toEqual(['.nats-server.lock', 'nats-server'])
   })
 
   test('of several at once, one fetches', async () => {
@@ -88,7 +88,7 @@ describe('findNatsServer', () => {
     expect(message).toContain(
       '\n  - PATH: not there\n  - release: release is out of reach\n  - apt: what it gave',
     )
-    expect(readdirSync(join(room, 'cache'))).toEqual([])
+    expect(readdirSync(join(room, 'cache'))).toEqual(['.nats-server.lock'])
   })
 })
 

@@ -15,6 +15,8 @@ export type NatsOptions = {
   /** With it clients must speak TLS. */
   tls?: CertificateFiles | undefined
   cluster?: NatsCluster | undefined
+  /** A lock over the data, which lasts as long as the server too. */
+  lock?: { fd: number } | undefined
   onLine?: (line: string) => void
 }
 
@@ -42,6 +44,7 @@ export async function spawnNats({
   password,
   tls,
   cluster,
+  lock,
   onLine,
 }: NatsOptions): Promise<Child> {
   const config = join(directory, 'nats-server.conf')
@@ -58,6 +61,7 @@ export async function spawnNats({
     args: ['--config', config],
     cwd: directory,
     env,
+    lock,
     onLine,
   })
 }

@@ -19,6 +19,8 @@ export type PostgresOptions = {
   tls?: PostgresTls | undefined
   /** PostgreSQL's settings beside those that all servers have. */
   settings?: Record<string, string> | undefined
+  /** A lock over the data, which lasts as long as the server too. */
+  lock?: { fd: number } | undefined
   onLine?: (line: string) => void
 }
 
@@ -55,6 +57,7 @@ export function spawnPostgres({
   durable,
   tls,
   settings: given,
+  lock,
   binaries,
   user,
   onLine,
@@ -79,6 +82,7 @@ export function spawnPostgres({
     cwd: dataDirectory,
     env: { PATH: process.env['PATH'], LC_ALL: 'C' },
     user,
+    lock,
     onLine,
     // "Fast shutdown": sessions are ended, nobody waits for clients (PostgreSQL manual, "Shutting Down the Server").
     stopSignal: 'SIGINT',

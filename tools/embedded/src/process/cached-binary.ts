@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
-import { takePidLock } from './pid-lock'
+import { waitForLock } from './kernel-lock.cjs'
 import { moveIntoPlace } from './replace-file'
 
 /** A way to get a program: works in a folder of its own, answers with the program's path, throws why it can't. */
@@ -28,19 +27,12 @@ export async function cachedBinary({
 }): Promise<string> {
   const target = join(cache, name)
   if (existsSync(target)) return target
-  await mkdir(cache, { recursive: true })
-  for (;;) {
-    const lock = await takePidLock(join(cache, `.${name}.lock`))
-    if ('heldBy' in lock) {
-      await wait(100)
-      continue
-    }
-    try {
-      if (!existsSync(target)) await take(target, { cache, name, sources, isUsable, say })
-      return target
-    } finally {
-      await lock.release()
-    }
+  const lock = await waitForLock(join(cache, `.${name}.lock`))
+  try {
+    if (!existsSync(target)) await take(target, { cache, name, sources, isUsable, say })
+    return target
+  } finally {
+    lock.release()
   }
 }
 

@@ -14,6 +14,8 @@ export type ChildOptions = {
   cwd?: string
   /** Another user to run it as; only root may ask for that. */
   user?: { uid: number; gid: number } | undefined
+  /** A lock that shall last as long as this process too, when the one that took it is gone. */
+  lock?: { fd: number } | undefined
   /** Told each line of its stdout and stderr. */
   onLine?: ((line: string) => void) | undefined
   stopSignal?: NodeJS.Signals
@@ -45,7 +47,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   const [command, args] = withDeathSignal(options.command, options.args, stopSignal)
   const child = spawn(command, args, {
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(options.lock ? [options.lock.fd] : [])],
     ...(options.env && { env: options.env }),
     ...(options.cwd !== undefined && { cwd: options.cwd }),
     ...options.user,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readFile, readlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
 /** What a process was started with; undefined when there is no such process (or only its remains). */
@@ -12,12 +12,16 @@ export async function commandLineOf(pid: number): Promise<string | undefined> {
 
 /**
  * When a process started, in the system's own words; undefined when there is no such process. A number is given again
- * after a while, so only number and start together tell whether a process is still the one that was meant.
+ * after a while, and in each container, so only number and start together identify the process that was meant.
  */
 export async function startOf(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ps(pid, 'lstart')
-  const [stat, boot] = await Promise.all([statOf(pid), readFile('/proc/sys/kernel/random/boot_id', 'utf8')])
-  return stat && `${boot.trim()}/${stat.startTime}`
+  const [stat, boot, namespace] = await Promise.all([
+    statOf(pid),
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
+    readlink('/proc/self/ns/pid').catch(() => ''),
+  ])
+  return stat && `${boot.trim()}/${namespace}/${stat.startTime}`
 }
 
 async function statOf(pid: number): Promise<{ startTime: string } | undefined> {

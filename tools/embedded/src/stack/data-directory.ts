@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs'
 import { access, constants, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
-import { type PidLock, takePidLock } from '../process/pid-lock'
+import { waitForLock } from '../process/kernel-lock.cjs'
+
+const WAIT_MS = 15_000
 
 /**
  * Makes the data folder if there is none, and takes it for this process.
  * @throws when this user can't write there, and when another stack runs on it
  */
-export async function openDataDirectory(data: string): Promise<PidLock> {
+export async function openDataDirectory(data: string): Promise<{ release(): void }> {
   try {
     await mkdir(data, { recursive: true })
     await access(data, constants.W_OK | constants.X_OK)
@@ -18,20 +19,29 @@ export async function openDataDirectory(data: string): Promise<PidLock> {
         'Start as that user, change its owner, or keep the data elsewhere with LEADWIRE_DATA.',
     )
   }
-  return lock(data)
+  const deadline = performance.now() + WAIT_MS
+  return waitForLock(join(data, 'stack.lock'), (holder) => {
+    // Without a dev.json the other one is still starting or already stopping: a moment later it may be gone.
+    if (performance.now() < deadline && !existsSync(join(data, 'dev.json'))) return
+    throw new Error(
+      `a stack runs on ${data} already (${holder}). ` +
+        'Stop it first, or start this one on another folder: LEADWIRE_DATA=… PORT=… npm start',
+    )
+  })
 }
 
-async function lock(data: string): Promise<PidLock> {
-  // Without a dev.json the other one is still starting or already stopping: a moment later it may be gone.
-  for (let triesLeft = 150; ; triesLeft--) {
-    const taken = await takePidLock(join(data, 'stack.lock'))
-    if ('release' in taken) return taken
-    if (triesLeft === 0 || existsSync(join(data, 'dev.json'))) {
-      throw new Error(
-        `a stack runs on ${data} already (pid ${taken.heldBy}). ` +
-          'Stop it first, or start this one on another folder: LEADWIRE_DATA=… PORT=… npm start',
-      )
-    }
-    await wait(100)
-  }
+/**
+ * Takes the lock that the servers over the data have too: one that outlived its stack has it still, and in another container
+ * neither its pid nor its port can be seen from here. Those that die with their stack need a moment for it.
+ * @throws when one goes on
+ */
+export function lockServers(data: string): Promise<{ fd: number; release(): void }> {
+  const deadline = performance.now() + WAIT_MS
+  return waitForLock(join(data, 'servers.lock'), (holder) => {
+    if (performance.now() < deadline) return
+    throw new Error(
+      `PostgreSQL, NATS or MinIO still runs on ${data}, though the stack that started it is gone (${holder}). ` +
+        'End it first, in the container where it runs.',
+    )
+  })
 }

@@ -8,7 +8,7 @@ const usage = `npm start -- [options]
   --tls              encrypt what services and servers say to each other, with certificates made at each start
   --help             print this
 Environment: PORT (3000), HOST (127.0.0.1), LEADWIRE_DATA (.data), and every setting of the services.
-All data is in LEADWIRE_DATA. To delete it, stop the stack and remove the folder.
+All data is in LEADWIRE_DATA, and one stack at a time runs on it. To delete the data, stop the stack and remove the folder.
 Started as root in a folder closed to others, PostgreSQL's programs are copied to /var/lib/leadwire, which may be removed too.
 `
 

@@ -7,7 +7,7 @@ import { isReady, whenServing } from '../process/when-serving'
 import { stackTls } from '../tls/stack-tls'
 import { checkSettings } from './check-settings'
 import { createCrew } from './crew'
-import { openDataDirectory } from './data-directory'
+import { lockServers, openDataDirectory } from './data-directory'
 import { ensureDemoAccount } from './demo-account'
 import { ensureDemoEndpoint, listEndpoints } from './demo-endpoint'
 import { devFile, type Running } from './dev-file'
@@ -63,10 +63,10 @@ export async function runStack(context: StackContext): Promise<void> {
   context.onKillSwitch(crew.killAll)
 
   try {
-    await clearTheWay(context, files)
+    const serversLock = await clearTheWay(context, files)
     const aborted = signal.aborted ? undefined : once(signal, 'abort')
     // Nobody waits for a download or a build when asked to stop.
-    await Promise.race([bringUp(context, crew, files.demo).then(announce), aborted])
+    await Promise.race([bringUp({ ...context, lock: serversLock }, crew, files.demo).then(announce), aborted])
     await aborted
     log.say('stopping')
   } finally {
@@ -77,7 +77,7 @@ export async function runStack(context: StackContext): Promise<void> {
     await crew.stop(isServer)
     await writing.catch(() => {})
     await rm(files.processes, { force: true })
-    await lock.release()
+    lock.release()
   }
 }
 
@@ -89,10 +89,11 @@ function stateFiles(data: string) {
 async function clearTheWay(
   { options, log }: StackContext,
   files: ReturnType<typeof stateFiles>,
-): Promise<void> {
+): Promise<{ fd: number }> {
   await rm(files.dev, { force: true })
   const leftovers = await stopLeftovers(files.processes, log.say)
   if (leftovers.length > 0) log.say(`stopped what an earlier start left behind: ${leftovers.join(', ')}`)
+  const serversLock = await lockServers(options.data)
   const why = await whyNotFree(options.port, options.host)
   if (why) {
     const reason = why === 'EADDRINUSE' ? 'another program listens there' : why
@@ -100,16 +101,17 @@ async function clearTheWay(
       `can't listen on port ${options.port} of ${options.host}: ${reason}. Choose another: PORT=${options.port + 1} npm start`,
     )
   }
+  return serversLock
 }
 
 async function bringUp(
-  { options, env, log, signal }: StackContext,
+  { options, env, log, signal, lock }: StackContext & { lock: { fd: number } },
   crew: ReturnType<typeof createCrew>,
   demoFile: string,
 ): Promise<Running> {
   await mkdir(join(options.data, 'files'), { recursive: true, mode: 0o700 })
   const tls = options.tls ? await stackTls(join(options.data, 'tls')) : undefined
-  const context = { crew, options, env, log, signal, tls }
+  const context = { crew, options, env, log, signal, lock, tls }
   const serverPlan = await planServers(context)
   const { servers } = serverPlan
   const base = baseUrl(options)
@@ -131,7 +133,14 @@ async function bringUp(
 
   const grpc = plans.find(({ service }) => service === 'leads-service')?.grpc ?? ''
   const tokens = plans[0]!.env['SERVICE_TOKEN']!.split(',').slice(0, 1)
-  const demo = await ensureDemoAccount({ path: demoFile, grpc, tokens, tls: tls?.services, base, say: log.say })
+  const demo = await ensureDemoAccount({
+    path: demoFile,
+    grpc,
+    tokens,
+    tls: tls?.services,
+    base,
+    say: log.say,
+  })
   const url = options.webhookUrl
   const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: demoFile, base, url })
   return { base, demo: complete, plans, servers, tls: tls?.services }

@@ -50,6 +50,8 @@ type Context = {
   env: NodeJS.ProcessEnv
   log: Log
   signal: AbortSignal
+  /** Over the data; each server has it too. */
+  lock: { fd: number }
   tls: StackTls | undefined
 }
 
@@ -93,7 +95,7 @@ export function startServers(context: Context, { postgres, nats, minio }: Server
 }
 
 async function startPostgresServer(
-  { crew, log, signal, tls }: Context,
+  { crew, log, signal, lock, tls }: Context,
   { dataDirectory, port }: ServerPlan['postgres'],
 ): Promise<void> {
   const isNew = !existsSync(join(dataDirectory, 'PG_VERSION'))
@@ -104,6 +106,7 @@ async function startPostgresServer(
     dataDirectory,
     port,
     durable: true,
+    lock,
     tls: tls && { ...tls.postgres, only: true },
     onLine: (line) => {
       // A service may ask for its database before it is made; it asks again.
@@ -123,7 +126,7 @@ async function startPostgresServer(
 }
 
 async function startNats(
-  { crew, options, log, signal, tls }: Context,
+  { crew, options, log, signal, lock, tls }: Context,
   { binary, port, password }: ServerPlan['nats'],
 ): Promise<void> {
   log.say('starting nats-server')
@@ -134,20 +137,20 @@ async function startNats(
     if (!/TLS handshake error: EOF/.test(line)) tell(line)
   }
   const server = crew.add('nats', () =>
-    spawnNats({ binary, directory, port, password, tls: tls?.nats, onLine }),
+    spawnNats({ binary, directory, port, password, tls: tls?.nats, lock, onLine }),
   )
   await whenServing(server, () => natsReady(port), { timeoutMs: 120_000, signal })
 }
 
 async function startMinio(
-  { crew, options, log, signal, tls }: Context,
+  { crew, options, log, signal, lock, tls }: Context,
   { binary, port }: NonNullable<ServerPlan['minio']>,
 ): Promise<void> {
   log.say('starting MinIO')
   const directory = join(options.data, 'minio')
   const store = minioStore(port, tls?.minio)
   const server = crew.add('minio', () =>
-    spawnMinio({ binary, directory, port, tls: tls?.minio, onLine: log.of('minio') }),
+    spawnMinio({ binary, directory, port, tls: tls?.minio, lock, onLine: log.of('minio') }),
   )
   await whenServing(server, () => minioReady(store), { timeoutMs: 120_000, signal })
 }
