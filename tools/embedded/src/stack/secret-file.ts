@@ -7,8 +7,13 @@ import { replaceFile } from '../process/replace-file'
  * owner may read, so that what outlived a start and what a later one starts understand each other.
  */
 export async function ensureSecret(path: string): Promise<string> {
-  const kept = await readFile(path, 'utf8').catch(() => '')
-  if (kept.trim().length >= 16) return kept.trim()
+  const kept = (await readFile(path, 'utf8').catch(() => undefined))?.trim()
+  if (kept !== undefined) {
+    // Another one in its place would make what was encrypted with it unreadable.
+    if (kept.length < 16)
+      throw new Error(`${path} is empty or broken. Put it back, or remove it for a new one.`)
+    return kept
+  }
   const secret = randomBytes(32).toString('base64url')
   await replaceFile(path, `${secret}\n`)
   return secret
