@@ -1,41 +1,71 @@
-// A webhook receiver: verifies the signature over the raw body, then answers 200. No dependencies.
+// receive.mjs
+// A webhook receiver without dependencies.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
-const secret = process.env.WEBHOOK_SECRET
-const port = Number(process.env.WEBHOOK_PORT ?? 4400)
-const host = process.env.WEBHOOK_HOST ?? '127.0.0.1'
-if (!secret) throw new Error('set WEBHOOK_SECRET to the secret of the endpoint')
+const { WEBHOOK_SECRET, WEBHOOK_HOST = '127.0.0.1', WEBHOOK_PORT = '4400' } = process.env
+if (!WEBHOOK_SECRET) throw new Error('set WEBHOOK_SECRET to the secret of the endpoint')
+const MAX_BYTES = 8 * 1024 * 1024
 
-const verified = (rawBody, signature) => {
-  const expected = Buffer.from(createHmac('sha1', secret).update(rawBody).digest('hex'))
-  const given = Buffer.from(String(signature))
+// Here your program stores the lead. It has not arrived before that.
+async function keep(lead) {
+  console.log(`verified: lead ${lead.reference} from ${lead.customer.name}`)
+}
+
+// The state of each event: in progress, or kept. A database has it in the transaction of the lead, under a unique key.
+const events = new Map()
+
+async function receive(request) {
+  if (request.method !== 'POST') return 405
+  const body = await read(request)
+  if (!body) return 413
+  const signature = request.headers['x-service-signature']
+  if (!isGenuine(body, signature)) {
+    console.log('refused: the signature does not match')
+    return 401
+  }
+  const id = request.headers['webhook-id'] ?? signature
+  // While an attempt is in progress it may still fail: only a failure of this one brings the lead again.
+  if (events.has(id)) return events.get(id) === 'kept' ? 200 : 409
+  try {
+    events.set(id, 'in progress')
+    await keep(JSON.parse(body).data)
+    events.set(id, 'kept')
+    return 200
+  } catch (error) {
+    events.delete(id)
+    throw error
+  }
+}
+
+// The signature is of the bytes as they came. Parsed and written again, they would be others.
+async function read(request) {
+  const chunks = []
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size <= MAX_BYTES) chunks.push(chunk)
+  }
+  return size <= MAX_BYTES ? Buffer.concat(chunks) : undefined
+}
+
+function isGenuine(body, signature = '') {
+  const expected = Buffer.from(createHmac('sha1', WEBHOOK_SECRET).update(body).digest('hex'))
+  const given = Buffer.from(signature)
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
-const server = createServer((request, response) => {
-  // Somebody who looks whether it listens.
-  if (request.method !== 'POST') {
-    response.writeHead(405, { allow: 'POST' }).end()
-    return
-  }
-  const chunks = []
-  request.on('data', (chunk) => chunks.push(chunk))
-  request.on('end', () => {
-    // The bytes as they came: parsing and printing them again would change them, and the signature with them.
-    const rawBody = Buffer.concat(chunks)
-    if (!verified(rawBody, request.headers['x-service-signature'])) {
-      console.log('refused: the signature does not match')
-      response.writeHead(401).end()
-      return
-    }
-    const { data: lead } = JSON.parse(rawBody)
-    console.log(`verified: lead ${lead.reference} from ${lead.customer.name}`)
-    response.writeHead(200).end()
+const server = createServer(async (request, response) => {
+  const status = await receive(request).catch((error) => {
+    console.error(error.message)
+    return 500
   })
+  response.writeHead(status, { allow: 'POST' }).end()
 })
-server.on('error', (error) => {
-  console.error(`can't listen on port ${port}: ${error.message}. Choose another with WEBHOOK_PORT.`)
+server.on('error', ({ message }) => {
+  console.error(`${message}. Choose another port with WEBHOOK_PORT.`)
   process.exit(1)
 })
-server.listen(port, host, () => console.log(`receiving on http://${host}:${port}/`))
+server.listen(Number(WEBHOOK_PORT), WEBHOOK_HOST, () => {
+  console.log(`listening on http://${WEBHOOK_HOST}:${server.address().port}/`)
+})

@@ -2,7 +2,7 @@ import { boundedStore, verifyStandard } from '@leadwire/webhook-receiver'
 import fastify from 'fastify'
 
 const { WEBHOOK_SECRET, PORT = '8000' } = process.env
-// More than one process behind the address? Then this store belongs into a database that they share.
+// More than one process behind the address? Then write the id with the lead, in one transaction, under a unique key.
 const store = boundedStore()
 const app = fastify({ bodyLimit: 8 * 1024 * 1024 })
 
@@ -14,21 +14,19 @@ app.register(async (webhooks) => {
   )
 
   webhooks.post('/hooks/leads', async (request, reply) => {
-    const result = await verifyStandard(request.body ?? '', request.headers, WEBHOOK_SECRET, { store })
-    if (!result.ok && result.code === 'duplicate') return reply.code(200).send('known already')
+    const result = verifyStandard(request.body ?? '', request.headers, WEBHOOK_SECRET)
     if (!result.ok) {
       console.error(`refused: ${result.code}: ${result.message}`)
       return reply.code(401).send(result.code)
     }
     try {
-      await keep(result.payload.data)
+      const outcome = await store.once(result.id, () => keep(result.payload.data))
+      // While an earlier attempt is in progress the lead may still be lost: only a failure brings it again.
+      return reply.code(outcome === 'in_progress' ? 409 : 200).send(outcome)
     } catch (error) {
-      // It shall come again: forget it before anything but a 2xx goes out.
-      store.forget(result.id)
       console.error(error)
       return reply.code(500).send('not kept')
     }
-    return reply.code(204).send()
   })
 })
 

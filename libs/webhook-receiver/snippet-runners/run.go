@@ -1,9 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"encoding/base64"
 	"fmt"
+	"io"
+	"log"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -12,20 +14,25 @@ import (
 	"example/webhooks"
 )
 
-func main() {
-	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		cells := strings.Split(lines.Text(), "\t")
-		values := make([][]byte, 6)
-		for index := range values {
-			values[index], _ = base64.StdEncoding.DecodeString(cells[index])
-		}
-		text := func(index int) string { return string(values[index]) }
-		now, _ := strconv.ParseInt(cells[6], 10, 64)
-		fmt.Println(
-			webhooks.VerifyService(values[1], text(2), text(0)),
-			webhooks.VerifyStandard(values[1], text(3), text(4), text(5), text(0), time.Unix(now, 0)),
-		)
+func receive(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		return
 	}
+	cells := strings.Split(r.Header.Get("cells"), ",")
+	text := func(index int) string {
+		value, _ := base64.StdEncoding.DecodeString(cells[index])
+		return string(value)
+	}
+	now, _ := strconv.ParseInt(text(5), 10, 64)
+	fmt.Fprint(w,
+		webhooks.VerifyService(body, text(1), text(0)), " ",
+		webhooks.VerifyStandard(body, text(2), text(3), text(4), text(0), time.Unix(now, 0)),
+	)
+}
+
+func main() {
+	http.HandleFunc("/", receive)
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
 }

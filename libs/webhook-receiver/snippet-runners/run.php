@@ -1,17 +1,18 @@
 <?php
 
-require $argv[1];
+require getenv('SNIPPET');
 
-while (($line = fgets(STDIN)) !== false) {
-    $cells = explode("\t", rtrim($line, "\n"));
-    [$secret, $body, $service, $id, $timestamp, $standard] = array_map('base64_decode', array_slice($cells, 0, 6));
-    [$service, $id, $timestamp, $standard] = array_map(
-        fn ($value) => $value === '' ? null : $value,
-        [$service, $id, $timestamp, $standard]
-    );
-    $verdicts = [
-        verify_service($body, $service, $secret),
-        verify_standard($body, $id, $timestamp, $standard, $secret, (int) $cells[6]),
-    ];
-    echo implode(' ', array_map(fn ($verdict) => $verdict ? 'true' : 'false', $verdicts)), "\n";
+if ((int) $_SERVER['CONTENT_LENGTH'] > 8 << 20) {
+    http_response_code(413);
+    exit;
 }
+$body = file_get_contents('php://input');
+[$secret, $service, $id, $timestamp, $standard, $now] = array_map(
+    fn ($cell) => $cell === '' ? null : base64_decode($cell),
+    explode(',', $_SERVER['HTTP_CELLS'])
+);
+$verdicts = [
+    verify_service($body, $service, $secret),
+    verify_standard($body, $id, $timestamp, $standard, $secret, (int) $now),
+];
+echo implode(' ', array_map(fn ($verdict) => $verdict ? 'true' : 'false', $verdicts));

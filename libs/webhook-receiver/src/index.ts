@@ -1,4 +1,4 @@
-export { type BoundedStore, boundedStore, type DuplicateStore } from './duplicates'
+export { type BoundedStore, boundedStore, type Outcome } from './bounded-store'
 export type {
   AppointmentScheduled,
   AttachmentAdded,
@@ -10,7 +10,7 @@ export type {
 } from './events'
 export type { HeadersLike } from './headers'
 export type { Customer, Image, Lead, LeadCreated, Quote, QuoteItem } from './lead-created'
-export type { RefusalCode, Refused, Verified, VerifiedOnce } from './results'
+export type { RefusalCode, Refused, Verified, VerifiedStandard } from './results'
 export { hasServiceSignature, hasStandardSignature } from './signatures'
 export { verify } from './verify'
 export { type StandardOptions, verifyStandard } from './verify-standard'

@@ -54,11 +54,12 @@ const { vectors } = require('@leadwire/webhook-receiver/vectors.json')`
 })
 
 it('gives its types to either, without those of Node', () => {
-  const source = `import { boundedStore, verify, verifyStandard, type Lead, type RefusalCode, type WebhookEvent } from '@leadwire/webhook-receiver'
-export const leadOf = async (body: Uint8Array, headers: Record<string, string>): Promise<Lead | RefusalCode> => {
-  const result = await verifyStandard(body, headers, 'a-secret', { store: boundedStore() })
+  const source = `import { boundedStore, verify, verifyStandard, type Lead, type Outcome, type RefusalCode, type WebhookEvent } from '@leadwire/webhook-receiver'
+export const leadOf = (body: Uint8Array, headers: Record<string, string>): Lead | RefusalCode => {
+  const result = verifyStandard(body, headers, 'a-secret')
   return result.ok ? result.payload.data : result.code
 }
+export const keep = (id: string, work: () => Promise<void>): Promise<Outcome> => boundedStore().once(id, work)
 export const statusOf = (body: Uint8Array, headers: Record<string, string>): string | undefined => {
   const result = verify<WebhookEvent>(body, headers, 'a-secret')
   if (!result.ok) return undefined

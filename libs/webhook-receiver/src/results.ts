@@ -6,7 +6,6 @@ import type { LeadCreated } from './lead-created'
  * - `malformed_header`: `webhook-timestamp` is no whole number of seconds.
  * - `bad_signature`: nobody who knows the secret signed these bytes.
  * - `too_old`, `too_new`: the signature is right, but `webhook-timestamp` is too far from now.
- * - `duplicate`: all of it is right, and `webhook-id` was seen before. Answer 2xx, or it is sent again.
  * - `malformed_body`: the signature is right, but the body is no JSON.
  */
 export type RefusalCode =
@@ -15,7 +14,6 @@ export type RefusalCode =
   | 'bad_signature'
   | 'too_old'
   | 'too_new'
-  | 'duplicate'
   | 'malformed_body'
 
 export interface Refused {
@@ -33,7 +31,7 @@ export interface Verified<Payload = LeadCreated> {
   payload: Payload
 }
 
-export interface VerifiedOnce<Payload = LeadCreated> extends Verified<Payload> {
+export interface VerifiedStandard<Payload = LeadCreated> extends Verified<Payload> {
   /** `webhook-id`: the event's, the same on every attempt. */
   id: string
   /** `webhook-timestamp`: when this attempt was made. */

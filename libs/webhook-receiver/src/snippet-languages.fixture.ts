@@ -14,40 +14,52 @@ export interface Language {
   /** As the page marks its code. */
   fence: string
   /** The programs that must be here; the first that answers is taken. */
-  tools: { program: string; asks: string[]; prepare: (folder: string, version: string) => string[][] }[]
+  tools: {
+    program: string
+    asks: string[]
+    prepare: (folder: string, version: string, port: number) => string[][]
+  }[]
 }
 
-const script = (program: string, asks: string[], snippet: string, runner: string) => ({
+const script = (program: string, asks: string[], runner: string) => ({
   program,
   asks,
-  prepare: () => [[program, join(runners, runner), join(snippets, snippet)]],
+  prepare: () => [[program, join(runners, runner)]],
 })
 
-/** Each tool's `prepare` puts what it needs in a folder and names the commands; the last of them runs the snippet. */
+/** Each tool's `prepare` puts what it needs in a folder and names the commands; the last of them receives (run.mjs). */
 export const languages: Language[] = [
   {
     name: 'Node',
     snippet: 'verify-webhook.mjs',
     fence: 'js',
-    tools: [script(process.execPath, ['--version'], 'verify-webhook.mjs', 'run.mjs')],
+    tools: [script(process.execPath, ['--version'], 'run.mjs')],
   },
   {
     name: 'Python',
     snippet: 'verify_webhook.py',
     fence: 'python',
-    tools: [script('python3', ['--version'], 'verify_webhook.py', 'run.py')],
+    tools: [script('python3', ['--version'], 'run.py')],
   },
   {
     name: 'PHP',
     snippet: 'verify-webhook.php',
     fence: 'php',
-    tools: [script('php', ['--version'], 'verify-webhook.php', 'run.php')],
+    tools: [
+      {
+        program: 'php',
+        asks: ['--version'],
+        prepare: (_, __, port) => [
+          ['php', '-d', 'display_errors=0', '-S', `127.0.0.1:${port}`, join(runners, 'run.php')],
+        ],
+      },
+    ],
   },
   {
     name: 'Ruby',
     snippet: 'verify_webhook.rb',
     fence: 'ruby',
-    tools: [script('ruby', ['--version'], 'verify_webhook.rb', 'run.rb')],
+    tools: [script('ruby', ['--version'], 'run.rb')],
   },
   {
     name: 'Go',

@@ -23,9 +23,9 @@ it.each(vectors)('X-SERVICE-Signature: $name', (vector) => {
   expect(verdictOf(result)).toBe(expected(vector, vector.service))
 })
 
-it.each(vectors)('webhook-signature: $name', async (vector) => {
+it.each(vectors)('webhook-signature: $name', (vector) => {
   const options = { now: new Date(vector.now * 1000) }
-  const result = await verifyStandard(bodyOf(vector), headersOf(vector), vector.secret, options)
+  const result = verifyStandard(bodyOf(vector), headersOf(vector), vector.secret, options)
   expect(verdictOf(result)).toBe(expected(vector, vector.standard))
 })
 

@@ -21,7 +21,7 @@ const forms: [string, HeadersLike][] = [
 ]
 it.each(forms)('reads headers from %s', async (_, given) => {
   expect(verify(body, given, lead.secret)).toMatchObject({ ok: true })
-  expect(await verifyStandard(body, given, lead.secret, { now })).toMatchObject({ ok: true, id: lead.id })
+  expect(verifyStandard(body, given, lead.secret, { now })).toMatchObject({ ok: true, id: lead.id })
   expect(verify(body, given, 'another-secret')).toMatchObject({ ok: false, code: 'bad_signature' })
 })
 
@@ -32,7 +32,7 @@ it.each<[string, HeadersLike]>([
 ])('misses a header in %s without it', async (_, given) => {
   const missing = { ok: false, code: 'missing_header' }
   expect(verify(body, given, lead.secret)).toMatchObject({ ...missing, header: 'x-service-signature' })
-  expect(await verifyStandard(body, given, lead.secret)).toMatchObject({ ...missing, header: 'webhook-id' })
+  expect(verifyStandard(body, given, lead.secret)).toMatchObject({ ...missing, header: 'webhook-id' })
 })
 
 it.each([
@@ -40,7 +40,7 @@ it.each([
   'webhook-timestamp',
   'webhook-signature',
 ])('names %s when it is missing', async (name) => {
-  const result = await verifyStandard(body, without(name), lead.secret, { now })
+  const result = verifyStandard(body, without(name), lead.secret, { now })
   expect(result).toEqual({ ok: false, code: 'missing_header', header: name, message: expect.any(String) })
 })
 
@@ -53,7 +53,7 @@ it('takes bytes in every form and answers what was in them', async () => {
   const { buffer: whole } = new Uint8Array(body)
   for (const form of [body, new Uint8Array(body), whole, body.toString()])
     expect(verify(form, headers, lead.secret)).toEqual({ ok: true, payload: JSON.parse(body.toString()) })
-  expect(await verifyStandard(body, headers, lead.secret, { now })).toEqual({
+  expect(verifyStandard(body, headers, lead.secret, { now })).toEqual({
     ok: true,
     payload: JSON.parse(body.toString()),
     id: lead.id,
@@ -69,7 +69,7 @@ it('reads a view of a larger buffer as its own bytes only', () => {
 it('throws for a parsed body: its bytes are gone', async () => {
   const parsed = JSON.parse(body.toString())
   expect(() => verify(parsed, headers, lead.secret)).toThrow(/raw body must be bytes/)
-  await expect(verifyStandard(parsed, headers, lead.secret, { now })).rejects.toThrow(TypeError)
+  expect(() => verifyStandard(parsed, headers, lead.secret, { now })).toThrow(TypeError)
 })
 
 it.each([
@@ -80,13 +80,13 @@ it.each([
 ])('throws without a secret (%j): anybody could sign with an empty one', async (secret) => {
   const none = secret as unknown as string
   expect(() => verify(body, headers, none)).toThrow('secret is missing')
-  await expect(verifyStandard(body, headers, none, { now })).rejects.toThrow('secret is missing')
+  expect(() => verifyStandard(body, headers, none, { now })).toThrow('secret is missing')
 })
 
 it('takes several secrets while one is changed for another', async () => {
   const secrets = ['the-next-secret', lead.secret]
   expect(verify(body, headers, secrets)).toMatchObject({ ok: true })
-  expect(await verifyStandard(body, headers, secrets, { now })).toMatchObject({ ok: true })
+  expect(verifyStandard(body, headers, secrets, { now })).toMatchObject({ ok: true })
   expect(verify(body, headers, ['the-next-secret', 'one-more'])).toMatchObject({ code: 'bad_signature' })
 })
 
@@ -94,7 +94,7 @@ it('never says what would have been right', async () => {
   const forged = { ...headers, 'X-SERVICE-Signature': '0'.repeat(40), 'webhook-signature': 'v1,AAAA' }
   const said = JSON.stringify([
     verify(body, forged, lead.secret),
-    await verifyStandard(body, forged, lead.secret, { now }),
+    verifyStandard(body, forged, lead.secret, { now }),
   ])
   for (const hidden of [lead.secret, lead.service_signature!, lead.standard_signature!])
     expect(said).not.toContain(hidden)
@@ -102,15 +102,15 @@ it('never says what would have been right', async () => {
 
 it('keeps another tolerance, and refuses to work with a clock that is none', async () => {
   const later = (seconds: number) => ({ now: new Date((lead.now + seconds) * 1000), toleranceSeconds: 10 })
-  expect(await verifyStandard(body, headers, lead.secret, later(10))).toMatchObject({ ok: true })
-  expect(await verifyStandard(body, headers, lead.secret, later(11))).toMatchObject({ code: 'too_old' })
-  expect(await verifyStandard(body, headers, lead.secret, later(-11))).toMatchObject({ code: 'too_new' })
+  expect(verifyStandard(body, headers, lead.secret, later(10))).toMatchObject({ ok: true })
+  expect(verifyStandard(body, headers, lead.secret, later(11))).toMatchObject({ code: 'too_old' })
+  expect(verifyStandard(body, headers, lead.secret, later(-11))).toMatchObject({ code: 'too_new' })
   const broken = { now: new Date(Number.NaN) }
-  await expect(verifyStandard(body, headers, lead.secret, broken)).rejects.toThrow(TypeError)
+  expect(() => verifyStandard(body, headers, lead.secret, broken)).toThrow(TypeError)
 })
 
 it('goes by the clock of the machine unless told otherwise', async () => {
-  expect(await verifyStandard(body, headers, lead.secret)).toMatchObject({ ok: false, code: 'too_old' })
+  expect(verifyStandard(body, headers, lead.secret)).toMatchObject({ ok: false, code: 'too_old' })
 })
 
 it('verifies what a server of Node received, by headers and by rawHeaders', async () => {

@@ -9,7 +9,7 @@ const SIGNATURE = 'x-service-signature'
 
 /**
  * Verifies X-SERVICE-Signature and parses the body. It covers the body alone: a recorded request verifies for ever, and
- * `webhook-id` is not protected. `verifyStandard` refuses replays and finds duplicates.
+ * `webhook-id` is not protected. `verifyStandard` refuses replays, and signs the id that duplicates are found by.
  *
  * @param rawBody the bytes exactly as they came
  * @param secret the endpoint's; several while it is being changed

@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -181,6 +182,17 @@ it('refuses what nobody signed, and prints it without its tricks', async () => {
     /lead r-1 {2}Jane\\u\{1b\}\[2J\\u\{a\}Doe\\u\{202e\} {2}open {2}verified: no \(X-SERVICE-Signature/,
   )
   expect((await fetch(url)).status).toBe(405)
+})
+
+it('goes on after a request that was aborted, or is too large', async () => {
+  listen()
+  const url = await listening()
+  const aborted = request(url, { method: 'POST', headers: { 'content-length': 1000 } })
+  aborted.write('{', () => aborted.destroy())
+  await once(aborted, 'error')
+  expect((await fetch(url, { method: 'POST', body: Buffer.alloc(8 * 1024 * 1024 + 1) })).status).toBe(413)
+  const reference = await createLead('Zoë’s stairs')
+  await printed(new RegExp(`lead ${reference} .*verified: yes`))
 })
 
 it('removes its endpoint when it is asked to end, and on a second Ctrl-C too', async () => {

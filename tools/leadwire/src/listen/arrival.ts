@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type DuplicateStore, verify, verifyStandard } from '@leadwire/webhook-receiver'
+import { verify, verifyStandard } from '@leadwire/webhook-receiver'
 
 /** A request as the listener got it. */
 export interface Arrival {
@@ -18,18 +18,19 @@ export interface Verification {
   faults: string[]
 }
 
-/** Checks both signatures; each must be right. */
-export const verifyArrival = async (
+/** Checks both signatures; each must be right. `seen` are the ids of what verified before. */
+export const verifyArrival = (
   { at, headers, body }: Arrival,
-  { secret, store }: { secret: string; store: DuplicateStore },
-): Promise<Verification> => {
+  { secret, seen }: { secret: string; seen: Set<string> },
+): Verification => {
   const service = verify(body, headers, secret)
-  const standard = await verifyStandard(body, headers, secret, { now: at, store })
-  const again = !standard.ok && standard.code === 'duplicate'
+  const standard = verifyStandard(body, headers, secret, { now: at })
   const faults = [
     ...(service.ok ? [] : [`X-SERVICE-Signature: ${service.code}`]),
-    ...(standard.ok || again ? [] : [`webhook-signature: ${standard.code}`]),
+    ...(standard.ok ? [] : [`webhook-signature: ${standard.code}`]),
   ]
+  const again = standard.ok && seen.has(standard.id)
+  if (standard.ok) seen.add(standard.id)
   return { verified: faults.length === 0, again, faults }
 }
 

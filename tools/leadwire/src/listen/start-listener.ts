@@ -1,7 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { buffer } from 'node:stream/consumers'
-import { boundedStore } from '@leadwire/webhook-receiver'
 import { type Arrival, describe, type Verification, verifyArrival } from './arrival'
 import { forward } from './forward'
 
@@ -11,6 +9,20 @@ export interface ListenerOptions {
   port: number
   forwardTo: URL | undefined
   print(text: string): void
+}
+
+/** What receivers are advised to take. */
+const MAX_BYTES = 8 * 1024 * 1024
+
+/** A body; undefined when it is too large. */
+const bodyOf = async (request: IncomingMessage): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size <= MAX_BYTES) chunks.push(chunk)
+  }
+  return size <= MAX_BYTES ? Buffer.concat(chunks) : undefined
 }
 
 interface Reply {
@@ -25,17 +37,19 @@ interface Reply {
  * that did (502 when it did not); otherwise 200 for what verifies, 401 for what does not.
  */
 export const startListener = async ({ secret, port, forwardTo, print }: ListenerOptions) => {
-  const store = boundedStore()
+  const seen = new Set<string>()
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const at = new Date()
     const { headers, rawHeaders } = request
     if (request.method !== 'POST') return void response.writeHead(405, { Allow: 'POST' }).end()
-    const arrival: Arrival = { at, headers, rawHeaders, body: await buffer(request) }
-    const verification = await verifyArrival(arrival, { secret, store })
+    const body = await bodyOf(request)
+    if (!body) return void response.writeHead(413).end()
+    const arrival: Arrival = { at, headers, rawHeaders, body }
+    const verification = verifyArrival(arrival, { secret, seen })
     const reply = forwardTo ? await passOn(arrival, forwardTo, response) : ownReply(verification)
     print(`\n${describe(arrival, verification, reply.outcome)}`)
-    const { status, contentType = 'text/plain', body } = reply
-    response.writeHead(status, { 'Content-Type': contentType }).end(body)
+    const { status, contentType = 'text/plain' } = reply
+    response.writeHead(status, { 'Content-Type': contentType }).end(reply.body)
   }
   const server = createServer((request, response) => {
     // A sender that disconnected in the middle of its request has sent nothing that counts.
