@@ -60,24 +60,26 @@ const withUser = async (source: string, tenant: Tenant) =>
     ? source.replace(/(user_id['"]?(?::| =>) )1\b/, `$1${(await newUser(tenant)).id}`)
     : source
 
-const runSample = async (label: string, { path, operation }: Route) => {
+const runSample = async (label: string, { path, operation }: Route, changes: Record<string, string> = {}) => {
   const { file, command } = PROGRAMS[label]!
   const { source } = operation['x-codeSamples']!.find((sample) => sample.label === label)!
   const { tenant, variables } = await furnish(path)
   await writeFile(join(folder, file), await withUser(source, tenant))
-  const env = { ...process.env, ...variables, BASE_URL: proxy.url, TOKEN: tenant.token }
+  const env = { ...process.env, ...variables, BASE_URL: proxy.url, TOKEN: tenant.token, ...changes }
   proxy.seen.length = 0
-  const failure = await run(command[0]!, [...command.slice(1), file], {
+  const { code, stdout, stderr } = await run(command[0]!, [...command.slice(1), file], {
     cwd: folder,
     env,
     timeout: 20_000,
   }).then(
-    () => undefined,
-    ({ stdout, stderr }) => `${stdout}${stderr}`,
+    (output) => ({ ...output, code: 0 }),
+    (failed: { code: number; stdout: string; stderr: string }) => failed,
   )
+  const output = `${stdout}${stderr}`
+  const failure = code === 0 ? undefined : output
   const fill = (name: string) => variables[name.toUpperCase()]!
   const seen = proxy.seen.map((each) => ({ ...each, path: each.path.split('?')[0] }))
-  return { failure, seen, asked: path.replace(/\{(\w+)\}/g, (_, name) => fill(name)) }
+  return { failure, output, seen, asked: path.replace(/\{(\w+)\}/g, (_, name) => fill(name)) }
 }
 
 test('every operation has a sample for each language', () => {
@@ -105,4 +107,12 @@ for (const [label, { isThere }] of Object.entries(PROGRAMS)) {
       })
     }
   }, 300_000)
+
+  test(`${label}: a sample that is refused shows why`, async () => {
+    for (const id of ['createLead', 'retrieveLead', 'downloadAttachment']) {
+      const route = routes.find(({ operation }) => operation.operationId === id)!
+      const { output } = await runSample(label, route, { TOKEN: 'none' })
+      expect([id, output]).toEqual([id, expect.stringContaining('request_id')])
+    }
+  })
 }

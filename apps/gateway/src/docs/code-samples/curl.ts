@@ -21,6 +21,6 @@ export const curl = ({
       : [`-H 'Content-Type: application/json'`, `-d ${indented(quoted(JSON.stringify(json, null, 2)), 2)}`]),
     ...(form ? [...form.map(([name, value]) => `-F ${quoted(`${name}=${value}`)}`), `-F file=@${FILE}`] : []),
     ...(textType ? [`-H 'Content-Type: ${textType}'`, `--data-binary @${TEXT_FILE}`] : []),
-    ...(isDownload ? [`-o ${DOWNLOAD}`] : []),
+    ...(isDownload ? [`-o ${DOWNLOAD} || cat ${DOWNLOAD}`] : []),
   ].join(' \\\n  ')
 }

@@ -2,7 +2,7 @@ import { literal, PYTHON } from './literals'
 import { DOWNLOAD, FILE, fillPath, indented, type SampleRequest, TEXT_FILE } from './sample-request'
 
 const modulesOf = ({ form, isDownload }: SampleRequest) =>
-  [...(isDownload ? [] : ['json']), 'os', 'urllib.request', ...(form ? ['uuid'] : [])].map(
+  [...(isDownload ? [] : ['json']), 'os', 'urllib.error', 'urllib.request', ...(form ? ['uuid'] : [])].map(
     (name) => `import ${name}`,
   )
 
@@ -45,8 +45,11 @@ export const python = (request: SampleRequest): string =>
     '',
     ...(request.form ? formOf(request.form) : []),
     `request = urllib.request.Request(${indented(`\n${argumentsOf(request).join('\n')}`, 4)}\n)`,
-    'with urllib.request.urlopen(request) as response:',
+    'try:',
+    '    with urllib.request.urlopen(request) as response:',
     ...(request.isDownload
-      ? [`    with open("${DOWNLOAD}", "wb") as file:`, '        file.write(response.read())']
-      : ['    print(json.load(response))']),
+      ? [`        with open("${DOWNLOAD}", "wb") as file:`, '            file.write(response.read())']
+      : ['        print(json.load(response))']),
+    'except urllib.error.HTTPError as error:',
+    '    raise SystemExit(error.read().decode())',
   ].join('\n')
