@@ -70,10 +70,11 @@ export const addReconcile = (program: Command): void => {
       })
       if (unexplainedCount > 0) process.exitCode = 1
       const faults = unexplained.map(faultOutput)
-      const result = { ...counts, unexplained_count: unexplainedCount }
+      const result: Output = { ...counts, unexplained_count: unexplainedCount }
       if (options.json) return { ...result, unexplained: faults }
       const list = faults.length > 0 ? `\n\n${render(faults, options)}` : ''
-      return `${render(result, options)}${list}`
+      const leads = options.full ? result['leads'] : `${result['leads']} since the last check (--full checks all)`
+      return `${render({ ...result, leads }, options)}${list}`
     },
   )
 }
