@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { extname, join } from 'node:path'
+import { basename, extname, join } from 'node:path'
 import { Marked } from 'marked'
 
 const assets = 'docs-assets'
@@ -50,9 +50,12 @@ const markdown = new Marked({
     heading({ tokens, depth, text }) {
       return `<h${depth} id="${anchor(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
     },
-    // Guides name each other by their files, which also works where the repository is read.
+    // Guides name each other, and other files, by their paths in the repository, where they are read too.
     link({ href, tokens }) {
-      return `<a href="${href.replace(/^([\w-]+)\.md/, '$1')}">${this.parser.parseInline(tokens)}</a>`
+      const text = this.parser.parseInline(tokens)
+      const name = basename(href)
+      if (names[name]) return `<a href="../${names[name]}">${text}</a>`
+      return href.startsWith('../') ? text : `<a href="${href.replace(/^([\w-]+)\.md/, '$1')}">${text}</a>`
     },
   },
 })
@@ -66,6 +69,10 @@ for (const [name, path] of [
   ['docs.css', join(assets, 'docs.css')],
   ['docs.js', join(assets, 'docs.js')],
   ['icon.svg', 'console-assets/icon.svg'],
+  ...['vectors.json', 'examples/express.mjs', 'examples/fastify.mjs'].map((path) => [
+    basename(path),
+    join('../../libs/webhook-receiver', path),
+  ]),
 ]) {
   const bytes = readFileSync(path)
   names[name] = hashed(name, bytes)

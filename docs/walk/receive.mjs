@@ -5,6 +5,10 @@ import { createServer } from 'node:http'
 
 const { WEBHOOK_SECRET, WEBHOOK_HOST = '127.0.0.1', WEBHOOK_PORT = '4400' } = process.env
 if (!WEBHOOK_SECRET) throw new Error('set WEBHOOK_SECRET to the secret of the endpoint')
+// What follows whsec_ stands for bytes. Any other secret is its own key.
+const KEY = WEBHOOK_SECRET.startsWith('whsec_')
+  ? Buffer.from(WEBHOOK_SECRET.slice(6), 'base64')
+  : WEBHOOK_SECRET
 const MAX_BYTES = 8 * 1024 * 1024
 
 // Here your program stores the lead. It has not arrived before that.
@@ -19,12 +23,11 @@ async function receive(request) {
   if (request.method !== 'POST') return 405
   const body = await read(request)
   if (!body) return 413
-  const signature = request.headers['x-service-signature']
-  if (!isGenuine(body, signature)) {
-    console.log('refused: the signature does not match')
+  if (!isGenuine(body, request.headers)) {
+    console.log('refused: the signature does not match, or is old')
     return 401
   }
-  const id = request.headers['webhook-id'] ?? signature
+  const id = request.headers['webhook-id']
   // While an attempt is in progress it may still fail: only a failure of this one brings the lead again.
   if (events.has(id)) return events.get(id) === 'kept' ? 200 : 409
   try {
@@ -49,10 +52,16 @@ async function read(request) {
   return size <= MAX_BYTES ? Buffer.concat(chunks) : undefined
 }
 
-function isGenuine(body, signature = '') {
-  const expected = Buffer.from(createHmac('sha1', WEBHOOK_SECRET).update(body).digest('hex'))
-  const given = Buffer.from(signature)
-  return given.length === expected.length && timingSafeEqual(given, expected)
+// Standard Webhooks: the signature covers the id and the time too. There are two of them while a secret is being changed.
+function isGenuine(body, headers) {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures = '' } = headers
+  if (!(Math.abs(Date.now() / 1000 - timestamp) <= 300)) return false
+  const hmac = createHmac('sha256', KEY).update(`${id}.${timestamp}.`).update(body)
+  const expected = Buffer.from(`v1,${hmac.digest('base64')}`)
+  return signatures.split(' ').some((signature) => {
+    const given = Buffer.from(signature)
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  })
 }
 
 const server = createServer(async (request, response) => {

@@ -45,4 +45,5 @@ const { data: attachment } = await call(`/leads/${lead.reference}/attachments`, 
 console.log(`attached ${attachment.file_name}, ${attachment.file_size} bytes`)
 
 const download = await fetch(attachment.url, { headers: { authorization: `Bearer ${dev.token}` } })
+if (!download.ok) throw new Error(await download.text())
 console.log(`downloaded: ${(await download.text()).trim()}`)

@@ -6,19 +6,8 @@ using System.Text.RegularExpressions;
 
 public static class VerifyWebhook
 {
-    /// <summary>X-SERVICE-Signature. The body is the bytes exactly as they came, before any parsing.</summary>
-    public static bool Service(byte[] body, string signature, string secret)
-    {
-        if (string.IsNullOrEmpty(secret)) throw new ArgumentException("the webhook secret is missing");
-        using (var hmac = new HMACSHA1(Encoding.UTF8.GetBytes(secret)))
-        {
-            var right = string.Concat(hmac.ComputeHash(body).Select(one => one.ToString("x2")));
-            return IsEqual(signature, right);
-        }
-    }
-
     /// <summary>webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too.
-    /// Pass DateTimeOffset.UtcNow.</summary>
+    /// The body is the bytes exactly as they came, before any parsing. Pass DateTimeOffset.UtcNow.</summary>
     public static bool Standard(
         byte[] body, string id, string timestamp, string signatures, string secret, DateTimeOffset now)
     {
@@ -30,6 +19,17 @@ public static class VerifyWebhook
             var content = Encoding.UTF8.GetBytes(id + "." + timestamp + ".").Concat(body).ToArray();
             var right = "v1," + Convert.ToBase64String(hmac.ComputeHash(content));
             return (signatures ?? "").Split(' ').Count(signature => IsEqual(signature, right)) > 0;
+        }
+    }
+
+    /// <summary>X-SERVICE-Signature, over the same body.</summary>
+    public static bool Service(byte[] body, string signature, string secret)
+    {
+        if (string.IsNullOrEmpty(secret)) throw new ArgumentException("the webhook secret is missing");
+        using (var hmac = new HMACSHA1(Encoding.UTF8.GetBytes(secret)))
+        {
+            var right = string.Concat(hmac.ComputeHash(body).Select(one => one.ToString("x2")));
+            return IsEqual(signature, right);
         }
     }
 

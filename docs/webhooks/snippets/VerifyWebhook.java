@@ -10,17 +10,9 @@ import javax.crypto.spec.SecretKeySpec;
 public final class VerifyWebhook {
     private VerifyWebhook() {}
 
-    /** X-SERVICE-Signature. The body is the bytes exactly as they came, before any parsing. */
-    public static boolean service(byte[] body, String signature, String secret) {
-        byte[] hmac = hmac("HmacSHA1", required(secret).getBytes(UTF_8), body);
-        StringBuilder right = new StringBuilder();
-        for (byte one : hmac) right.append(String.format("%02x", one));
-        return isEqual(signature, right.toString());
-    }
-
     /**
-     * webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. Pass
-     * Instant.now().
+     * webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. The
+     * body is the bytes exactly as they came, before any parsing. Pass Instant.now().
      */
     public static boolean standard(
             byte[] body, String id, String timestamp, String signatures, String secret, Instant now) {
@@ -33,6 +25,14 @@ public final class VerifyWebhook {
         boolean valid = false;
         for (String signature : signatures.split(" ")) valid |= isEqual(signature, right);
         return valid;
+    }
+
+    /** X-SERVICE-Signature, over the same body. */
+    public static boolean service(byte[] body, String signature, String secret) {
+        byte[] hmac = hmac("HmacSHA1", required(secret).getBytes(UTF_8), body);
+        StringBuilder right = new StringBuilder();
+        for (byte one : hmac) right.append(String.format("%02x", one));
+        return isEqual(signature, right.toString());
     }
 
     /** whsec_ and base64 stand for bytes; any other secret is its own key. */

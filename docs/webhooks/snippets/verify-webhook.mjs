@@ -1,12 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** X-SERVICE-Signature. `body` is a Buffer with the bytes exactly as they came, before any parsing. */
-export function verifyService(body, signature, secret) {
-  if (!secret) throw new Error('the webhook secret is missing')
-  return isEqual(signature, createHmac('sha1', secret).update(body).digest('hex'))
-}
-
-/** webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. */
+/**
+ * webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. `body` is a Buffer with
+ * the bytes exactly as they came, before any parsing.
+ */
 export function verifyStandard(body, id, timestamp, signatures, secret, now = Date.now() / 1000) {
   if (!secret) throw new Error('the webhook secret is missing')
   if (!id || !signatures || !/^\d{1,12}$/.test(timestamp ?? '')) return false
@@ -14,6 +11,12 @@ export function verifyStandard(body, id, timestamp, signatures, secret, now = Da
   const hmac = createHmac('sha256', standardKey(secret)).update(`${id}.${timestamp}.`).update(body)
   const right = `v1,${hmac.digest('base64')}`
   return signatures.split(' ').some((signature) => isEqual(signature, right))
+}
+
+/** X-SERVICE-Signature, over the same `body`. */
+export function verifyService(body, signature, secret) {
+  if (!secret) throw new Error('the webhook secret is missing')
+  return isEqual(signature, createHmac('sha1', secret).update(body).digest('hex'))
 }
 
 /** whsec_ and base64 stand for bytes; any other secret is its own key. */

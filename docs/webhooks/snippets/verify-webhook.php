@@ -1,15 +1,9 @@
 <?php
 
-/** X-SERVICE-Signature. $body is file_get_contents('php://input'): the bytes as they came, before any parsing. */
-function verify_service(string $body, ?string $signature, string $secret): bool
-{
-    if ($secret === '') {
-        throw new InvalidArgumentException('the webhook secret is missing');
-    }
-    return hash_equals(hash_hmac('sha1', $body, $secret), $signature ?? '');
-}
-
-/** webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. */
+/**
+ * webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. $body is
+ * file_get_contents('php://input'): the bytes as they came, before any parsing.
+ */
 function verify_standard(
     string $body,
     ?string $id,
@@ -34,6 +28,15 @@ function verify_standard(
         $valid = hash_equals($right, $signature) || $valid;
     }
     return $valid;
+}
+
+/** X-SERVICE-Signature, over the same $body. */
+function verify_service(string $body, ?string $signature, string $secret): bool
+{
+    if ($secret === '') {
+        throw new InvalidArgumentException('the webhook secret is missing');
+    }
+    return hash_equals(hash_hmac('sha1', $body, $secret), $signature ?? '');
 }
 
 /** whsec_ and base64 stand for bytes; any other secret is its own key. */

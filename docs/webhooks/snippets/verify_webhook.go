@@ -14,18 +14,8 @@ import (
 
 var timestampForm = regexp.MustCompile(`^[0-9]{1,12}$`)
 
-// VerifyService checks X-SERVICE-Signature. The body is the bytes exactly as they came, before any parsing.
-func VerifyService(body []byte, signature, secret string) bool {
-	if secret == "" {
-		panic("the webhook secret is missing")
-	}
-	mac := hmac.New(sha1.New, []byte(secret))
-	mac.Write(body)
-	return hmac.Equal([]byte(signature), []byte(hex.EncodeToString(mac.Sum(nil))))
-}
-
 // VerifyStandard checks webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): it refuses old
-// requests too. Pass time.Now().
+// requests too. The body is the bytes exactly as they came, before any parsing. Pass time.Now().
 func VerifyStandard(body []byte, id, timestamp, signatures, secret string, now time.Time) bool {
 	if secret == "" {
 		panic("the webhook secret is missing")
@@ -46,6 +36,16 @@ func VerifyStandard(body []byte, id, timestamp, signatures, secret string, now t
 		valid = hmac.Equal([]byte(signature), right) || valid
 	}
 	return valid
+}
+
+// VerifyService checks X-SERVICE-Signature, over the same body.
+func VerifyService(body []byte, signature, secret string) bool {
+	if secret == "" {
+		panic("the webhook secret is missing")
+	}
+	mac := hmac.New(sha1.New, []byte(secret))
+	mac.Write(body)
+	return hmac.Equal([]byte(signature), []byte(hex.EncodeToString(mac.Sum(nil))))
 }
 
 // whsec_ and base64 stand for bytes; any other secret is its own key.

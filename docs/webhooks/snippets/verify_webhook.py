@@ -5,16 +5,11 @@ import re
 import time
 
 
-def verify_service(body, signature, secret):
-    """X-SERVICE-Signature. `body` is bytes, exactly as they came, before any parsing."""
-    if not secret:
-        raise ValueError("the webhook secret is missing")
-    right = hmac.new(secret.encode(), body, hashlib.sha1).hexdigest()
-    return _is_equal(signature, right)
-
-
 def verify_standard(body, id, timestamp, signatures, secret, now=None):
-    """webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too."""
+    """webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too.
+
+    `body` is bytes, exactly as they came, before any parsing.
+    """
     if not secret:
         raise ValueError("the webhook secret is missing")
     if not id or not signatures or not re.fullmatch(r"[0-9]{1,12}", timestamp or ""):
@@ -25,6 +20,14 @@ def verify_standard(body, id, timestamp, signatures, secret, now=None):
     digest = hmac.new(_standard_key(secret), content, hashlib.sha256).digest()
     right = "v1," + base64.b64encode(digest).decode()
     return any([_is_equal(signature, right) for signature in signatures.split(" ")])
+
+
+def verify_service(body, signature, secret):
+    """X-SERVICE-Signature, over the same `body`."""
+    if not secret:
+        raise ValueError("the webhook secret is missing")
+    right = hmac.new(secret.encode(), body, hashlib.sha1).hexdigest()
+    return _is_equal(signature, right)
 
 
 def _standard_key(secret):

@@ -1,12 +1,7 @@
 require "openssl"
 
-# X-SERVICE-Signature. `body` is request.body.read (Rails: request.raw_post): the bytes as they came, before any parsing.
-def verify_service(body, signature, secret)
-  raise ArgumentError, "the webhook secret is missing" if secret.to_s.empty?
-  equal_in_constant_time?(signature, OpenSSL::HMAC.hexdigest("SHA1", secret, body))
-end
-
-# webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too.
+# webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. `body` is
+# request.body.read (Rails: request.raw_post): the bytes as they came, before any parsing.
 def verify_standard(body, id, timestamp, signatures, secret, now: Time.now.to_i)
   raise ArgumentError, "the webhook secret is missing" if secret.to_s.empty?
   return false if id.to_s.empty? || signatures.to_s.empty? || !timestamp.to_s.match?(/\A[0-9]{1,12}\z/)
@@ -16,6 +11,12 @@ def verify_standard(body, id, timestamp, signatures, secret, now: Time.now.to_i)
   digest = OpenSSL::HMAC.digest("SHA256", standard_key(secret), content)
   right = "v1,#{[digest].pack("m0")}"
   signatures.split(" ").map { |signature| equal_in_constant_time?(signature, right) }.any?
+end
+
+# X-SERVICE-Signature, over the same `body`.
+def verify_service(body, signature, secret)
+  raise ArgumentError, "the webhook secret is missing" if secret.to_s.empty?
+  equal_in_constant_time?(signature, OpenSSL::HMAC.hexdigest("SHA1", secret, body))
 end
 
 # whsec_ and base64 stand for bytes; any other secret is its own key.

@@ -1,4 +1,4 @@
-// A receiver around the snippet at SNIPPET, on PORT. It reads the body as docs/webhooks/README.md says. The header `cells` has
+// A receiver around the snippet at SNIPPET, on PORT. It reads the body as docs/guides/receiving-webhooks.md says. The header `cells` has
 // in base64, parted by commas: the secret, X-SERVICE-Signature, webhook-id, webhook-timestamp, webhook-signature (each
 // empty when missing) and the clock in seconds. The response has the two verdicts. The runners of all languages speak this.
 import { createServer } from 'node:http'

@@ -55,8 +55,8 @@ const lead = (more = {}) =>
   )
 
 /** Signs here, not with the package. */
-const signed = (id: string, body: Buffer, secret = SECRET) => {
-  const timestamp = Math.floor(Date.now() / 1000)
+const signed = (id: string, body: Buffer, secret = SECRET, ageSeconds = 0) => {
+  const timestamp = Math.floor(Date.now() / 1000) - ageSeconds
   const hmac = createHmac('sha256', secret).update(`${id}.${timestamp}.`).update(body)
   return {
     'x-service-signature': createHmac('sha1', secret).update(body).digest('hex'),
@@ -101,6 +101,10 @@ describe.each([
     expect((await post(url, {}, lead())).status).toBe(401)
     expect(await send('second', lead(), 'another-secret')).toBe(401)
     expect(await send('second', Buffer.alloc(0), 'another-secret')).toBe(401)
+  })
+
+  it('refuses a request that was recorded and is sent again later', async () => {
+    expect((await post(url, signed('old', lead(), SECRET, 400), lead())).status).toBe(401)
   })
 
   it('answers a doubled request with 2xx once the lead is kept, not while that is in progress', async () => {

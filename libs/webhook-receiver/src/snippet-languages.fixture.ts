@@ -3,8 +3,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageFolder } from './vectors.fixture'
 
-export const docsFolder = join(packageFolder, '../../docs/webhooks')
-const snippets = join(docsFolder, 'snippets')
+export const snippets = join(packageFolder, '../../docs/webhooks/snippets')
 const runners = join(packageFolder, 'snippet-runners')
 
 export interface Language {

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { abortPost, expectTooLarge, post, postSlowly } from './post.fixture'
-import { docsFolder, findTool, type Language, languages } from './snippet-languages.fixture'
+import { findTool, type Language, languages, snippets } from './snippet-languages.fixture'
 import { bodyOf, type Vector, vectors } from './vectors.fixture'
 
-const page = readFileSync(join(docsFolder, 'README.md'), 'utf8')
+const page = readFileSync(join(snippets, '../../guides/receiving-webhooks.md'), 'utf8')
 const base64 = (text: string | null) => Buffer.from(text ?? '').toString('base64')
 
 /** A vector as the runners read it (see snippet-runners/run.mjs). */
@@ -36,7 +36,7 @@ const start = async (
   const port = await freePort()
   const env = {
     ...{ ...process.env, DOTNET_CLI_TELEMETRY_OPTOUT: '1', DOTNET_NOLOGO: '1', GOTOOLCHAIN: 'local' },
-    ...{ PORT: String(port), SNIPPET: join(docsFolder, 'snippets', snippet) },
+    ...{ PORT: String(port), SNIPPET: join(snippets, snippet) },
   }
   const commands = prepare(folder, version, port)
   for (const [program, ...args] of commands.slice(0, -1)) {
@@ -115,12 +115,12 @@ describe.each(languages)('$name', (language) => {
   })
 
   it('is what the page shows', () => {
-    const text = readFileSync(join(docsFolder, 'snippets', language.snippet), 'utf8')
+    const text = readFileSync(join(snippets, language.snippet), 'utf8')
     expect(page).toContain(`\`\`\`${language.fence}\n${text}\`\`\`\n`)
   })
 })
 
 it('knows every snippet there is', () => {
   const known = languages.map(({ snippet }) => snippet)
-  expect(readdirSync(join(docsFolder, 'snippets')).sort()).toEqual(known.sort())
+  expect(readdirSync(snippets).sort()).toEqual(known.sort())
 })

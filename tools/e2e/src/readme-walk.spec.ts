@@ -40,9 +40,11 @@ const bothVerified = `for i in $(seq 300); do
 done`
 
 test('the README’s walk, followed to the letter, creates, lists, retrieves, attaches, and verifies a webhook', async () => {
-  const script = (await walk()).replace('DELIVERY=', `${delivered}\nDELIVERY=`)
-  const commands = `set -euo pipefail; trap 'kill %1' EXIT; exec > >(tee "$LEADWIRE_DATA/out") 2>&1
-    ${script}\n${bothVerified}`
+  const script = (await walk())
+    .replace('curl -sS "$BASE/manage/deliveries?lead', `${delivered}\n$&`)
+    .replace('curl -sS -X DELETE', `${bothVerified}\n$&`)
+  const commands = `set -euo pipefail; trap 'kill $RECEIVER || true' EXIT; exec > >(tee "$LEADWIRE_DATA/out") 2>&1
+    ${script}`
   const { stdout } = await promisify(execFile)('bash', ['-c', commands], {
     cwd: root,
     env: { ...process.env, LEADWIRE_DATA: data, WEBHOOK_PORT: String(await freePort()) },

@@ -61,6 +61,28 @@ test('scripts and styles have a hash in their name, are kept for ever, and come 
   }
 })
 
+test('verifying is shown in seven languages, Standard Webhooks first, with vectors to try', async () => {
+  const page = await get('/docs/guides/receiving-webhooks')
+  const blocks = [...page.body.matchAll(/<code class="language-(\w+)">(.*?)<\/code>/gs)]
+  const verifying = blocks.filter(([, , code]) => /verify.?service|VerifyWebhook/i.test(code!))
+  const languages = verifying.map(([, language]) => language)
+  expect(languages).toEqual(['js', 'php', 'python', 'go', 'ruby', 'csharp', 'java'])
+  for (const [, language, code] of verifying)
+    expect([language, code!.indexOf('webhook-signature') < code!.indexOf('X-SERVICE-Signature')]).toEqual([
+      language,
+      true,
+    ])
+  const vectors = namedBy('/docs/guides/receiving-webhooks', page.body).find(
+    ({ pathname }) => pathname.endsWith('.json') && pathname.includes('vectors'),
+  )
+  const answer = await get(vectors!.pathname)
+  expect([answer.headers['content-type'], answer.json().vectors.length > 10]).toEqual([
+    'application/json; charset=utf-8',
+    true,
+  ])
+  expect((await get('/docs/guides/webhooks')).body).toContain('webhook-signature')
+})
+
 test.each([
   ['/docs/', '../docs'],
   ['/docs/guides/first-lead/', '../first-lead'],

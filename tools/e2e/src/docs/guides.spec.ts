@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from '@leadwire/test-kit'
-import { LEAD, type Stage, startStage } from '../stage.fixture'
+import { eventually, freePort, startReceiver } from '@leadwire/test-kit'
+import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
 
 const GUIDES = resolve(__dirname, '../../../../docs/guides')
 
@@ -18,33 +18,57 @@ afterAll(() => stage.stop())
 const blocksOf = (text: string, language: string) =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block]) => block!)
 
-/** Follows a guide: saves its programs under the names in their first lines, then types its commands, in one shell. */
-const follow = async (name: string) => {
-  const { token, client } = await stage.newTenant()
+/** A lead that is found by its words, and whose webhook was delivered. */
+const deliverOne = async ({ listen, createLead, client }: Tenant) => {
+  await listen()
+  const { reference } = await createLead()
+  await eventually(async () => {
+    const deliveries = `/manage/deliveries?status=delivered&lead_reference=${reference}`
+    for (const path of [deliveries, `/leads?q=${LEAD.email}`]) {
+      const { json } = await client.request<{ total: number }>('GET', path)
+      expect(json.total).toBeGreaterThan(0)
+    }
+  })
+}
+
+type Reader = { env?: Record<string, string>; aliases?: string }
+
+/**
+ * Follows a guide: saves its programs under the names in their first lines, then types its commands, in one shell.
+ * @returns what it prints, and what the shell ends with
+ */
+const follow = async (name: string, { env = {}, aliases = '' }: Reader = {}) => {
+  const tenant = await stage.newTenant()
+  const { token, client } = tenant
   const text = await readFile(join(GUIDES, `${name}.md`), 'utf8')
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-guide-'))
   try {
     for (let lead = 0; lead < 21; lead += 1) await client.request('POST', '/leads', { json: LEAD })
+    if (name === 'missing-webhook') await deliverOne(tenant)
     for (const program of blocksOf(text, 'js')) {
-      const [, file] = /^\/\/ ([\w-]+\.mjs)\n/.exec(program)!
-      await writeFile(join(folder, file!), program)
+      const [, file] = /^\/\/ ([\w-]+\.mjs)\n/.exec(program) ?? []
+      if (file) await writeFile(join(folder, file), program)
     }
     const commands = [
-      'set -euo pipefail',
+      'set -euo pipefail; exec 2>&1',
+      aliases,
       "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT",
       ...blocksOf(text, 'bash'),
     ]
-    const { stdout } = await promisify(execFile)('bash', ['-c', commands.join('\n')], {
+    return await promisify(execFile)('bash', ['-c', commands.join('\n')], {
       cwd: folder,
       env: {
         ...process.env,
         BASE_URL: stage.system.baseUrl,
         TOKEN: token,
         WEBHOOK_PORT: String(await freePort()),
+        ...env,
       },
       timeout: 60_000,
-    })
-    return stdout
+    }).then(
+      ({ stdout }) => ({ stdout, code: 0 }),
+      ({ stdout, code }: { stdout: string; code: number }) => ({ stdout, code }),
+    )
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -69,6 +93,7 @@ const SEEN: Record<string, RegExp[]> = {
     /the same bytes/,
   ],
   webhooks: [/verified: lead \S{36} from /, /"status":"delivered"|"status":"pending"/],
+  'missing-webhook': [/^\S{36}$/m, /"attempts":\[\{"number":1,.*"status":200/, /"status":"pending"/],
   errors: [/HTTP\/1\.1 422/, /"request_id"/, /^email: The email must be a valid email address\.$/m],
   idempotency: [/the same response twice/, /idempotency-replayed: true/i, /created \S{36}/],
   'going-live': [
@@ -79,12 +104,32 @@ const SEEN: Record<string, RegExp[]> = {
   ],
 }
 
+/** Has functions alone; libs/webhook-receiver runs them. */
+const READ_ONLY = ['receiving-webhooks']
+
 test('every guide is followed', async () => {
   const names = (await readdir(GUIDES)).map((file) => file.replace('.md', ''))
-  expect(names.sort()).toEqual(Object.keys(SEEN).sort())
+  expect(names.sort()).toEqual([...Object.keys(SEEN), ...READ_ONLY].sort())
 })
 
 test.each(Object.entries(SEEN))('%s: its programs and commands work as they stand', async (name, seen) => {
-  const stdout = await follow(name)
+  const { stdout, code } = await follow(name)
   for (const words of seen) expect(stdout).toMatch(words)
+  expect(code).toBe(0)
+})
+
+test.each(Object.keys(SEEN))('%s: a reader whose token is refused sees why', async (name) => {
+  const { stdout } = await follow(name, { env: { TOKEN: 'none' } })
+  expect(stdout).toContain('"request_id"')
+})
+
+test('webhooks: no wait is endless where another program has the port', async () => {
+  const other = await startReceiver()
+  const { stdout } = await follow('webhooks', {
+    env: { WEBHOOK_PORT: new URL(other.url).port },
+    aliases: 'sleep() { :; }',
+  })
+  expect(stdout).toContain('Choose another port with WEBHOOK_PORT.')
+  expect(stdout).toContain('No webhook was verified within 30 seconds.')
+  await other.stop()
 })
