@@ -98,8 +98,10 @@ test('a drain answers the last create and publishes it, also where NATS came aft
     expect(await streamed(scene)).toBe(reference)
   })
 
-  const { letGo, waiters } = await holdAccount(scene, accountId)
-  const last = create(scene, accountId)
+  // Of its own, so that nothing else waits for it.
+  const heldId = await newAccountId(scene)
+  const { letGo, waiters } = await holdAccount(scene, heldId)
+  const last = create(scene, heldId)
   await eventually(async () => expect(await waiters()).toBe(1))
   const stopped = scene.lifecycle.stop()
   await letGo()

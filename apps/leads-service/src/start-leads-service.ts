@@ -30,7 +30,7 @@ import { migrateDatabase } from './migrate-database'
 import { createNotifyContacts } from './notifications/notify-contacts'
 import { createDeleteMessage } from './outbox/delete-message'
 import { addOutboxMetrics, createPublishMetrics } from './outbox/outbox-metrics'
-import { publishTo } from './outbox/publish'
+import { createPublisher } from './outbox/publish'
 import { type Outbox, startOutbox } from './outbox/start-outbox'
 import { createFindPosition } from './outbox/stream-position'
 import { addReconciliationMetrics } from './reconciliation/reconciliation-metrics'
@@ -82,7 +82,7 @@ export const startLeadsService = async ({
     outbox = startOutbox({
       ...{ database, logger },
       findHeldEvents: (eventIds, signal) => webhooks.findHeldEvents({ eventIds }, { signal }),
-      publish: publishTo(connection, { observe: observePublished, replicas: config.NATS_REPLICAS }),
+      ...createPublisher(connection, { observe: observePublished, replicas: config.NATS_REPLICAS }),
       findPosition: createFindPosition(connection),
     })
   })

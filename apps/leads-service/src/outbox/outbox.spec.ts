@@ -10,7 +10,7 @@ import {
   type RunningLeadsService,
   startLeadsService,
 } from '../leads-service.fixture'
-import { type Publish, publishTo } from './publish'
+import { createPublisher, type Publish } from './publish'
 import { createPublishFromMemory } from './publish-from-memory'
 import { relayOnce } from './relay'
 
@@ -45,7 +45,7 @@ const leaveToRelay = () =>
   service.db.query({ text: 'UPDATE outbox SET published_at = NULL WHERE sequence IS NULL' })
 
 const relay = () =>
-  relayOnce({ database: service.db, publish: publishTo(connection), logger: service.logger })
+  relayOnce({ database: service.db, publish: createPublisher(connection).publish, logger: service.logger })
 
 const streamed = async () => {
   const manager = await jetstreamManager(connection)
@@ -92,7 +92,7 @@ test('what was committed is published from memory, and the relay leaves it alone
   const leads = await create(5)
   const references = leads.map(({ reference }) => reference)
   const events = service.committed.slice(-5)
-  const publish = publishTo(connection)
+  const publish = createPublisher(connection).publishUnconfirmed
   const { enqueue, settled } = createPublishFromMemory({ ...service, publish })
   enqueue(events)
   const again: string[] = []
@@ -108,7 +108,9 @@ test('what was committed is published from memory, and the relay leaves it alone
 test('while the broker is unavailable events wait, and nothing is marked', async () => {
   await nats.kill()
   const [lead] = await create(1)
-  const fromMemory = createPublishFromMemory({ logger: service.logger, publish: publishTo(connection) })
+  const fromMemory = createPublishFromMemory({
+    ...{ logger: service.logger, publish: createPublisher(connection).publishUnconfirmed },
+  })
   fromMemory.enqueue(service.committed.slice(-1))
   await fromMemory.settled()
   await leaveToRelay()

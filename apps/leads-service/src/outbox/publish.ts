@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { LEADS_STREAM, leadsStreamConfig, messageIdOf } from '@leadwire/contracts'
 import { activeTraceparent, ensureStream, inSpanOf, newTraceparent, SpanKind } from '@leadwire/service-kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
-import { headers, type NatsConnection } from '@nats-io/transport-node'
+import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import type { OutboxEvent } from './record-events'
 
 /** An event as it is published. */
@@ -19,6 +19,11 @@ export type ObservePublished = (
 
 /** Publishes an event; resolves with its sequence number when the stream has stored it. */
 export type Publish = (event: PublishedEvent) => Promise<number>
+
+/** Publishes events without waiting for the stream, which would cost a message and a timer for each; resolves when NATS has them. */
+export type PublishUnconfirmed = (events: PublishedEvent[]) => Promise<void>
+
+type Send<T> = (subject: string, known: MsgHdrs) => Promise<T>
 
 const SUBJECTS: Record<OutboxEvent['kind'], string> = {
   'lead.created': LEADS_STREAM.subjects.leadCreated,
@@ -37,39 +42,62 @@ export const HEADER_BYTES = (() => {
 })()
 
 /** Publishes to the stream, which is made when it is missing: it may have been lost with everything in it. */
-export const publishTo = (
+export const createPublisher = (
   connection: NatsConnection,
   { observe = () => {}, replicas }: { observe?: ObservePublished; replicas?: number | undefined } = {},
-): Publish => {
+): { publish: Publish; publishUnconfirmed: PublishUnconfirmed } => {
   const stream = jetstream(connection, { timeout: TIMEOUT_MS })
   let ensured: Promise<unknown> | undefined
   const ensureLeads = async () =>
     ensureStream(await jetstreamManager(connection, { timeout: TIMEOUT_MS }), leadsStreamConfig(replicas))
-  const publish = ({ eventId, kind, payload, sequence, traceparent }: PublishedEvent) => {
+
+  /** Calls `send` in the event's trace, with its subject and headers. */
+  const send = <T>({ eventId, kind, sequence, traceparent }: PublishedEvent, to: Send<T>): Promise<T> => {
     const subject = SUBJECTS[kind]
     const attributes = { 'messaging.system': 'nats', 'messaging.destination.name': subject }
     return inSpanOf(traceparent, { name: `publish ${subject}`, kind: SpanKind.PRODUCER, attributes }, () => {
-      const told = activeTraceparent()
-      const options = { msgID: messageIdOf(eventId, sequence) }
-      if (told === undefined) return stream.publish(subject, payload, options)
-      const traced = headers()
-      traced.set('traceparent', told)
-      return stream.publish(subject, payload, { ...options, headers: traced })
+      const known = headers()
+      known.set('Nats-Msg-Id', messageIdOf(eventId, sequence))
+      const active = activeTraceparent()
+      if (active !== undefined) known.set('traceparent', active)
+      return to(subject, known)
     })
   }
-  return async (event) => {
-    const { kind } = event
+  /** Does `work` when there is a stream, and observes how long it takes. */
+  const observed = async <T>(events: PublishedEvent[], work: () => Promise<T>): Promise<T> => {
     ensured ??= ensureLeads()
     const startedAt = performance.now()
+    let outcome: 'published' | 'failed' = 'failed'
     try {
       await ensured
-      const { seq } = await publish(event)
-      observe({ kind, outcome: 'published' }, performance.now() - startedAt)
-      return seq
+      const result = await work()
+      outcome = 'published'
+      return result
     } catch (error) {
       ensured = undefined
-      observe({ kind, outcome: 'failed' }, performance.now() - startedAt)
       throw error
+    } finally {
+      const milliseconds = performance.now() - startedAt
+      for (const { kind } of events) observe({ kind, outcome }, milliseconds)
     }
+  }
+  return {
+    publish: (event) =>
+      observed([event], async () => {
+        const { seq } = await send(event, (subject, known) =>
+          stream.publish(subject, event.payload, { headers: known }),
+        )
+        return seq
+      }),
+    publishUnconfirmed: (events) =>
+      observed(events, async () => {
+        const sent = events.map((event) =>
+          send(event, async (subject, known) =>
+            connection.publish(subject, event.payload, { headers: known }),
+          ),
+        )
+        await Promise.all(sent)
+        await connection.flush()
+      }),
   }
 }

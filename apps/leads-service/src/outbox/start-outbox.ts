@@ -1,5 +1,5 @@
 import { createLoops, type Database, type Logger } from '@leadwire/service-kit'
-import type { Publish } from './publish'
+import type { Publish, PublishUnconfirmed } from './publish'
 import { createPublishFromMemory } from './publish-from-memory'
 import { relayOnce } from './relay'
 import type { StreamPosition } from './stream-position'
@@ -14,11 +14,12 @@ export type Outbox = ReturnType<typeof startOutbox>
 export const startOutbox = (deps: {
   database: Database
   publish: Publish
+  publishUnconfirmed: PublishUnconfirmed
   findHeldEvents: (eventIds: string[], signal: AbortSignal) => ReturnType<FindHeldEvents>
   findPosition: () => Promise<StreamPosition>
   logger: Logger
 }) => {
-  const fromMemory = createPublishFromMemory(deps)
+  const fromMemory = createPublishFromMemory({ publish: deps.publishUnconfirmed, logger: deps.logger })
   const loops = createLoops(deps.logger)
   loops.run('outbox relay', 500, () => relayOnce(deps))
   const findHeldEvents = (eventIds: string[]) => deps.findHeldEvents(eventIds, loops.signal)

@@ -19,7 +19,7 @@ import {
   startLeadsService,
 } from '../leads-service.fixture'
 import { createDeleteMessage } from './delete-message'
-import { type Publish, publishTo } from './publish'
+import { createPublisher, type Publish } from './publish'
 import { relayOnce } from './relay'
 import { createFindPosition } from './stream-position'
 import { sweepOnce } from './sweep'
@@ -37,7 +37,7 @@ beforeEach(async () => {
   nats = await startNats()
   const { logger, lifecycle } = service
   connection = await connectNats({ url: nats.url, name: 'spec', logger, lifecycle })
-  publish = publishTo(connection)
+  publish = createPublisher(connection).publish
   held = new Set()
   refused = []
 })
