@@ -2,7 +2,8 @@ import { type Faults, ServiceError } from '@leadwire/service-kit'
 
 /** These say themselves what they take. */
 const CHECKED_ELSEWHERE = new Set(['url', 'secret', 'eventIds', 'page', 'overlapMs'])
-const MAX_TEXT = 1000
+// As the API takes it: the command line comes here past the gateway's checks.
+const MAX_TEXT = 255
 
 const faultOf = (name: string, value: unknown): string | undefined => {
   if (CHECKED_ELSEWHERE.has(name) || value === undefined) return undefined

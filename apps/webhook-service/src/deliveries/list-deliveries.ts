@@ -1,5 +1,11 @@
 import type { ListDeliveriesRequest, ListDeliveriesResponse } from '@leadwire/contracts'
-import type { Database, OpenTransaction, Transaction } from '@leadwire/service-kit'
+import {
+  type Database,
+  type Faults,
+  type OpenTransaction,
+  ServiceError,
+  type Transaction,
+} from '@leadwire/service-kit'
 import { below, NEWEST_FIRST, readInOrder } from '../endpoints/delivery-ranges'
 import { shownStatus } from '../endpoints/shown-status'
 import { isUuid } from '../uuid'
@@ -141,14 +147,17 @@ const NOTHING: ListDeliveriesResponse = {
 /**
  * A page of the account's deliveries, newest first, and how many the filters let through, 10,000 at most; or a step of a walk,
  * 100 deliveries with lower ids than the cursor. What is read grows with the page and with the account's endpoints, and
- * not with the deliveries; with a lead only with what that lead has.
+ * not with the deliveries; with a lead only with what that lead has. Throws invalid.
  */
 export const listDeliveries = async (
   { database }: { database: Database },
   request: ListDeliveriesRequest,
 ): Promise<ListDeliveriesResponse> => {
   const { leadReference, status } = request
-  if (leadReference !== undefined && !isUuid(leadReference)) return NOTHING
-  if (status !== undefined && !STATUSES.includes(status)) return NOTHING
+  const faults: Faults = {}
+  if (status !== undefined && !STATUSES.includes(status))
+    faults['status'] = [`must be one of ${STATUSES.join(', ')}`]
+  if (leadReference !== undefined && !isUuid(leadReference)) faults['lead_reference'] = ['must be a UUID']
+  if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
   return database.transaction((tx) => find(tx, request, request))
 }

@@ -10,9 +10,8 @@ export const endpointUrlFaults = (text: string): Faults => {
   if ([...text].length > MAX_LENGTH) return { url: [`must not be longer than ${MAX_LENGTH} characters`] }
   // The URL parser takes tabs and line breaks out without a word.
   if (!URL.canParse(text) || /\p{Cc}/u.test(text)) return { url: ['must be a well-formed URL'] }
+  if (!/^https?:\/\//i.test(text)) return { url: ['must begin with http:// or https://'] }
   const url = new URL(text)
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return { url: ['must begin with http:// or https://'] }
   if (url.username !== '' || url.password !== '') return { url: ['must not carry a user name or a password'] }
   return {}
 }

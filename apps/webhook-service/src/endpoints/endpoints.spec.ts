@@ -75,6 +75,7 @@ test.each([
   'nonsense',
   '',
   'ftp://example.com/',
+  'http:example.com',
   'https://user@example.com/',
   'https://user:password@example.com/',
   'https://',
@@ -202,8 +203,13 @@ test('deliveries come 20 a page, newest first, by endpoint, status and lead, wit
   expect((await list({ endpointId: id })).deliveries.every(({ status }) => status === 'delivered')).toBe(true)
   expect(await list({ endpointId: off, status: 'held' })).toMatchObject({ total: 15 })
   expect(await list({ leadReference: events[3]!.lead!.reference.toUpperCase() })).toMatchObject({ total: 2 })
-  expect(await list({ leadReference: 'nonsense' })).toMatchObject({ total: 0 })
-  expect(await list({ status: 'nonsense' })).toMatchObject({ total: 0 })
+  await expect(list({ leadReference: 'nonsense', status: 'nonsense' })).rejects.toMatchObject({
+    code: 'invalid',
+    faults: {
+      lead_reference: ['must be a UUID'],
+      status: ['must be one of pending, held, delivered, exhausted, cancelled'],
+    },
+  })
   await expect(service.client.retrieveDelivery({ accountId: 1, deliveryId: ids[0]! })).rejects.toMatchObject({
     code: 'not_found',
   })

@@ -1,4 +1,5 @@
 import type { Attempt, Delivery } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
 import type { Command } from 'commander'
 import { does, id } from './run'
 
@@ -50,6 +51,8 @@ export const addDeliveries = (program: Command): void => {
     async ({ webhooks }, { account, endpoint, status, lead, page }) => {
       const filters = { endpointId: endpoint, status, leadReference: lead }
       const found = await webhooks.listDeliveries({ accountId: account, ...filters, page })
+      if (found.totalCapped && found.deliveries.length === 0)
+        throw ServiceError.invalid({ page: [`Pages end here with ${found.total} deliveries.`] })
       return found.deliveries.map(deliveryOutput)
     },
   )

@@ -2,7 +2,7 @@ import { parseDuration } from '@leadwire/service-kit'
 import { type Command, InvalidArgumentError } from 'commander'
 import { deliveryOutput } from './deliveries'
 import { endpointOutput, named } from './endpoints'
-import { does } from './run'
+import { does, instant, theAccount } from './run'
 
 const milliseconds = (text: string): number => {
   try {
@@ -10,13 +10,6 @@ const milliseconds = (text: string): number => {
   } catch {
     throw new InvalidArgumentError('It must be a time such as 0s, 15m or 24h.')
   }
-}
-
-const instant = (text: string): string => {
-  const isInstant =
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))
-  if (!isInstant) throw new InvalidArgumentError('It must be an instant such as 2026-01-31T09:30:00Z.')
-  return text
 }
 
 /** `leadwire endpoints rotate-secret|test|recover` */
@@ -40,10 +33,10 @@ export const addEndpointCare = (endpoints: Command): void => {
 
   does<{ account: number; id: number }>(
     named(endpoints.command('test').description('send it a sample lead')),
-    async ({ accounts, webhooks }, { account: accountId, id: endpointId }) => {
-      const { account } = await accounts.retrieveAccount({ accountId })
-      const request = { accountId, endpointId, accountKey: account!.apiKey }
-      return deliveryOutput((await webhooks.testWebhookEndpoint(request)).delivery!)
+    async (connection, { account: accountId, id: endpointId }) => {
+      const { apiKey } = await theAccount(connection, accountId)
+      const request = { accountId, endpointId, accountKey: apiKey }
+      return deliveryOutput((await connection.webhooks.testWebhookEndpoint(request)).delivery!)
     },
   )
 

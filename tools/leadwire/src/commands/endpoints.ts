@@ -1,6 +1,6 @@
 import type { Endpoint } from '@leadwire/contracts'
 import type { Command } from 'commander'
-import { does, id } from './run'
+import { does, id, theAccount } from './run'
 
 export const endpointOutput = (endpoint: Endpoint) => ({
   id: endpoint.id,
@@ -35,9 +35,10 @@ export const addEndpoints = (program: Command): Command => {
       .requiredOption('--url <url>', 'http or https')
       .option('--description <text>', 'what it is')
       .option('--secret <secret>', 'the secret, if the receiver chose one'),
-    async ({ webhooks }, { account, url, description, secret }) => {
+    async (connection, { account, url, description, secret }) => {
+      await theAccount(connection, account)
       const request = { accountId: account, url, description, secret, enabled: true }
-      const created = await webhooks.createWebhookEndpoint(request)
+      const created = await connection.webhooks.createWebhookEndpoint(request)
       return { ...endpointOutput(created.endpoint!), secret: created.secret }
     },
   )

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
 import { callApi } from '../api'
 import { type Api, findApi } from '../connection'
+import { printableLines } from '../output'
 import { startBar } from '../progress-bar'
 
 interface Options {
@@ -20,14 +21,23 @@ const totalOf = async (api: Api, { createdFrom, createdTo }: Options): Promise<n
     ? undefined
     : ((await (await callApi(api, '/leads')).json()) as { total: number }).total
 
-/** Lets bytes through and counts their lines: a lead is one, or some where its cells have several. */
-const countLines = (onLines: (count: number) => void): Transform => {
+/** What a terminal is given of a file. */
+const forTerminal = () => {
+  const decoder = new TextDecoder()
+  return (chunk: Buffer) => printableLines(decoder.decode(chunk, { stream: true }))
+}
+
+/** Lets bytes through as `shown`, and counts their lines: a lead is one, or some where its cells have several. */
+const countLines = (
+  onLines: (count: number) => void,
+  shown: (chunk: Buffer) => Buffer | string,
+): Transform => {
   let lines = 0
   return new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, at + 1)) lines += 1
       onLines(lines)
-      done(null, chunk)
+      done(null, shown(chunk))
     },
   })
 }
@@ -55,10 +65,14 @@ const runExport = async (file: string | undefined, options: Options): Promise<vo
   const response = await callApi(api, `/manage/exports?${query}`)
   const bar = startBar('leads', await totalOf(api, options))
   const target = file === undefined ? process.stdout : createWriteStream(file)
+  const shown = target === process.stdout && process.stdout.isTTY ? forTerminal() : (chunk: Buffer) => chunk
   try {
-    await pipeline(Readable.fromWeb(response.body as never), countLines(bar.update), target)
+    await pipeline(Readable.fromWeb(response.body as never), countLines(bar.update, shown), target)
   } catch (cause) {
-    throw new Error(`The export broke off: ${file ?? 'what was written'} is not complete.`, { cause })
+    const why = cause instanceof Error ? cause.message : cause
+    throw new Error(`The export broke off: ${file ?? 'what was written'} is not complete (${why}).`, {
+      cause,
+    })
   } finally {
     bar.stop()
   }

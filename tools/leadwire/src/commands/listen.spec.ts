@@ -71,7 +71,7 @@ const call = async (method: string, path: string, { token = system.token, json =
   const response = await fetch(`${system.baseUrl}${path}`, { method, headers, ...body })
   const answer = await response.text()
   if (!response.ok) throw new Error(`${response.status}: ${answer}`)
-  return JSON.parse(answer)
+  return answer && JSON.parse(answer)
 }
 const createLead = async (name: string, token?: string) => {
   const json = {
@@ -202,6 +202,21 @@ it('removes its endpoint when it is asked to end, and on a second Ctrl-C too', a
   child!.kill('SIGINT')
   expect(await ended).toEqual([0, null])
   expect(await endpoints()).toEqual([])
+})
+
+it('removes the endpoint of a listen that was killed, and none whose listener runs', async () => {
+  const named = { description: 'leadwire listen', url: `http://127.0.0.1:${receiver.port}/` }
+  const { data: running } = await call('POST', '/manage/webhook-endpoints', { json: named })
+  listen()
+  const left = (await printed(/as endpoint (\d+)/))[1]
+  child!.kill('SIGKILL')
+  await ended
+  listen()
+  await printed(new RegExp(`^endpoint ${running.id} stays: something listens on ${named.url}\n`))
+  await printed(new RegExp(`\nendpoint ${left} removed: nothing listens on \\S+\n`))
+  const url = await listening()
+  expect(await endpoints()).toMatchObject([{ id: running.id }, { url }])
+  await call('DELETE', `/manage/webhook-endpoints/${running.id}`)
 })
 
 it('says so when it cannot take its endpoint back', async () => {

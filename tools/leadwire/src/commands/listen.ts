@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { connect as connectTo } from 'node:net'
+import type { CreateWebhookEndpointRequest } from '@leadwire/contracts'
 import { type Command, InvalidArgumentError } from 'commander'
-import { connect, demoAccount, findTargets } from '../connection'
+import { type Connection, connect, demoAccount, findTargets } from '../connection'
 import { startListener } from '../listen/start-listener'
-import { explain, id } from './run'
+import { explain, id, theAccount } from './run'
 
 interface Options {
   account?: number
@@ -36,6 +38,45 @@ const untilStopped = (): Promise<void> =>
     process.stdout.on('error', () => resolve())
   })
 
+const DESCRIPTION = 'leadwire listen'
+
+/** Whether the port of an endpoint is open: that of a `listen` that was killed is not. */
+const isOpen = (url: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connectTo(Number(new URL(url).port), '127.0.0.1', () => socket.destroy())
+    socket.once('close', (failed) => resolve(!failed)).on('error', () => undefined)
+  })
+
+/** Removes the endpoints that `listen` leaves when it is killed, and names those that may be in use. */
+const removeLeftBehind = async ({ webhooks }: Connection, accountId: number): Promise<void> => {
+  const { endpoints } = await webhooks.listWebhookEndpoints({ accountId })
+  for (const { id: endpointId, url, description } of endpoints) {
+    if (description !== DESCRIPTION || !/^http:\/\/127\.0\.0\.1:\d+\/$/.test(url)) continue
+    if (await isOpen(url)) {
+      print(`endpoint ${endpointId} stays: something listens on ${url}`)
+    } else {
+      await webhooks.deleteWebhookEndpoint({ accountId, endpointId })
+      print(`endpoint ${endpointId} removed: nothing listens on ${url}`)
+    }
+  }
+}
+
+const whileRegistered = async (
+  { webhooks }: Connection,
+  request: CreateWebhookEndpointRequest,
+  stopped: Promise<void>,
+): Promise<void> => {
+  const { accountId, url } = request
+  const endpointId = (await webhooks.createWebhookEndpoint(request)).endpoint!.id
+  print(`listening on ${url} as endpoint ${endpointId} of account ${accountId}; Ctrl-C removes it`)
+  await stopped
+  await webhooks.deleteWebhookEndpoint({ accountId, endpointId }).catch((error: unknown) => {
+    const command = `leadwire endpoints delete --account ${accountId} --id ${endpointId}`
+    throw new Error(`endpoint ${endpointId} is still there (${explain(error)}); remove it: ${command}`)
+  })
+  print(`endpoint ${endpointId} removed`)
+}
+
 /** `leadwire listen`: a receiver on this machine, registered for as long as it runs. */
 export const addListen = (program: Command): void => {
   program
@@ -53,20 +94,14 @@ const listen = async ({ account, forward, port }: Options): Promise<void> => {
   const accountId = account ?? demoAccount(process.env)
   // Chosen here and not by the service: a lead may arrive before the answer that would tell it.
   const secret = `whsec_${randomBytes(24).toString('base64')}`
-  const listener = await startListener({ secret, port, forwardTo: forward, print })
-  const { webhooks, close } = connect(targets)
+  const connection = connect(targets)
   try {
-    const request = { accountId, url: listener.url, description: 'leadwire listen', enabled: true, secret }
-    const endpointId = (await webhooks.createWebhookEndpoint(request)).endpoint!.id
-    print(`listening on ${listener.url} as endpoint ${endpointId} of account ${accountId}; Ctrl-C removes it`)
-    await stopped
-    await webhooks.deleteWebhookEndpoint({ accountId, endpointId }).catch((error: unknown) => {
-      const command = `leadwire endpoints delete --account ${accountId} --id ${endpointId}`
-      throw new Error(`endpoint ${endpointId} is still there (${explain(error)}); remove it: ${command}`)
-    })
-    print(`endpoint ${endpointId} removed`)
+    await theAccount(connection, accountId)
+    await removeLeftBehind(connection, accountId)
+    const listener = await startListener({ secret, port, forwardTo: forward, print })
+    const request = { accountId, url: listener.url, description: DESCRIPTION, enabled: true, secret }
+    await whileRegistered(connection, request, stopped).finally(listener.stop)
   } finally {
-    await listener.stop()
-    await close()
+    await connection.close()
   }
 }

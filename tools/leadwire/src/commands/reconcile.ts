@@ -3,7 +3,7 @@ import { ServiceError, untilSuccess } from '@leadwire/service-kit'
 import type { Command } from 'commander'
 import type { Connection } from '../connection'
 import { type Output, render } from '../output'
-import { does, id } from './run'
+import { does, id, theAccount } from './run'
 
 /** A rolling restart may come in the middle of the hours that all events of ten million leads take. */
 const UNAVAILABLE_AT_MOST_MS = 30_000
@@ -61,6 +61,7 @@ export const addReconcile = (program: Command): void => {
       .option('--account <id>', 'of this account alone', id)
       .option('--full', 'all leads and events, instead of what is new since the last check', false),
     async (connection, options) => {
+      if (options.account !== undefined) await theAccount(connection, options.account)
       const sums = await reconcileAll(connection, options)
       const counts = Object.fromEntries(
         Object.entries(sums).map(([name, count]) => [inSnakeCase(name), count]),

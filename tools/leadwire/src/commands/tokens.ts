@@ -1,6 +1,6 @@
 import type { Token } from '@leadwire/contracts'
 import type { Command } from 'commander'
-import { does, id } from './run'
+import { does, id, instant } from './run'
 
 const tokenOutput = (token: Token) => ({
   id: token.id,
@@ -24,7 +24,7 @@ export const addTokens = (program: Command): void => {
       .requiredOption('--account <id>', 'the account', id)
       .requiredOption('--name <name>', 'what it is for')
       .option('--scopes <list>', 'of leads, leads:read, manage; parted by commas', 'leads')
-      .option('--expires-at <instant>', 'when it ends, such as 2030-01-01T00:00:00Z')
+      .option('--expires-at <instant>', 'when it ends, such as 2030-01-01T00:00:00Z', instant)
       .option('--test', 'make its leads test leads', false),
     async ({ accounts }, { account, name, scopes, expiresAt, test }) => {
       const request = { accountId: account, name, scopes: scopes.split(','), test, expiresAt }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { verify, verifyStandard } from '@leadwire/webhook-receiver'
+import { printable } from '../output'
 
 /** A request as the listener got it. */
 export interface Arrival {
@@ -76,11 +77,3 @@ const dataIn = (body: Buffer): Record<string, unknown> => {
     return {}
   }
 }
-
-// Visitors choose names: what would move a terminal's cursor or turn text around is shown as its code. The joiners
-// that hold emoji and some scripts together do neither.
-const printable = (line: string) =>
-  line.replace(
-    /(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
-  )

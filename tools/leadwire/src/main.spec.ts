@@ -1,0 +1,135 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { type System, startSystem } from '@leadwire/test-kit'
+
+const MAIN = resolve(__dirname, '../dist/main.js')
+const UNKNOWN = '999999'
+
+// Sets the title of a terminal, clears it, and turns what follows around.
+const RAW = '\u001b]0;title\u0007\u009b2J\u202eZoë\u2066 👩\u{200d}🔧'
+const SHOWN = '\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{202e}Zoë\\u{2066} 👩\u{200d}🔧'
+const UNSAFE = /(?!\n|\u200d)[\p{Cc}\p{Cf}]/u
+
+let system: System
+let env: NodeJS.ProcessEnv
+let account: string[]
+
+beforeAll(async () => {
+  system = await startSystem()
+  const grpcOf = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
+  env = {
+    ...process.env,
+    LEADS_SERVICE_URL: grpcOf('leads-service'),
+    WEBHOOK_SERVICE_URL: grpcOf('webhook-service'),
+    SERVICE_TOKEN: system.serviceToken,
+    LEADWIRE_URL: system.baseUrl,
+    LEADWIRE_TOKEN: system.token,
+  }
+  account = ['--account', String(system.account.id)]
+})
+afterAll(() => system?.stop())
+
+/** What a command prints. Rejects with its `stderr` when it fails. */
+const leadwire = async (...args: string[]) =>
+  (await promisify(execFile)(process.execPath, [MAIN, ...args], { env, timeout: 30_000 })).stdout
+
+const refusal = async (...args: string[]) => {
+  const { code, stdout, stderr } = await leadwire(...args).catch((error) => error)
+  expect([code, stdout]).toEqual([1, ''])
+  return stderr as string
+}
+
+const create = async (path: string, json: object) => {
+  const headers = { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' }
+  const response = await fetch(`${system.baseUrl}${path}`, {
+    method: 'POST',
+    body: JSON.stringify(json),
+    headers,
+  })
+  expect(response.status).toBe(200)
+  return ((await response.json()) as { data: { id: number } }).data
+}
+
+describe('text that others chose', () => {
+  it('is shown without what would change the terminal', async () => {
+    const { id } = await create('/manage/webhook-endpoints', { url: 'http://example.com', description: RAW })
+    await create('/manage/users', { email: 'zoe@example.com', name: RAW })
+    const outputs = [
+      await leadwire('endpoints', 'list', ...account),
+      await leadwire('endpoints', 'disable', ...account, '--id', String(id)),
+      await leadwire('users', 'list', ...account),
+    ]
+    for (const output of outputs) {
+      expect(output).toContain(SHOWN)
+      expect(output).not.toMatch(UNSAFE)
+    }
+  })
+
+  it('is the same as JSON, in which it has its codes', async () => {
+    const output = await leadwire('users', 'list', ...account, '--json')
+    expect(output).not.toMatch(UNSAFE)
+    expect(JSON.parse(output)).toMatchObject([{ name: RAW }])
+  })
+
+  it('is shown without it in what went wrong', async () => {
+    expect(await refusal('import', '\u001b[2Jno-file.csv')).toMatch(/ENOENT.*\\u\{1b\}\[2Jno-file\.csv/)
+  })
+
+  const hasScript = spawnSync('script', ['--version']).status === 0
+  const whenScript = hasScript ? it : it.skip
+  whenScript(
+    `is exported to a terminal without it${hasScript ? '' : ' (skipped: there is no script of util-linux)'}`,
+    async () => {
+      await create('/manage/leads', {
+        ...{ name: 'Bay', first_name: 'Ada', last_name: 'Byron', email: 'ada@example.com' },
+        ...{ phone: '020 7946 0123', postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' },
+        description: RAW,
+      })
+      const command = `${process.execPath} ${MAIN} export 2> /dev/null`
+      const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], { env })
+      expect(stdout).toContain('\\u{202e}Zoë')
+      expect(stdout.replaceAll('\r\n', '\n')).not.toMatch(UNSAFE)
+      expect(await leadwire('export')).toContain('\u202eZoë')
+    },
+  )
+})
+
+describe('an account that does not exist', () => {
+  const of = ['--account', UNKNOWN]
+  it.each([
+    ['reconcile', ...of],
+    ['listen', ...of],
+    ['endpoints', 'create', ...of, '--url', 'http://example.com'],
+    ['endpoints', 'list', ...of],
+    ['deliveries', 'list', ...of],
+    ['users', 'list', ...of],
+    ['tokens', 'list', ...of],
+  ])('%s %s is refused', async (...args) => {
+    expect(await refusal(...args)).toBe('leadwire: There is no such account.\n')
+  })
+})
+
+describe('a value that the API refuses', () => {
+  it.each([
+    [['deliveries', 'list', '--status', 'exhaustd'], /status: must be one of pending, /],
+    [['deliveries', 'list', '--lead', 'r-1'], /lead_reference: must be a UUID/],
+    [['deliveries', 'list', '--page', '1.5'], /positive integer/],
+    [['endpoints', 'create', '--url', 'http:example.com'], /url: must begin with http/],
+    [
+      ['endpoints', 'create', '--url', 'http://a.example', '--description', 'x'.repeat(256)],
+      /description: must not be longer than 255/,
+    ],
+    [['users', 'create', '--name', 'Z', '--email', `z@${'x.'.repeat(130)}example.com`], /email: .*valid/],
+    [['tokens', 'create', '--name', 'Z', '--scopes', 'leads,everything'], /scopes: .*invalid/],
+    [['tokens', 'create', '--name', 'Z', '--expires-at', '2030-01-01'], /must be an instant/],
+    [['tokens', 'create', '--name', 'Z', '--expires-at', '2030-02-30T00:00:00Z'], /must be an instant/],
+    [['endpoints', 'recover', '--id', '1', '--since', '2026-01-01T00:00 (x)Z'], /must be an instant/],
+  ])('is refused: %j', async (args, why) => {
+    expect(await refusal(...args, ...account)).toMatch(why)
+  })
+
+  it.each(['0x1', '1e0', '+1', ' 1', '1.0', '0', '-1', '١'])('%j is no id', async (id) => {
+    expect(await refusal('users', 'list', `--account=${id}`)).toContain('It must be a positive integer.')
+  })
+})
