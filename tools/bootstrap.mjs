@@ -3,13 +3,23 @@
 // nothing else is there yet on a fresh clone.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 const PROGRESS_MS = 5000
+const INSTALLED = '.leadwire-installed'
+const BUILT = '.leadwire-built'
 
 const require = createRequire(import.meta.url)
 const { waitForLock } = require('./embedded/src/process/kernel-lock.cjs')
@@ -30,16 +40,36 @@ requireNode()
 if (!(command in programs)) fail(`usage: npm run ${Object.keys(programs).join('|')}`)
 // A typing error or a question must not wait for an installation.
 if (command === 'start') require('./embedded/src/stack/options.cjs').optionsOrExit(args)
-const lock = await lockFolder()
-await install()
-await build()
-lock.release()
+// What is ready is run without a lock, and so by users who can't write here.
+let lock
+if (!isReady() && mayPrepare()) {
+  lock = await lockFolder()
+  await install()
+  await build()
+  lock.release()
+}
 run(at(programs[command]))
 
 function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if ((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major >= 24) return
   fail(`Leadwire needs Node 20.19 or newer, 22.12 or newer, or 24 and up; this is ${process.version}.`)
+}
+
+function isReady() {
+  const read = (name) => tryTo(() => readFileSync(at('node_modules', name), 'utf8'))
+  return read(INSTALLED) === installation() && read(BUILT) === fingerprint() && isBuilt()
+}
+
+/** Without write access help is what an earlier build says; everything else ends here with what to do. */
+function mayPrepare() {
+  const places = ['.cache', 'node_modules'].map((name) => (existsSync(at(name)) ? at(name) : root))
+  if (places.every((path) => tryTo(() => accessSync(path, constants.W_OK) ?? true))) return true
+  if (args.includes('--help') && existsSync(at(programs[command]))) return false
+  fail(
+    `${root} has to be installed or built first, and this user can't write there. ` +
+      'Run "npm start" as its owner once, or use a checkout of your own.',
+  )
 }
 
 /** Two commands on a fresh clone at once must not install over each other. */
@@ -52,8 +82,8 @@ function lockFolder() {
 }
 
 async function install() {
-  const stamp = at('node_modules/.leadwire-installed')
-  const wanted = `${process.platform}-${process.arch} ${process.version} ${sha256(readFileSync(at('package-lock.json')))}`
+  const stamp = at('node_modules', INSTALLED)
+  const wanted = installation()
   const installed = tryTo(() => readFileSync(stamp, 'utf8'))
   if (installed === wanted) return
   const why = whyInstall(installed)
@@ -73,6 +103,12 @@ async function install() {
     clearInterval(timer)
   }
   writeFileSync(stamp, wanted)
+}
+
+/** What an installation is made for. */
+function installation() {
+  const lockFile = readFileSync(at('package-lock.json'))
+  return `${process.platform}-${process.arch} ${process.version} ${sha256(lockFile)}`
 }
 
 /** Why node_modules is not what package-lock.json asks for; undefined when it is, though somebody else put it there. */
@@ -108,7 +144,7 @@ function packagesToInstall() {
 }
 
 async function build() {
-  const stamp = at('node_modules/.leadwire-built')
+  const stamp = at('node_modules', BUILT)
   const sources = fingerprint()
   if (tryTo(() => readFileSync(stamp, 'utf8')) === sources && isBuilt()) return
   say('building')
@@ -165,7 +201,8 @@ function isBuilt() {
 }
 
 function run(program) {
-  process.chdir(root)
+  // npm runs its scripts in the root: paths in arguments and settings are relative to where the caller is.
+  process.chdir((process.env.npm_lifecycle_event === command && process.env.INIT_CWD) || '.')
   process.argv = [process.execPath, program, ...args]
   // import() would first read through the whole file for the names of its exports: 150 ms of every start.
   createRequire(program)(program)

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, type SpawnSyncOptions, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -65,13 +65,19 @@ function start(...args: string[]): {
   stderr: string
   calls: string[]
 } {
+  return run('start', args.length > 0 ? args : ['--replicas', '2'])
+}
+
+function run(command: string, args: string[], options: SpawnSyncOptions = {}): ReturnType<typeof start> {
   rmSync(join(clone, 'calls'), { force: true })
-  const result = spawnSync(
-    process.execPath,
-    [join(clone, 'tools/bootstrap.mjs'), 'start', ...(args.length > 0 ? args : ['--replicas', '2'])],
-    // Only ends what hangs.
-    { env: env(), timeout: 100_000, killSignal: 'SIGKILL' },
-  )
+  const line = [join(clone, 'tools/bootstrap.mjs'), command, ...args]
+  // The limit only ends what hangs.
+  const limit = { timeout: 100_000, killSignal: 'SIGKILL' } as const
+  const result = spawnSync(process.execPath, line, {
+    ...limit,
+    ...options,
+    env: { ...env(), ...options.env },
+  })
   const calls = existsSync(join(clone, 'calls'))
     ? readFileSync(join(clone, 'calls'), 'utf8').trim().split('\n')
     : []
@@ -169,7 +175,7 @@ test('a lock that a killed start left is none, though its pid is alive by now', 
 })
 
 test('a second command waits while the first installs or builds, and says for whom', async () => {
-  start()
+  mkdirSync(join(clone, '.cache'))
   const lock = takeLock(join(clone, '.cache/bootstrap.lock'))!
   const second = spawn(process.execPath, [join(clone, 'tools/bootstrap.mjs'), 'start'], { env: env() })
   let stderr = ''
@@ -201,4 +207,52 @@ test('an installation that outlives its killed command keeps others waiting', as
   expect(takeLock(lock)).toBeUndefined()
   process.kill(npmPid, 'SIGKILL')
   ;(await waitForLock(lock)).release()
+})
+
+test('paths are relative to where the caller is, under npm too, which runs its scripts in the root', () => {
+  start()
+  write('tools/leadwire/dist/main.js', 'console.log(process.cwd())')
+  mkdirSync(join(clone, 'docs'))
+  const called = { npm_lifecycle_event: 'leadwire', INIT_CWD: join(clone, 'docs') }
+  expect(run('leadwire', [], { cwd: clone, env: called }).stdout).toBe(`${join(clone, 'docs')}\n`)
+  expect(run('leadwire', [], { cwd: clone }).stdout).toBe(`${clone}\n`)
+  // Not the caller of this script, but of one around it.
+  const around = { ...called, npm_lifecycle_event: 'specs' }
+  expect(run('leadwire', [], { cwd: clone, env: around }).stdout).toBe(`${clone}\n`)
+})
+
+describe('a user who can not write there', () => {
+  const isRoot = process.getuid?.() === 0
+  const asOther = (...args: string[]) => run('leadwire', args, isRoot ? { uid: 65534, gid: 65534 } : {})
+  const takeAway = () => {
+    write('tools/leadwire/dist/main.js', 'console.log("ran", process.argv.slice(2).join())')
+    execFileSync('chmod', ['-R', 'a+rX,a-w', dirname(clone)])
+  }
+  afterEach(() => execFileSync('chmod', ['-R', 'u+w', dirname(clone)]))
+
+  test('runs what is ready', () => {
+    start()
+    takeAway()
+    expect(asOther('accounts', 'list')).toMatchObject({
+      status: 0,
+      stdout: 'ran accounts,list\n',
+      stderr: '',
+    })
+  })
+
+  test('is told what to do where it is not, and gets the help of an earlier build', () => {
+    start()
+    write('tools/embedded/src/main.ts', 'two')
+    takeAway()
+    expect(asOther('accounts', 'list')).toMatchObject({
+      ...{ status: 1, stdout: '', calls: [] },
+      stderr: `${clone} has to be installed or built first, and this user can't write there. Run "npm start" as its owner once, or use a checkout of your own.\n`,
+    })
+    expect(asOther('--help')).toMatchObject({ status: 0, stdout: 'ran --help\n', stderr: '' })
+  })
+
+  test('is told what to do on a fresh clone', () => {
+    takeAway()
+    expect(asOther('accounts', 'list').stderr).toContain("this user can't write there")
+  })
 })

@@ -74,7 +74,9 @@ export const addReconcile = (program: Command): void => {
       const result: Output = { ...counts, unexplained_count: unexplainedCount }
       if (options.json) return { ...result, unexplained: faults }
       const list = faults.length > 0 ? `\n\n${render(faults, options)}` : ''
-      const leads = options.full ? result['leads'] : `${result['leads']} since the last check (--full checks all)`
+      const leads = options.full
+        ? result['leads']
+        : `${result['leads']} since the last check (--full checks all)`
       return `${render({ ...result, leads }, options)}${list}`
     },
   )
