@@ -1,4 +1,4 @@
-import type { Actor, StoredFile } from '@leadwire/contracts'
+import { type Actor, isInvisible, oneLine, type StoredFile } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -40,8 +40,9 @@ export const fileFields = (file: StoredFile | undefined): Record<string, boolean
 
 /** What is wrong with the name of an account, a user or a token. The command line comes here past the gateway's checks. */
 export const nameFaults = (name: string): Faults => {
-  if (name.trim() === '') return { name: ['The name field is required.'] }
-  if (name.includes('\0')) return { name: ['The name contains characters that are not allowed.'] }
+  if (isInvisible(name)) return { name: ['The name field is required.'] }
+  if (name.includes('\0') || oneLine(name) !== name)
+    return { name: ['The name contains characters that are not allowed.'] }
   if (!isText(name)) return { name: ['The name must not be longer than 255 characters.'] }
   return {}
 }

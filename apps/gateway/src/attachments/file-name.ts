@@ -1,12 +1,14 @@
+import { isInvisible, oneLine } from '@leadwire/contracts'
+
 const MAX_LENGTH = 255
 
 /** The base name of what a client calls its file: folders of either kind are left out (design: Attach). */
-export const baseName = (fileName: string): string => fileName.split(/[/\\]/).pop()!.trim()
+export const baseName = (fileName: string): string => oneLine(fileName.split(/[/\\]/).pop()!.trim())
 
 /** What is wrong with a base name, or undefined. */
 export const fileNameFault = (name: string): string | undefined => {
-  if (name === '') return 'The file must have a name.'
-  if (/[\p{Cc}\p{Surrogate}]/u.test(name)) return 'The file name contains characters that are not allowed.'
+  if (isInvisible(name)) return 'The file must have a name.'
+  if (/[\0\p{Surrogate}]/u.test(name)) return 'The file name contains characters that are not allowed.'
   return [...name].length > MAX_LENGTH
     ? `The file name may not be greater than ${MAX_LENGTH} characters.`
     : undefined

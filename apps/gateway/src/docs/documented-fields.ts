@@ -5,7 +5,9 @@ const FORMATS: Record<string, object> = {
   postcode: {
     pattern: '^([Gg][Ii][Rr] *0[Aa][Aa]|[A-Za-z][A-Za-z]?[0-9][A-Za-z0-9]? *[0-9][A-Za-z][A-Za-z])$',
   },
-  phone: { pattern: '[0-9]' },
+  // The service takes the digits of every script.
+  phone: { pattern: '[0-9٠-٩۰-۹０-９]' },
+  lines: {},
   ip: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
   'one-line': { pattern: '^[^\\x00-\\x1f\\x7f]*$' },
   'web-url': { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' },

@@ -10,7 +10,7 @@ const DESCRIPTION = `Stores sales leads and tells the outside world about each n
 
 **Tokens.** Every operation but those under Health and Assets needs \`Authorization: Bearer <token>\`. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\`), \`leads:read\`, \`manage\`. When a token expires within 14 days, every answer to its requests says when, in the header \`Token-Expires-At\`.
 
-**Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. Booleans may be true, false, 1, 0, "1" and "0", in forms also \`true\` and \`false\`; a repeated field of a form is a list; integers may come as digits in a string; strings are trimmed; an empty string counts as null; unknown fields are ignored.
+**Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. Booleans may be true, false, 1, 0, "1" and "0", in forms also \`true\` and \`false\`; a repeated field of a form is a list; integers may come as digits in a string; strings are trimmed, and but for descriptions of leads are one line without control characters; one in which nothing can be seen counts as null; unknown fields are ignored.
 
 **Errors** are \`application/problem+json\` (RFC 9457). With status 422 \`errors\` lists every faulty field at once.
 

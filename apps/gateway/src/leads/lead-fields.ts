@@ -1,4 +1,4 @@
-import { LEAD_REFERRERS, LEAD_STATUSES, type NewLead, type Visitor } from '@leadwire/contracts'
+import { LEAD_REFERRERS, LEAD_STATUSES, type NewLead, oneLine, type Visitor } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { visitorAddress } from '../http/visitor-address'
@@ -33,7 +33,7 @@ const USER_AGENT_LENGTH = 1024
 
 /** The browser of a request, as far as a lead keeps it. */
 const userAgentOf = ({ headers }: FastifyRequest): string => {
-  const text = headers['user-agent']?.trim() || 'unknown'
+  const text = oneLine(headers['user-agent'] ?? '').trim() || 'unknown'
   return text.length > USER_AGENT_LENGTH ? [...text].slice(0, USER_AGENT_LENGTH).join('') : text
 }
 

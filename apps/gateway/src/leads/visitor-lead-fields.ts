@@ -65,7 +65,12 @@ export const VisitorLead = Type.Object(
     ...CreateLead.properties,
     referrer: oneOf(VISITOR_REFERRERS, 'Where the lead came from.', 'Direct'),
     value: Type.Optional(leadValue),
-    description: Type.Optional(text(undefined, 'Would like to be called after six.', { maxLength: 10_000 })),
+    description: Type.Optional(
+      text('May have many lines.', 'Would like to be called after six.', {
+        maxLength: 10_000,
+        format: 'lines',
+      }),
+    ),
     user_agent: Type.Optional(
       text(
         "The visitor's browser; by default that of the request.",

@@ -64,7 +64,8 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 export const formats = (timeZone: string): Record<string, (text: string) => boolean> => ({
   email: isEmail,
   postcode: isPostcode,
-  phone: (text) => /\d/.test(text),
+  phone: (text) => /\p{Nd}/u.test(text),
+  lines: () => true,
   ip: (text) => isIP(text) !== 0,
   'one-line': (text) => !/\p{Cc}/u.test(text),
   'web-url': isWebUrl,

@@ -1,3 +1,4 @@
+import { isInvisible, manyLines, oneLine } from '@leadwire/contracts'
 import type { TSchema } from '@sinclair/typebox'
 import { normalPostcode } from './formats'
 
@@ -13,6 +14,18 @@ const BOOLEANS = new Map<unknown, boolean>([
 // A form has no other way to write them.
 const FORM_BOOLEANS = new Map<unknown, boolean>([...BOOLEANS, ['true', true], ['false', false]])
 
+/** What a text is stored as, by its format (none: a line). Other formats are exact. */
+const TEXTS: Record<string, (text: string) => string> = {
+  line: oneLine,
+  lines: manyLines,
+  email: oneLine,
+  phone: oneLine,
+  postcode: (text) => normalPostcode(oneLine(text)),
+}
+
+const textOf = (text: string, { format, enum: words }: TSchema): string =>
+  words ? text : (TEXTS[format ?? 'line']?.(text) ?? text)
+
 /** Where a value came from: a form has only text, and no difference between one value and a list of one. */
 export type Source = 'json' | 'form'
 
@@ -21,8 +34,7 @@ const convert = (value: unknown, type: string, schema: TSchema, source: Source):
   const text = typeof value === 'string' ? value.trim() : undefined
   switch (type) {
     case 'string':
-      if (text === undefined) return value
-      return schema['format'] === 'postcode' ? normalPostcode(text) : text
+      return text === undefined ? value : textOf(text, schema)
     case 'boolean':
       return (source === 'form' ? FORM_BOOLEANS : BOOLEANS).get(text ?? value) ?? value
     case 'integer':
@@ -37,7 +49,7 @@ const convert = (value: unknown, type: string, schema: TSchema, source: Source):
 const isText = (value: unknown) => typeof value === 'string'
 
 const isEmpty = (value: unknown) =>
-  value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
+  value === undefined || value === null || (typeof value === 'string' && isInvisible(value))
 
 const normaliseArray = (schema: TSchema, given: unknown, source: Source): unknown => {
   const value = source === 'form' && typeof given === 'string' ? [given] : given
@@ -67,10 +79,10 @@ const lastOf = (value: unknown, type: string, source: Source): unknown =>
   source === 'form' && type !== 'array' && Array.isArray(value) && value.every(isText) ? value.at(-1) : value
 
 /**
- * What a client sent, in the types of a schema, ready to be checked (design: Everywhere). Strings are trimmed, "" is
- * null, null is an absent field (unless the schema knows null), booleans may be 1, 0, "1" and "0", in forms `true` and
- * `false` too, integers may be digits in a string. Only fields of the schema are taken over; what does not fit is left
- * for the check to name.
+ * What a client sent, in the types of a schema, ready to be checked (design: Everywhere). Strings are trimmed and made one
+ * line, what is invisible is null, null is an absent field (unless the schema knows null), booleans may be 1, 0, "1" and
+ * "0", in forms `true` and `false` too, integers may be digits in a string. Only fields of the schema are taken over; what
+ * does not fit is left for the check to name.
  */
 export const normalise = (schema: TSchema, given: unknown, source: Source): unknown => {
   const types = schema['type'] as string | string[] | undefined

@@ -47,6 +47,34 @@ test('an appointment is told in text and HTML, in the local time, with an invita
   expect(attempts[0]!.error).toBeUndefined()
 })
 
+test('no text of an event makes a row of its own, in the message or its invitation', async () => {
+  const { mails } = await start()
+  const forged = 'By\r\nron\u2028Phone: 0900\u202e\x1b'
+  await publish(
+    notification({
+      ...{ leadName: forged, customerName: forged, customerPhone: forged, customerPostcode: forged },
+      ...{ userName: forged, accountName: forged },
+    }),
+  )
+  const [mail] = await eventually(() => {
+    expect(mails).toHaveLength(1)
+    return mails
+  })
+  const line = 'By ron Phone: 0900'
+  expect(mail!.subject).toBe(`Appointment: ${line}`)
+  const text = mail!.text!.split('\n')
+  for (const row of [`Hello ${line},`, `Customer:  ${line}`, `Phone:     ${line}`])
+    expect(text).toContain(row)
+  expect(text.filter((row) => row.startsWith('Phone'))).toHaveLength(1)
+  expect(mail!.html).toContain(`<td>${line}</td>`)
+  const invitation = mail!.attachments.find(({ contentType }) => contentType.startsWith('text/calendar'))
+  const calendar = new ICAL.Component(ICAL.parse(invitation!.content.toString()))
+  const entry = new ICAL.Event(calendar.getFirstSubcomponent('vevent')!)
+  expect(entry.summary).toBe(`Appointment: ${line}`)
+  expect(entry.attendees[0]!.getParameter('cn')).toBe(line)
+  expect(entry.description.split('\n').filter((row) => row.startsWith('Phone'))).toHaveLength(1)
+})
+
 test('an assignment is told without an invitation, and a callback with a short one', async () => {
   const { mails } = await start()
   await publish(notification({ subject: 'assigned', date: undefined }), notification({ subject: 'callback' }))

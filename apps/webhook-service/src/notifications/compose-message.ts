@@ -1,4 +1,4 @@
-import type { NotificationRequested } from '@leadwire/contracts'
+import { type NotificationRequested, oneLine } from '@leadwire/contracts'
 import ical, { ICalAttendeeStatus, ICalCalendarMethod } from 'ical-generator'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { failureContent } from './failure-content'
@@ -22,7 +22,7 @@ export interface Message {
 }
 
 // RFC 5545 has no way to write a quotation mark in a name.
-const calendarName = (name: string): string => name.replaceAll('"', "'").replace(/\p{Cc}/gu, ' ')
+const calendarName = (name: string): string => oneLine(name).replaceAll('"', "'")
 
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
@@ -49,7 +49,13 @@ const leadContent = (event: NotificationRequested, timeZone: string): Content =>
 const contentOf = (event: NotificationRequested, timeZone: string): Content => {
   const { failure } = event
   const content = failure ? failureContent(event, failure, timeZone) : leadContent(event, timeZone)
-  return { ...content, rows: content.rows.filter(([, value]) => value !== '') }
+  // A line break would be a row of its own.
+  const rows = content.rows.map(([label, value]): [string, string] => [label, oneLine(value)])
+  const { title, greeting, opening } = content
+  return {
+    ...{ title: oneLine(title), greeting: oneLine(greeting), opening: oneLine(opening) },
+    rows: rows.filter(([, value]) => value !== ''),
+  }
 }
 
 const textOf = ({ greeting, opening, rows }: Content): string =>

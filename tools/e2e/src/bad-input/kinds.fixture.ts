@@ -17,7 +17,10 @@ const named = (...values: Named[]): Case[] =>
     return { what: text.length > 60 ? `${text.slice(0, 57)}... of ${text.length}` : text, value }
   })
 
-const EMPTY: Case[] = [{ what: 'nothing', value: MISSING }, ...named(null, '', '   ', '\t\r\n ')]
+const EMPTY: Case[] = [
+  { what: 'nothing', value: MISSING },
+  ...named(null, '', '   ', '\t\r\n ', '\u200b', '\u202e\u00ad\ufeff\u3164\u2028\x1b'),
+]
 
 // No field of any kind may hold these.
 const UNSTORABLE = named('a\0b', '\0', 'open\0', '1\0', '\ud800', 'a\udc00b', '\udc00\ud800')
@@ -42,6 +45,7 @@ export const text = ({ max = 255, sample }: { max?: number; sample?: string[] } 
     "Robert'); DROP TABLE leads;--",
     '<script>alert(1)</script>',
     '\u202Eevil\u202C',
+    'By\nron\x1b[31m',
     '%s%n{{7*7}}',
     'Łukasz 李 محمد',
   ),

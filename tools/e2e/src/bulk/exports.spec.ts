@@ -42,7 +42,7 @@ test('all leads, oldest first, as they are retrieved, across portions', async ()
 
 test('cells of CSV are quoted where they need it, and are no formulas', async () => {
   const from = (await tenant.createLead()).created_at
-  const name = 'He said "a, b"\nand left — 窓'
+  const name = 'He said "a, b" and left — 窓'
   await tenant.createLead({ name, company_name: '=1+1', phone: '+44 20 7946 0123', last_name: '@SUM(A1)' })
   const { bytes, headers } = await exported(`?format=csv&created_from=${from}`)
   expect(headers['content-type']).toBe('text/csv; charset=utf-8; header=present')

@@ -68,7 +68,7 @@ test('CSV as spreadsheets write it', async () => {
   const done = await imports.run(`${file.join('\r\n')}\r\n`)
   expect(done).toMatchObject({ state: 'finished', rows_read: 7, rows_created: 4, rows_failed: 3 })
   const leads = await imports.leads()
-  expect(namesOf(leads)).toEqual(['Bay "window", large', 'two\r\nlines — 窓', '=1+1', '5" pane'])
+  expect(namesOf(leads)).toEqual(['Bay "window", large', 'two lines — 窓', '=1+1', '5" pane'])
   expect(leads.map(({ value }) => value)).toEqual([4500, 0, 0, 12])
   expect(leads[1]!['quotes']).toMatchObject([{ status: 'draft', items: [] }])
   const { data } = await imports.faults(done.id)

@@ -1,4 +1,4 @@
-import type { Account, AccountDeletion } from '@leadwire/contracts'
+import { type Account, type AccountDeletion, oneLine } from '@leadwire/contracts'
 import type { Command } from 'commander'
 import { does, id } from './run'
 
@@ -26,7 +26,7 @@ export const addAccounts = (program: Command): void => {
     accounts
       .command('create')
       .description('make an account; prints its id, its API key and a first token, which is shown this once')
-      .requiredOption('--name <name>', 'what it is called'),
+      .requiredOption('--name <name>', 'what it is called', oneLine),
     async (connection, { name }) => {
       const { account, secret } = await connection.accounts.createAccount({ name })
       return { id: account!.id, api_key: account!.apiKey, token: secret }

@@ -1,4 +1,4 @@
-import type { Endpoint } from '@leadwire/contracts'
+import { type Endpoint, oneLine } from '@leadwire/contracts'
 import type { Command } from 'commander'
 import { does, id, theAccount } from './run'
 
@@ -33,7 +33,7 @@ export const addEndpoints = (program: Command): Command => {
       .description('register an address; its secret is shown this once')
       .requiredOption('--account <id>', 'the account', id)
       .requiredOption('--url <url>', 'http or https')
-      .option('--description <text>', 'what it is')
+      .option('--description <text>', 'what it is', oneLine)
       .option('--secret <secret>', 'the secret, if the receiver chose one'),
     async (connection, { account, url, description, secret }) => {
       await theAccount(connection, account)

@@ -1,4 +1,4 @@
-import type { Token } from '@leadwire/contracts'
+import { oneLine, type Token } from '@leadwire/contracts'
 import type { Command } from 'commander'
 import { does, id, instant } from './run'
 
@@ -22,7 +22,7 @@ export const addTokens = (program: Command): void => {
       .command('create')
       .description('make a token; it is shown this once')
       .requiredOption('--account <id>', 'the account', id)
-      .requiredOption('--name <name>', 'what it is for')
+      .requiredOption('--name <name>', 'what it is for', oneLine)
       .option('--scopes <list>', 'of leads, leads:read, manage; parted by commas', 'leads')
       .option('--expires-at <instant>', 'when it ends, such as 2030-01-01T00:00:00Z', instant)
       .option('--test', 'make its leads test leads', false),

@@ -1,4 +1,4 @@
-import type { User } from '@leadwire/contracts'
+import { oneLine, type User } from '@leadwire/contracts'
 import type { Command } from 'commander'
 import { does, id } from './run'
 
@@ -21,7 +21,7 @@ export const addUsers = (program: Command): void => {
       .description('make a user')
       .requiredOption('--account <id>', 'the account', id)
       .requiredOption('--email <email>', 'the e-mail address, once per account')
-      .requiredOption('--name <name>', 'the full name'),
+      .requiredOption('--name <name>', 'the full name', oneLine),
     async ({ accounts }, { account, email, name }) =>
       userOutput((await accounts.createUser({ accountId: account, email, name })).user!),
   )
@@ -35,7 +35,7 @@ export const addUsers = (program: Command): void => {
   does<{ account: number; id: number; email?: string; name?: string }>(
     named(users.command('update').description('change what is given of a user'))
       .option('--email <email>', 'the e-mail address, once per account')
-      .option('--name <name>', 'the full name'),
+      .option('--name <name>', 'the full name', oneLine),
     async ({ accounts }, { account, id, email, name }) =>
       userOutput((await accounts.updateUser({ accountId: account, userId: id, email, name })).user!),
   )
