@@ -12,4 +12,4 @@ export const leadJsonFormat = (assetsUrl: string, format = FORMAT): number =>
   createHash('sha256').update(`${format} ${assetsUrl}`).digest().readInt32BE()
 
 /** Raise it whenever a lead is found by other words: those of all leads are then made anew. */
-export const SEARCH_FORMAT = 1
+export const SEARCH_FORMAT = 2

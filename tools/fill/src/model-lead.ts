@@ -21,8 +21,8 @@ const lead: Lead = {
   ...{ test: false, createdAt: String(createdAt), updatedAt: String(createdAt), quotes: [] },
   customer: {
     ...{ id: customerId, firstName: 'Ada', lastName: `Byron ${number}`, companyName: undefined },
-    ...{ email: `ada${number}@example.com`, phone: '020 7946 0000', phoneLink: 'tel:+44-20-7946-0000' },
-    ...{ mobile: '07700 900123', mobileLink: 'tel:+44-7700-900123', address1: undefined },
+    ...{ email: `ada${number}@example.com`, phone: '020 7946 0000', phoneLink: 'tel:+442079460000' },
+    ...{ mobile: '07700 900123', mobileLink: 'tel:+447700900123', address1: undefined },
     ...{ address2: undefined, city: undefined, county: undefined, postcode: 'SW1A 1AA' },
     ...{ avatarUrl: undefined, createdAt: String(createdAt) },
   },

@@ -9,7 +9,7 @@ import { exportedLead } from './exported-lead'
 
 const PersonQuery = Type.Partial(
   Type.Object({
-    email: text("The person's e-mail address, in upper or lower case.", 'ada@example.com', {
+    email: text("The person's e-mail address, in any spelling.", 'ada@example.com', {
       format: 'email',
     }),
     phone: text("The person's telephone number, as one would write or dial it.", '020 7946 0123', {
@@ -32,7 +32,7 @@ export const exportPerson = operation<typeof PersonQuery>({
   tag: 'Privacy',
   summary: 'Export all that is held of a person',
   description:
-    'Every lead of the account whose customer has this `email`, or this `phone` as telephone or mobile number. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.',
+    'Every lead of the account whose customer has this `email`, or this `phone` as a telephone or mobile number, also with an extension or beside other numbers. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.',
   scope: 'manage',
   query: PersonQuery,
   checks: PersonQuery,

@@ -34,7 +34,10 @@ export const Customer = Type.Object(
     company_name: nullableText('Null when no company is given.'),
     email: Type.String({ examples: ['ada@example.com'] }),
     phone: Type.String({ description: 'As it was given.', examples: ['020 7946 0123'] }),
-    phone_link: Type.String({ description: 'A tel: link (RFC 3966).', examples: ['tel:+442079460123'] }),
+    phone_link: Type.String({
+      description: 'A tel: link (RFC 3966) of the first number.',
+      examples: ['tel:+442079460123'],
+    }),
     mobile: nullableText('As it was given.'),
     mobile_link: nullableText('A tel: link (RFC 3966); null when there is no mobile number.'),
     address_1: nullableText('First line of the address.'),

@@ -7,20 +7,21 @@ import {
   violatedConstraint,
 } from '@leadwire/service-kit'
 import { faultsOf, isId, nameFaults, refuse } from '../arguments'
+import { emailForm } from '../contacts/email-form'
 import { USER } from './account-rows'
 import { emailFailure, emailFaults } from './user-email'
 
 const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) RETURNING ${USER.columns}`
 
-/** Makes a user that leads and appointments can be assigned to. An e-mail is there once per account, whatever its case. */
+/** Makes a user that leads and appointments can be assigned to. An e-mail is there once per account, whatever its case or the spelling of its domain. */
 export const createUser =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ accountId, email, name }: CreateUserRequest): Promise<CreateUserResponse> => {
     refuse({ ...faultsOf({ account_id: isId(accountId) }), ...nameFaults(name), ...emailFaults(email) })
     try {
       return await deps.database.transaction(async (tx) => {
-        const [user] = await USER.query(tx, { text: INSERT, values: [accountId, email, name] })
-        const changes = differences({}, { email, name })
+        const [user] = await USER.query(tx, { text: INSERT, values: [accountId, emailForm(email), name] })
+        const changes = differences({}, { email: user!.email, name })
         recordAudit(tx, deps.actor, { accountId, action: 'user.created', targetId: user!.id, changes })
         return { user }
       })

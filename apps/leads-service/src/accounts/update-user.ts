@@ -1,6 +1,7 @@
 import type { Actor, UpdateUserRequest, UpdateUserResponse } from '@leadwire/contracts'
 import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { faultsOf, isId, nameFaults, refuse } from '../arguments'
+import { emailForm } from '../contacts/email-form'
 import { USER } from './account-rows'
 import { userNotFound } from './retrieve-user'
 import { emailFailure, emailFaults } from './user-email'
@@ -28,7 +29,7 @@ export const updateUser =
         if (before.removedAt) {
           throw ServiceError.invalid({ id: ['The user was removed and can not be changed.'] })
         }
-        const values = [accountId, userId, email ?? null, name ?? null]
+        const values = [accountId, userId, email === undefined ? null : emailForm(email), name ?? null]
         const [user] = await USER.query(tx, { text: UPDATE, values })
         const changes = differences(
           { email: before.email, name: before.name },

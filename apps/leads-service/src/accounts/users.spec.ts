@@ -68,6 +68,32 @@ test('what is given of a user changes, and the rest stays', async () => {
   expect((await accounts.retrieveUser(key)).user).toEqual(await changed({}))
 })
 
+test.each([
+  ['kim@bücher.example', 'Kim@XN--BCHER-KVA.example'],
+  ['kim@xn--bcher-kva.example', 'KIM@BÜCHER.example'],
+])('the user %s is found as %s, and has that address alone', async (email, spelling) => {
+  const { accountId } = await scene()
+  const { user } = await service.accounts.createUser({ accountId, email, name: 'Kim' })
+  expect(user!.email).toBe('kim@bücher.example')
+  const lead = await createLead(accountId)
+  const { reference } = lead as { reference: string }
+  await assign(accountId, reference, spelling)
+  expect(await assigneeOf(lead as { id: number })).toBe(user!.id)
+  const asked = { accountId, userEmail: spelling, imageIds: [] }
+  expect(await service.leads.checkReferences(asked)).toMatchObject({ userMissing: false })
+  await expect(
+    service.accounts.createUser({ accountId, email: spelling, name: 'Kim' }),
+  ).rejects.toMatchObject({ faults: { email: ['The email has already been taken.'] } })
+})
+
+test.each(['A\nB', 'A\u202e', '\u200b', 'A\x1b'])('the name %j is refused', async (name) => {
+  const { accountId, key } = await scene()
+  const rejected = { code: 'invalid', faults: { name: [expect.any(String)] } }
+  const user = { accountId, email: 'kim@example.test', name }
+  await expect(service.accounts.createUser(user)).rejects.toMatchObject(rejected)
+  await expect(service.accounts.updateUser({ ...key, name })).rejects.toMatchObject(rejected)
+})
+
 test('an e-mail that another user has is refused, whatever its case; so is what is none', async () => {
   const { accountId, key } = await scene()
   await service.accounts.createUser({ accountId, email: 'kim@example.test', name: 'Kim' })

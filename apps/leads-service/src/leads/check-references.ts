@@ -1,6 +1,7 @@
 import type { CheckReferencesRequest, CheckReferencesResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { demand, isId, isText, isUuid } from '../arguments'
+import { emailForm } from '../contacts/email-form'
 
 const CHECK = `
   SELECT
@@ -32,7 +33,13 @@ export const checkReferences =
     }>({
       name: 'check-references',
       text: CHECK,
-      values: [accountId, leadReference ?? null, userId ?? null, userEmail ?? null, imageIds],
+      values: [
+        accountId,
+        leadReference ?? null,
+        userId ?? null,
+        userEmail === undefined ? null : emailForm(userEmail),
+        imageIds,
+      ],
     })
     return {
       leadMissing: !found!.lead,

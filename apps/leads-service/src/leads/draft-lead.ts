@@ -6,9 +6,9 @@ import {
   type NewQuoteItem,
   type QuoteItem,
 } from '@leadwire/contracts'
+import { phoneNumbers } from '../contacts/phone-numbers'
 import { isTest } from './lead-rows'
 import type { References } from './load-references'
-import { phoneLink } from './phone-link'
 import { UNKNOWN } from './stamp-event'
 import { visitorDevice } from './visitor-device'
 
@@ -76,9 +76,9 @@ export const draftLead = (item: CreateLead, imageOf: References['imageOf']): Dra
         companyName: lead.companyName,
         email: lead.email,
         phone: lead.phone,
-        phoneLink: phoneLink(lead.phone),
+        phoneLink: phoneNumbers(lead.phone)[0].link,
         mobile: lead.mobile,
-        mobileLink: lead.mobile === undefined ? undefined : phoneLink(lead.mobile),
+        mobileLink: lead.mobile === undefined ? undefined : phoneNumbers(lead.mobile)[0].link,
         postcode: lead.postcode,
         createdAt: UNKNOWN.createdAt,
       },

@@ -1,25 +1,42 @@
 import type { FindPersonLeadsRequest, FindPersonLeadsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { demand, isId, isSaid } from '../arguments'
-import { phoneLink } from './phone-link'
+import { emailKey } from '../contacts/email-form'
+import { phoneKeys, phoneNumbers } from '../contacts/phone-numbers'
+import { catchUp } from '../search/index-leads'
+import { emailTerm, phoneTerm, type Searched } from '../search/search-terms'
 
 const PER_ANSWER = 20
 
-// Each is a range of an index that ends with the customer's id. One row more than is answered with tells whether more follow.
-const customersBy = (condition: string) => `
-  (SELECT id FROM customers WHERE account_id = $1 AND ${condition} AND id < $3 ORDER BY id DESC LIMIT ${PER_ANSWER + 1})`
+// A range of an index, which is read before anything else. One row more than is answered with tells whether more follow.
+const SELECT = `
+  SELECT l.number, l.reference, c.email, c.phone, c.phone_link, c.mobile, c.mobile_link
+  FROM (
+    SELECT number FROM lead_search WHERE account_id = $1 AND term = $2 AND number < $3
+    ORDER BY number DESC LIMIT ${PER_ANSWER + 1}
+  ) found
+  JOIN leads l ON l.account_id = $1 AND l.number = found.number
+  JOIN customers c ON c.account_id = $1 AND c.id = l.customer_id
+  ORDER BY l.number DESC`
 
-const leadsOf = (customers: string) => `
-  SELECT c.id, l.reference FROM (${customers}) c
-  JOIN leads l ON l.account_id = $1 AND l.customer_id = c.id
-  ORDER BY c.id DESC LIMIT ${PER_ANSWER + 1}`
+type Contact = Pick<Searched, 'email' | 'phone' | 'phone_link' | 'mobile' | 'mobile_link'>
 
-const BY_EMAIL = leadsOf(customersBy('lower(email) = lower($2)'))
-const BY_PHONE = leadsOf(`${customersBy('phone_link = $2')} UNION ${customersBy('mobile_link = $2')}`)
+/** The word that leads of a person have, and whether a lead that has it is theirs. */
+const personOf = ({ email, phone }: FindPersonLeadsRequest) => {
+  if (email !== undefined) {
+    const wanted = emailKey(email)
+    return { term: emailTerm(email), isTheirs: (of: Contact) => emailKey(of.email) === wanted }
+  }
+  const [{ key }] = phoneNumbers(phone!)
+  const isTheirs = (of: Contact) =>
+    phoneKeys(of.phone, of.phone_link).includes(key) ||
+    (of.mobile !== null && phoneKeys(of.mobile, of.mobile_link!).includes(key))
+  return { term: phoneTerm(key), isTheirs }
+}
 
-/** The leads whose customer has an e-mail address, in whatever case, or a telephone number, in whatever spelling; newest first. */
+/** The leads whose customer has an e-mail address or a telephone number, in whatever spelling and beside others; newest first. */
 export const findPersonLeads =
-  (deps: { database: Database }) =>
+  ({ database }: { database: Database }) =>
   async (request: FindPersonLeadsRequest): Promise<FindPersonLeadsResponse> => {
     const { accountId, email, phone, before } = request
     demand({
@@ -28,12 +45,16 @@ export const findPersonLeads =
       phone: phone === undefined || (email === undefined && isSaid(phone)),
       before: before === undefined || isId(before),
     })
-    const [text, wanted] = email === undefined ? [BY_PHONE, phoneLink(phone!)] : [BY_EMAIL, email]
-    const values = [accountId, wanted, before ?? Number.MAX_SAFE_INTEGER]
-    const rows = await deps.database.query<{ id: number; reference: string }>({ text, values })
+    await catchUp(database, accountId)
+    const { term, isTheirs } = personOf(request)
+    const rows = await database.query<Contact & { number: number; reference: string }>({
+      name: 'person-leads',
+      text: SELECT,
+      values: [accountId, term, before ?? Number.MAX_SAFE_INTEGER],
+    })
     const shown = rows.slice(0, PER_ANSWER)
     return {
-      references: shown.map(({ reference }) => reference),
-      nextBefore: rows.length > PER_ANSWER ? shown.at(-1)!.id : undefined,
+      references: shown.filter(isTheirs).map(({ reference }) => reference),
+      nextBefore: rows.length > PER_ANSWER ? shown.at(-1)!.number : undefined,
     }
   }

@@ -15,7 +15,7 @@ const POSTCODE = /^(GIR 0AA|[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2})$/
 const isOptional = <Value>(value: Value | undefined, sound: (value: Value) => boolean) =>
   value === undefined || sound(value)
 
-const isPhone = (text: string) => isText(text) && /\d/.test(text)
+const isPhone = (text: string) => isText(text) && /\p{Nd}/u.test(text)
 
 export const isStatus = (status: string): boolean => (LEAD_STATUSES as readonly string[]).includes(status)
 

@@ -7,6 +7,7 @@ import {
 } from '@leadwire/contracts'
 import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { demand, isActor, isId, isText, isUuid } from '../arguments'
+import { emailForm } from '../contacts/email-form'
 import { recordNotification } from '../notifications/record-notification'
 import type { Row } from '../row-mapper'
 import { isStatus } from './lead-arguments'
@@ -46,7 +47,7 @@ const assigneeOf = async (tx: Transaction, accountId: number, email: string): Pr
   const [user] = await tx.query<{ id: number }>({
     name: 'find-user',
     text: FIND_USER,
-    values: [accountId, email],
+    values: [accountId, emailForm(email)],
   })
   if (!user) throw ServiceError.invalid({ user_email: ['The selected user email is invalid.'] })
   return user.id

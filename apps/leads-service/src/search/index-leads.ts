@@ -1,5 +1,5 @@
 import { SEARCH_FORMAT } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, ServiceError } from '@leadwire/service-kit'
 import { lockProgress, writeTerms } from './write-terms'
 
 /** How many leads' words one transaction writes. */
@@ -14,10 +14,14 @@ const MOVE_PROGRESS = `
 const RELAXED = 'SET LOCAL synchronous_commit = off'
 
 /**
- * Writes the words of an account's next leads; those of an older format are written anew from the first lead on. `busy`: another
- * copy is at it, and may not have seen the newest leads. The numbers of an account are committed in their order.
+ * Writes the words of an account's next leads; those of an older format are written anew from the first lead on. `busy`, with
+ * `skip`: another copy is at it, and may not have seen the newest leads. The numbers of an account are committed in their order.
  */
-export const indexLeads = (database: Database, accountId: number): Promise<'done' | 'more' | 'busy'> =>
+export const indexLeads = (
+  database: Database,
+  accountId: number,
+  { skip }: { skip: boolean },
+): Promise<'done' | 'more' | 'busy'> =>
   database.transaction(async (tx) => {
     tx.send({ text: RELAXED })
     // Before the lock, which is a row of an account that is there. Leads that come after this are handed over themselves.
@@ -28,7 +32,7 @@ export const indexLeads = (database: Database, accountId: number): Promise<'done
     })
     if (!account) return 'done'
     const { count } = account
-    const progress = await lockProgress(tx, accountId, { skip: true })
+    const progress = await lockProgress(tx, accountId, { skip })
     if (!progress) return 'busy'
     // A newer release is rolled out, and does it.
     if (progress.format > SEARCH_FORMAT) return 'done'
@@ -39,6 +43,16 @@ export const indexLeads = (database: Database, accountId: number): Promise<'done
     tx.send({ name: 'move-search-progress', text: MOVE_PROGRESS, values: [accountId, last] })
     return last < count ? 'more' : 'done'
   })
+
+// Some seconds' work.
+const CATCH_UP = 40
+
+/** Has every lead that the account has by now found by its words. Throws unavailable where too many of them have none yet. */
+export const catchUp = async (database: Database, accountId: number): Promise<void> => {
+  for (let turn = 0; turn < CATCH_UP; turn += 1)
+    if ((await indexLeads(database, accountId, { skip: false })) === 'done') return
+  throw new ServiceError('unavailable', 'The words of the account’s leads are still being written.')
+}
 
 const SELECT_BEHIND = `
   SELECT a.id, (a.lead_count > coalesce(p.number, 0) OR p.format < ${SEARCH_FORMAT}) IS TRUE AS behind

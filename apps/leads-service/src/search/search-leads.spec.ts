@@ -84,6 +84,73 @@ test.each([
   await eventually(async () => expect(await find(accountId, q)).toEqual(['Porch']))
 })
 
+const PEOPLE = {
+  ...{ name: 'Flat 2 14 High Street', firstName: 'Łukasz', lastName: 'O’Brien-Smith' },
+  ...{ companyName: 'Bjørn & Søn (A.B.C.)', email: 'luk.obrien-smith@bücher.example' },
+  ...{ phone: '07700 900555 / 020 7946 0958 ext 12', mobile: '٠٧٧٠٠ ٩٠٠٤٦١', postcode: 'SW11 1AA' },
+}
+const OTHERS = {
+  ...{ name: 'Plot 7 (3 windows)', firstName: 'Æsa', lastName: 'Weiß Đình', companyName: 'Isik Işık Œuvre' },
+  ...{ email: 'aesa@xn--bcher-kva.example', phone: '+44 1632 960123', postcode: 'M1 1AA' },
+}
+
+describe('two leads', () => {
+  let accountId: number
+  beforeAll(async () => {
+    accountId = (await newAccount(service)).accountId
+    await create(accountId, PEOPLE, OTHERS)
+    await eventually(async () => expect(await find(accountId, 'flat')).toEqual([PEOPLE.name]))
+  })
+
+  test.each<[q: string, ...names: string[]]>([
+    // Numbers beside each other.
+    ['14 High', PEOPLE.name],
+    ['flat 2 14', PEOPLE.name],
+    ['2 14 high', PEOPLE.name],
+    ['3 windows', OTHERS.name],
+    ['plot 7 3 windows', OTHERS.name],
+    ['7 windows', OTHERS.name],
+    ['SW11 02079460958', PEOPLE.name],
+    ['14 high 020 7946 0958', PEOPLE.name],
+    ['02079460958 07700900555', PEOPLE.name],
+    ['21 high'],
+    // Spellings of a telephone number.
+    ['+44 (0)20 7946 0958', PEOPLE.name],
+    ['0044 20 7946 0958', PEOPLE.name],
+    ['020-7946-0958', PEOPLE.name],
+    ['020/7946/0958', PEOPLE.name],
+    ['tel:+442079460958', PEOPLE.name],
+    ['020 7946 0958 x12', PEOPLE.name],
+    ['2079460958', PEOPLE.name],
+    ['020 7946', PEOPLE.name],
+    ['+44 7700 9004', PEOPLE.name],
+    ['442079460', PEOPLE.name],
+    ['07700 900461', PEOPLE.name],
+    ['٠٧٧٠٠٩٠٠٤٦١', PEOPLE.name],
+    ['01632 960 123', OTHERS.name],
+    // Letters without an accent to take off, and apostrophes.
+    ['lukasz', PEOPLE.name],
+    ['łukasz', PEOPLE.name],
+    ['bjorn son', PEOPLE.name],
+    ['aesa weiss dinh', OTHERS.name],
+    ['WEIẞ ĐÌNH', OTHERS.name],
+    ['isik oeuvre', OTHERS.name],
+    ['OBrien', PEOPLE.name],
+    ["o'brien", PEOPLE.name],
+    ['Oʼbrien', PEOPLE.name],
+    ['brien-smith', PEOPLE.name],
+    ['brien smith', PEOPLE.name],
+    ['obriensmith', PEOPLE.name],
+    ['abc', PEOPLE.name],
+    // E-mail addresses.
+    ['luk.obrien-smith@bücher.example', PEOPLE.name],
+    ['luk.obrien-smith@xn--bcher-kva.example', PEOPLE.name],
+    ['aesa@bücher', OTHERS.name],
+  ])('%j finds %s', async (q, ...names) => {
+    expect(await find(accountId, q)).toEqual(names)
+  })
+})
+
 test('each word has to begin one of the lead, and other filters hold as well', async () => {
   const { accountId } = await newAccount(service)
   await create(accountId, ANN, { ...ANN, name: 'Sold', status: 'sold' })

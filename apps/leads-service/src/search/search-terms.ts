@@ -1,3 +1,6 @@
+import { emailForm } from '../contacts/email-form'
+import { asciiDigits, phoneKeys, takeNumbers } from '../contacts/phone-numbers'
+
 // With each change of what termsOf answers SEARCH_FORMAT of contracts is raised.
 
 /** How long a word is kept. */
@@ -20,46 +23,87 @@ export interface Searched {
 // By code points: half a character can not be stored.
 const cut = (word: string) => [...word].slice(0, MAX_TERM).join('')
 
-const AT_THE_EDGES = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu
+const unique = (words: string[]): string[] => [...new Set(words.map(cut))].filter((word) => word !== '')
 
-/** The words of a text, in lower case and without accents. Digits that stand apart, as in telephone numbers, are one word. */
-const wordsOf = (text: string): string[] =>
-  text
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .replaceAll('’', "'")
-    .replace(/(?<=\p{Nd})[\s().-]+(?=\p{Nd})/gu, '')
+const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]+/gu, '')
+
+// Letters that have no accent to be taken off, each with what it is typed as.
+const TYPED = new Map(
+  'ßss æae œoe øo łl đd ðd þth ıi ħh ŧt ŋn ςσ'
+    .split(' ')
+    .map(([letter, ...typed]) => [letter, typed.join('')]),
+)
+
+/** A text as people type it: in lower case, without accents, with one kind of apostrophe and of digits. */
+const fold = (text: string): string =>
+  asciiDigits(text.replace(/[‘’‛ʼʻʹ′´`＇]/g, "'").normalize('NFKD'))
+    .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
     .toLowerCase()
+    .replace(/\P{ASCII}/gu, (letter) => TYPED.get(letter) ?? letter)
+
+const NEIGHBOURS = /(?<![\p{L}\p{N}])[+(]*\d+(?:[\s()./-]+\d+)+/gu
+const LIKE_PHONE = /^\(*[+0]|(?:\d\D*){7}/
+
+/** Numbers beside each other may be a telephone number, or how one begins. House numbers are no part of one. */
+const joinPhones = (text: string, by: string): string =>
+  text.replace(NEIGHBOURS, (numbers) => (LIKE_PHONE.test(numbers) ? numbers.replace(/\D+/g, by) : numbers))
+
+/** The words of a text, each from each of its parts on: of O'Brien-Smith `obriensmith`, `briensmith` and `smith`. */
+const wordsOf = (text: string): string[] =>
+  joinPhones(fold(text), '-')
     .split(/\s+/)
-    .map((word) => cut(word.replace(AT_THE_EDGES, '')))
-    .filter((word) => word !== '')
+    .flatMap((word) => {
+      const parts = word.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '')
+      return parts.map((_, index) => parts.slice(index).join(''))
+    })
 
-/** Names with a hyphen or an apostrophe are found by their parts, too. */
-const partsOf = (word: string) => word.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '')
-
-// What follows a semicolon in a tel: link is its extension.
-const digitsOf = (text: string | null): string => (text ?? '').replace(/;.*$/, '').replace(/\D/g, '')
+const digitsOf = (text: string): string => asciiDigits(text).replace(/\D/g, '')
 
 /** British numbers are found with 0 and with 44. */
-const phoneTerms = (given: string | null, link: string | null): string[] => {
-  const [digits, linked] = [digitsOf(given), digitsOf(link)]
-  return [digits, linked, link?.startsWith('tel:+44') ? `0${linked.slice(2)}` : '']
+const numberTerms = (key: string): string[] => [
+  digitsOf(key),
+  key.startsWith('+44') ? `0${key.slice(3)}` : '',
+]
+
+/** The digits as well, for those who begin a number as it was written. */
+const phoneTerms = (given: string | null, link: string | null): string[] =>
+  given === null || link === null ? [] : [digitsOf(given), ...phoneKeys(given, link).flatMap(numberTerms)]
+
+// A text with fewer digits has no telephone number in it, and most names have fewer.
+const MAY_HAVE_NUMBER = /(?:\p{Nd}\P{Nd}*){7}/u
+
+const nameTerms = (name: string | null): string[] => {
+  if (name === null) return []
+  return MAY_HAVE_NUMBER.test(name)
+    ? [...wordsOf(name), ...takeNumbers(name).keys.flatMap(numberTerms)]
+    : wordsOf(name)
 }
 
+/** The word that an e-mail address is found by, whatever its spelling. */
+export const emailTerm = (email: string): string => cut(lettersOf(fold(emailForm(email))))
+
+/** The word that a telephone number is found by, of its key. */
+export const phoneTerm = (key: string): string => cut(digitsOf(key))
+
 /** The words of what is asked for: each has to be the beginning of one of a lead's. */
-export const searchWords = (q: string): string[] => [...new Set(wordsOf(q))]
+export const searchWords = (q: string): string[] => {
+  const { keys, rest } = takeNumbers(q)
+  const folded = fold(rest.replace(/\S+@\S+/g, emailForm)).replaceAll("'", '')
+  const words = joinPhones(folded, '')
+    .split(/\s+/)
+    // Names are written with a hyphen or a space. What else stands in a word may be an e-mail's.
+    .flatMap((word) => (word.includes('@') ? [word] : word.split(/[^\p{L}\p{N}.&+_]+/u)))
+  return unique([...keys.map(digitsOf), ...words.map(lettersOf)])
+}
 
 /** The words that a lead is found by, each once. */
 export const termsOf = (lead: Searched): string[] => {
-  const names = [lead.name, lead.first_name, lead.last_name, lead.company_name ?? ''].flatMap(wordsOf)
   const [outward = '', inward = ''] = lead.postcode.toLowerCase().split(' ')
-  const terms = [
-    ...names,
-    ...names.flatMap(partsOf),
-    ...wordsOf(lead.email),
+  return unique([
+    ...[lead.name, lead.first_name, lead.last_name, lead.company_name].flatMap(nameTerms),
+    emailTerm(lead.email),
     ...phoneTerms(lead.phone, lead.phone_link),
     ...phoneTerms(lead.mobile, lead.mobile_link),
     ...[outward + inward, inward],
-  ]
-  return [...new Set(terms.map(cut))].filter((term) => term !== '')
+  ])
 }

@@ -18,7 +18,7 @@ export const startSearch = ({ database, logger }: { database: Database; logger: 
       if (stopped) return false
       // Before, so that what is enqueued meanwhile counts.
       accounts.delete(accountId)
-      const state = await indexLeads(database, accountId).catch((error: unknown) => {
+      const state = await indexLeads(database, accountId, { skip: true }).catch((error: unknown) => {
         accounts.add(accountId)
         throw error
       })

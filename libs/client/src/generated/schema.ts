@@ -305,7 +305,7 @@ export interface paths {
         };
         /**
          * Export all that is held of a person
-         * @description Every lead of the account whose customer has this `email`, or this `phone` as telephone or mobile number. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.
+         * @description Every lead of the account whose customer has this `email`, or this `phone` as a telephone or mobile number, also with an extension or beside other numbers. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -1098,7 +1098,7 @@ export interface components {
              */
             phone: string;
             /**
-             * @description A tel: link (RFC 3966).
+             * @description A tel: link (RFC 3966) of the first number.
              * @example tel:+442079460123
              */
             phone_link: string;
@@ -2440,7 +2440,10 @@ export interface components {
              * @example 4500
              */
             value?: number;
-            /** @example Would like to be called after six. */
+            /**
+             * @description May have many lines.
+             * @example Would like to be called after six.
+             */
             description?: string;
             /**
              * @description The visitor's browser; by default that of the request.
@@ -2526,7 +2529,10 @@ export interface components {
              * @example 4500
              */
             value?: number;
-            /** @example Would like to be called after six. */
+            /**
+             * @description May have many lines.
+             * @example Would like to be called after six.
+             */
             description?: string;
             /**
              * @description The visitor's browser; by default that of the request.
@@ -5595,7 +5601,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The person's e-mail address, in upper or lower case.
+                 * @description The person's e-mail address, in any spelling.
                  * @example ada@example.com
                  */
                 email?: string;
