@@ -15,6 +15,7 @@ export { createDatabase, createTemplateDatabase, cutConnections, type TestDataba
 export { type Dice, diceOf } from './dice'
 export { mountDisk, type TestDisk } from './disk'
 export { columnsWith } from './find-text'
+export { type FullServer, startFullServer } from './full-server'
 export { type Gate, gate } from './gate'
 export type { Hardship } from './hardship'
 export { type ManualClock, manualClock } from './manual-clock'

@@ -1,4 +1,5 @@
 import { Agent, setGlobalDispatcher } from 'undici'
+import { limitAddresses } from '@leadwire/service-kit/runtime'
 import { writeTogether } from './process/write-together'
 import { createLog } from './stack/log'
 import { optionsOrExit } from './stack/options.cjs'
@@ -8,6 +9,7 @@ import { stackOptions } from './stack/stack-options'
 const stopping = new AbortController()
 let killAll: () => void = () => {}
 
+limitAddresses()
 const options = stackOptions(optionsOrExit(process.argv.slice(2)), process.env)
 // NODE_USE_ENV_PROXY would send what fetch asks our own services through a proxy, with their tokens.
 setGlobalDispatcher(new Agent())

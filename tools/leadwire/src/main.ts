@@ -1,4 +1,4 @@
-import { VERSION } from '@leadwire/service-kit'
+import { limitAddresses, VERSION } from '@leadwire/service-kit'
 import { Command } from 'commander'
 import { addAccounts } from './commands/accounts'
 import { addDeliveries } from './commands/deliveries'
@@ -12,6 +12,7 @@ import { explain } from './commands/run'
 import { addTokens } from './commands/tokens'
 import { addUsers } from './commands/users'
 
+limitAddresses()
 const program = new Command('leadwire')
   .description('Operates a running Leadwire stack.')
   .version(VERSION)

@@ -1,10 +1,8 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
-import { ServiceError, type Tls } from '@leadwire/service-kit'
+import { ADDRESS_LIMIT_MS, ServiceError, type Tls } from '@leadwire/service-kit'
 import { Client, type Dispatcher, errors } from 'undici'
-
-const CONNECT_LIMIT_MS = 1000
 
 export type HttpRequest = Omit<Dispatcher.RequestOptions, 'origin' | 'body'> & { body?: Readable }
 
@@ -83,7 +81,7 @@ export const createRoundRobin = ({
     work: (client: Client) => Promise<T>,
   ): Promise<T> => {
     const client = new Client(origin, {
-      connect: { timeout: CONNECT_LIMIT_MS, ...(name && { servername: name }), ...tls?.current() },
+      connect: { timeout: ADDRESS_LIMIT_MS, ...(name && { servername: name }), ...tls?.current() },
       // Both count from the last byte that went or came.
       headersTimeout: idleMs,
       bodyTimeout: idleMs,

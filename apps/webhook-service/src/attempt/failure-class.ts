@@ -1,7 +1,7 @@
 import type { AttemptError } from '@leadwire/contracts'
 
 const CODES = {
-  timeout: ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT'],
+  timeout: ['ETIMEDOUT', 'ABORT_ERR', 'UND_ERR_CONNECT_TIMEOUT'],
   refused: ['ECONNREFUSED'],
   unreachable: ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'],
   reset: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET'],

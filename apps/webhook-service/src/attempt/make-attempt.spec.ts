@@ -1,19 +1,10 @@
-import type { AddressInfo } from 'node:net'
-import { createServer, type Server, type Socket } from 'node:net'
-import { createSealer } from '@leadwire/service-kit'
+import type { Socket } from 'node:net'
 import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { createEgressGuard } from '../egress/egress-guard'
-import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
-import { sealSecrets } from '../endpoints/sealed-secrets'
-import { makeAttempt } from './make-attempt'
+import { attemptAt, closeAll, type Resolve, rawServer } from './attempt.fixture'
 
 const TIMEOUT_MS = 500
-// Never reached by what is to succeed, or to fail in another way.
-const AMPLE_MS = 60_000
 
 let receiver: Receiver
-const dispatchers: { destroy(): Promise<void> }[] = []
-const servers: { server: Server; sockets: Set<Socket> }[] = []
 
 beforeAll(async () => {
   receiver = await startReceiver()
@@ -23,58 +14,9 @@ beforeEach(() => {
   receiver.answerWith({ status: 200 })
 })
 afterAll(async () => {
-  await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()))
-  for (const { server, sockets } of servers) {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  }
+  await closeAll()
   await receiver.stop()
 })
-
-type Resolve = NonNullable<Parameters<typeof createGuardedDispatcher>[0]['resolve']>
-
-const sealer = createSealer([Buffer.alloc(32, 7)])
-const [sealedSecrets] = sealSecrets(sealer, 1, {
-  secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-  oldSecrets: [],
-})
-
-const attemptAt = (
-  url: string,
-  options: { allow?: string[]; resolve?: Resolve; timeoutMs?: number } = {},
-) => {
-  const timeoutMs = options.timeoutMs ?? AMPLE_MS
-  const dispatcher = createGuardedDispatcher({
-    guard: createEgressGuard(options.allow ?? ['127.0.0.0/8']),
-    connectMs: timeoutMs,
-    ...(options.resolve ? { resolve: options.resolve } : {}),
-  })
-  dispatchers.push(dispatcher)
-  return makeAttempt(
-    {
-      url,
-      ...{ accountId: 1, sealedSecrets, secret: null, oldSecrets: [] },
-      eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
-      accountKey: 'the-key',
-      body: Buffer.from('{"data":{}}'),
-      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    },
-    { dispatcher, sealer, timeoutMs, clock: { now: () => new Date() } },
-  )
-}
-
-/** A server that speaks for itself, byte by byte. */
-const rawServer = async (onConnection: (socket: Socket) => void): Promise<string> => {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    onConnection(socket)
-  })
-  servers.push({ server, sockets })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-}
 
 test('sends the headers of the interface by their exact names, and those of Standard Webhooks beside them', async () => {
   expect(await attemptAt(`${receiver.url}?a=1#part`)).toMatchObject({

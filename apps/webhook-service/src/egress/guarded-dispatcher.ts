@@ -1,5 +1,7 @@
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
+import { promisify } from 'node:util'
 import { Agent, buildConnector } from 'undici'
+import { connectToFirst } from './connect-to-first'
 import type { EgressGuard } from './egress-guard'
 import { resolveHost } from './resolve-host'
 
@@ -12,9 +14,9 @@ const IDLE_MS = 1000
 const IDLE_AT_MOST_MS = 60_000
 
 /**
- * An HTTP client that asks the guard when it connects, and connects to the very address the guard was asked about:
- * what DNS says a moment later does not matter. Connections are kept and used again. `connectMs` bounds connecting,
- * from the name to the end of the TLS handshake.
+ * An HTTP client that asks the guard when it connects, and connects to the very addresses the guard was asked about:
+ * what DNS says a moment later does not matter. `connectMs` bounds connecting, and the TLS handshake after it.
+ * Connections are kept and used again.
  */
 export const createGuardedDispatcher = (options: {
   guard: EgressGuard
@@ -22,27 +24,24 @@ export const createGuardedDispatcher = (options: {
   resolve?: typeof resolveHost
 }): Agent => {
   const { guard, connectMs, resolve = resolveHost } = options
+  const shakeHands = promisify(buildConnector({ timeout: connectMs, allowH2: false }))
 
-  const lookup: LookupFunction = (host, { all }, callback) => {
-    const settle = async () => {
-      const addresses = (await resolve(host)).filter(({ address }) => guard.allows(host, address))
-      const [first] = addresses
-      if (!first) throw blocked(host)
-      if (all) callback(null, addresses)
-      else callback(null, first.address, first.family)
-    }
-    settle().catch((error) => callback(error, '', 0))
+  const open = async (target: buildConnector.Options) => {
+    const host = target.hostname.replace(/^\[|\]$/g, '')
+    // An address in the URL is never looked up; the URL parser has written it in its plain form already.
+    const found = isIP(host) ? [host] : (await resolve(host)).map(({ address }) => address)
+    const addresses = found.filter((address) => guard.allows(host, address))
+    if (addresses.length === 0) throw blocked(host)
+    const isTls = target.protocol === 'https:'
+    const port = Number(target.port || (isTls ? 443 : 80))
+    const socket = await connectToFirst(addresses, { port, timeoutMs: connectMs })
+    return isTls ? (await shakeHands({ ...target, hostname: host, httpSocket: socket }))! : socket
   }
-  const connectTo = buildConnector({ lookup, timeout: connectMs, allowH2: false })
+  const connect: buildConnector.connector = (target, callback) =>
+    void open(target).then(
+      (socket) => callback(null, socket),
+      (error) => callback(error, null),
+    )
 
-  return new Agent({
-    keepAliveTimeout: IDLE_MS,
-    keepAliveMaxTimeout: IDLE_AT_MOST_MS,
-    connect: (target, callback) => {
-      // An address in the URL is never looked up; the URL parser has written it in its plain form already.
-      const host = target.hostname.replace(/^\[|\]$/g, '')
-      if (isIP(host) && !guard.allows(host, host)) callback(blocked(host), null)
-      else connectTo({ ...target, hostname: host }, callback)
-    },
-  })
+  return new Agent({ keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_AT_MOST_MS, connect })
 }

@@ -2,6 +2,7 @@
 // It imports no other room. A service's first file and its settings import this one alone, so that settings are checked
 // without loading gRPC and PostgreSQL.
 
+export * from './address-limit'
 export * from './config'
 export * from './health'
 export * from './http-urls'

@@ -1,5 +1,13 @@
+import { once } from 'node:events'
+import {
+  connect,
+  getDefaultAutoSelectFamilyAttemptTimeout,
+  setDefaultAutoSelectFamilyAttemptTimeout,
+} from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { startFullServer } from '@leadwire/test-kit'
 import { startHealthServer } from './health'
-import { createLifecycle } from './lifecycle'
+import { createLifecycle, runService } from './lifecycle'
 import { createLogger } from './logger'
 import { createMetrics } from './metrics'
 
@@ -51,4 +59,29 @@ test('readiness names what is missing, and says no during a drain', async () => 
   expect((await get('/readyz')).body).toContain('draining')
   release()
   await stopping
+})
+
+test('a connection of a service outlives a lost SYN, although the other address of the name refuses', async () => {
+  const before = getDefaultAutoSelectFamilyAttemptTimeout()
+  const server = await startFullServer()
+  try {
+    await runService({
+      name: 'spec',
+      readConfig: () => ({ LOG_LEVEL: 'silent', OTEL_EXPORTER_OTLP_ENDPOINT: undefined }),
+      start: async () => undefined,
+    })
+    const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
+    const socket = connect({
+      ...{ host: 'far.example', port: server.port },
+      lookup: (_, __, callback) => callback(null, addresses),
+    })
+    const connected = once(socket, 'connect')
+    await setImmediate()
+    server.accept()
+    await connected
+    socket.destroy()
+  } finally {
+    setDefaultAutoSelectFamilyAttemptTimeout(before)
+    await server.stop()
+  }
 })

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { limitAddresses } from './address-limit'
 import { ConfigError, type TraceSettings } from './config'
 import { createLogger, type Logger } from './logger'
 
@@ -66,6 +67,7 @@ export const runService = async <Config extends { LOG_LEVEL: string } & TraceSet
   /** Of a service with a database. */
   migrate?: (context: ServiceContext<Config>) => Promise<void>
 }): Promise<void> => {
+  limitAddresses()
   const config = configOrExit(service.name, service.readConfig)
   if (process.argv.includes('--check-settings')) process.exit(0)
   const logger = createLogger({ service: service.name, level: config.LOG_LEVEL })

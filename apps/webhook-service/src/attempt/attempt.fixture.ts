@@ -1,0 +1,77 @@
+import type { AddressInfo } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createSealer } from '@leadwire/service-kit'
+import type { Dispatcher } from 'undici'
+import { createEgressGuard } from '../egress/egress-guard'
+import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
+import { sealSecrets } from '../endpoints/sealed-secrets'
+import { makeAttempt } from './make-attempt'
+
+export type Resolve = NonNullable<Parameters<typeof createGuardedDispatcher>[0]['resolve']>
+
+interface AttemptOptions {
+  allow?: string[]
+  resolve?: Resolve
+  timeoutMs?: number
+}
+
+// Never reached by what is to succeed, or to fail in another way.
+const AMPLE_MS = 60_000
+
+const sealer = createSealer([Buffer.alloc(32, 7)])
+const [sealedSecrets] = sealSecrets(sealer, 1, {
+  secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  oldSecrets: [],
+})
+
+const dispatchers: Dispatcher[] = []
+const servers: { server: Server; sockets: Set<Socket> }[] = []
+
+/** Makes attempts that share their connections. */
+export const attempter = ({
+  allow = ['127.0.0.0/8'],
+  resolve,
+  timeoutMs = AMPLE_MS,
+}: AttemptOptions = {}) => {
+  const dispatcher = createGuardedDispatcher({
+    guard: createEgressGuard(allow),
+    connectMs: timeoutMs,
+    ...(resolve ? { resolve } : {}),
+  })
+  dispatchers.push(dispatcher)
+  return (url: string) =>
+    makeAttempt(
+      {
+        url,
+        ...{ accountId: 1, sealedSecrets, secret: null, oldSecrets: [] },
+        eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
+        accountKey: 'the-key',
+        body: Buffer.from('{"data":{}}'),
+        traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      },
+      { dispatcher, sealer, timeoutMs, clock: { now: () => new Date() } },
+    )
+}
+
+export const attemptAt = (url: string, options?: AttemptOptions) => attempter(options)(url)
+
+/** A server that speaks for itself, byte by byte. */
+export const rawServer = async (onConnection: (socket: Socket) => void): Promise<string> => {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    onConnection(socket)
+  })
+  servers.push({ server, sockets })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+export const closeAll = async () => {
+  await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()))
+  for (const { server, sockets } of servers) {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+}
