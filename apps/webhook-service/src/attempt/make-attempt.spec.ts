@@ -121,14 +121,45 @@ test('a name that DNS is silent about is a timeout', async () => {
 
 test.each([
   ['reset', (socket: Socket) => socket.on('data', () => socket.destroy())],
-  [
-    'reset',
-    (socket: Socket) =>
-      socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')),
-  ],
   ['protocol', (socket: Socket) => socket.on('data', () => socket.end('SSH-2.0-OpenSSH_9.2\r\n'))],
 ])('a connection that ends badly: %s', async (error, onConnection) => {
   expect(await attemptAt(await rawServer(onConnection))).toMatchObject({ error })
+})
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
+test.each([
+  ['a body that a 204 has not', 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello', 204, null],
+  ['a body that a 304 has not', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\nok', 304, null],
+  ['half a body', 'HTTP/1.1 500 Oops\r\nContent-Length: 9\r\n\r\nhalf', 500, 'half'],
+  ['a malformed chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 200, null],
+  ['line feeds alone', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok', 200, null],
+  ['a line feed alone, later', 'HTTP/1.1 201 Created\r\nA: b\nContent-Length: 2\r\n\r\nok', 201, null],
+  ['a folded header line', 'HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 2\r\n\r\nok', 200, null],
+  ['a header line without a name', 'HTTP/1.1 503 Busy\r\nbusy\r\n\r\n', 503, null],
+  ['too large a header', `HTTP/1.1 200 OK\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`, 200, null],
+  ['half a header', 'HTTP/1.1 200 OK\r\nContent-', 200, null],
+  ['100 before it', `HTTP/1.1 100 Continue\r\n\r\n${OK}`, 200, 'ok'],
+  [
+    '100 twice and 103 before it',
+    `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2)}HTTP/1.1 103 Early Hints\r\n\r\n${OK}`,
+    200,
+    'ok',
+  ],
+  ['100 before line feeds alone', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 Not Found\n\n', 404, null],
+])('a status that was read is the outcome: %s', async (_, answer, status, response) => {
+  const url = await rawServer((socket) => socket.on('data', () => socket.end(answer)))
+  const error = status < 300 ? null : 'http_status'
+  expect(await attemptAt(url)).toMatchObject({ status, error, response })
+})
+
+test('an answer after a 100 is read like any other', async () => {
+  const url = await rawServer((socket) =>
+    socket.on('data', () => {
+      socket.write('HTTP/1.1 100 Continue\r\n\r\n', () => socket.write(OK))
+    }),
+  )
+  expect(await attemptAt(url)).toMatchObject({ status: 200, error: null, response: 'ok' })
 })
 
 test('refused, no such name, no TLS', async () => {

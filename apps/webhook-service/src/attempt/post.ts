@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
+import type { ConnectionError } from '../egress/watch-connection'
 
 /** What is kept of an answer. */
 export interface Answer {
@@ -31,7 +32,8 @@ const READ_BYTES = 1024 * 1024
 
 /**
  * Posts a body and reads the answer, all within `timeoutMs`, from connecting to the answer's last byte. Redirects are
- * answers like others. Of an answer longer than 1 MiB the rest is not read: its status stands.
+ * answers like others. Of an answer longer than 1 MiB the rest is not read. A status that was read stands,
+ * whatever follows it within the time.
  *
  * Rejects with AttemptTimeout (with the answer as far as it came) or with what the network threw.
  */
@@ -83,7 +85,10 @@ export const post = (options: {
         receiving.abort(new Error('the answer is too long'))
       },
       onResponseEnd: () => end(() => resolve(answer()!)),
-      onResponseError: (_, error) => end(() => reject(error)),
+      onResponseError: (_, error: ConnectionError) => {
+        status ??= error.status
+        end(() => (status === undefined ? reject(error) : resolve(answer()!)))
+      },
     }
     dispatcher.dispatch(
       { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },

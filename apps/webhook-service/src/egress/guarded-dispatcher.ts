@@ -4,6 +4,7 @@ import { Agent, buildConnector } from 'undici'
 import { connectToFirst } from './connect-to-first'
 import type { EgressGuard } from './egress-guard'
 import { resolveHost } from './resolve-host'
+import { watchConnection } from './watch-connection'
 
 const blocked = (host: string) =>
   Object.assign(new Error(`webhooks may not be sent to ${host}`), { code: 'LEADWIRE_BLOCKED' })
@@ -39,7 +40,7 @@ export const createGuardedDispatcher = (options: {
   }
   const connect: buildConnector.connector = (target, callback) =>
     void open(target).then(
-      (socket) => callback(null, socket),
+      (socket) => callback(null, watchConnection(socket)),
       (error) => callback(error, null),
     )
 

@@ -1,0 +1,44 @@
+import type { Socket } from 'node:net'
+
+/** The error that ended a connection, with what undici does not report. */
+export interface ConnectionError extends Error {
+  /** The status of a response that is malformed or cut off after its first line. */
+  status?: number
+}
+
+const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})\s/
+
+/**
+ * The status of the response that these bytes start. Informational responses are skipped. A 100 becomes a 102 in the bytes: undici
+ * closes the connection over a 100, which it never asks for, and ignores a 102, as RFC 9110, 15.2 wants both to be ignored.
+ */
+const readStatus = (bytes: Buffer): number | undefined => {
+  let start = 0
+  for (;;) {
+    const status = Number(STATUS_LINE.exec(bytes.toString('latin1', start, start + 13))?.[1])
+    if (!(status < 200)) return status || undefined
+    if (status === 100) bytes.write('102', start + 9)
+    const end = bytes.indexOf('\r\n\r\n', start)
+    if (end < 0) return undefined
+    start = end + 4
+  }
+}
+
+/** Watches the bytes of a connection, and makes the error that ends it a ConnectionError. */
+export const watchConnection = (socket: Socket): Socket => {
+  const { read, write } = socket
+  let status: number | undefined
+  socket.on('error', (error) => Object.assign(error, status === undefined ? {} : { status }))
+  return Object.assign(socket, {
+    // undici doesn't pipeline: what is written is the next request.
+    write: (...request: Parameters<typeof write>) => {
+      status = undefined
+      return write.apply(socket, request)
+    },
+    read: (size?: number) => {
+      const bytes: Buffer | null = read.call(socket, size)
+      if (bytes !== null) status ??= readStatus(bytes)
+      return bytes
+    },
+  })
+}
