@@ -20,6 +20,7 @@ import { reconciliation } from './0018-reconciliation'
 import { unorderedFingerprints } from './0019-unordered-fingerprints'
 import { tracesOfEvents } from './0020-traces-of-events'
 import { fewerChecks } from './0021-fewer-checks'
+import { personsByWords } from './0022-persons-by-words'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -44,4 +45,5 @@ export const migrations: Migration[] = [
   unorderedFingerprints,
   tracesOfEvents,
   fewerChecks,
+  personsByWords,
 ]

@@ -96,14 +96,18 @@ export const searchWords = (q: string): string[] => {
   return unique([...keys.map(digitsOf), ...words.map(lettersOf)])
 }
 
-/** The words that a lead is found by, each once. */
+/**
+ * The words that a lead is found by, each once. A word that another one starts with is left out, unless it is the whole of an address or
+ * of a number: persons are found by those.
+ */
 export const termsOf = (lead: Searched): string[] => {
   const [outward = '', inward = ''] = lead.postcode.toLowerCase().split(' ')
-  return unique([
-    ...[lead.name, lead.first_name, lead.last_name, lead.company_name].flatMap(nameTerms),
+  const whole = new Set([
     emailTerm(lead.email),
     ...phoneTerms(lead.phone, lead.phone_link),
     ...phoneTerms(lead.mobile, lead.mobile_link),
-    ...[outward + inward, inward],
   ])
+  const names = [lead.name, lead.first_name, lead.last_name, lead.company_name].flatMap(nameTerms)
+  const terms = unique([...names, ...whole, outward + inward, inward]).toSorted()
+  return terms.filter((term, index) => whole.has(term) || !terms[index + 1]?.startsWith(term))
 }

@@ -1,19 +1,29 @@
 import { createLoops, type Database, type Logger } from '@leadwire/service-kit'
 import { findBehind, indexLeads } from './index-leads'
 
+/** Words wait until no lead was created for so long, or the first of them has waited for so long. */
+const QUIET_MS = 500
+const MAX_LAG_MS = 10_000
+
 /**
- * Writes the words that leads are found by, after they were committed: of accounts that this process has just written to within
- * a quarter of a second, and of those that a crash or a new format left behind by a look at 1,000 accounts every two seconds.
+ * Writes the words that leads are found by, after they were committed: of accounts that this process has just written to, and of those
+ * that a crash or a new format left behind by a poll of 1,000 accounts every two seconds. Under load creates go first.
  */
 export const startSearch = ({ database, logger }: { database: Database; logger: Logger }) => {
   const loops = createLoops(logger)
   const accounts = new Set<number>()
-  let looked = 0
+  let polled = 0
+  let firstAt = Number.POSITIVE_INFINITY
+  let lastAt = 0
   let stopped = false
 
   const index = async (): Promise<boolean> => {
+    const now = performance.now()
+    if (now - lastAt < QUIET_MS && now - firstAt < MAX_LAG_MS) return false
+    const waitingSince = firstAt
+    firstAt = Number.POSITIVE_INFINITY
     let more = false
-    // A copy, so that accounts with much to do take turns with those that come meanwhile.
+    // A copy, so that accounts that are enqueued meanwhile do not wait for one with many leads.
     for (const accountId of [...accounts]) {
       if (stopped) return false
       // Before, so that what is enqueued meanwhile counts.
@@ -25,23 +35,26 @@ export const startSearch = ({ database, logger }: { database: Database; logger: 
       if (state !== 'done') accounts.add(accountId)
       more ||= state === 'more'
     }
+    if (more) firstAt = waitingSince
     return more
   }
-  const look = async (): Promise<boolean> => {
-    const { behind, last = 0 } = await findBehind(database, looked)
-    looked = last
+  const poll = async (): Promise<boolean> => {
+    const { behind, last = 0 } = await findBehind(database, polled)
+    polled = last
     for (const accountId of behind) accounts.add(accountId)
     return false
   }
 
   loops.run('search', 250, index)
-  loops.run('search look', 2000, look)
+  loops.run('search poll', 2000, poll)
   return {
     /** Makes the leads of these accounts searchable that were just committed. */
     enqueue: (leads: { accountId: number }[]): void => {
+      lastAt = performance.now()
+      firstAt = Math.min(firstAt, lastAt)
       for (const { accountId } of leads) accounts.add(accountId)
     },
-    /** Resolves when the rounds under way are over. What is left is found at the next start. */
+    /** Resolves when the rounds in flight are over. What is left is found at the next start. */
     stop: async (): Promise<void> => {
       stopped = true
       await loops.stop()
