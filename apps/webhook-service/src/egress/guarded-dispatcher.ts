@@ -1,29 +1,31 @@
 import { isIP } from 'node:net'
 import { promisify } from 'node:util'
-import { Agent, buildConnector } from 'undici'
+import { Agent, buildConnector, Client, type Dispatcher } from 'undici'
 import { connectToFirst } from './connect-to-first'
 import type { EgressGuard } from './egress-guard'
 import { resolveHost } from './resolve-host'
-import { watchConnection } from './watch-connection'
+import { type ConnectionError, watchConnection } from './watch-connection'
 
 const blocked = (host: string) =>
   Object.assign(new Error(`webhooks may not be sent to ${host}`), { code: 'LEADWIRE_BLOCKED' })
 
-// Shorter than the idle time of any common server: one that closes a connection just as it is used again would cost
-// the receiver an attempt. A server that says how long it keeps connections is believed, with a second to spare.
+// Shorter than the idle time of any common server. A server that says how long it keeps connections is believed, with a
+// second to spare.
 const IDLE_MS = 1000
 const IDLE_AT_MOST_MS = 60_000
 
 /**
  * An HTTP client that asks the guard when it connects, and connects to the very addresses the guard was asked about:
  * what DNS says a moment later does not matter. `connectMs` bounds connecting, and the TLS handshake after it.
- * Connections are kept and used again.
+ *
+ * Connections are kept and used again. A server may close one just as it is used again: a request that failed so is sent
+ * once more, on a new connection.
  */
 export const createGuardedDispatcher = (options: {
   guard: EgressGuard
   connectMs: number
   resolve?: typeof resolveHost
-}): Agent => {
+}): Dispatcher => {
   const { guard, connectMs, resolve = resolveHost } = options
   const shakeHands = promisify(buildConnector({ timeout: connectMs, allowH2: false }))
 
@@ -44,5 +46,20 @@ export const createGuardedDispatcher = (options: {
       (error) => callback(error, null),
     )
 
-  return new Agent({ keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_AT_MOST_MS, connect })
+  const sendAgain = (request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
+    const client = new Client(request.origin!, { connect, pipelining: 0 })
+    client.dispatch(request, handler)
+    return client.close()
+  }
+  const agent = new Agent({ keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_AT_MOST_MS, connect })
+  return agent.compose(
+    (dispatch) => (request, handler) =>
+      dispatch(request, {
+        ...handler,
+        onResponseError: (controller, error: ConnectionError) => {
+          if (error.isUnanswered && !agent.destroyed) void sendAgain(request, handler)
+          else handler.onResponseError?.(controller, error)
+        },
+      }),
+  )
 }

@@ -2,6 +2,8 @@ import type { Socket } from 'node:net'
 
 /** The error that ended a connection, with what undici does not report. */
 export interface ConnectionError extends Error {
+  /** The connection had been used before, and no byte came after the last request. */
+  isUnanswered?: boolean
   /** The status of a response that is malformed or cut off after its first line. */
   status?: number
 }
@@ -27,17 +29,26 @@ const readStatus = (bytes: Buffer): number | undefined => {
 /** Watches the bytes of a connection, and makes the error that ends it a ConnectionError. */
 export const watchConnection = (socket: Socket): Socket => {
   const { read, write } = socket
+  let isReused = false
+  let isAnswered = false
   let status: number | undefined
-  socket.on('error', (error) => Object.assign(error, status === undefined ? {} : { status }))
+  socket.on('error', (error) =>
+    Object.assign(error, { isUnanswered: isReused && !isAnswered, ...(status !== undefined && { status }) }),
+  )
   return Object.assign(socket, {
-    // undici doesn't pipeline: what is written is the next request.
+    // undici doesn't pipeline: what is written after something was read is the next request.
     write: (...request: Parameters<typeof write>) => {
+      isReused ||= isAnswered
+      isAnswered = false
       status = undefined
       return write.apply(socket, request)
     },
     read: (size?: number) => {
       const bytes: Buffer | null = read.call(socket, size)
-      if (bytes !== null) status ??= readStatus(bytes)
+      if (bytes !== null) {
+        isAnswered = true
+        status ??= readStatus(bytes)
+      }
       return bytes
     },
   })
