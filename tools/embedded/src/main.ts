@@ -1,5 +1,5 @@
-import { Agent, setGlobalDispatcher } from 'undici'
 import { limitAddresses } from '@leadwire/service-kit/runtime'
+import { Agent, setGlobalDispatcher } from 'undici'
 import { writeTogether } from './process/write-together'
 import { createLog } from './stack/log'
 import { optionsOrExit } from './stack/options.cjs'

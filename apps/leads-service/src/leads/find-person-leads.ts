@@ -48,7 +48,6 @@ export const findPersonLeads =
     await catchUp(database, accountId)
     const { term, isTheirs } = personOf(request)
     const rows = await database.query<Contact & { number: number; reference: string }>({
-      name: 'person-leads',
       text: SELECT,
       values: [accountId, term, before ?? Number.MAX_SAFE_INTEGER],
     })

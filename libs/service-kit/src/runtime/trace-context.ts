@@ -4,7 +4,10 @@ import { randomUUID } from 'node:crypto'
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 // Node keeps random bytes for UUIDs in stock: randomBytes asks the kernel each time, which was a twelfth of a create's time in the gateway.
-const random = (bytes: number) => randomUUID().replaceAll('-', '').slice(0, 2 * bytes)
+const random = (bytes: number) =>
+  randomUUID()
+    .replaceAll('-', '')
+    .slice(0, 2 * bytes)
 
 /** A traceparent header as it came, or undefined when it is not one (W3C Trace Context, version 00). */
 export const parseTraceparent = (header: string | string[] | undefined): string | undefined =>
