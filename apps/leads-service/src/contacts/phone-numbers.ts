@@ -23,14 +23,19 @@ export interface Phone {
   key: string
 }
 
+export const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text)
+
 /** A text with the digits of every script as ASCII ones. Unicode has each script's ten in a row. */
 export const asciiDigits = (text: string): string =>
-  text.replace(/(?![0-9])\p{Nd}/gu, (digit) => {
-    const code = digit.codePointAt(0)!
-    let zero = code
-    while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1
-    return String((code - zero) % 10)
-  })
+  // Nearly every text: a fifth of the time that a lead's words take.
+  isAscii(text)
+    ? text
+    : text.replace(/(?![0-9])\p{Nd}/gu, (digit) => {
+        const code = digit.codePointAt(0)!
+        let zero = code
+        while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1
+        return String((code - zero) % 10)
+      })
 
 // Not validity: Ofcom's numbers for drama are invalid and must pass. Of Great Britain the library also calls possible what lacks
 // its area code; Childline's 0800 1111 is as short, and valid.

@@ -1,5 +1,5 @@
 import { emailForm } from '../contacts/email-form'
-import { asciiDigits, phoneKeys, takeNumbers } from '../contacts/phone-numbers'
+import { asciiDigits, isAscii, phoneKeys, takeNumbers } from '../contacts/phone-numbers'
 
 // With each change of what termsOf answers SEARCH_FORMAT of contracts is raised.
 
@@ -21,7 +21,7 @@ export interface Searched {
 }
 
 // By code points: half a character can not be stored.
-const cut = (word: string) => [...word].slice(0, MAX_TERM).join('')
+const cut = (word: string) => (word.length <= MAX_TERM ? word : [...word].slice(0, MAX_TERM).join(''))
 
 const unique = (words: string[]): string[] => [...new Set(words.map(cut))].filter((word) => word !== '')
 
@@ -35,11 +35,14 @@ const TYPED = new Map(
 )
 
 /** A text as people type it: in lower case, without accents, with one kind of apostrophe and of digits. */
-const fold = (text: string): string =>
-  asciiDigits(text.replace(/[‘’‛ʼʻʹ′´`＇]/g, "'").normalize('NFKD'))
+const fold = (text: string): string => {
+  const plain = text.replace(/[‘’‛ʼʻʹ′´`＇]/g, "'")
+  if (isAscii(plain)) return plain.toLowerCase()
+  return asciiDigits(plain.normalize('NFKD'))
     .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
     .toLowerCase()
     .replace(/\P{ASCII}/gu, (letter) => TYPED.get(letter) ?? letter)
+}
 
 const NEIGHBOURS = /(?<![\p{L}\p{N}])[+(]*\d+(?:[\s()./-]+\d+)+/gu
 const LIKE_PHONE = /^\(*[+0]|(?:\d\D*){7}/

@@ -66,12 +66,11 @@ export const writeTerms = async (
     values: [accountId, leads.map(({ customerId }) => customerId)],
   })
   const customerOf = new Map(customers.map((customer) => [customer.id, customer]))
-  const made = leads.flatMap((lead) =>
-    termsOf({ ...lead, ...customerOf.get(lead.customerId)! }).map((term) => ({ term, number: lead.number })),
-  )
-  tx.send({
-    name: 'insert-terms',
-    text: INSERT_TERMS,
-    values: [accountId, made.map(({ term }) => term), made.map(({ number }) => number)],
-  })
+  const [terms, numbers]: [string[], number[]] = [[], []]
+  for (const lead of leads)
+    for (const term of termsOf({ ...lead, ...customerOf.get(lead.customerId)! })) {
+      terms.push(term)
+      numbers.push(lead.number)
+    }
+  tx.send({ name: 'insert-terms', text: INSERT_TERMS, values: [accountId, terms, numbers] })
 }
