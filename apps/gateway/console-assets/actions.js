@@ -41,10 +41,12 @@ export const actions = {
   },
   recover: async ({ id, fields }) => {
     const since = new Date(String(fields.get('since'))).toISOString()
-    const recovered = api().POST('/manage/webhook-endpoints/{id}/recover', { ...pathOf(id), body: { since } })
+    const state = /** @type {'undelivered' | 'exhausted' | 'all'} */ (fields.get('state'))
+    const body = { since, state }
+    const recovered = api().POST('/manage/webhook-endpoints/{id}/recover', { ...pathOf(id), body })
     const { data } = await dataOf(recovered)
     return data.recovered === 0 && !data.recovered_capped
-      ? 'No delivery was exhausted since then.'
+      ? 'There is no such delivery since then.'
       : `${data.recovered_capped ? 'At least ' : ''}${deliveries(data.recovered)} will be attempted once more.`
   },
   filter: async ({ fields }) => {

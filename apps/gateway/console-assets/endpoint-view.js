@@ -68,7 +68,7 @@ const attempts = ({ health: { hours } }) => {
 }
 
 /** @param {WatchedEndpoint} endpoint */
-const recovery = ({ id, health }) =>
+const recovery = ({ id }) =>
   h(
     'section',
     { class: 'card padded', 'aria-labelledby': 'recover' },
@@ -76,8 +76,7 @@ const recovery = ({ id, health }) =>
     h(
       'p',
       { class: 'faint' },
-      'Attempts every exhausted delivery once more that was made at or after a moment: for a receiver that was unavailable and is back. ',
-      health.exhausted === 0 && 'None is exhausted now.',
+      'Attempts deliveries once more that were made at or after a moment, ten a second: for a receiver that was unavailable and is back.',
     ),
     h(
       'form',
@@ -92,6 +91,18 @@ const recovery = ({ id, health }) =>
           required: true,
           value: localMinute(Date.now() - DAY_MS),
         }),
+      ),
+      h(
+        'label',
+        {},
+        h('span', {}, 'Which'),
+        h(
+          'select',
+          { name: 'state' },
+          h('option', { value: 'undelivered' }, 'all that are undelivered'),
+          h('option', { value: 'exhausted' }, 'only exhausted ones'),
+          h('option', { value: 'all' }, 'delivered ones too'),
+        ),
       ),
       h('button', { type: 'submit' }, 'Recover'),
     ),

@@ -94,12 +94,18 @@ test('how endpoints are doing, and the metric', async () => {
   await costsTheSame((_, database) => database.query({ text: COUNT_OPEN, values: [10_000] }))
 })
 
-test('a recovery: asking, going on, telling what is left', async () => {
-  const since = '2020-01-01T00:00:00Z'
+test('a recovery: the request, what remains, its progress in each status', async () => {
+  const request = { since: '2020-01-01T00:00:00Z', state: 'all' }
   const key = (endpointId: number) => ({ accountId: ACCOUNT, endpointId })
-  await costsTheSame(({ on }, database) => recoverWebhookEndpoint({ database }, { ...key(on), since }))
-  await costsTheSame((_, database) => goOnRecovering(database, { clock }))
+  await costsTheSame(({ on }, database) => recoverWebhookEndpoint({ database }, { ...key(on), ...request }))
   await costsTheSame(({ on }, database) => retrieveWebhookEndpoint({ database }, key(on)))
+  for (const status of ['exhausted', 'held', 'pending', 'delivered']) {
+    await costsTheSame((_, database) => goOnRecovering(database, { clock }))
+    for (const { database } of [small, large]) {
+      await database.query({ text: 'DELETE FROM recoveries WHERE status = $1', values: [status] })
+      await database.query({ text: 'UPDATE deliveries SET by_hand_at = NULL WHERE by_hand_at IS NOT NULL' })
+    }
+  }
 })
 
 test('disabling, enabling, deleting, and what looks and claims while the deliveries wait to be moved', async () => {

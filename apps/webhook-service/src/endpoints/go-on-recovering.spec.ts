@@ -15,8 +15,8 @@ afterAll(() => tables.close())
 
 const rows = <Row extends object>(text: string, values: unknown[]) =>
   tables.database.query<Row>({ text, values })
-const recover = (accountId: number, endpointId: number, since = '2020-01-01T00:00:00Z') =>
-  recoverWebhookEndpoint({ database: tables.database }, { accountId, endpointId, since })
+const recover = (accountId: number, endpointId: number, since = '2020-01-01T00:00:00Z', state?: string) =>
+  recoverWebhookEndpoint({ database: tables.database }, { accountId, endpointId, since, state })
 const left = async (accountId: number, endpointId: number) =>
   (await retrieveWebhookEndpoint({ database: tables.database }, { accountId, endpointId })).recovery
 /** Goes on as often as it may now, after as long as it waits. */
@@ -131,4 +131,81 @@ test('counts stop at 10,000', async () => {
   await tables.fill(6, id, 'exhausted', 10_001)
   expect(await recover(6, id)).toEqual({ recovered: 10_000, recoveredCapped: true })
   expect(await left(6, id)).toMatchObject({ remaining: 10_000, remainingCapped: true })
+})
+
+describe('with a state', () => {
+  const STATUSES = ['cancelled', 'delivered', 'exhausted', 'held', 'pending']
+  const statusesOf = async (endpointId: number) => {
+    const found = await rows<{ status: string }>(
+      `SELECT DISTINCT status FROM deliveries WHERE endpoint_id = $1 AND attempt_count = 7 ORDER BY status`,
+      [endpointId],
+    )
+    return found.map(({ status }) => status)
+  }
+  /** An endpoint with three deliveries of each status; those that are pending or held wait for a retry. */
+  const filled = async (accountId: number) => {
+    const id = await tables.endpoint(accountId)
+    for (const status of STATUSES) await tables.fill(accountId, id, status, 3)
+    await rows(
+      `UPDATE deliveries SET attempt_count = 6, next_attempt_at = next_attempt_at + interval '9 years' WHERE endpoint_id = $1`,
+      [id],
+    )
+    return id
+  }
+
+  test.each([
+    [10, undefined, ['exhausted']],
+    [11, 'exhausted', ['exhausted']],
+    // The held ones were so before their endpoint was enabled, and wait to be moved to pending.
+    [12, 'undelivered', ['exhausted', 'held', 'pending']],
+    [13, 'all', ['delivered', 'exhausted', 'held', 'pending']],
+  ])('(account %d) %s: one attempt of each that is %j, and none twice', async (account, state, statuses) => {
+    const id = await filled(account)
+    const recovered = statuses.length * 3
+    expect(await recover(account, id, undefined, state)).toEqual({ recovered, recoveredCapped: false })
+    expect(await recover(account, id, undefined, state)).toEqual({ recovered: 0, recoveredCapped: false })
+    expect(await left(account, id)).toMatchObject({ remaining: recovered, remainingCapped: false })
+    for (let round = 0; round <= 2 * statuses.length; round += 1) {
+      await goOn()
+      await fail(id)
+    }
+    expect(await statusesOf(id)).toEqual(statuses)
+    expect(await left(account, id)).toBeUndefined()
+  })
+
+  test('what is due is left to its schedule, and what was erased is not sent', async () => {
+    const id = await filled(100)
+    await rows(
+      `UPDATE deliveries SET next_attempt_at = now() - interval '1 second' WHERE id =
+         (SELECT max(id) FROM deliveries WHERE endpoint_id = $1 AND status = 'pending')`,
+      [id],
+    )
+    await rows(
+      `UPDATE events SET erased_at = now() WHERE id =
+         (SELECT event_id FROM deliveries WHERE endpoint_id = $1 AND status = 'delivered' LIMIT 1)`,
+      [id],
+    )
+    expect(await recover(100, id, undefined, 'all')).toEqual({ recovered: 10, recoveredCapped: false })
+    for (let round = 0; round <= 8; round += 1) {
+      await goOn()
+      await fail(id)
+    }
+    const again = 'SELECT id FROM deliveries WHERE endpoint_id = $1 AND attempt_count = 7'
+    expect(await rows(again, [id])).toHaveLength(10)
+  })
+
+  test('counts of all states together stop at 10,000', async () => {
+    const id = await tables.endpoint(101)
+    for (const status of ['exhausted', 'delivered']) await tables.fill(101, id, status, 6000)
+    expect(await recover(101, id, undefined, 'all')).toEqual({ recovered: 10_000, recoveredCapped: true })
+    expect(await left(101, id)).toMatchObject({ remaining: 10_000, remainingCapped: true })
+  })
+
+  test('another one is refused', async () => {
+    const id = await tables.endpoint(102)
+    await expect(recover(102, id, undefined, 'held')).rejects.toMatchObject({
+      code: 'invalid',
+      faults: { state: [expect.any(String)] },
+    })
+  })
 })

@@ -2,6 +2,7 @@ import type { Database, OpenTransaction } from '@leadwire/service-kit'
 import { UNCLAIMED } from '../claim'
 import type { Clock } from '../clock'
 import { above, OLDEST_FIRST, readInOrder } from './delivery-ranges'
+import { isWaiting, isWhole } from './recovery'
 
 /** A receiver that has just come back is not to be knocked over by its own backlog. */
 const APART_MS = 100
@@ -13,6 +14,7 @@ const SCANNED = 5000
 interface Row {
   id: number
   endpoint_id: number
+  status: string
   since: string
   asked_at: string
   after_id: number
@@ -20,7 +22,7 @@ interface Row {
 
 // One copy at a time, and of an endpoint one recovery after the other: so the pace is the same however often somebody asks.
 const NEXT = `
-  SELECT id, endpoint_id, since, asked_at, after_id FROM recoveries r
+  SELECT id, endpoint_id, status, since, asked_at, after_id FROM recoveries r
   WHERE next_at <= clock_timestamp()
     AND NOT EXISTS (SELECT FROM recoveries o WHERE o.endpoint_id = r.endpoint_id AND o.id < r.id)
   ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED`
@@ -34,14 +36,12 @@ const WAITING = `
 // Locked in the order of ids, as by every statement that locks many deliveries and waits.
 const MARK = `
   WITH scanned AS MATERIALIZED (
-    SELECT id, created_at, updated_at, by_hand_at, claimed_until FROM deliveries
-    WHERE ${above('$1', "'exhausted'", '$2::bigint')} ${OLDEST_FIRST} LIMIT ${SCANNED}
+    SELECT * FROM deliveries WHERE ${above('$1', '$8::text', '$2::bigint')} ${OLDEST_FIRST} LIMIT ${SCANNED}
   ), chosen AS MATERIALIZED (
-    SELECT id FROM scanned WHERE created_at >= $3 AND updated_at <= $4 AND by_hand_at IS NULL AND ${UNCLAIMED}
-    ORDER BY id LIMIT $5
+    SELECT id FROM scanned s WHERE created_at >= $3 AND updated_at <= $4 AND ${isWaiting('s')} ORDER BY id LIMIT $5
   ), locked AS MATERIALIZED (
-    SELECT id FROM deliveries WHERE id = ANY (ARRAY (SELECT id FROM chosen))
-      AND status = 'exhausted' AND by_hand_at IS NULL AND updated_at <= $4 AND ${UNCLAIMED} ORDER BY id FOR UPDATE
+    SELECT id FROM deliveries d WHERE id = ANY (ARRAY (SELECT id FROM chosen))
+      AND status = $8 AND updated_at <= $4 AND ${isWaiting('d')} AND ${isWhole('d')} ORDER BY id FOR UPDATE
   ), marked AS (
     UPDATE deliveries d SET
       by_hand_at = greatest($6::timestamptz, $7::timestamptz + ${APART_MS} * interval '1 ms')
@@ -54,14 +54,14 @@ const MARK = `
 
 const mark = async (
   tx: OpenTransaction,
-  { endpoint_id, since, asked_at, after_id }: Row,
+  { endpoint_id, status, since, asked_at, after_id }: Row,
   { room, after, now }: { room: number; after: string | null; now: Date },
 ) => {
   readInOrder(tx)
   const [row] = await tx.query<{ chosen: number; last: number | null }>({
     name: 'mark-to-recover',
     text: MARK,
-    values: [endpoint_id, after_id, since, asked_at, room, now.toISOString(), after],
+    values: [endpoint_id, after_id, since, asked_at, room, now.toISOString(), after, status],
   })
   return row!
 }
@@ -90,7 +90,7 @@ const goOn = async (tx: OpenTransaction, clock: Clock): Promise<boolean> => {
 }
 
 /**
- * Asks for attempts by hand of exhausted deliveries that are to be recovered, as many as go within ten seconds: the oldest
+ * Asks for manual attempts of deliveries that are to be recovered, as many as go within ten seconds: the oldest of each status
  * first, ten a second at each endpoint, behind those that were asked for before. They stand beside what is on schedule: of an endpoint
  * that can't keep up, each kind gets a share. Any copy may do so, and stop at any moment. Resolves with whether there may be more.
  */

@@ -98,3 +98,23 @@ test('what can not be is refused; a deleted endpoint gets nothing more', async (
   expect(received(3).length - sent).toBeLessThanOrEqual(1)
   expect(await total(3, 'exhausted')).toBe(12)
 })
+
+test('after a receiver is mended, what waits for a retry is attempted at once, also after its endpoint was enabled', async () => {
+  await service.stop()
+  service = await startService(doors, { WEBHOOK_RETRY_SCHEDULE: [3_600_000] })
+  const { id: endpointId } = await service.endpoint(5, receiver.url)
+  receiver.answerWith({ status: 500 })
+  const events = Array.from({ length: 3 }, () => doors.event(5))
+  await doors.publish(...events)
+  await eventually(() => expect(received(5)).toHaveLength(3))
+  for (const enabled of [false, true])
+    await service.client.updateWebhookEndpoint({ accountId: 5, endpointId, enabled })
+  receiver.clear()
+  receiver.answerWith({ status: 200 })
+  expect(await recover(5, endpointId, LONG_AGO)).toBe(0)
+  const request = { accountId: 5, endpointId, since: LONG_AGO, state: 'undelivered' }
+  expect(await service.client.recoverWebhookEndpoint(request)).toMatchObject({ recovered: 3 })
+  await eventually(async () => expect(await total(5, 'delivered')).toBe(3))
+  const ids = received(5).map(({ headers }) => headers['webhook-id'])
+  expect(ids.toSorted()).toEqual(events.map(({ eventId }) => eventId).toSorted())
+})

@@ -12,20 +12,22 @@ import {
   ServiceError,
   type Transaction,
 } from '@leadwire/service-kit'
-import { UNCLAIMED } from '../claim'
-import { below, LAST, NEWEST_FIRST, readInOrder } from './delivery-ranges'
+import { readInOrder } from './delivery-ranges'
 import { lockEndpoint } from './lock-endpoint'
-import { COUNTED_AT_MOST, isAsked } from './recovery'
+import { countNewest, isAsked, isWaiting, isWhole, STATUSES } from './recovery'
 
 const INVALID_SINCE = ServiceError.invalid({ since: ['must be an instant, such as 2026-01-31T09:30:00Z'] })
+const INVALID_STATE = ServiceError.invalid({ state: [`must be one of ${Object.keys(STATUSES).join(', ')}`] })
 
-// The newest, because those that are old enough to be left out come last.
-const COUNT = `
-  SELECT count(*) FILTER (WHERE created_at >= $2 AND by_hand_at IS NULL AND ${UNCLAIMED} AND NOT ${isAsked('d')}) AS recovered,
-    count(*) = ${COUNTED_AT_MOST} AND bool_and(created_at >= $2) AS "recoveredCapped"
-  FROM (
-    SELECT * FROM deliveries WHERE ${below('$1', "'exhausted'", LAST)} ${NEWEST_FIRST} LIMIT ${COUNTED_AT_MOST}
-  ) d`
+const COUNT = countNewest(
+  'SELECT status, $3::timestamptz AS since FROM unnest($2::text[]) AS status',
+  `${isWaiting('d')} AND ${isWhole('d')} AND NOT ${isAsked('d')}`,
+)
+
+// In the order of ids, which `NEXT` of go-on-recovering.ts goes by.
+const INSERT = `
+  INSERT INTO recoveries (endpoint_id, status, since)
+  SELECT $1, status, $3 FROM unnest($2::text[]) WITH ORDINALITY AS asked (status, place) ORDER BY place`
 
 const checkEndpoint = async (tx: Transaction, request: RecoverWebhookEndpointRequest) => {
   const endpoint = await lockEndpoint(tx, request.endpointId)
@@ -39,27 +41,27 @@ const ask = async (
   request: RecoverWebhookEndpointRequest,
   actor: Actor | undefined,
 ): Promise<RecoverWebhookEndpointResponse> => {
-  const { accountId, endpointId, since } = request
+  const { accountId, endpointId, since, state } = request
   await checkEndpoint(tx, request)
-  const values = [endpointId, since]
+  const values = [endpointId, STATUSES[state ?? 'exhausted'], since]
   readInOrder(tx)
-  const [found] = await tx.query<RecoverWebhookEndpointResponse>({
+  const [found] = await tx.query<{ count: number; capped: boolean }>({
     name: 'count-to-recover',
     text: COUNT,
     values,
   })
-  const { recovered, recoveredCapped } = found!
-  if (recovered > 0 || recoveredCapped)
-    tx.send({ text: 'INSERT INTO recoveries (endpoint_id, since) VALUES ($1, $2)', values })
-  const changes = differences({}, { since })
+  const { count, capped } = found!
+  if (count > 0 || capped) tx.send({ text: INSERT, values })
+  const changes = differences({}, { since, state })
   recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.recovered', targetId: endpointId, changes })
-  return { recovered, recoveredCapped }
+  return { recovered: count, recoveredCapped: capped }
 }
 
 /**
- * Asks for one more attempt of every exhausted delivery of an endpoint that was made at `since` or later; `goOnRecovering` sees
- * to them, the oldest first, ten a second. Answers with how many it asked for, as far as the newest 10,000 exhausted ones say
- * (`recoveredCapped`: there may be more); calling again asks for none twice.
+ * Asks for one more attempt of every delivery of an endpoint that was made at `since` or later and is of the state: exhausted, also
+ * those that wait for a retry (undelivered), or also those delivered (all). `goOnRecovering` makes them, ten a second. Answers with how
+ * many it asked for, as far as the newest 10,000 of each status say (`recoveredCapped`: there may be more); calling again asks for none
+ * twice.
  *
  * Throws invalid, not_found, and conflict for a disabled endpoint.
  */
@@ -67,7 +69,9 @@ export const recoverWebhookEndpoint = async (
   { database, actor }: { database: Database; actor?: Actor | undefined },
   request: RecoverWebhookEndpointRequest,
 ): Promise<RecoverWebhookEndpointResponse> => {
-  if (Number.isNaN(Date.parse(request.since))) throw INVALID_SINCE
+  const { since, state = 'exhausted' } = request
+  if (Number.isNaN(Date.parse(since))) throw INVALID_SINCE
+  if (!Object.hasOwn(STATUSES, state)) throw INVALID_STATE
   try {
     return await database.transaction((tx) => ask(tx, request, actor))
   } catch (error) {

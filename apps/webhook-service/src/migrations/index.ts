@@ -21,6 +21,7 @@ import { refusedEvents } from './0019-refused-events'
 import { fanOut } from './0020-fan-out'
 import { sharedClaims } from './0021-shared-claims'
 import { claimsOfBefore } from './0022-claims-of-before'
+import { recoveriesByStatus } from './0023-recoveries-by-status'
 
 /** The schema of the database "webhooks", step by step. A step that changes deliveries changes them in both schemas. */
 export const migrations: Migration[] = [
@@ -46,4 +47,5 @@ export const migrations: Migration[] = [
   fanOut,
   sharedClaims,
   claimsOfBefore,
+  recoveriesByStatus,
 ]

@@ -582,8 +582,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Attempt exhausted deliveries again
-         * @description One more attempt of every exhausted delivery of this endpoint, the oldest first, ten a second, beside what is on schedule. It goes on by itself; the endpoint tells what is left. Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.
+         * Attempt deliveries again
+         * @description One more attempt of every delivery of this endpoint that is of the `state`, ten a second: first the exhausted ones, the oldest first. Retries keep their schedule, and a delivery whose retry is due is left to it. It continues in the background; the endpoint shows what is left (`recovery`). Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -3695,6 +3695,12 @@ export interface components {
              * @example 2026-11-20T00:00:00Z
              */
             since: string;
+            /**
+             * @description `exhausted` (the default); `undelivered`: also those that wait for a retry, without waiting for its time; `all`: also those that were delivered.
+             * @example undelivered
+             * @enum {string}
+             */
+            state?: "undelivered" | "exhausted" | "all";
         };
         RecoverWebhookEndpointRequestForm: {
             /**
@@ -3703,6 +3709,12 @@ export interface components {
              * @example 2026-11-20T00:00:00Z
              */
             since: string;
+            /**
+             * @description `exhausted` (the default); `undelivered`: also those that wait for a retry, without waiting for its time; `all`: also those that were delivered.
+             * @example undelivered
+             * @enum {string}
+             */
+            state?: "undelivered" | "exhausted" | "all";
         };
         RecoveredDeliveries: {
             /**
@@ -6531,13 +6543,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-20T00:00:00Z"
+                 *       "since": "2026-11-20T00:00:00Z",
+                 *       "state": "undelivered"
                  *     }
                  */
                 "application/json": components["schemas"]["RecoverWebhookEndpointRequest"];
                 /**
                  * @example {
-                 *       "since": "2026-11-20T00:00:00Z"
+                 *       "since": "2026-11-20T00:00:00Z",
+                 *       "state": "undelivered"
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["RecoverWebhookEndpointRequestForm"];

@@ -259,6 +259,7 @@ suite('the console in a browser', () => {
     await open(`#/endpoints/${id}`)
     await heading('CRM failing').waitFor()
 
+    await page.getByLabel('Which').selectOption('only exhausted ones')
     await page.getByRole('button', { name: 'Recover' }).click()
     await said().getByText('1 delivery will be attempted once more.').waitFor()
     await page.getByRole('row').filter({ hasText: 'delivered' }).waitFor()
@@ -273,6 +274,11 @@ suite('the console in a browser', () => {
     await said().getByText('Enabled: what was held goes on.').waitFor()
     await eventually(() => expect(receiver.requests).toHaveLength(before + 1))
     expect(JSON.parse(receiver.requests.at(-1)!.body.toString())).toMatchObject({ data: { test: 1 } })
+
+    await page.getByLabel('Which').selectOption('delivered ones too')
+    await page.getByRole('button', { name: 'Recover' }).click()
+    await said().getByText('2 deliveries will be attempted once more.').waitFor()
+    await eventually(() => expect(receiver.requests).toHaveLength(before + 3))
   })
 
   test('a conflict is said, and the page stays', async () => {

@@ -1,5 +1,5 @@
 import { parseDuration } from '@leadwire/service-kit'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { deliveryOutput } from './deliveries'
 import { endpointOutput, named } from './endpoints'
 import { does, instant, theAccount } from './run'
@@ -40,15 +40,23 @@ export const addEndpointCare = (endpoints: Command): void => {
     },
   )
 
-  does<{ account: number; id: number; since: string }>(
-    named(
-      endpoints.command('recover').description('attempt its exhausted deliveries once more, paced'),
-    ).requiredOption('--since <instant>', 'those made then or later, such as 2026-01-31T09:30:00Z', instant),
-    async ({ webhooks }, { account, id, since }) => {
+  does<{ account: number; id: number; since: string; state: string }>(
+    named(endpoints.command('recover').description('attempt its deliveries once more, ten a second'))
+      .requiredOption('--since <instant>', 'those made then or later, such as 2026-01-31T09:30:00Z', instant)
+      .addOption(
+        new Option(
+          '--state <state>',
+          'undelivered: also those that wait for a retry; all: also delivered ones',
+        )
+          .choices(['undelivered', 'exhausted', 'all'])
+          .default('exhausted'),
+      ),
+    async ({ webhooks }, { account, id, since, state }) => {
       const { recovered, recoveredCapped } = await webhooks.recoverWebhookEndpoint({
         accountId: account,
         endpointId: id,
         since,
+        state,
       })
       return { recovered, recovered_capped: recoveredCapped }
     },

@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { eventually, type Receiver, type System, startReceiver, startSystem } from '@leadwire/test-kit'
+
+const MAIN = resolve(__dirname, '../../dist/main.js')
+
+const LEAD = {
+  ...{ name: 'Bay', first_name: 'Ada', last_name: 'Byron', email: 'ada@example.com', phone: '020 7946 0123' },
+  ...{ postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' },
+}
+
+let system: System
+let receiver: Receiver
+let id: number
+
+const ask = async (path: string, body: object) => {
+  const headers = { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' }
+  const options = { method: 'POST', headers, body: JSON.stringify(body) }
+  const response = await fetch(`${system.baseUrl}${path}`, options)
+  return { status: response.status, json: await response.json() }
+}
+
+beforeAll(async () => {
+  ;[system, receiver] = await Promise.all([startSystem(), startReceiver()])
+  id = (await ask('/manage/webhook-endpoints', { url: receiver.url })).json.data.id
+})
+afterAll(async () => {
+  await system?.stop()
+  await receiver?.stop()
+})
+
+/** What `leadwire endpoints recover` prints. Rejects with its `stderr` when it fails. */
+const recover = async (...args: string[]) => {
+  const grpcOf = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
+  const env = {
+    ...process.env,
+    LEADS_SERVICE_URL: grpcOf('leads-service'),
+    WEBHOOK_SERVICE_URL: grpcOf('webhook-service'),
+    SERVICE_TOKEN: system.serviceToken,
+  }
+  const endpoint = ['--account', String(system.account.id), '--id', String(id)]
+  const command = [MAIN, 'endpoints', 'recover', ...endpoint, '--since', '2026-01-01T00:00:00Z', ...args]
+  const { stdout } = await promisify(execFile)(process.execPath, [...command, '--json'], { env })
+  return JSON.parse(stdout)
+}
+
+test('what waits for a retry is attempted at once, by the command line and by the API', async () => {
+  receiver.answerWith({ status: 500 })
+  await ask('/leads', LEAD)
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
+  await eventually(async () =>
+    expect(await recover('--state', 'undelivered')).toMatchObject({ recovered: 1 }),
+  )
+  await eventually(() => expect(receiver.requests).toHaveLength(2))
+  expect(await recover()).toEqual({ recovered: 0, recovered_capped: false })
+  receiver.answerWith({ status: 200 })
+  const request = { since: '2026-01-01T00:00:00Z', state: 'undelivered' }
+  await eventually(async () => {
+    const { json } = await ask(`/manage/webhook-endpoints/${id}/recover`, request)
+    expect(json).toEqual({ data: { recovered: 1, recovered_capped: false } })
+  })
+  await eventually(() => expect(receiver.requests).toHaveLength(3))
+  await eventually(async () => expect(await recover('--state', 'all')).toMatchObject({ recovered: 1 }))
+})
+
+test('another state is refused', async () => {
+  await expect(recover('--state', 'held')).rejects.toMatchObject({ stderr: expect.stringContaining('state') })
+  const request = { since: '2026-01-01T00:00:00Z', state: 'held' }
+  expect(await ask(`/manage/webhook-endpoints/${id}/recover`, request)).toMatchObject({
+    status: 422,
+    json: { errors: { state: ['The selected state is invalid. It may be: undelivered, exhausted, all.'] } },
+  })
+})
