@@ -1,7 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type System, startSystem } from '@leadwire/test-kit'
+import { type System, startSystem, type TestDatabase } from '@leadwire/test-kit'
+import { Client } from 'pg'
 
 const MAIN = resolve(__dirname, '../dist/main.js')
 const UNKNOWN = '999999'
@@ -53,10 +54,19 @@ const create = async (path: string, json: object) => {
   return ((await response.json()) as { data: { id: number } }).data
 }
 
+/** Stores a text as releases did that took it as it came. */
+const storeRaw = async ({ url }: TestDatabase, update: string) => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(update, [RAW]).finally(() => client.end())
+}
+
 describe('text that others chose', () => {
   it('is shown without what would change the terminal', async () => {
-    const { id } = await create('/manage/webhook-endpoints', { url: 'http://example.com', description: RAW })
-    await create('/manage/users', { email: 'zoe@example.com', name: RAW })
+    const { id } = await create('/manage/webhook-endpoints', { url: 'http://example.com' })
+    await create('/manage/users', { email: 'zoe@example.com', name: 'Zoë' })
+    await storeRaw(system.databases.webhooks, 'UPDATE endpoints SET description = $1')
+    await storeRaw(system.databases.leads, 'UPDATE users SET name = $1')
     const outputs = [
       await leadwire('endpoints', 'list', ...account),
       await leadwire('endpoints', 'disable', ...account, '--id', String(id)),
