@@ -1,15 +1,17 @@
 import { Readable } from 'node:stream'
-import { Temporal } from '@js-temporal/polyfill'
 import type { ExportLeadsResponse } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { serveFile } from '../attachments/serve-file'
 import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { createAccountLimit } from '../http/account-limit'
 import { limitsOf } from '../http/call-limits'
-import { oneOf, text } from '../validation/fields'
+import { LeadFilterQuery, leadFilters } from '../leads/lead-query'
+import { addFaults } from '../validation/faults'
+import { notes, oneOf } from '../validation/fields'
+import { queryFaults } from '../validation/query-faults'
 import { textFaults } from '../validation/text-faults'
 import { leadCsvHeader, leadCsvRows } from './lead-csv'
 
@@ -17,17 +19,15 @@ const AT_ONCE = 4
 
 const Query = Type.Object({
   format: Type.Optional(oneOf(['ndjson', 'csv'], 'By default `ndjson`.', 'csv')),
-  created_from: Type.Optional(
-    text('Leads created then and later, ISO 8601 with an offset.', '2026-11-01T00:00:00Z', {
-      format: 'instant',
-    }),
+  bom: Type.Optional(
+    Type.Boolean(notes('Begins a CSV file with a byte order mark, for Excel. By default 0.')),
   ),
-  created_to: Type.Optional(
-    text('Leads created before then, ISO 8601 with an offset.', '2026-12-01T00:00:00Z', {
-      format: 'instant',
-    }),
-  ),
+  ...LeadFilterQuery.properties,
 })
+
+const PARAMETERS = Object.keys(Query.properties)
+
+const ONLY_CSV = 'The bom may be given only with the format csv.'
 
 const FORMATS = {
   ndjson: {
@@ -38,35 +38,20 @@ const FORMATS = {
   csv: { type: 'text/csv; charset=utf-8; header=present', head: leadCsvHeader, rows: leadCsvRows },
 }
 
-const instantOf = (given: string | undefined) => given && Temporal.Instant.from(given).toString()
+type Batch = (after?: number) => Promise<ExportLeadsResponse>
 
-type Portion = (after?: number) => Promise<ExportLeadsResponse>
-
-/** Asks for portions. Each has a deadline of its own: the export takes as long as its client does. */
-const portionsOf =
-  (
-    { leads }: Dependencies['clients'],
-    { created_from, created_to }: Static<typeof Query>,
-    { accountId, signal }: { accountId: number; signal: AbortSignal },
-  ): Portion =>
-  (after) =>
-    leads.exportLeads(
-      { accountId, after, createdFrom: instantOf(created_from), createdTo: instantOf(created_to) },
-      { signal },
-    )
-
-/** The text of an export. No portion is asked for before the one before it has left. */
+/** The text of an export. No batch is asked for before the one before it has left. */
 async function* textOf(
   first: ExportLeadsResponse,
-  portion: Portion,
-  { format, draining }: { format: keyof typeof FORMATS; draining: AbortSignal },
+  batch: Batch,
+  { format, bom, draining }: { format: keyof typeof FORMATS; bom: boolean; draining: AbortSignal },
 ): AsyncGenerator<Buffer | string> {
   const { head, rows } = FORMATS[format]
-  yield head()
+  yield (bom ? '\uFEFF' : '') + head()
   for (
     let { leads, nextAfter } = first;
     nextAfter !== undefined;
-    { leads, nextAfter } = await portion(nextAfter)
+    { leads, nextAfter } = await batch(nextAfter)
   ) {
     yield rows(leads)
     // Breaks the connection off: the client sees that it does not have all.
@@ -74,7 +59,7 @@ async function* textOf(
   }
 }
 
-/** GET /manage/exports: all leads of an account, or those of a time, as a file. */
+/** GET /manage/exports: the leads of an account that match, as a file. */
 export const exportLeads = (app: FastifyInstance, dependencies: Dependencies): void => {
   const { authenticate, createCheck, clients, draining, fileIdleMs } = dependencies
   const check = createCheck(Query)
@@ -86,7 +71,7 @@ export const exportLeads = (app: FastifyInstance, dependencies: Dependencies): v
       tag: 'Management',
       summary: 'Export leads',
       description:
-        'All leads with customer and quotes, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. A connection that breaks off says that the file is not complete. An account may have four exports at once.',
+        'All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. Either can be imported again. A connection that breaks off says that the file is not complete. An account may have four exports at once.',
       scope: 'manage',
       query: Query,
       answer: {
@@ -98,9 +83,14 @@ export const exportLeads = (app: FastifyInstance, dependencies: Dependencies): v
   }
   serveFile(app, '/manage/exports', options, async (request, reply) => {
     const given = request.query as Record<string, unknown>
-    const { value, faults } = check({ fields: given, faults: textFaults(given) })
+    const { value, faults } = check({
+      fields: given,
+      form: true,
+      faults: addFaults(queryFaults(given, PARAMETERS), textFaults(given)),
+    })
     if (faults) throw ServiceError.invalid(faults)
-    const { format = 'ndjson' } = value
+    const { format = 'ndjson', bom = false, ...query } = value
+    if (bom && format !== 'csv') throw ServiceError.invalid({ bom: [ONLY_CSV] })
     reply.headers({
       'content-type': FORMATS[format].type,
       'content-disposition': `attachment; filename="leads.${format}"`,
@@ -109,10 +99,13 @@ export const exportLeads = (app: FastifyInstance, dependencies: Dependencies): v
     const { accountId } = request.principal
     const leave = enter(accountId)
     reply.raw.once('close', leave)
-    const portion = portionsOf(clients, value, { accountId, signal: limitsOf(reply).goneSignal() })
+    const asked = { accountId, filters: leadFilters(query) }
+    const signal = limitsOf(reply).goneSignal()
+    // Each has a deadline of its own: the export takes as long as its client does.
+    const batch: Batch = (after) => clients.leads.exportLeads({ ...asked, after }, { signal })
     // Before the first byte: what fails here is answered with its status.
-    const first = await portion()
+    const first = await batch()
     reply.raw.setTimeout(fileIdleMs, () => request.raw.destroy())
-    return reply.send(Readable.from(textOf(first, portion, { format, draining }), { objectMode: false }))
+    return reply.send(Readable.from(textOf(first, batch, { format, bom, draining }), { objectMode: false }))
   })
 }

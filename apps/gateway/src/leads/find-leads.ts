@@ -2,7 +2,7 @@ import { ServiceError } from '@leadwire/service-kit'
 import { bothFaults, cursorPageJson, pageJson, pageNumber, refuseBeyond } from '../http/paging'
 import type { Call } from '../operation'
 import { addFaults } from '../validation/faults'
-import { labelOf } from '../validation/sentences'
+import { queryFaults } from '../validation/query-faults'
 import { textFaults } from '../validation/text-faults'
 import { LeadQuery, leadFilters } from './lead-query'
 
@@ -10,17 +10,9 @@ const PER_PAGE = 20
 
 const PARAMETERS = ['page', ...Object.keys(LeadQuery.properties)]
 
-// A misspelt filter would show leads that nobody asked for.
-const unknownFaults = (given: Record<string, unknown>) =>
-  Object.fromEntries(
-    Object.keys(given)
-      .filter((name) => !PARAMETERS.includes(name))
-      .map((name) => [name, [`The ${labelOf(name)} is no parameter. There are: ${PARAMETERS.join(', ')}.`]]),
-  )
-
 const checked = ({ check, request }: Call<LeadQuery>) => {
   const given = request.query as Record<string, unknown>
-  const faults = [unknownFaults(given), bothFaults(given)].reduce(addFaults, textFaults(given))
+  const faults = [queryFaults(given, PARAMETERS), bothFaults(given)].reduce(addFaults, textFaults(given))
   const { page: _page, ...fields } = given
   const { value, faults: found } = check({ fields, faults, form: true })
   if (found) throw ServiceError.invalid(found)

@@ -18,7 +18,7 @@ export const LeadQuery = Type.Partial(
     created_from: instant('Only those created at this instant or later.'),
     created_to: instant('Only those created before this instant.'),
     updated_since: instant(
-      'Only those created or changed at this instant or later, the oldest change first.',
+      'Only those created or changed at this instant or later; a list has the oldest change first.',
     ),
     assigned_to: id('Only those assigned to the user with this id.'),
     test: Type.Boolean(notes('Only test leads, or only the others.')),
@@ -39,6 +39,9 @@ export const LeadQuery = Type.Partial(
 
 export type LeadQuery = Static<typeof LeadQuery>
 
+/** The filters among them, which an export takes too. */
+export const LeadFilterQuery = Type.Omit(LeadQuery, ['per_page', 'sort', 'cursor'])
+
 /** Whether a query has any of these parameters. Without one, the list is the interface's, which ignores what it does not know. */
 export const asksMore = (query: Record<string, unknown>): boolean =>
   Object.keys(query).some((name) => Object.hasOwn(LeadQuery.properties, name))
@@ -46,7 +49,7 @@ export const asksMore = (query: Record<string, unknown>): boolean =>
 const instantOf = (given: string | undefined) => given && inMicroseconds(given)
 
 /** The filters of a query that was checked. */
-export const leadFilters = (query: LeadQuery): LeadFilters => ({
+export const leadFilters = (query: Static<typeof LeadFilterQuery>): LeadFilters => ({
   status: query.status,
   referrer: query.referrer,
   postcode: query.postcode && postcodeBeginning(query.postcode),

@@ -1,3 +1,5 @@
+import { LeadFilters } from '@leadwire/contracts'
+import { eventually } from '@leadwire/test-kit'
 import {
   newAccount,
   newItem,
@@ -19,10 +21,10 @@ const createLeads = async (accountId: number, names: string[], over: object = {}
   return outcomesOf(await service.leads.createLeads({ leads }))
 }
 
-const portionsOf = async (accountId: number, times: object = {}, { leads } = service) => {
+const portionsOf = async (accountId: number, filters: Partial<LeadFilters> = {}, { leads } = service) => {
   const portions: { name: string; created_at: string }[][] = []
   for (let after: number | undefined; ; ) {
-    const portion = await leads.exportLeads({ accountId, after, ...times })
+    const portion = await leads.exportLeads({ accountId, after, filters: LeadFilters.fromPartial(filters) })
     if (portion.nextAfter === undefined) return portions
     after = portion.nextAfter
     portions.push(portion.leads.map((lead) => JSON.parse(lead.toString())))
@@ -55,6 +57,59 @@ test('a time takes in its beginning and not its end, wherever they lie', async (
   expect(await portionsOf(accountId, { createdTo: '1999-01-01T00:00:00Z' })).toEqual([])
 })
 
+describe('with the filters of the list', () => {
+  let accountId: number
+  let userId: number
+  let since: string
+
+  beforeAll(async () => {
+    accountId = (await newAccount(service)).accountId
+    const { user } = await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
+    userId = user!.id
+    await createLeads(accountId, ['sold 1'], { status: 'sold', lastName: 'Lovelace' })
+    await createLeads(accountId, ['phone'], { referrer: 'Phone', postcode: 'SW1A 2AA' })
+    await createLeads(accountId, ['test'], { test: true })
+    await createLeads(accountId, ['assigned'], { userId })
+    const [last] = await createLeads(accountId, ['sold 2'], { status: 'sold', postcode: 'M1 1AE' })
+    since = last!.updated_at as string
+    await createLeads((await newAccount(service)).accountId, ['of another'], { status: 'sold' })
+  })
+
+  test.each<[Partial<LeadFilters>, string[]]>([
+    [{ status: 'sold' }, ['sold 1', 'sold 2']],
+    [{ status: 'lost' }, []],
+    [{ referrer: 'Phone' }, ['phone']],
+    [{ postcode: 'SW1A 2' }, ['phone']],
+    [{ test: true }, ['test']],
+    [{ test: false }, ['sold 1', 'phone', 'assigned', 'sold 2']],
+    [{ status: 'sold', postcode: 'M1' }, ['sold 2']],
+    [{ status: 'sold', referrer: 'Phone' }, []],
+  ])('%j', async (filters, names) => {
+    expect(namesOf(await portionsOf(accountId, filters))).toEqual(names)
+  })
+
+  test('the user, and changes since an instant', async () => {
+    expect(namesOf(await portionsOf(accountId, { assignedTo: userId }))).toEqual(['assigned'])
+    await eventually(async () =>
+      expect(namesOf(await portionsOf(accountId, { updatedSince: since }))).toEqual(['sold 2']),
+    )
+  })
+
+  test('no lead is left out where thousands that do not match lie between', async () => {
+    const { accountId } = await newAccount(service)
+    const others = Array.from({ length: 500 }, (_, index) => `open ${index}`)
+    await createLeads(accountId, ['first'], { status: 'sold', referrer: 'Phone' })
+    for (let round = 0; round < 21; round += 1) await createLeads(accountId, others, { status: 'sold' })
+    await createLeads(accountId, ['last'], { status: 'sold', referrer: 'Phone' })
+    // Neither index leads to the two alone.
+    await createLeads(accountId, others, { referrer: 'Phone' })
+    expect(namesOf(await portionsOf(accountId, { status: 'sold', referrer: 'Phone' }))).toEqual([
+      'first',
+      'last',
+    ])
+  })
+})
+
 test('a portion is bounded by its leads and by their size', async () => {
   const { accountId } = await newAccount(service)
   const names = Array.from({ length: 450 }, (_, index) => `lead ${index}`)
@@ -70,8 +125,7 @@ test('a portion is bounded by its leads and by their size', async () => {
 
 test('what no time is, or no account, is refused', async () => {
   const { accountId } = await newAccount(service)
-  await expect(service.leads.exportLeads({ accountId, createdFrom: 'soon' })).rejects.toMatchObject({
-    code: 'invalid',
-  })
-  await expect(service.leads.exportLeads({ accountId: 0 })).rejects.toMatchObject({ code: 'invalid' })
+  await expect(portionsOf(accountId, { createdFrom: 'soon' })).rejects.toMatchObject({ code: 'invalid' })
+  await expect(portionsOf(accountId, { q: '.' })).rejects.toMatchObject({ code: 'invalid' })
+  await expect(portionsOf(0)).rejects.toMatchObject({ code: 'invalid' })
 })

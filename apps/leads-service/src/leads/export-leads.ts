@@ -1,41 +1,31 @@
-import type { ExportLeadsRequest, ExportLeadsResponse } from '@leadwire/contracts'
-import { type Database, isUnfitTime, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { type ExportLeadsRequest, type ExportLeadsResponse, LeadFilters } from '@leadwire/contracts'
+import type { Database, Transaction } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
+import { changeHorizon } from './change-horizon'
+import { numbersOf, SETTINGS, soundFilters } from './find-leads'
 import { leadJsonOf, wholeLeadJson } from './lead-json'
+import { leadOrder } from './lead-order'
 import { leadsFromColumns } from './lead-rows'
 import type { JsonSettings } from './load-leads'
+import { scanLeads } from './scan-leads'
 
-/** How many leads a portion has at most: with 200 a statement takes some milliseconds. */
-const PORTION = 200
-/** What a portion has at most of the texts of leads, unless a single lead has more. */
-const PORTION_BYTES = 4_000_000
-
-// Times and numbers of an account rise together, so the highest number of before a time is found by halving: 24 look-ups among
-// ten million leads, and no index of times, which each create would pay for.
-const NUMBER_BEFORE = `
-  WITH RECURSIVE search (low, high) AS (
-    SELECT 0::bigint, lead_count + 1 FROM accounts WHERE id = $1
-    UNION ALL
-    SELECT CASE WHEN l.created_at < $2 THEN mid ELSE low END, CASE WHEN l.created_at < $2 THEN high ELSE mid END
-    FROM (SELECT low, high, (low + high) / 2 AS mid FROM search WHERE high - low > 1) s
-    JOIN leads l ON l.account_id = $1 AND l.number = s.mid
-  )
-  SELECT low AS number FROM search ORDER BY high - low LIMIT 1`
+/** How many leads a batch has at most: with 200 a statement takes some milliseconds. */
+const BATCH = 200
+/** What a batch has at most of the texts of leads, unless a single lead has more. */
+const BATCH_BYTES = 4_000_000
 
 // The length of a text is known without reading it.
 const SELECT = `
   SELECT number, id, body FROM (
-    SELECT l.number, l.id, l.created_at,
+    SELECT l.number, l.id,
       CASE WHEN l.json_format = $3 THEN concat(left(l.json, -1), ',', l.json_details, '}') END AS body,
       sum(l.bytes) OVER (ORDER BY l.number) - l.bytes AS before
     FROM (
-      SELECT number, id, created_at, json_format, json, json_details,
-        octet_length(json) + octet_length(json_details) AS bytes
-      FROM leads WHERE account_id = $1 AND number > $2 ORDER BY number LIMIT ${PORTION}
+      SELECT l.number, l.id, json_format, json, json_details, octet_length(json) + octet_length(json_details) AS bytes
+      FROM unnest($2::bigint[]) AS asked (number) JOIN leads l ON l.account_id = $1 AND l.number = asked.number
     ) l
-  ) portion
-  WHERE before < ${PORTION_BYTES} AND created_at < $4
-  ORDER BY number`
+  ) batch
+  WHERE before < ${BATCH_BYTES} ORDER BY number`
 
 interface Row {
   number: number
@@ -44,11 +34,30 @@ interface Row {
   body: string | null
 }
 
-const numberBefore = async (db: Transaction, accountId: number, time: string): Promise<number> => {
-  const query = { name: 'lead-number-before', text: NUMBER_BEFORE, values: [accountId, time] }
-  const [found] = await db.query<{ number: number }>(query)
-  return found?.number ?? 0
-}
+/**
+ * The numbers of the next leads that match, and the number up to which all are looked at; undefined at the end. No number is missing
+ * among the leads of an account, so that none has to be read where only times are asked for.
+ */
+const numbersAfter = (
+  database: Database,
+  { accountId, after = 0, filters = LeadFilters.create() }: ExportLeadsRequest,
+  horizon: string | undefined,
+): Promise<{ found: number[]; until: number | undefined }> =>
+  database.transaction(async (tx) => {
+    for (const text of SETTINGS) tx.send({ text })
+    const { first, last } = await numbersOf(tx, accountId, filters)
+    const numbers = { first: Math.max(first, after + 1), last }
+    const { createdFrom: _from, createdTo: _to, ...others } = filters
+    if (Object.values(others).every((filter) => filter === undefined)) {
+      const length = Math.max(0, Math.min(BATCH, last - numbers.first + 1))
+      const found = Array.from({ length }, (_, index) => numbers.first + index)
+      return { found, until: found.at(-1) }
+    }
+    const scan = { order: leadOrder('created_at'), cursor: undefined, offset: 0, counted: false }
+    const asked = { accountId, filters, numbers, horizon, limit: BATCH, ...scan }
+    const { numbers: found, next } = await scanLeads(tx, asked)
+    return { found, until: next ? next.number - 1 : found.at(-1) }
+  })
 
 const bodiesOf = async (
   db: Transaction,
@@ -63,26 +72,26 @@ const bodiesOf = async (
   )
 }
 
-const exportPortion = async (
-  db: Transaction,
-  { accountId, after, createdFrom, createdTo = 'infinity' }: ExportLeadsRequest,
-  settings: JsonSettings,
-): Promise<ExportLeadsResponse> => {
-  const start = after ?? (createdFrom === undefined ? 0 : await numberBefore(db, accountId, createdFrom))
-  const values = [accountId, start, settings.jsonFormat, createdTo]
-  const rows = await db.query<Row>({ name: 'export-leads', text: SELECT, values })
-  return { leads: await bodiesOf(db, accountId, rows, settings), nextAfter: rows.at(-1)?.number }
-}
-
-/** A portion of an account's leads, oldest first. One without leads, and without `nextAfter`, is the last. */
+/**
+ * The next leads of an account that match, oldest first, as many as a batch has. It may have none and a `nextAfter`, where many that
+ * do not match lie between; without `nextAfter` it is the last.
+ */
 export const exportLeads =
   ({ database, ...settings }: JsonSettings & { database: Database }) =>
   async (request: ExportLeadsRequest): Promise<ExportLeadsResponse> => {
-    const { accountId, after } = request
-    demand({ account_id: isId(accountId), after: after === undefined || isId(after) })
-    try {
-      return await database.connection((db) => exportPortion(db, request, settings))
-    } catch (error) {
-      throw isUnfitTime(error) ? ServiceError.invalid({ created_from: ['The time is invalid.'] }) : error
-    }
+    const { accountId, after, filters } = request
+    demand({
+      account_id: isId(accountId),
+      after: after === undefined || isId(after),
+      ...soundFilters(filters),
+    })
+    const horizon = filters?.updatedSince === undefined ? undefined : await changeHorizon(database)
+    const { found, until } = await numbersAfter(database, request, horizon)
+    if (found.length === 0) return { leads: [], nextAfter: until }
+    return database.connection(async (db) => {
+      const values = [accountId, found, settings.jsonFormat]
+      const rows = await db.query<Row>({ name: 'export-leads', text: SELECT, values })
+      const leads = await bodiesOf(db, accountId, rows, settings)
+      return { leads, nextAfter: rows.length < found.length ? rows.at(-1)?.number : until }
+    })
   }

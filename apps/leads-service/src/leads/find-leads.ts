@@ -12,7 +12,7 @@ const MAX_WORDS = 8
 
 // One snapshot shows all of a response. PostgreSQL plans for accounts of a usual size, and would sort all leads of a large one,
 // or collect the rows of an index before it reads the first of them.
-const SETTINGS = [
+export const SETTINGS = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
   'SET LOCAL enable_sort = off',
   'SET LOCAL enable_bitmapscan = off',
@@ -26,17 +26,22 @@ const isSearch = (q: string) => {
   return isText(q) && length > 0 && length <= MAX_WORDS
 }
 
+/** What is sound of filters, by parameter. */
+export const soundFilters = (filters: LeadFilters | undefined) => ({
+  status: isFilter(filters?.status, isText),
+  referrer: isFilter(filters?.referrer, isText),
+  postcode: isFilter(filters?.postcode, isText),
+  created_from: isFilter(filters?.createdFrom, isInstant),
+  created_to: isFilter(filters?.createdTo, isInstant),
+  updated_since: isFilter(filters?.updatedSince, isInstant),
+  assigned_to: isFilter(filters?.assignedTo, isId),
+  q: isFilter(filters?.q, isSearch),
+})
+
 const demandSound = ({ accountId, filters, sort, perPage, place }: FindLeadsRequest): void =>
   demand({
     account_id: isId(accountId),
-    status: isFilter(filters?.status, isText),
-    referrer: isFilter(filters?.referrer, isText),
-    postcode: isFilter(filters?.postcode, isText),
-    created_from: isFilter(filters?.createdFrom, isInstant),
-    created_to: isFilter(filters?.createdTo, isInstant),
-    updated_since: isFilter(filters?.updatedSince, isInstant),
-    assigned_to: isFilter(filters?.assignedTo, isId),
-    q: isFilter(filters?.q, isSearch),
+    ...soundFilters(filters),
     sort: SORTS.includes(sort),
     per_page: perPage >= 1 && perPage <= MAX_PER_PAGE,
     page: place?.$case !== 'page' || isId(place.value),
@@ -64,7 +69,11 @@ const firstSince = async (tx: Transaction, accountId: number, instant: string): 
 const COUNT_LEADS = 'SELECT lead_count AS count FROM accounts WHERE id = $1'
 
 /** How many leads the account has, and the numbers of those that were created in time. */
-const numbersOf = async (tx: Transaction, accountId: number, { createdFrom, createdTo }: LeadFilters) => {
+export const numbersOf = async (
+  tx: Transaction,
+  accountId: number,
+  { createdFrom, createdTo }: LeadFilters,
+) => {
   const [[account], first, behind] = await Promise.all([
     tx.query<{ count: number }>({ name: 'count-of-leads', text: COUNT_LEADS, values: [accountId] }),
     createdFrom === undefined ? 1 : firstSince(tx, accountId, createdFrom),

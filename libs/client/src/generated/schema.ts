@@ -777,7 +777,7 @@ export interface paths {
         };
         /**
          * Export leads
-         * @description All leads with customer and quotes, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. A connection that breaks off says that the file is not complete. An account may have four exports at once.
+         * @description All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. Either can be imported again. A connection that breaks off says that the file is not complete. An account may have four exports at once.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -4633,7 +4633,7 @@ export interface operations {
                  */
                 created_to?: string;
                 /**
-                 * @description Only those created or changed at this instant or later, the oldest change first.
+                 * @description Only those created or changed at this instant or later; a list has the oldest change first.
                  * @example 2026-11-21T09:30:00Z
                  */
                 updated_since?: string;
@@ -6957,16 +6957,47 @@ export interface operations {
                  * @example csv
                  */
                 format?: "ndjson" | "csv";
+                /** @description Begins a CSV file with a byte order mark, for Excel. By default 0. */
+                bom?: boolean;
                 /**
-                 * @description Leads created then and later, ISO 8601 with an offset.
-                 * @example 2026-11-01T00:00:00Z
+                 * @description Only those with this status.
+                 * @example open
+                 */
+                status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+                /**
+                 * @description Only those with this referrer.
+                 * @example Website
+                 */
+                referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+                /**
+                 * @description Only those whose postcode begins so.
+                 * @example SW1A
+                 */
+                postcode?: string;
+                /**
+                 * @description Only those created at this instant or later.
+                 * @example 2026-11-21T09:30:00Z
                  */
                 created_from?: string;
                 /**
-                 * @description Leads created before then, ISO 8601 with an offset.
-                 * @example 2026-12-01T00:00:00Z
+                 * @description Only those created before this instant.
+                 * @example 2026-11-21T09:30:00Z
                  */
                 created_to?: string;
+                /**
+                 * @description Only those created or changed at this instant or later; a list has the oldest change first.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                updated_since?: string;
+                /** @description Only those assigned to the user with this id. */
+                assigned_to?: number;
+                /** @description Only test leads, or only the others. */
+                test?: boolean;
+                /**
+                 * @description Only those where each of these words begins a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.
+                 * @example ada
+                 */
+                q?: string;
             };
             header?: never;
             path?: never;

@@ -1,3 +1,4 @@
+import { eventually } from '@leadwire/test-kit'
 import { parse } from 'csv-parse/sync'
 import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
 
@@ -55,6 +56,111 @@ test('cells of CSV are quoted where they need it, and are no formulas', async ()
     'customer.email': LEAD.email,
     'customer.address_1': '',
     quotes: '[]',
+  })
+})
+
+test.each([
+  ['x\n=1', "x\n'=1"],
+  ['x\r=1', "x\r'=1"],
+  ['x\r\n=1\r\ny\r\n-2', "x\r\n'=1\r\ny\r\n'-2"],
+  ['x\n\t=1', "x\n'\t=1"],
+  ['x\n＝1', "x\n'＝1"],
+  ['=1', "'=1"],
+  ["'=1", "''=1"],
+  ["''=1", "'''=1"],
+  ["'tis = 1\n'87", "'tis = 1\n'87"],
+  ['"=1"\n"', '"=1"\n"'],
+])('a description %j is the cell %j, and no reader sees a row of its own in it', async (description, cell) => {
+  const { created_at: from, name } = await tenant.send('POST', '/manage/leads', {
+    json: { ...LEAD, description },
+  })
+  const { text } = await exported(`?format=csv&created_from=${from}`)
+  const [lead, ...others] = parse(text, { columns: true }) as Record<string, string>[]
+  expect(lead).toMatchObject({ name, description: cell })
+  expect(others).toEqual([])
+  // As a reader sees it that takes each line for a row.
+  for (const line of text.split(/[\r\n]+/)) expect(line).not.toMatch(/^[=+\-@\t＝＋－＠]/)
+})
+
+test('with bom=1 a CSV file begins with a byte order mark, and only such a file', async () => {
+  const [plain, marked] = [await exported('?format=csv'), await exported('?format=csv&bom=1')]
+  expect(marked.text).toBe(`\uFEFF${plain.text}`)
+  expect(plain.text).toMatch(/^id,/)
+  expect(await exported('?bom=1')).toMatchObject({
+    status: 422,
+    json: { errors: { bom: [expect.any(String)] } },
+  })
+  expect(await exported('?bom=0')).toMatchObject({ status: 200 })
+})
+
+describe('with the filters of the list', () => {
+  let owner: Tenant
+  let since: string
+  let userId: number
+
+  beforeAll(async () => {
+    owner = await stage.newTenant()
+    userId = (
+      await owner.send<{ id: number }>('POST', '/manage/users', {
+        json: { email: 'sam@example.com', name: 'Sam' },
+      })
+    ).id
+    await owner.createLead({ name: 'sold', status: 'sold', last_name: 'Hopper' })
+    await owner.createLead({ name: 'phone', referrer: 'Phone', postcode: 'M1 1AE' })
+    await owner.createLead({ name: 'test', status: 'test' })
+    const last = await owner.createLead({ name: 'assigned', user_id: userId })
+    since = last.updated_at
+  })
+
+  const namesOf = async (query: string) => {
+    const { status, text } = await owner.client.request('GET', `/manage/exports?${query}`)
+    expect(status).toBe(200)
+    return linesOf(text).map((lead) => lead['name'])
+  }
+
+  test.each([
+    ['status=sold', ['sold']],
+    ['status=lost', []],
+    ['referrer=Phone', ['phone']],
+    ['postcode=m1', ['phone']],
+    ['test=1', ['test']],
+    ['test=0&referrer=Website', ['sold', 'assigned']],
+    ['q=hopp', ['sold']],
+    ['status=sold&q=hopp&test=0', ['sold']],
+  ])('%s', async (query, names) => {
+    await eventually(async () => expect(await namesOf(query)).toEqual(names))
+  })
+
+  test('the user, times, and the same in CSV', async () => {
+    expect(await namesOf(`assigned_to=${userId}`)).toEqual(['assigned'])
+    expect(await namesOf(`status=sold&created_from=${since}`)).toEqual([])
+    await eventually(async () => expect(await namesOf(`updated_since=${since}`)).toEqual(['assigned']))
+    const { text } = await owner.client.request('GET', '/manage/exports?format=csv&status=sold')
+    expect(parse(text, { columns: true })).toMatchObject([{ name: 'sold' }])
+  })
+
+  test.each([
+    ['status=open&status=sold', 'status'],
+    ['format=csv&format=ndjson', 'format'],
+    ['created_from=2026-01-01T00:00:00Z&created_from=2026-01-01T00:00:00Z', 'created_from'],
+    ['state=open', 'state'],
+    ['Status=open', 'Status'],
+    ['status[]=open', 'status[]'],
+    ['status[0]=open', 'status[0]'],
+    ['filter[status]=open', 'filter[status]'],
+    ['since=2026-01-01T00:00:00Z', 'since'],
+    ['page=2', 'page'],
+    ['cursor=', 'cursor'],
+    ['_=1', '_'],
+    ['status=opened', 'status'],
+    ['assigned_to=sam', 'assigned_to'],
+    ['q=.', 'q'],
+  ])('%s is refused, and names %s', async (query, field) => {
+    const { status, json } = await owner.client.request('GET', `/manage/exports?${query}`)
+    expect({ status, fields: Object.keys((json as { errors: object }).errors) }).toEqual({
+      status: 422,
+      fields: [field],
+    })
   })
 })
 

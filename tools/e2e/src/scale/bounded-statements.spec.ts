@@ -150,7 +150,7 @@ const manage = async () => {
   const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
   await fillDeliveries(target, { endpointId: ids[0]!, count: 50, status: 'exhausted' })
   const endpoint = `/manage/webhook-endpoints/${ids[0]}`
-  await data('POST', `${endpoint}/recover`, { since: '2000-01-01T00:00:00Z' })
+  await data('POST', `${endpoint}/recover`, { since: '2000-01-01T00:00:00Z', state: 'all' })
   await eventually(async () => expect(await webhooks.rows('SELECT FROM recoveries')).toEqual([]))
   await data('DELETE', endpoint)
   await eventually(async () => expect(await webhooks.rows('SELECT FROM unsettled_endpoints')).toEqual([]))
@@ -174,6 +174,7 @@ const touchedByUse = async (world: World): Promise<Touched> => {
     if (time % 2 === 0) await manage()
   }
   await download('/manage/exports')
+  await download('/manage/exports?status=open&referrer=Phone')
   const read = async (sql: Sql) =>
     sql.rows<{ query: string; touched: number; rows: number }>(`
       SELECT query, sum(shared_blks_hit + shared_blks_read)::float / sum(calls) AS touched, sum(rows)::float / sum(calls) AS rows

@@ -11,13 +11,15 @@ interface Options {
   format: 'ndjson' | 'csv'
   createdFrom?: string
   createdTo?: string
+  filter: string[]
+  bom: boolean
 }
 
 const LINE_FEED = 0x0a
 
-/** How many leads there will be; undefined when only those of a time are asked for. */
-const totalOf = async (api: Api, { createdFrom, createdTo }: Options): Promise<number | undefined> =>
-  createdFrom || createdTo
+/** How many leads there will be; undefined when only some are asked for. */
+const totalOf = async (api: Api, { createdFrom, createdTo, filter }: Options): Promise<number | undefined> =>
+  createdFrom || createdTo || filter.length > 0
     ? undefined
     : ((await (await callApi(api, '/leads')).json()) as { total: number }).total
 
@@ -51,17 +53,22 @@ export const addExport = (program: Command): void => {
     .addOption(new Option('--format <format>').choices(['ndjson', 'csv']).default('ndjson'))
     .option('--created-from <time>', 'leads created then and later, such as 2026-11-01T00:00:00Z')
     .option('--created-to <time>', 'leads created before then')
+    .option('--filter <name=value...>', 'leads that match, such as status=sold: a filter of GET /leads', [])
+    .option('--bom', 'begin a CSV file with a byte order mark, for Excel', false)
     .action(runExport)
 }
 
 const runExport = async (file: string | undefined, options: Options): Promise<void> => {
   const api = findApi(process.env)
-  const { format, createdFrom, createdTo } = options
+  const { format, createdFrom, createdTo, filter, bom } = options
   const query = new URLSearchParams({
     format,
     ...(createdFrom && { created_from: createdFrom }),
     ...(createdTo && { created_to: createdTo }),
+    ...(bom && { bom: '1' }),
   })
+  for (const [, name, value] of filter.map((text) => /^([^=]*)=?(.*)$/s.exec(text)!))
+    query.append(name!, value!)
   const response = await callApi(api, `/manage/exports?${query}`)
   const bar = startBar('leads', await totalOf(api, options))
   const target = file === undefined ? process.stdout : createWriteStream(file)
