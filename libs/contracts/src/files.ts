@@ -10,6 +10,8 @@ export interface UploadTerms {
   file_name: string
   /** The formats taken, parted by commas, of: jpeg, png, gif, svg, pdf, txt, xlsx, docx. */
   formats: string
+  /** False: the bytes are kept as they are, under the one format that is named. */
+  detect?: boolean
   /** The most bytes taken. One more is refused at once (413). */
   max_bytes: number
   /** False: the file is checked and not kept. */

@@ -1,5 +1,5 @@
 import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
-import { FILE_FORMATS } from '@leadwire/contracts'
+import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
 import { type Logger, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
@@ -25,6 +25,7 @@ const Terms = {
     collection: { type: 'string', pattern: '^[a-z]+$' },
     file_name: { type: 'string' },
     formats: { type: 'string', pattern: `^${FORMAT}(,${FORMAT})*$` },
+    detect: { type: 'boolean', default: true },
     max_bytes: { type: 'integer', minimum: 1 },
     keep: { type: 'boolean', default: true },
     sha256: { type: 'boolean', default: false },
@@ -97,7 +98,7 @@ const finish = async (
   { terms, signal, facts }: Upload,
   { path, size, sha256, text }: Spooled,
 ): Promise<UploadedFile> => {
-  const format = await detectFormat(path, text)
+  const format = terms.detect ? await detectFormat(path, text) : (terms.formats as FileFormat)
   facts['format'] = format
   const faults = faultsOfFile({ name: terms.file_name, size, format, accepted: terms.formats.split(',') })
   facts['faults'] = faults

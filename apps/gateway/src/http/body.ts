@@ -37,9 +37,18 @@ const formBody = (bytes: Buffer): Body => {
   return { fields, form: true, faults: textFaults(fields) }
 }
 
+/** The charset that a Content-Type names, in lower case. */
+export const charsetOf = (type: string): string | undefined =>
+  /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]?.toLowerCase()
+
+/** What an import is sent as. */
+const IMPORT_TYPE = /^(text\/csv|application\/x-ndjson)/i
+
 const otherCharset = (type: string) => {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]
-  return charset !== undefined && !/^utf-?8$/i.test(charset)
+  const charset = charsetOf(type)
+  const isRead = charset === undefined || /^utf-?8$/.test(charset)
+  // Spreadsheets on Windows write it.
+  return !isRead && !(charset === 'windows-1252' && IMPORT_TYPE.test(type))
 }
 
 const unreadable = ({ headers }: FastifyRequest): ProblemError | undefined => {

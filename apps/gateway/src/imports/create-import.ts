@@ -1,4 +1,4 @@
-import { PassThrough, type Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import type { ClaimIdempotencyKeyResponse, UploadedFile } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { type Static, Type } from '@sinclair/typebox'
@@ -7,12 +7,14 @@ import { holdKey, savedAnswer } from '../attachments/hold-key'
 import { keepStoredFile } from '../attachments/keep-stored-file'
 import type { Dependencies } from '../dependencies'
 import { dataOf } from '../docs/shared-schemas'
+import { charsetOf } from '../http/body'
 import { idempotencyKey, replayable, requestFingerprints } from '../http/idempotency'
 import { visitorOf } from '../leads/lead-fields'
 import { type Call, operation } from '../operation'
 import { notes } from '../validation/fields'
 import { textFaults } from '../validation/text-faults'
 import { IMPORT_TYPES, ImportRecord } from './import-schema'
+import { utf8Text } from './utf8-text'
 
 const Query = Type.Object({
   webhooks: Type.Optional(
@@ -21,9 +23,6 @@ const Query = Type.Object({
 })
 
 type ImportType = keyof typeof IMPORT_TYPES
-
-const notText = () =>
-  ServiceError.invalid({ file: ['The file must be text in UTF-8, and must not be empty.'] })
 
 /** Streams the body on to files-service while it comes. Throws too_large, invalid, or a 408 for a client that is too slow. */
 const receiveBody = (
@@ -36,13 +35,14 @@ const receiveBody = (
     throw new ServiceError('too_large', `The file may not be larger than ${maxBytes} bytes.`)
   return uploads(request, reply, async (signal) => {
     // What fails destroys the stream that it reads: the request's own would take the connection with it.
-    const bytes = (body as Readable).pipe(new PassThrough())
-    const asked = { collection: 'imports', file_name: 'import.txt', formats: 'txt', ...terms }
+    const given = (body as Readable).pipe(new PassThrough())
+    const text = utf8Text(given, charsetOf(headers['content-type']!))
+    const bytes = Readable.from(text, { objectMode: false })
+    const asked = { collection: 'imports', file_name: 'import.txt', formats: 'txt', detect: false, ...terms }
     try {
       return await clients.files.upload(asked, bytes, signal)
     } catch (error) {
-      if (signal.aborted) throw signal.reason
-      throw error instanceof ServiceError && error.code === 'invalid' ? notText() : error
+      throw signal.aborted ? signal.reason : error
     }
   })
 }
@@ -86,7 +86,7 @@ export const createImport = (app: FastifyInstance, dependencies: Dependencies): 
     tag: 'Management',
     summary: 'Import leads',
     description:
-      'Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads: a line of JSON, or a line of CSV below a header with the names of the fields, `quotes` as JSON in a cell. A row that is refused is listed among the faults, and the others are created all the same.',
+      'Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads, or those of an export: a line of JSON, or a row of CSV below a header with the names of the fields in any spelling, `quotes` as JSON in a cell. Cells are separated by commas, semicolons, tabs or bars. Text is UTF-8, UTF-16 with a byte order mark, or with `charset=windows-1252` Windows-1252. A row that is refused is listed among the faults, and the others are created all the same.',
     scope: 'manage',
     idempotent: true,
     query: Query,
@@ -103,7 +103,7 @@ export const createImport = (app: FastifyInstance, dependencies: Dependencies): 
       const given = request.query as Record<string, unknown>
       const { value, faults } = check({ fields: given, form: true, faults: textFaults(given) })
       if (faults) throw ServiceError.invalid(faults)
-      if (!request.body) throw notText()
+      if (!request.body) throw ServiceError.invalid({ file: ['The file must not be empty.'] })
       const { webhooks = false } = value
       const { tokenId } = request.principal
       const key = idempotencyKey(request)

@@ -50,16 +50,9 @@ const workOn = async ({ clients, check, stopping }: WorkerDeps, claimed: Claimed
   } catch (error) {
     const failure = failureOf(error)
     if (failure === undefined) throw error
-    const { columns } = claimed
-    await clients.imports.advanceImport({
-      claim,
-      from,
-      to: from,
-      rows: [],
-      columns,
-      finished: false,
-      failure,
-    })
+    const { columns, delimiter } = claimed
+    const nothing = { from, to: from, rows: [], columns, delimiter, finished: false }
+    await clients.imports.advanceImport({ claim, ...nothing, failure })
     throw error
   } finally {
     if (file) closeFile(file)

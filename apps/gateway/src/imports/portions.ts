@@ -17,7 +17,7 @@ const FAULTY_FIELDS = 20
 
 export type CheckRow = (body: Body) => Checked<Static<typeof VisitorLead>>
 
-type Portion = Pick<AdvanceImportRequest, 'to' | 'rows' | 'columns' | 'finished' | 'failure'>
+type Portion = Pick<AdvanceImportRequest, 'to' | 'rows' | 'columns' | 'delimiter' | 'finished' | 'failure'>
 
 const faulty = (faults: Faults): ImportRow => {
   const kept = Object.fromEntries(Object.entries(faults).slice(0, FAULTY_FIELDS))
@@ -48,14 +48,14 @@ export async function* portionsOf(
   bytes: Readable,
   check: CheckRow,
 ): AsyncGenerator<Portion> {
-  const columns = [...claimed.columns]
+  const header = { columns: claimed.columns, delimiter: claimed.delimiter }
   const source =
-    claimed.format === 'csv' ? csvRows(bytes, claimed.position, columns) : ndjsonRows(bytes, claimed.position)
+    claimed.format === 'csv' ? csvRows(bytes, claimed.position, header) : ndjsonRows(bytes, claimed.position)
   let to = claimed.position
   let rows: ImportRow[] = []
   let cost = 0
   const portion = (over: Partial<Portion> = {}): Portion => {
-    const taken = { to, rows, columns, finished: false, failure: undefined, ...over }
+    const taken = { to, rows, ...header, finished: false, failure: undefined, ...over }
     rows = []
     cost = 0
     return taken

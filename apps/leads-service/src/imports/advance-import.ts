@@ -17,7 +17,7 @@ const SELECT = `
   FOR NO KEY UPDATE`
 
 const MOVE = `
-  UPDATE imports SET position = $3, columns = $4, claimed_until = clock_timestamp() + ${CLAIM},
+  UPDATE imports SET position = $3, columns = $4, delimiter = $10, claimed_until = clock_timestamp() + ${CLAIM},
     rows_read = rows_read + $5, rows_created = rows_created + $6, rows_failed = rows_failed + $7,
     state = $8, failure = $9, finished_at = CASE WHEN $8 = 'running' THEN NULL ELSE clock_timestamp() END
   WHERE account_id = $1 AND id = $2`
@@ -110,7 +110,7 @@ const advance = async (
   // Somebody else has it, or has moved it: what is sent again after a lost response is not done again.
   if (!claimed) throw claimLost()
   if (claimed.state !== 'running') return { goingOn: false }
-  const { rows, to, columns, finished, failure } = request
+  const { rows, to, columns, delimiter, finished, failure } = request
   const faults = await createRows(deps, tx, request, claimed, events)
   const failed = recordFaults(tx, { accountId, importId }, faults, claimed)
   const state = failure !== undefined ? 'failed' : finished ? 'finished' : 'running'
@@ -118,7 +118,7 @@ const advance = async (
   tx.send({
     name: 'move-import',
     text: MOVE,
-    values: [accountId, importId, to, columns, ...counts, state, failure ?? null],
+    values: [accountId, importId, to, columns, ...counts, state, failure ?? null, delimiter],
   })
   return { goingOn: state === 'running' }
 }

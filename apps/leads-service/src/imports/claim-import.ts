@@ -24,7 +24,7 @@ const SELECT = `
   ) next
   WHERE t.account_id = next.account_id AND t.id = next.id
   RETURNING t.account_id AS "accountId", t.id AS "importId", t.state, t.key, t.format, t.file_size AS "fileSize",
-    t.position, t.rows_read AS "rowsRead", t.columns, t.user_agent AS "userAgent", t.ip, t.test`
+    t.position, t.rows_read AS "rowsRead", t.columns, t.delimiter, t.user_agent AS "userAgent", t.ip, t.test`
 
 interface Row {
   accountId: number

@@ -21,6 +21,7 @@ import { unorderedFingerprints } from './0019-unordered-fingerprints'
 import { tracesOfEvents } from './0020-traces-of-events'
 import { fewerChecks } from './0021-fewer-checks'
 import { personsByWords } from './0022-persons-by-words'
+import { importDelimiter } from './0023-import-delimiter'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -46,4 +47,5 @@ export const migrations: Migration[] = [
   tracesOfEvents,
   fewerChecks,
   personsByWords,
+  importDelimiter,
 ]

@@ -807,7 +807,7 @@ export interface paths {
         put?: never;
         /**
          * Import leads
-         * @description Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads: a line of JSON, or a line of CSV below a header with the names of the fields, `quotes` as JSON in a cell. A row that is refused is listed among the faults, and the others are created all the same.
+         * @description Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads, or those of an export: a line of JSON, or a row of CSV below a header with the names of the fields in any spelling, `quotes` as JSON in a cell. Cells are separated by commas, semicolons, tabs or bars. Text is UTF-8, UTF-16 with a byte order mark, or with `charset=windows-1252` Windows-1252. A row that is refused is listed among the faults, and the others are created all the same.
          *
          *     Needs a token with the scope `manage`.
          */

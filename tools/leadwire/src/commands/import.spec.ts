@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type System, startSystem } from '@leadwire/test-kit'
+import { eventually, type System, startSystem } from '@leadwire/test-kit'
 
 const MAIN = resolve(__dirname, '../../dist/main.js')
 
@@ -45,6 +45,23 @@ test('leads are imported from a file, watched again, and exported to one', async
   expect(names(await readFile(exported, 'utf8'))).toEqual(['one', 'three'])
   const csv = await leadwire('export', '--format', 'csv', '--created-from', '2999-01-01T00:00:00Z')
   expect(csv.stdout.split('\n')).toHaveLength(2)
+})
+
+test('leads that match are exported for Excel, and a file of Windows-1252 is imported', async () => {
+  const file = join(folder, 'leads.txt')
+  const header = HEADER.toUpperCase().replaceAll(',', ';')
+  await writeFile(file, Buffer.from(`${header}\nFenêtre;${REST.replaceAll(',', ';')}\n`, 'latin1'))
+  await expect(leadwire('import', file)).rejects.toMatchObject({
+    stderr: expect.stringContaining('file: Line 2, column 4: the byte 0xEA is not UTF-8.'),
+  })
+  await leadwire('import', file, '--encoding', 'windows-1252')
+  const filters = ['--filter', 'q=Ada', 'status=open', '--filter', 'postcode=SW1A']
+  const csv = async (...args: string[]) => (await leadwire('export', '--format', 'csv', ...args)).stdout
+  await eventually(async () => expect(await csv('--bom', ...filters)).toMatch(/^\uFEFFid,.*Fenêtre/s))
+  expect((await csv('--filter', 'status=sold')).split('\n')).toHaveLength(2)
+  await expect(csv('--filter', 'state')).rejects.toMatchObject({
+    stderr: expect.stringContaining('state: There is no parameter state.'),
+  })
 })
 
 test('what goes wrong is said, and the exit code tells', async () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { extname } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '@leadwire/service-kit'
@@ -28,7 +27,7 @@ interface Import extends Output {
   finished_at: string | null
 }
 
-const formatOf = (file: string): Format => (extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson')
+const formatOf = (file: string): Format => (/\.(csv|tsv|txt)$/i.test(file) ? 'csv' : 'ndjson')
 
 async function* bytesOf(file: string, onBytes: (count: number) => void): AsyncGenerator<Buffer> {
   let count = 0
@@ -42,7 +41,7 @@ async function* bytesOf(file: string, onBytes: (count: number) => void): AsyncGe
 const send = async (
   api: Api,
   file: string,
-  options: { format: Format; webhooks: boolean },
+  options: { format: Format; encoding: string; webhooks: boolean },
 ): Promise<Import> => {
   const { size } = await stat(file)
   const bar = startBar('sending', size)
@@ -50,7 +49,10 @@ const send = async (
     method: 'POST',
     body: Readable.toWeb(Readable.from(bytesOf(file, bar.update))) as never,
     duplex: 'half',
-    headers: { 'content-type': TYPES[options.format], 'idempotency-key': randomUUID() },
+    headers: {
+      'content-type': `${TYPES[options.format]}; charset=${options.encoding}`,
+      'idempotency-key': randomUUID(),
+    },
   }
   try {
     const response = await callApi(api, `/manage/imports?webhooks=${options.webhooks}`, request)
@@ -102,6 +104,11 @@ export const addImport = (program: Command): void => {
     .addOption(
       new Option('--format <format>', 'by default that of the extension').choices(Object.keys(TYPES)),
     )
+    .addOption(
+      new Option('--encoding <encoding>', 'of a file without a byte order mark')
+        .choices(['utf-8', 'windows-1252'])
+        .default('utf-8'),
+    )
     .option('--webhooks', 'send Lead Created for each lead', false)
     .option('--watch <id>', 'watch an import that was sent before', id)
     .option('--json', 'print JSON', false)
@@ -110,13 +117,13 @@ export const addImport = (program: Command): void => {
 
 const runImport = async (
   file: string | undefined,
-  options: { format?: Format; webhooks: boolean; watch?: number; json: boolean },
+  options: { format?: Format; encoding: string; webhooks: boolean; watch?: number; json: boolean },
 ): Promise<void> => {
   if ((file === undefined) === (options.watch === undefined))
     throw new Error('Give a file, or --watch and an id.')
   const api = findApi(process.env)
-  const { format = formatOf(file ?? ''), webhooks } = options
-  const importId = options.watch ?? (await send(api, file!, { format, webhooks })).id
+  const { format = formatOf(file ?? ''), encoding, webhooks } = options
+  const importId = options.watch ?? (await send(api, file!, { format, encoding, webhooks })).id
   process.stderr.write(`import ${importId}\n`)
   const done = await watch(api, importId)
   process.stdout.write(`${render(done, options)}\n`)

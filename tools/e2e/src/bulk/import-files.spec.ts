@@ -1,0 +1,301 @@
+import { Readable } from 'node:stream'
+import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { COLUMNS, csvOf, type Import, importsOf } from './import.fixture'
+
+let stage: Stage
+let tenant: Tenant
+let imports: ReturnType<typeof importsOf>
+
+beforeAll(async () => {
+  stage = await startStage()
+})
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  tenant = await stage.newTenant()
+  imports = importsOf(tenant)
+})
+
+type File = string | Buffer
+
+/** Imports all files of a table at once, each into an account of its own: what came of each, by the file. */
+const importAll = (files: [file: File, type?: string][]) => {
+  const outcomes = new Map<File, { done: Import; leads: object[]; faults: object[] }>()
+  beforeAll(async () => {
+    const run = async ([file, type]: [File, string?]) => {
+      const each = importsOf(await stage.newTenant())
+      const done = await each.run(file, type === undefined ? {} : { type })
+      outcomes.set(file, { done, leads: await each.leads(), faults: (await each.faults(done.id)).data })
+    }
+    await Promise.all(files.map(run))
+  }, 60_000)
+  return (file: File) => outcomes.get(file)!
+}
+
+const CSV = 'text/csv'
+const NDJSON = 'application/x-ndjson'
+const LINE_BREAK = '\r\n'
+const CELLS = Object.values(LEAD)
+
+/** A header and one row, with these names for the columns of LEAD. */
+const fileOf = (columns: string[], delimiter = ',', cells = CELLS) =>
+  [columns, cells].map((row) => row.join(delimiter) + LINE_BREAK).join('')
+
+const titled = (name: string) =>
+  name.replace(/(^|_)([a-z])/g, (_, before, letter) => `${before && ' '}${letter.toUpperCase()}`)
+
+describe('a header is known by the letters of its names, and with it the delimiter', () => {
+  const files: [what: string, file: string][] = [
+    ['as they are', fileOf(COLUMNS)],
+    ['First Name', fileOf(COLUMNS.map(titled))],
+    ['FIRST_NAME', fileOf(COLUMNS.map((name) => name.toUpperCase()))],
+    ['firstName', fileOf(COLUMNS.map((name) => titled(name).replaceAll(' ', '')))],
+    [
+      'first-name, E-mail, Postcode *',
+      fileOf(['Name:', 'first-name', 'last name', 'E-mail', 'Phone', 'Postcode *', 'Referrer', 'Status']),
+    ],
+    [
+      'of an export',
+      fileOf(COLUMNS.map((name) => (/^(first|last|email|phone)/.test(name) ? `customer.${name}` : name))),
+    ],
+    ['in quotes', fileOf(COLUMNS.map((name) => `"${name}"`))],
+    ['semicolons', fileOf(COLUMNS, ';')],
+    ['semicolons, and a quote that no comma ends', fileOf(COLUMNS.with(2, '"last, name"'), ';')],
+    ['tabs', fileOf(COLUMNS, '\t')],
+    ['bars', fileOf(COLUMNS, '|')],
+    [
+      'semicolons, and commas in the cells',
+      fileOf(
+        COLUMNS,
+        ';',
+        CELLS.map((cell) => (cell === 'Bay window' ? 'Bay, window, 1,5 m' : cell)),
+      ),
+    ],
+    [
+      'commas, and semicolons in names that nobody knows',
+      fileOf([...COLUMNS, '"a;b;c;d;e;f;g;h;i;j;k"'], ',', [...CELLS, '']),
+    ],
+    ['sep=;', `sep=;${LINE_BREAK}${fileOf(COLUMNS, ';')}`],
+    ['sep=, in quotes', `"sep=,"\n${fileOf(COLUMNS)}`],
+    ['sep=#', `sep=#${LINE_BREAK}${fileOf(COLUMNS, '#')}`],
+    ['behind blank lines', `${LINE_BREAK},,,${LINE_BREAK}  ${LINE_BREAK}${fileOf(COLUMNS)}`],
+    ['one after the other ended by CR', fileOf(COLUMNS).replaceAll(LINE_BREAK, '\r')],
+  ]
+  const outcomeOf = importAll(files.map(([, file]) => [file]))
+
+  test.each(files)('%s', (_what, file) => {
+    const { done, leads } = outcomeOf(file)
+    expect(done).toMatchObject({ state: 'finished', rows_created: 1, rows_failed: 0 })
+    expect(leads).toMatchObject([{ postcode: LEAD.postcode, customer: { email: LEAD.email } }])
+  })
+
+  test('rows are split alike from the first to the last, however often an import is taken up again', async () => {
+    const rows = Array.from({ length: 8000 }, (_, index) => `Lead, ${index}`)
+    const done = await imports.run(`sep=;${LINE_BREAK}${csvOf(rows).replaceAll(/,(?! )/g, ';')}`)
+    expect(done).toMatchObject({ state: 'finished', rows_created: 8000, rows_failed: 0 })
+  }, 120_000)
+})
+
+const KNOWN =
+  'name, first_name, last_name, company_name, email, phone, mobile, postcode, referrer, status, user_id'
+
+describe('a file of which no row can be taken fails at once, with one sentence', () => {
+  const page = '<!DOCTYPE html>\n<html><body>\n<p>Name, e-mail</p>\n</body></html>\n'
+  const column = expect.stringContaining(`The first row has no known column. There are: ${KNOWN}`)
+  const field = expect.stringContaining(`The first line has no known field. There are: ${KNOWN}`)
+  const object = expect.stringContaining('The first line is no JSON object.')
+  const lacks = (fields: string) =>
+    expect.stringContaining(`The header lacks what each row must have: ${fields}`)
+
+  const files: [what: string, file: File, type: string, failure: unknown][] = [
+    ['an HTML page', page, CSV, column],
+    ['a header of other names', 'a,b,c\n1,2,3\n', CSV, column],
+    ['no header', csvOf(['Bay']).split('\n')[1]!, CSV, column],
+    ['JSON as CSV', `${JSON.stringify({ data: [1, 2] })}\n`, CSV, column],
+    ['lines of blanks', ' \n,,\n\n', CSV, column],
+    ['sep= and nothing known', 'sep=;\nname,email\n', CSV, column],
+    [
+      'no header, and a cell that is the name of a column',
+      'Ada,Byron,Email\n',
+      CSV,
+      lacks('name, first_name'),
+    ],
+    ['a column missing', fileOf(COLUMNS.toSpliced(4, 1, 'Fax')), CSV, lacks('phone.')],
+    ['UTF-16 without a mark', Buffer.from(csvOf(['Bay']), 'utf16le'), CSV, expect.stringContaining('NUL')],
+    [
+      'a column twice',
+      fileOf([...COLUMNS, 'E-Mail'], ',', [...CELLS, 'x']),
+      CSV,
+      'The header has the column email twice.',
+    ],
+    ['an HTML page as NDJSON', `\n${page}`, NDJSON, object],
+    ['CSV as NDJSON', csvOf(['Bay', 'Bow']), NDJSON, object],
+    ['an array of JSON', JSON.stringify([LEAD]), NDJSON, object],
+    ['other fields', `${JSON.stringify({ Vorname: 'Ada' })}\n`, NDJSON, field],
+  ]
+  const outcomeOf = importAll(files.map(([, file, type]) => [file, type]))
+
+  test.each(files)('%s', (_what, file, _type, failure) => {
+    const { done, faults } = outcomeOf(file)
+    expect(done).toMatchObject({ state: 'failed', rows_read: 0, rows_failed: 0, failure })
+    expect(faults).toEqual([])
+  })
+})
+
+describe('encodings', () => {
+  const name = 'Fenêtre 12 £ 窓'
+  const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16()
+
+  const files: [what: string, file: File, type: string][] = [
+    ['UTF-8', Buffer.from(csvOf([name])), CSV],
+    ['UTF-8 with a mark', Buffer.from(`\uFEFF${csvOf([name])}`), 'text/csv'],
+    [
+      'UTF-8 with a mark, called Windows-1252',
+      Buffer.from(`\uFEFF${csvOf([name])}`),
+      'text/csv; charset=windows-1252',
+    ],
+    ['UTF-16 LE with a mark', Buffer.from(`\uFEFF${csvOf([name])}`, 'utf16le'), 'text/csv; charset=utf-8'],
+    ['UTF-16 BE with a mark', utf16be(`\uFEFF${csvOf([name])}`), 'text/csv'],
+    ['lines of JSON in UTF-16', Buffer.from(`\uFEFF${JSON.stringify({ ...LEAD, name })}`, 'utf16le'), NDJSON],
+  ]
+  const outcomeOf = importAll(files.map(([, file, type]) => [file, type]))
+
+  test.each(files)('%s', (_what, file) => {
+    const { done, leads } = outcomeOf(file)
+    expect(done).toMatchObject({ state: 'finished', rows_created: 1 })
+    expect(leads).toMatchObject([{ name }])
+  })
+
+  test('Windows-1252 by choice', async () => {
+    const file = Buffer.concat([
+      Buffer.from(`${csvOf([]).trim()}\n`),
+      Buffer.from([0x80, 0x20, 0x93, 0xa3, 0x94, 0x92, 0xe9, 0x9f]),
+      Buffer.from(`,${CELLS.slice(1).join()}`),
+    ])
+    const done = await imports.run(file, { type: 'text/csv; charset="Windows-1252"' })
+    expect(done).toMatchObject({ state: 'finished', rows_created: 1 })
+    expect(await imports.leads()).toMatchObject([{ name: '€ “£”’éŸ' }])
+  })
+
+  test.each([
+    ['text/csv; charset=latin2'],
+    ['text/csv; charset=utf-16'],
+    ['application/json; charset=windows-1252'],
+  ])('%s is refused', async (type) => {
+    expect(await imports.post(csvOf([name]), { type })).toMatchObject({ status: 415 })
+  })
+
+  const header = `${COLUMNS.join()}\n`
+
+  test.each([
+    ['a pound sign of Windows-1252', [header, 'Bay,£'], 'Line 2, column 5: the byte 0xA3'],
+    ['the first byte', ['ÿ'], 'Line 1, column 1: the byte 0xFF'],
+    ['the last byte', [header, 'Bay', LINE_BREAK, 'é'], 'Line 3, column 1: the byte 0xE9'],
+    ['behind longer characters', [header, Buffer.from('é窓😀'), 'é,'], 'Line 2, column 4: the byte 0xE9'],
+    ['a character cut in two', [Buffer.from('a😀').subarray(0, 3), '\n'], 'Line 1, column 2: the byte 0xF0'],
+    [
+      'half a character of UTF-16',
+      [Buffer.from('\uFEFFa\n\ud800b', 'utf16le')],
+      'Line 2, column 1: the byte 0x00',
+    ],
+    [
+      'a workbook',
+      ['PK\x03\x04\x14\0ÿ'],
+      'The file is a zip archive, such as a workbook of Excel. Save it as CSV.',
+    ],
+    ['nothing but a mark', ['ï»¿'], 'The file must not be empty.'],
+  ])('%s: the refusal names its place', async (_what, parts, message) => {
+    const file = Buffer.concat(parts.map((part) => Buffer.from(part as string, 'latin1')))
+    const errors = { file: [expect.stringContaining(message)] }
+    expect(await imports.post(file)).toMatchObject({ status: 422, json: { errors } })
+    // Byte by byte.
+    const body = Readable.from([...file].map((byte) => Buffer.from([byte])))
+    const headers = { 'content-type': 'text/csv' }
+    const slow = await tenant.client.request('POST', '/manage/imports', { body, headers })
+    expect(slow).toMatchObject({ status: 422, json: { errors } })
+    expect(await tenant.client.request('GET', '/manage/imports')).toMatchObject({ json: { data: [] } })
+  })
+})
+
+describe('a row is judged as JSON is', () => {
+  const characters = ['\0', '\x01', '\x1b', '\x7f', '\x85', '\u200b', '\u2028', '\u202e', '\ufffd', '\ufeff']
+
+  test.each(['name', 'first_name', 'description', 'postcode', 'company_name'])('in the %s', async (field) => {
+    const texts = characters.map((character) => `a${character}b`)
+    const leads = texts.map((text) => ({ ...LEAD, company_name: 'x', description: 'x', [field]: text }))
+    const columns = Object.keys(leads[0]!)
+    const rows = leads.map((lead) => Object.values(lead).join())
+    const asJson = await Promise.all(
+      leads.map((json) =>
+        tenant.client.request<{ errors?: object; data: { reference: string } }>('POST', '/manage/leads', {
+          json,
+        }),
+      ),
+    )
+    const good = { ...LEAD, company_name: 'x', description: 'x' }
+    const done = await imports.run([columns.join(), Object.values(good).join(), ...rows].join('\n'))
+    expect(done).toMatchObject({ state: 'finished', rows_read: rows.length + 1 })
+    const { data } = await imports.faults(done.id)
+    const errors = asJson.map(({ json }, index) => json.errors && { row: index + 2, errors: json.errors })
+    expect(data).toEqual(errors.filter(Boolean))
+  })
+})
+
+describe('what Excel writes', () => {
+  const columns = [...COLUMNS, 'value', 'test', 'user_id']
+  const row = (name: string, ...more: string[]) => [name, ...CELLS.slice(1), ...more].join()
+
+  test('blank rows are none, and cells that are missing at the end of a row are absent', async () => {
+    const commas = ','.repeat(columns.length - 1)
+    const lines = [
+      columns.join(),
+      row('one'),
+      commas,
+      ' , ,',
+      '',
+      '   ',
+      '"",""',
+      row('two', '12'),
+      `${row('three')},,,,,`,
+      commas,
+    ]
+    const done = await imports.run(lines.join(LINE_BREAK))
+    expect(done).toMatchObject({ state: 'finished', rows_read: 3, rows_created: 3, rows_failed: 0 })
+    expect((await imports.leads()).map(({ name, value }) => [name, value])).toEqual([
+      ['one', 0],
+      ['two', 12],
+      ['three', 0],
+    ])
+  })
+
+  const taken = [
+    ['1500.00', 'TRUE', { value: 1500, test: 1 }],
+    ['1500.0', 'True', { value: 1500, test: 1 }],
+    [' 1500.00 ', ' FALSE ', { value: 1500, test: 0 }],
+    ['0.00', 'false', { value: 0, test: 0 }],
+    ['', '', { value: 0, test: 0 }],
+    ['1500', '1', { value: 1500, test: 1 }],
+  ] as const
+  const refused = [
+    ['1500.50', 'value', 'The value must be an integer.'],
+    ['1.500,00', 'value', 'The value must be an integer.'],
+    ['.00', 'value', 'The value must be an integer.'],
+    ['-1.00', 'value', 'The value must be at least 0.'],
+    ['WAHR', 'test', 'The test field must be true or false.'],
+  ] as const
+  const fileWith = (value: string, test: string) => [columns.join(), row('one', value, test)].join('\n')
+  const fileWithCell = (cell: string, field: string) =>
+    [[...COLUMNS, field].join(), row('one', `"${cell}"`)].join('\n')
+  const outcomeOf = importAll([
+    ...taken.map(([value, test]): [File] => [fileWith(value, test)]),
+    ...refused.map(([cell, field]): [File] => [fileWithCell(cell, field)]),
+  ])
+
+  test.each(taken)('a value of %j and a test of %j', (value, test, lead) => {
+    expect(outcomeOf(fileWith(value, test)).leads).toMatchObject([lead])
+  })
+
+  test.each(refused)('%s is not taken for something else', (cell, field, message) => {
+    const { faults } = outcomeOf(fileWithCell(cell, field))
+    expect(faults).toEqual([{ row: 1, errors: { [field]: [message] } }])
+  })
+})
