@@ -106,7 +106,8 @@ test('after a receiver is mended, what waits for a retry is attempted at once, a
   receiver.answerWith({ status: 500 })
   const events = Array.from({ length: 3 }, () => doors.event(5))
   await doors.publish(...events)
-  await eventually(() => expect(received(5)).toHaveLength(3))
+  const attempted = 'SELECT FROM deliveries WHERE account_id = 5 AND attempt_count = 1'
+  await eventually(async () => expect(await doors.rows(attempted)).toHaveLength(3))
   for (const enabled of [false, true])
     await service.client.updateWebhookEndpoint({ accountId: 5, endpointId, enabled })
   receiver.clear()

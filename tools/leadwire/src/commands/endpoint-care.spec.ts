@@ -18,7 +18,7 @@ const ask = async (path: string, body: object) => {
   const headers = { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' }
   const options = { method: 'POST', headers, body: JSON.stringify(body) }
   const response = await fetch(`${system.baseUrl}${path}`, options)
-  return { status: response.status, json: await response.json() }
+  return { status: response.status, json: (await response.json()) as { data: { id: number } } }
 }
 
 beforeAll(async () => {
