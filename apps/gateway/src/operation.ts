@@ -7,6 +7,7 @@ import { type Description, describe } from './docs/describe'
 import { bodyOf } from './http/body'
 import { limitsOf } from './http/call-limits'
 import { idempotencyOf } from './http/idempotency'
+import { queryOf, refuseQuery } from './http/query'
 import { sendJson } from './http/send-json'
 import type { Body, Checked } from './validation/checker'
 
@@ -33,7 +34,7 @@ export interface Call<Fields>
   reply: FastifyReply
   accountId: number
   limits: CallLimits
-  /** Checks the request's body, or other fields of it. */
+  /** Checks the request's query where the operation has one, else its body; or other fields of it. */
   check: (body?: Body) => Checked<Fields>
 }
 
@@ -66,6 +67,9 @@ export const operation =
     // Files take as long as their clients do, and have a limit of their own (`uploads`).
     const isFile = description.multipart !== undefined || description.stream !== undefined
     const check = createCheck((checks ?? description.body ?? NOTHING) as Schema)
+    const parameters = description.query && Object.keys(description.query['properties'])
+    // The interface ignores what it does not know.
+    const refusesQuery = !parameters && description.scope === 'manage'
     app.route({
       method,
       url,
@@ -73,6 +77,7 @@ export const operation =
       onRequest: [authenticate(description.scope), ...(isFile ? [] : [takeTurns({ bodyLimit, isGathered })])],
       schema: describe(description),
       handler: async (request, reply) => {
+        if (refusesQuery) refuseQuery(request)
         // Each property by its name: V8 makes a hash table of what is spread. With that, and with a getter in the limits, the
         // gateway needed 105 instead of 45 us for a read.
         const json = await handler({
@@ -86,7 +91,7 @@ export const operation =
           reply,
           accountId: request.principal.accountId,
           limits: limitsOf(reply),
-          check: (body = bodyOf(request)) => check(body),
+          check: (body = parameters ? queryOf(request, parameters) : bodyOf(request)) => check(body),
         })
         return json === undefined ? reply.send() : sendJson(reply, json)
       },

@@ -1,11 +1,9 @@
 import { ServiceError } from '@leadwire/service-kit'
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { PageQuery, pageOrStepOf } from './docs/shared-schemas'
-import { bothFaults, cursorPageJson, pageJson, pageNumber, refuseBeyond } from './http/paging'
+import { cursorPageJson, pageJson, pageNumber, refuseBeyond } from './http/paging'
 import { type Call, operation } from './operation'
-import { addFaults } from './validation/faults'
 import { notes } from './validation/fields'
-import { textFaults } from './validation/text-faults'
 
 /** A page by its number, or a step of a walk: of rows with lower ids than the cursor. */
 export type Place = { page: number } | { page: 0; cursor: number }
@@ -65,19 +63,13 @@ export const pagedOperation = <Filters extends TObject>({
     query: Type.Object({ ...filters.properties, ...PageQuery.properties, ...Cursor.properties }),
     checks: Type.Object({ ...filters.properties, ...Cursor.properties }) as unknown as Filters,
     answer: { description: 'A page, or with `cursor` a step of a walk.', schema: pageOrStepOf(record, url) },
-    problems: ['invalid'],
     handler: async (call) => {
       const { request, check, addressOf } = call
-      const asked = request.query as Record<string, unknown>
-      // What is no page is page 1, whatever it is.
-      const { page: givenPage, ...given } = asked
-      const { value, faults } = check({
-        fields: given,
-        faults: addFaults(bothFaults(asked), textFaults(given)),
-      })
+      const { value, faults } = check()
       if (faults) throw ServiceError.invalid(faults)
       const { cursor, ...kept } = value as Static<Filters> & { cursor?: string }
-      const page = pageNumber(givenPage)
+      const asked = request.query as Record<string, unknown>
+      const page = pageNumber(asked['page'])
       const place =
         'cursor' in asked ? { page: 0 as const, cursor: Number(cursor ?? Number.MAX_SAFE_INTEGER) } : { page }
       const found = await find(call, { ...(kept as Static<Filters>), ...place })

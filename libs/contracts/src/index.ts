@@ -25,6 +25,7 @@ export { leadJsonFormat, SEARCH_FORMAT } from './lead-format'
 export { imageJson, leadDetailsJson, leadItemJson, leadJson } from './lead-json'
 export { LEAD_REFERRERS, LEAD_STATUSES, VISITOR_REFERRERS } from './lead-values'
 export { isInvisible, manyLines, oneLine } from './one-line'
+export { POSTCODE } from './postcode'
 export {
   CHANGE_CONSUMER,
   eventIdOf,

@@ -4,7 +4,6 @@ import { Type } from '@sinclair/typebox'
 import { cursorPageOf } from '../docs/shared-schemas'
 import { operation } from '../operation'
 import { notes } from '../validation/fields'
-import { textFaults } from '../validation/text-faults'
 import { AuditRecord, auditJson } from './audit-schema'
 
 const CursorQuery = Type.Object({
@@ -41,10 +40,8 @@ export const listAudit = operation({
     description: 'The newest, or those that follow the cursor.',
     schema: cursorPageOf(AuditRecord),
   },
-  problems: ['invalid'],
-  handler: async ({ request, accountId, clients, limits, check }) => {
-    const given = request.query as Record<string, unknown>
-    const { value, faults } = check({ fields: given, faults: textFaults(given) })
+  handler: async ({ accountId, clients, limits, check }) => {
+    const { value, faults } = check()
     if (faults) throw ServiceError.invalid(faults)
     const asked = { accountId, before: positionOf(value.cursor) }
     const logs = await Promise.all(clients.audits.map((audit) => audit.listAudit(asked, limits)))

@@ -68,6 +68,7 @@ export const problemResponse = (kind: ProblemKind) => {
 const kindsOf = ({
   scope,
   params,
+  query,
   idempotent,
   etag,
   body,
@@ -78,6 +79,8 @@ const kindsOf = ({
   'bad-request',
   ...(scope ? (['unauthenticated', 'forbidden', 'rate-limited'] as const) : []),
   ...(params ? (['not-found'] as const) : []),
+  // Parameters that are unknown.
+  ...(query || scope === 'manage' ? (['invalid'] as const) : []),
   // A key that was used before for another request is a 422.
   ...(idempotent ? (['conflict', 'invalid'] as const) : []),
   ...(etag === 'change' ? (['precondition-failed'] as const) : []),

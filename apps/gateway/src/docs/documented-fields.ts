@@ -1,9 +1,13 @@
+import { POSTCODE } from '@leadwire/contracts'
 import type { TSchema } from '@sinclair/typebox'
 
 // JSON Schema does not know the formats that requests are checked by (validation/formats.ts). This is how it can say them.
 const FORMATS: Record<string, object> = {
+  // Case and spaces do not matter.
   postcode: {
-    pattern: '^([Gg][Ii][Rr] *0[Aa][Aa]|[A-Za-z][A-Za-z]?[0-9][A-Za-z0-9]? *[0-9][A-Za-z][A-Za-z])$',
+    pattern: POSTCODE.source
+      .replace(/A-Z|[A-Z]/g, (letter) => (letter === 'A-Z' ? 'A-Za-z' : `[${letter}${letter.toLowerCase()}]`))
+      .replaceAll(' ', ' *'),
   },
   // The service takes the digits of every script.
   phone: { pattern: '[0-9٠-٩۰-۹０-９]' },

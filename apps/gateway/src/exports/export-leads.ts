@@ -8,11 +8,9 @@ import type { Dependencies } from '../dependencies'
 import { describe } from '../docs/describe'
 import { createAccountLimit } from '../http/account-limit'
 import { limitsOf } from '../http/call-limits'
+import { queryOf } from '../http/query'
 import { LeadFilterQuery, leadFilters } from '../leads/lead-query'
-import { addFaults } from '../validation/faults'
 import { notes, oneOf } from '../validation/fields'
-import { queryFaults } from '../validation/query-faults'
-import { textFaults } from '../validation/text-faults'
 import { leadCsvHeader, leadCsvRows } from './lead-csv'
 
 const AT_ONCE = 4
@@ -24,8 +22,6 @@ const Query = Type.Object({
   ),
   ...LeadFilterQuery.properties,
 })
-
-const PARAMETERS = Object.keys(Query.properties)
 
 const ONLY_CSV = 'The bom may be given only with the format csv.'
 
@@ -82,12 +78,7 @@ export const exportLeads = (app: FastifyInstance, dependencies: Dependencies): v
     }),
   }
   serveFile(app, '/manage/exports', options, async (request, reply) => {
-    const given = request.query as Record<string, unknown>
-    const { value, faults } = check({
-      fields: given,
-      form: true,
-      faults: addFaults(queryFaults(given, PARAMETERS), textFaults(given)),
-    })
+    const { value, faults } = check(queryOf(request, Object.keys(Query.properties)))
     if (faults) throw ServiceError.invalid(faults)
     const { format = 'ndjson', bom = false, ...query } = value
     if (bom && format !== 'csv') throw ServiceError.invalid({ bom: [ONLY_CSV] })

@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox'
 import { cursorPageOf } from '../docs/shared-schemas'
 import { operation } from '../operation'
 import { notes, text } from '../validation/fields'
-import { textFaults } from '../validation/text-faults'
 import { ExportedLead } from './export-schema'
 import { exportedLead } from './exported-lead'
 
@@ -37,11 +36,9 @@ export const exportPerson = operation<typeof PersonQuery>({
   query: PersonQuery,
   checks: PersonQuery,
   answer: { description: 'Leads and all that belongs to them.', schema: cursorPageOf(ExportedLead) },
-  problems: ['invalid'],
   handler: async (call) => {
-    const { request, check, clients, accountId, limits } = call
-    const given = request.query as Record<string, unknown>
-    const { value, faults } = check({ fields: given, faults: textFaults(given) })
+    const { check, clients, accountId, limits } = call
+    const { value, faults } = check()
     if (faults) throw ServiceError.invalid(faults)
     const { email, phone, cursor } = value
     if ((email === undefined) === (phone === undefined)) throw ServiceError.invalid({ email: [ONE_OF_BOTH] })

@@ -20,11 +20,11 @@ afterAll(() => gateway.stop())
 
 const LEAD = '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 
-const patch = (payload: string | Buffer | undefined, type?: string) =>
+const patch = (payload: string | Buffer | undefined, type?: string, headers = {}) =>
   gateway.send({
     method: 'PATCH',
     url: LEAD,
-    headers: type ? { 'content-type': type } : {},
+    headers: { ...headers, ...(type && { 'content-type': type }) },
     ...(payload !== undefined && { payload }),
   })
 
@@ -60,10 +60,30 @@ test.each([
   ['application/json; charset=latin1', '{"value":5}'],
   ['application/json;charset="iso-8859-1"', '{"value":5}'],
   ['application/x-www-form-urlencoded; charset=utf-16', 'value=5'],
+  ['application/x-www-form-urlencoded', '{"value":5}'],
+  ['application/x-www-form-urlencoded', ' {\n  "value": 5\n}\n'],
 ])('%s is a 415', async (type, payload) => {
   const response = await patch(payload, type)
   expect(response.statusCode).toBe(415)
   expect(response.json().type).toBe('/problems#unsupported-media-type')
+})
+
+test('of JSON without its type, as curl sends it, the right type is named', async () => {
+  const response = await patch('{"value":5,"status":"sold"}', 'application/x-www-form-urlencoded')
+  expect(response.json().detail).toMatch(/looks like JSON.* Send Content-Type: application\/json\./)
+})
+
+test.each([
+  'gzip, chunked',
+  'deflate,chunked',
+  'identity, chunked',
+  'gzip',
+])('a body with Transfer-Encoding: %s is a 415', async (coding) => {
+  const response = await patch('{"value":5}', 'application/json', { 'transfer-encoding': coding })
+  expect([response.statusCode, response.json().detail]).toEqual([
+    415,
+    expect.stringContaining('Transfer-Encoding'),
+  ])
 })
 
 test.each([
@@ -118,11 +138,14 @@ test.each(['/leads/%ff', '/%C3'])('an address that is no UTF-8 is a 400 (%s)', a
   expect((await gateway.send({ url })).statusCode).toBe(400)
 })
 
-test('words for booleans are for forms alone', async () => {
-  const response = await patch('{"notify":"true"}', 'application/json')
-  expect(response.statusCode).toBe(404)
-  const form = await patch('notify=yes', 'application/x-www-form-urlencoded')
-  expect(form.statusCode).toBe(404)
+test('booleans may be words, in JSON as in forms', async () => {
+  for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
+    const [word, other] = type.endsWith('json')
+      ? ['{"notify":"true"}', '{"notify":"yes"}']
+      : ['notify=true', 'notify=yes']
+    expect((await patch(word, type)).statusCode).toBe(200)
+    expect((await patch(other, type)).statusCode).toBe(404)
+  }
 })
 
 test.each([

@@ -33,7 +33,13 @@ export const jsonBody = (bytes: Buffer): Body => {
 }
 
 const formBody = (bytes: Buffer): Body => {
-  const fields = parseForm(decodeUtf8(bytes))
+  const text = decodeUtf8(bytes)
+  // As `curl -d` sends it, unless told otherwise. Of its fields none would be found.
+  if (/^\s*\{.*\}\s*$/s.test(text)) {
+    const detail = `The body looks like JSON, but its Content-Type is ${FORM_TYPE}. Send Content-Type: application/json.`
+    throw new ProblemError('unsupported-media-type', detail)
+  }
+  const fields = parseForm(text)
   return { fields, form: true, faults: textFaults(fields) }
 }
 
@@ -52,8 +58,13 @@ const otherCharset = (type: string) => {
 }
 
 const unreadable = ({ headers }: FastifyRequest): ProblemError | undefined => {
-  const { 'content-encoding': coding, 'content-type': type = '' } = headers
-  // Nothing here unpacks: a small body could become one without bounds (RFC 9110, 15.5.16 and 12.5.3).
+  const { 'content-encoding': coding, 'transfer-encoding': transfer, 'content-type': type = '' } = headers
+  // Nothing here unpacks: a small body could become one without bounds (RFC 9110, 15.5.16 and 12.5.3). Node takes off `chunked` alone.
+  if (transfer !== undefined && !/^chunked$/i.test(transfer))
+    return new ProblemError(
+      'unsupported-media-type',
+      'Bodies with a Transfer-Encoding other than chunked are not read.',
+    )
   if (coding !== undefined && !/^identity$/i.test(coding)) {
     const headers = { 'accept-encoding': 'identity' }
     return new ProblemError('unsupported-media-type', 'Bodies with a Content-Encoding are not read.', headers)

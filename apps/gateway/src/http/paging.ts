@@ -6,10 +6,6 @@ export const pageNumber = (page: unknown): number => {
   return Number.isSafeInteger(number) ? number : 1
 }
 
-/** What is wrong with a query that asks for a page and a step of a walk. */
-export const bothFaults = (given: Record<string, unknown>) =>
-  'page' in given && 'cursor' in given ? { page: ['The page can not be given with a cursor.'] } : {}
-
 /** Throws invalid for a page behind those that a count that stopped knows of. */
 export const refuseBeyond = (asked: {
   page: number

@@ -27,3 +27,9 @@ export const decodePercent = (text: string): string | undefined => {
 export const refuseReplaced = (text: string): void => {
   if (text.includes('\uFFFD')) throw notUtf8()
 }
+
+/** The text of a header, which Node reads as Latin-1. Clients send UTF-8 as well (RFC 9110, 5.5). */
+export const headerText = (header: string): string => {
+  const bytes = Buffer.from(header, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : header
+}

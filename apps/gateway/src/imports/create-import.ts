@@ -12,7 +12,6 @@ import { idempotencyKey, replayable, requestFingerprints } from '../http/idempot
 import { visitorOf } from '../leads/lead-fields'
 import { type Call, operation } from '../operation'
 import { notes } from '../validation/fields'
-import { textFaults } from '../validation/text-faults'
 import { IMPORT_TYPES, ImportRecord } from './import-schema'
 import { utf8Text } from './utf8-text'
 
@@ -100,8 +99,7 @@ export const createImport = (app: FastifyInstance, dependencies: Dependencies): 
     },
     handler: async (call) => {
       const { request, reply, check } = call
-      const given = request.query as Record<string, unknown>
-      const { value, faults } = check({ fields: given, form: true, faults: textFaults(given) })
+      const { value, faults } = check()
       if (faults) throw ServiceError.invalid(faults)
       if (!request.body) throw ServiceError.invalid({ file: ['The file must not be empty.'] })
       const { webhooks = false } = value

@@ -4,7 +4,6 @@ import { cursorPageOf } from '../docs/shared-schemas'
 import { cursorPageJson } from '../http/paging'
 import { CursorQuery } from '../leads/lead-list-operation'
 import { type Call, operation } from '../operation'
-import { textFaults } from '../validation/text-faults'
 
 interface ImportListOperation {
   url: string
@@ -30,10 +29,8 @@ export const importListOperation = ({ record, find, description, ...about }: Imp
     query: CursorQuery,
     checks: CursorQuery,
     answer: { description: 'The first, or those that follow the cursor.', schema: cursorPageOf(record) },
-    problems: ['invalid'],
     handler: async (call) => {
-      const given = call.request.query as Record<string, unknown>
-      const { value, faults } = call.check({ fields: given, faults: textFaults(given) })
+      const { value, faults } = call.check()
       if (faults) throw ServiceError.invalid(faults)
       const { items, next } = await find(call, value.cursor === undefined ? undefined : Number(value.cursor))
       return cursorPageJson(items, next === undefined ? undefined : String(next))

@@ -8,6 +8,7 @@ import { IdParams } from '../docs/shared-schemas'
 import { createAccountLimit } from '../http/account-limit'
 import { limitsOf } from '../http/call-limits'
 import { pathId } from '../http/path-id'
+import { refuseQuery } from '../http/query'
 
 const LOOK_MS = 1000
 /** Load balancers cut what says nothing for a minute. */
@@ -74,6 +75,7 @@ export const watchImport = (app: FastifyInstance, dependencies: Dependencies): v
     }),
   }
   serveFile(app, '/manage/imports/:id/events', options, async (request, reply) => {
+    refuseQuery(request)
     const { accountId } = request.principal
     const importId = pathId(request)
     const signal = limitsOf(reply).goneSignal()

@@ -74,7 +74,7 @@ test('every missing field is named at once', async () => {
 const ORDER = ['name', 'first_name', 'last_name', 'email', 'phone', 'postcode', 'referrer', 'status']
 const order = (field: string) => ORDER.indexOf(field)
 
-test.each([
+test.each<[field: string, value: unknown, message: string]>([
   ['name', null, 'The name field is required.'],
   ['name', '', 'The name field is required.'],
   ['name', '   ', 'The name field is required.'],
@@ -90,7 +90,29 @@ test.each([
   ['email', 'a..b@example.com', 'The email must be a valid email address.'],
   ['email', 'ada@example.com\nbcc: x@example.com', 'The email must be a valid email address.'],
   ['email', `${'a'.repeat(65)}@example.com`, 'The email must be a valid email address.'],
+  ['email', 'ada@localhost', 'The email must be a valid email address.'],
+  ['email', 'ada@192.168.0.1', 'The email must be a valid email address.'],
+  ['email', 'ada@10.1', 'The email must be a valid email address.'],
+  ['email', 'ada@[192.168.0.1]', 'The email must be a valid email address.'],
+  ['email', 'ada@[IPv6:2001:db8::1]', 'The email must be a valid email address.'],
+  ['email', 'ada@example.com\u200b', 'The email must be a valid email address.'],
   ['postcode', 'SW1A', 'The postcode format is invalid.'],
+  ['postcode', 'BFPO', 'The postcode format is invalid.'],
+  ['postcode', 'BFPO 061', 'The postcode format is invalid.'],
+  ['postcode', 'BFPO 12345', 'The postcode format is invalid.'],
+  ['postcode', 'FIQQ 1ZY', 'The postcode format is invalid.'],
+  ['postcode', 'ABCD 1ZZ', 'The postcode format is invalid.'],
+  ...[
+    ['sw1a oaa', 'SW1A 0AA'],
+    ['SWO 1AA', 'SW0 1AA'],
+    ['OX1OAA', 'OX1 0AA'],
+    ['BFPO 6O', 'BFPO 60'],
+    ['GIR OAA', 'GIR 0AA'],
+  ].map(([given, meant]): [string, unknown, string] => [
+    'postcode',
+    given,
+    `The postcode format is invalid. With a zero in place of the letter O it is ${meant}.`,
+  ]),
   ['postcode', '12345', 'The postcode format is invalid.'],
   ['postcode', 'SW1A 1AA 1', 'The postcode format is invalid.'],
   ['phone', 'none', 'The phone format is invalid.'],
@@ -108,12 +130,37 @@ test.each([
   expect(asked).toEqual([])
 })
 
-test.each([
+test.each<[field: string, value: unknown, lead: object]>([
   ['name', '  Windows  ', { name: 'Windows' }],
   ['name', '\u{1F600}'.repeat(255), { name: '\u{1F600}'.repeat(255) }],
   ['postcode', 'sw1a1aa', { postcode: 'SW1A 1AA' }],
   ['postcode', ' m1  1 ae ', { postcode: 'M1 1AE' }],
   ['postcode', 'gir0aa', { postcode: 'GIR 0AA' }],
+  ['postcode', 'sw1a\u200b 1aa\ufeff', { postcode: 'SW1A 1AA' }],
+  ['postcode', '\u202asw1a\u00a01aa\u202c', { postcode: 'SW1A 1AA' }],
+  ['postcode', 'bfpo61', { postcode: 'BFPO 61' }],
+  ['postcode', ' BFPO  5765 ', { postcode: 'BFPO 5765' }],
+  ['postcode', 'bf1 3aa', { postcode: 'BF1 3AA' }],
+  ...['ASCN', 'BBND', 'BIQQ', 'FIQQ', 'PCRN', 'SIQQ', 'STHL', 'TDCU', 'TKCA'].map(
+    (territory): [string, unknown, object] => [
+      'postcode',
+      `${territory.toLowerCase()}1zz`,
+      { postcode: `${territory} 1ZZ` },
+    ],
+  ),
+  ...[
+    'राम@example.com',
+    'संपर्क@डाटामेल.भारत',
+    'สมชาย@ตัวอย่าง.ไทย',
+    'محمّد@مثال.إختبار',
+    'اُردو@ایران\u200cخودرو.ایران',
+    '用户@例子.广告',
+    '𠮷田@example.jp',
+    'ü@bücher.example',
+    'a@xn--bcher-kva.example',
+    '"a b"@example.com',
+  ].map((email): [string, unknown, object] => ['email', email, { email }]),
+  ['email', 'Jose\u0301@mu\u0308nchen.example', { email: 'José@münchen.example' }],
   ['company_name', '', { companyName: undefined }],
   ['company_name', null, { companyName: undefined }],
   ['mobile', ' 07700 900123 ', { mobile: '07700 900123' }],
@@ -167,6 +214,14 @@ test('the user agent is cut at 1024 characters and never missing', async () => {
   await create(LEAD, { 'user-agent': 'x'.repeat(2000) })
   await create(LEAD, { 'user-agent': '' })
   expect(asked.map(({ lead }) => lead!.userAgent)).toEqual(['x'.repeat(1024), 'unknown'])
+})
+
+test.each([
+  ['UTF-8', 'Größe/1.0 (日本)', 'utf8'],
+  ['Latin-1', 'Größe/1.0', 'latin1'],
+] as const)('a user agent in %s is kept as it was meant', async (_, userAgent, encoding) => {
+  await create(LEAD, { 'user-agent': Buffer.from(userAgent, encoding).toString('latin1') })
+  expect(asked[0]!.lead!.userAgent).toBe(userAgent)
 })
 
 test('a test token makes test leads', async () => {

@@ -81,6 +81,10 @@ test.each([
   ['postcode=m11', { postcode: 'M11' }],
   ['postcode=m11a', { postcode: 'M1 1A' }],
   ['postcode=m1%20%201', { postcode: 'M1 1' }],
+  ['postcode=bfpo', { postcode: 'BFPO' }],
+  ['postcode=bfpo61', { postcode: 'BFPO 61' }],
+  ['postcode=fiqq1z', { postcode: 'FIQQ 1Z' }],
+  ['postcode=gir0', { postcode: 'GIR 0' }],
   ['assigned_to=7', { assignedTo: 7 }],
   ['test=1', { test: true }],
   ['test=false', { test: false }],
@@ -127,8 +131,51 @@ test('pages end where the total is capped, and the walk is named', async () => {
   expect(response.json().errors.page[0]).toMatch(/cursor/)
 })
 
+test.each([
+  'Status',
+  'status[]',
+  'status[0]',
+  'status[eq]',
+  'filter[status]',
+  'filter',
+  'since',
+  'created_at[gte]',
+  'createdFrom',
+  'createdfrom',
+  'updated-since',
+  'assignedTo',
+  'sort_by',
+  'perPage',
+  'perpage',
+  'page[size]',
+  'page[number]',
+  '_status',
+])('%s means one of ours, and is refused', async (name) => {
+  const response = await get(`page=1&${encodeURIComponent(name)}=open`)
+  expect(response.statusCode).toBe(422)
+  expect(response.json().errors).toEqual({
+    [name]: [
+      expect.stringMatching(
+        `"${name.replace(/[[\]]/g, '.')}" is no parameter. There are: page, per_page, status`,
+      ),
+    ],
+  })
+  expect(asked).toEqual([])
+})
+
+test('every fault of a query is told at once', async () => {
+  const response = await get('status=open&status=lost&page=1&page=2&_=1&referrer=Radio&q=%00&cursor=')
+  expect(response.json().errors).toEqual({
+    status: ['The parameter status may be given once.'],
+    page: ['The parameter page may be given once.', 'The page can not be given with a cursor.'],
+    _: [expect.stringContaining('"_" is no parameter.')],
+    referrer: [expect.any(String)],
+    q: [expect.any(String)],
+  })
+})
+
 test('without a parameter of ours the list is the interface’s, whatever else the query has', async () => {
-  const page = (await get('page=1&state=open&Status=open')).json()
+  const page = (await get('page=1&page[]=2&state=open&state=lost&_=1&utm_source=x&pages=2')).json()
   expect(asked).toEqual([])
   expect(Object.keys(page)).not.toContain('total_capped')
 })

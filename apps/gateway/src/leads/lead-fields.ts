@@ -1,6 +1,7 @@
 import { LEAD_REFERRERS, LEAD_STATUSES, type NewLead, oneLine, type Visitor } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import { headerText } from '../http/utf8'
 import { visitorAddress } from '../http/visitor-address'
 import { id, integer, oneOf, text } from '../validation/fields'
 
@@ -33,7 +34,7 @@ const USER_AGENT_LENGTH = 1024
 
 /** The browser of a request, as far as a lead keeps it. */
 const userAgentOf = ({ headers }: FastifyRequest): string => {
-  const text = oneLine(headers['user-agent'] ?? '').trim() || 'unknown'
+  const text = oneLine(headerText(headers['user-agent'] ?? '')).trim() || 'unknown'
   return text.length > USER_AGENT_LENGTH ? [...text].slice(0, USER_AGENT_LENGTH).join('') : text
 }
 

@@ -5,7 +5,6 @@ import { cursorPageJson } from '../http/paging'
 import { type Call, operation } from '../operation'
 import { notes } from '../validation/fields'
 import { refusal } from '../validation/refusal'
-import { textFaults } from '../validation/text-faults'
 import { leadReference } from './lead-reference'
 
 export const CursorQuery = Type.Object({
@@ -58,12 +57,10 @@ export const leadListOperation = ({
       description: 'The newest, or those that follow the cursor.',
       schema: cursorPageOf(record),
     },
-    problems: ['invalid'],
     handler: async (call) => {
       const { request, accountId, check } = call
       const reference = leadReference(request)
-      const given = request.query as Record<string, unknown>
-      const { value, faults } = check({ fields: given, faults: textFaults(given) })
+      const { value, faults } = check()
       if (faults) throw await refusal(call, faults, { leadReference: reference })
       const before = value.cursor === undefined ? undefined : Number(value.cursor)
       const { items, nextBefore } = await find(call, { accountId, reference, before })

@@ -42,9 +42,31 @@ export type LeadQuery = Static<typeof LeadQuery>
 /** The filters among them, which an export takes too. */
 export const LeadFilterQuery = Type.Omit(LeadQuery, ['per_page', 'sort', 'cursor'])
 
-/** Whether a query has any of these parameters. Without one, the list is the interface's, which ignores what it does not know. */
+const wordsOf = (name: string): string[] =>
+  name
+    .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+
+// `page` is the interface's own parameter.
+const WORDS = new Set(
+  ['filter', ...Object.keys(LeadQuery.properties).flatMap(wordsOf)].filter((word) => word !== 'page'),
+)
+const SPELLINGS = new Set([
+  'pagesize',
+  'pagenumber',
+  ...Object.keys(LeadQuery.properties).map((name) => wordsOf(name).join('')),
+])
+
+/**
+ * Whether a query has one of these parameters, or one that means it in another spelling: `Status`, `status[]`, `filter[status]`,
+ * `since`, `perPage`, `page[size]`. Without one, the list is the interface's, which ignores what it does not know.
+ */
 export const asksMore = (query: Record<string, unknown>): boolean =>
-  Object.keys(query).some((name) => Object.hasOwn(LeadQuery.properties, name))
+  Object.keys(query).some((name) => {
+    const words = wordsOf(name)
+    return words.some((word) => WORDS.has(word)) || SPELLINGS.has(words.join(''))
+  })
 
 const instantOf = (given: string | undefined) => given && inMicroseconds(given)
 

@@ -24,7 +24,7 @@ export const listLeads = operation({
   summary: 'Get leads',
   description:
     'Leads, newest first, 20 a page. Every page costs the same, however deep. A page past the end is empty.\n\n' +
-    'Filters can be combined. A response looks at 10,000 leads at most, so it may have fewer than asked for and a `next_cursor` all the same: `next_cursor` is null at the end alone. With filters `total` stops at 10,000 (`total_capped`). With `cursor` the response has `data` and `next_cursor`; such a walk repeats no lead and leaves out none while others are created. With `updated_since`, and sorted by `updated_at`, changes are shown when none can come before them any more. With any parameter beside `page` an unknown one is refused.',
+    'Filters can be combined. A response looks at 10,000 leads at most, so it may have fewer than asked for and a `next_cursor` all the same: `next_cursor` is null at the end alone. With filters `total` stops at 10,000 (`total_capped`). With `cursor` the response has `data` and `next_cursor`; such a walk repeats no lead and leaves out none while others are created. With `updated_since`, and sorted by `updated_at`, changes are shown when none can come before them any more. With any parameter beside `page`, or another spelling of one such as `status[]`, an unknown or repeated one is refused.',
   scope: 'leads:read',
   query: Type.Object({ ...PageQuery.properties, ...LeadQuery.properties }),
   checks: LeadQuery,
@@ -33,7 +33,6 @@ export const listLeads = operation({
     description: 'A page of leads, or with `cursor` a step of a walk.',
     schema: LeadPage,
   },
-  problems: ['invalid'],
   isGathered: true,
   handler: async (call) => {
     const { request, reply, accountId, clients, limits, addressOf } = call

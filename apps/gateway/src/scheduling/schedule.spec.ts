@@ -54,6 +54,8 @@ test.each([
   ['the earlier of two in the autumn overlap', '25/10/2026 01:30', '2026-10-25T00:30:00Z'],
   ['a leap day', '29/02/2028 12:00', '2028-02-29T12:00:00Z'],
   ['the past', '01/01/1999 00:00', '1999-01-01T00:00:00Z'],
+  ['the first minute', '01/01/1900 00:00', '1900-01-01T00:00:00Z'],
+  ['the last minute', '31/12/2199 23:59', '2199-12-31T23:59:00Z'],
 ])('%s', async (_name, date, instant) => {
   expect((await post({ date })).statusCode).toBe(200)
   expect(asked[0]!.date).toBe(instant)
@@ -72,13 +74,18 @@ test.each([
   '01/01/2026 09:00:00',
   '01/01/2026T09:00',
   '01/01/0000 09:00',
+  '24/12/0026 09:00',
+  '31/12/1899 23:59',
+  '01/01/2200 00:00',
+  '24/12/2926 09:00',
+  '31/12/9999 23:59',
   '٠١/01/2026 09:00',
   'tomorrow',
 ])('%s is no date', async (date) => {
   const response = await post({ date })
   expect(response.statusCode).toBe(422)
   expect(response.json().errors).toEqual({
-    date: ['The date is not a date and time that exists, in the format dd/mm/yyyy hh:mm.'],
+    date: ['The date is not a date and time that exists, from 1900 to 2199, in the format dd/mm/yyyy hh:mm.'],
   })
 })
 
@@ -88,6 +95,12 @@ test('every fault at once, an unknown user with them', async () => {
     notify: ['The notify field must be true or false.'],
     date: ['The date field is required.'],
     user_id: ['The selected user id is invalid.'],
+  })
+})
+
+test.each(['TRUE', 'yes', 'on', '2', 2])('notify %j is refused', async (notify) => {
+  expect((await post({ notify })).json().errors).toEqual({
+    notify: ['The notify field must be true or false.'],
   })
 })
 
@@ -104,6 +117,8 @@ test.each([
   [0, false],
   ['1', true],
   ['0', false],
+  ['true', true],
+  [' false ', false],
 ])('notify %j is %j', async (notify, meant) => {
   await post({ notify })
   expect(asked[0]!.notify).toBe(meant)

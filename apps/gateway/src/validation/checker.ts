@@ -65,6 +65,8 @@ export const createChecks = (timeZone: string): CreateCheck => {
     allErrors: true,
     coerceTypes: false,
     allowUnionTypes: true,
+    // With what was given, for hints.
+    verbose: true,
     formats: formats(timeZone),
   })
   return (schema) => {

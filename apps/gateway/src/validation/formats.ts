@@ -1,28 +1,33 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
-import { isEmail } from '@leadwire/contracts'
+import { isEmail, POSTCODE } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
 import { localInstant } from './local-instant'
 
-/** The postcodes that are taken (the rule is in the design: outward and inward part, one space between). */
-export const isPostcode = (text: string): boolean =>
-  /^(GIR 0AA|[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2})$/.test(text)
-
-/** A postcode as it is stored: upper case, one space before its last three characters. */
-export const normalPostcode = (text: string): string => {
+const inCapitals = (text: string): string =>
   // Only ASCII letters: toUpperCase would make postcodes of ſ and ß too.
-  const letters = text.replace(/[a-z]/g, (letter) => letter.toUpperCase()).replace(/\s+/g, '')
-  return letters.length > 3 ? `${letters.slice(0, -3)} ${letters.slice(-3)}` : letters
-}
+  text.replace(/\p{Cf}/gu, '').replace(/[a-z]/g, (letter) => letter.toUpperCase())
+
+/** A postcode as it is stored: upper case, one space before its last three characters, or before the number of a BFPO. */
+export const normalPostcode = (text: string): string =>
+  inCapitals(text)
+    .replace(/\s+/g, '')
+    .replace(/^(BFPO(?=\d)|.+(?=.{3}$))/s, '$1 ')
+
+/** The postcode that was meant where a letter O stands for a zero. */
+export const postcodeWithZero = (text: string): string | undefined =>
+  [...text.matchAll(/O/g)]
+    .map(({ index }) => `${text.slice(0, index)}0${text.slice(index + 1)}`)
+    .find((postcode) => POSTCODE.test(postcode))
 
 // `SW11` is a first part, and could be the beginning of `SW1 1AA` too.
 const OUTWARD = /^[A-Z]{1,2}[0-9]?[A-Z0-9]?$/
 
 /** How a postcode begins, as it is stored: a space that was left out is put in where the second part has begun. */
 export const postcodeBeginning = (text: string): string => {
-  const letters = text.replace(/[a-z]/g, (letter) => letter.toUpperCase()).replace(/\s+/g, ' ')
+  const letters = inCapitals(text).replace(/\s+/g, ' ')
   if (OUTWARD.test(letters)) return letters
-  return letters.replace(/^([A-Z]{1,2}[0-9][A-Z0-9]?|GIR)([0-9][A-Z]{0,2})$/, '$1 $2')
+  return letters.replace(/^([A-Z]{1,2}[0-9][A-Z0-9]?|[A-Z]{3,4})([0-9][A-Z0-9]{0,3})$/, '$1 $2')
 }
 
 /** A web address that a webhook can be sent to: http or https, no credentials. */
@@ -63,7 +68,7 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 /** The formats that schemas name. `timeZone` is the one in which clients give dates. */
 export const formats = (timeZone: string): Record<string, (text: string) => boolean> => ({
   email: isEmail,
-  postcode: isPostcode,
+  postcode: (text) => POSTCODE.test(text),
   phone: (text) => /\p{Nd}/u.test(text),
   lines: () => true,
   ip: (text) => isIP(text) !== 0,

@@ -2,10 +2,15 @@ import { Temporal } from '@js-temporal/polyfill'
 
 const FORM = /^(\d{2})\/(\d{2})\/(\d{4}) (\d{2}):(\d{2})$/
 
+// Whoever writes another one has mistyped it.
+export const FIRST_YEAR = 1900
+export const LAST_YEAR = 2199
+
 const plainDateTime = (text: string): Temporal.PlainDateTime | undefined => {
   if (!FORM.test(text)) return undefined
   try {
-    return Temporal.PlainDateTime.from(text.replace(FORM, '$3-$2-$1T$4:$5'))
+    const plain = Temporal.PlainDateTime.from(text.replace(FORM, '$3-$2-$1T$4:$5'))
+    return plain.year < FIRST_YEAR || plain.year > LAST_YEAR ? undefined : plain
   } catch {
     return undefined
   }
@@ -14,7 +19,7 @@ const plainDateTime = (text: string): Temporal.PlainDateTime | undefined => {
 /**
  * The instant of a `dd/mm/yyyy hh:mm` on the clocks of a time zone, ISO 8601 in UTC (interface: Schedule Appointment).
  *
- * Undefined for a date that does not exist and for a time that the clocks skip in spring. When the clocks go back in
+ * Undefined for a date that does not exist or is centuries away, and for a time that the clocks skip in spring. When the clocks go back in
  * autumn and a time comes twice, the earlier one is meant.
  */
 export const localInstant = (text: string, timeZone: string): string | undefined => {
@@ -23,7 +28,5 @@ export const localInstant = (text: string, timeZone: string): string | undefined
   const zoned = plain.toZonedDateTime(timeZone, { disambiguation: 'earlier' })
   // In the gap 'earlier' is an hour off: what comes back is not what was given.
   if (!zoned.toPlainDateTime().equals(plain)) return undefined
-  const instant = zoned.toInstant().toString()
-  // Years 0 and 10000 have other spellings in ISO 8601, and no place in PostgreSQL's.
-  return /^(?!0000)\d{4}-/.test(instant) ? instant : undefined
+  return zoned.toInstant().toString()
 }

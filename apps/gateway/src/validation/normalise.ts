@@ -9,16 +9,15 @@ const BOOLEANS = new Map<unknown, boolean>([
   [0, false],
   ['1', true],
   ['0', false],
+  ['true', true],
+  ['false', false],
 ])
-
-// A form has no other way to write them.
-const FORM_BOOLEANS = new Map<unknown, boolean>([...BOOLEANS, ['true', true], ['false', false]])
 
 /** What a text is stored as, by its format (none: a line). Other formats are exact. */
 const TEXTS: Record<string, (text: string) => string> = {
   line: oneLine,
   lines: manyLines,
-  email: oneLine,
+  email: (text) => oneLine(text).normalize('NFC'),
   phone: oneLine,
   postcode: (text) => normalPostcode(oneLine(text)),
 }
@@ -30,13 +29,13 @@ const textOf = (text: string, { format, enum: words }: TSchema): string =>
 export type Source = 'json' | 'form'
 
 // Only what is exactly such a value changes: anything else stays as it is, for the check to name.
-const convert = (value: unknown, type: string, schema: TSchema, source: Source): unknown => {
+const convert = (value: unknown, type: string, schema: TSchema): unknown => {
   const text = typeof value === 'string' ? value.trim() : undefined
   switch (type) {
     case 'string':
       return text === undefined ? value : textOf(text, schema)
     case 'boolean':
-      return (source === 'form' ? FORM_BOOLEANS : BOOLEANS).get(text ?? value) ?? value
+      return BOOLEANS.get(text ?? value) ?? value
     case 'integer':
       return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : value
     case 'number':
@@ -80,8 +79,8 @@ const lastOf = (value: unknown, type: string, source: Source): unknown =>
 
 /**
  * What a client sent, in the types of a schema, ready to be checked (design: Everywhere). Strings are trimmed and made one
- * line, what is invisible is null, null is an absent field (unless the schema knows null), booleans may be 1, 0, "1" and
- * "0", in forms `true` and `false` too, integers may be digits in a string. Only fields of the schema are taken over; what
+ * line, what is invisible is null, null is an absent field (unless the schema knows null), booleans may be 1, 0, "1",
+ * "0", "true" and "false", integers may be digits in a string. Only fields of the schema are taken over; what
  * does not fit is left for the check to name.
  */
 export const normalise = (schema: TSchema, given: unknown, source: Source): unknown => {
@@ -91,5 +90,5 @@ export const normalise = (schema: TSchema, given: unknown, source: Source): unkn
   if (isEmpty(value)) return types?.includes('null') && value !== undefined ? null : undefined
   if (type === 'array') return normaliseArray(schema, value, source)
   if (type === 'object') return normaliseObject(schema, value, source)
-  return convert(value, type, schema, source)
+  return convert(value, type, schema)
 }

@@ -1,7 +1,12 @@
 import type { ErrorObject } from 'ajv'
+import { postcodeWithZero } from './formats'
+import { FIRST_YEAR, LAST_YEAR } from './local-instant'
 
-/** How a field is named in a sentence: `quotes.0.items.1.image_id` is "quotes.0.items.1.image id", as in Laravel 7. */
-export const labelOf = (field: string): string => field.replaceAll('_', ' ')
+/**
+ * How a field is named in a sentence: `quotes.0.items.1.image_id` is "quotes.0.items.1.image id", as in Laravel 7. What a client made
+ * up may consist of nothing else.
+ */
+export const labelOf = (field: string): string => field.replace(/(?<=[^_])_(?=[^_])/g, ' ')
 
 /** What is said of a field that names something which is not there. */
 export const selectedIsInvalid = (field: string): string => `The selected ${labelOf(field)} is invalid.`
@@ -18,9 +23,15 @@ const FORMATS: Record<string, string> = {
   email: 'must be a valid email address.',
   ip: 'must be a valid IP address.',
   uuid: 'must be a valid UUID.',
-  'local-date-time': 'is not a date and time that exists, in the format dd/mm/yyyy hh:mm.',
+  'local-date-time': `is not a date and time that exists, from ${FIRST_YEAR} to ${LAST_YEAR}, in the format dd/mm/yyyy hh:mm.`,
   instant: 'is not a valid date (ISO 8601 with its offset).',
   overlap: 'must be a time such as 0s, 15m or 24h, at most 30d.',
+}
+
+const formatSentence = (label: string, format: string, value: unknown) => {
+  const meant = format === 'postcode' && postcodeWithZero(String(value))
+  const hint = meant ? ` With a zero in place of the letter O it is ${meant}.` : ''
+  return `The ${label} ${FORMATS[format] ?? 'format is invalid.'}${hint}`
 }
 
 const typeSentence = (label: string, type: string | string[]) => {
@@ -42,7 +53,7 @@ const SENTENCES: Record<string, (label: string, limit: number) => string> = {
 }
 
 /** What Ajv found, as Laravel 7 would say it. */
-export const sentenceOf = (field: string, { keyword, params }: ErrorObject): string => {
+export const sentenceOf = (field: string, { keyword, params, data }: ErrorObject): string => {
   const label = labelOf(field)
   const {
     limit = 0,
@@ -53,6 +64,6 @@ export const sentenceOf = (field: string, { keyword, params }: ErrorObject): str
   if (keyword === 'type') return typeSentence(label, type)
   if (keyword === 'enum')
     return `${selectedIsInvalid(field)} It may be: ${allowedValues.filter((value) => value !== null).join(', ')}.`
-  if (keyword === 'format') return `The ${label} ${FORMATS[format] ?? 'format is invalid.'}`
+  if (keyword === 'format') return formatSentence(label, format, data)
   return SENTENCES[keyword]?.(label, limit) ?? `The ${label} is invalid.`
 }

@@ -4,13 +4,12 @@ import {
   LEAD_STATUSES,
   type NewLead,
   type NewQuoteItem,
+  POSTCODE,
   VISITOR_REFERRERS,
 } from '@leadwire/contracts'
 import { type Faults, parseTraceparent } from '@leadwire/service-kit'
 import { faultsOf, isActor, isId, isSaid, isText } from '../arguments'
 import { isIdempotency } from '../idempotency/idempotency-keys'
-
-const POSTCODE = /^(GIR 0AA|[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2})$/
 
 const isOptional = <Value>(value: Value | undefined, sound: (value: Value) => boolean) =>
   value === undefined || sound(value)

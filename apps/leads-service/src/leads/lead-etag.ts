@@ -6,4 +6,5 @@
 export const leadEtag = (version: number, format: number): string => `"${version}-${format >>> 0}"`
 
 /** Whether a tag is one of this version, whatever its format. */
-export const isOfVersion = (etag: string, version: number): boolean => etag.startsWith(`"${version}-`)
+export const isOfVersion = (etag: string, version: number): boolean =>
+  /^"(\d+)-\d+"$/.exec(etag)?.[1] === String(version)

@@ -123,7 +123,12 @@ test('a change that demands another version changes and tells nothing, and a fau
   await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
   const before = await leadOf(accountId)
   const asked = { accountId, reference: before.reference, notify: true, userEmail: 'sam@example.test' }
-  for (const etags of [['"2-1"'], [], ['"11-1"', '"1"', '1-1']])
+  for (const etags of [
+    ['"2-1"'],
+    [],
+    ['"11-1"', '"1"', '1-1'],
+    ['"1-bogus"', '"1-"', '"1-1-1"', '"1-1"x', '"01-1"'],
+  ])
     await expect(update({ ...asked, ifMatch: { etags } })).rejects.toMatchObject({
       code: 'precondition_failed',
     })

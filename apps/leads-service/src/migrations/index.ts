@@ -22,6 +22,7 @@ import { tracesOfEvents } from './0020-traces-of-events'
 import { fewerChecks } from './0021-fewer-checks'
 import { personsByWords } from './0022-persons-by-words'
 import { importDelimiter } from './0023-import-delimiter'
+import { postcodes } from './0024-postcodes'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -48,4 +49,5 @@ export const migrations: Migration[] = [
   fewerChecks,
   personsByWords,
   importDelimiter,
+  postcodes,
 ]

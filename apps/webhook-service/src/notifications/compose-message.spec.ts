@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '@leadwire/test-kit'
 import ICAL from 'ical.js'
+import { simpleParser } from 'mailparser'
 import { composeMessage } from './compose-message'
 import { notification, startMailing } from './notifications.fixture'
 
@@ -103,6 +104,29 @@ test('a domain of other letters is told in ASCII, and what no server takes ends 
   const { id } = found.find(({ delivery }) => delivery!.status === 'exhausted')!.delivery!
   const { attempts } = await running.service.client.retrieveNotification({ accountId: 1, notificationId: id })
   expect(attempts).toHaveLength(1)
+})
+
+test.each([
+  ['sam@bücher.example', 'sam@xn--bcher-kva.example'],
+  ['sam@xn--bcher-kva.example', 'sam@xn--bcher-kva.example'],
+  ['zoë@xn--bcher-kva.example', 'zoë@bücher.example'],
+])('envelope, message and invitation have one address of %s', async (userEmail, address) => {
+  const { to, from, content } = await composeMessage(notification({ userEmail }), {
+    ...{ from: { name: '', address: 'leads@bücher.example' }, timeZone: 'Europe/London' },
+  })
+  const mail = await simpleParser(content)
+  const invitation = mail.attachments.find(({ contentType }) => contentType.startsWith('text/calendar'))
+  const calendar = new ICAL.Component(ICAL.parse(invitation!.content.toString()))
+  const entry = new ICAL.Event(calendar.getFirstSubcomponent('vevent')!)
+  const unfolded = content.toString().replace(/\r\n[ \t]+/g, ' ')
+  const header = (name: string) => new RegExp(`^${name}: .*?([^ <]+@[^ >]+)>?\\r$`, 'm').exec(unfolded)![1]
+  expect([to, header('To'), String(entry.attendees[0]!.getFirstValue())]).toEqual([
+    address,
+    address,
+    `MAILTO:${address}`,
+  ])
+  const sender = 'leads@xn--bcher-kva.example'
+  expect([from, header('From'), entry.organizer]).toEqual([sender, sender, `mailto:${sender}`])
 })
 
 test('without a mail server a message is a file', async () => {

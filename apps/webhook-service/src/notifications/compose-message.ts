@@ -1,6 +1,7 @@
 import { type NotificationRequested, oneLine } from '@leadwire/contracts'
 import ical, { ICalAttendeeStatus, ICalCalendarMethod } from 'ical-generator'
 import MailComposer from 'nodemailer/lib/mail-composer'
+import MimeNode from 'nodemailer/lib/mime-node'
 import { failureContent } from './failure-content'
 import type { Sender } from './mail-settings'
 import { type Content, timeIn } from './message-content'
@@ -81,7 +82,10 @@ ${cells.join('\n')}
 }
 
 /** The invitation to an appointment or callback: RFC 5545 and 5546, its instants in UTC. */
-const invitationOf = (event: NotificationRequested, from: Sender, summary: string, text: string): string => {
+const invitationOf = (
+  event: NotificationRequested,
+  { from, to, summary, text }: { from: Sender; to: string; summary: string; text: string },
+): string => {
   const start = new Date(event.date!)
   const calendar = ical({ method: ICalCalendarMethod.REQUEST, prodId: '//Leadwire//Leadwire//EN' })
   calendar.createEvent({
@@ -95,7 +99,7 @@ const invitationOf = (event: NotificationRequested, from: Sender, summary: strin
     attendees: [
       {
         name: calendarName(event.userName),
-        email: event.userEmail,
+        email: to,
         rsvp: true,
         status: ICalAttendeeStatus.NEEDSACTION,
       },
@@ -116,23 +120,25 @@ export const composeMessage = async (
   const said = contentOf(event, timeZone)
   const { title } = said
   const text = textOf(said)
+  // As mail writes them, with domains in ASCII: calendars take another spelling for another person.
+  const envelope = new MimeNode().setHeader({ from: from.address, to: userEmail }).getEnvelope()
+  const [sender, to] = [{ name: from.name, address: String(envelope.from) }, envelope.to[0]!]
   const composer = new MailComposer({
-    from,
-    to: { name: userName, address: userEmail },
+    from: sender,
+    to: { name: userName, address: to },
     subject: title,
     text,
     html: htmlOf(said),
     ...(date !== undefined && {
-      icalEvent: { method: 'REQUEST', content: invitationOf(event, from, title, text) },
+      icalEvent: {
+        method: 'REQUEST',
+        content: invitationOf(event, { from: sender, to, summary: title, text }),
+      },
     }),
-    messageId: `<${eventId}@${from.address.split('@').at(-1)}>`,
+    messageId: `<${eventId}@${sender.address.split('@').at(-1)}>`,
     date: new Date(requestedAt),
     // Nobody's holiday message answers it.
     headers: { 'Auto-Submitted': 'auto-generated' },
   })
-  const compiled = composer.compile()
-  // Domains are in ASCII here.
-  const envelope = compiled.getEnvelope()
-  const content = await compiled.build()
-  return { eventId, from: String(envelope.from), to: envelope.to[0]!, content }
+  return { eventId, from: sender.address, to, content: await composer.compile().build() }
 }

@@ -1,4 +1,4 @@
-import { isEmail, NotificationRequested } from '@leadwire/contracts'
+import { NotificationRequested } from '@leadwire/contracts'
 import { type StoredEvent, UnfitEvent } from '../events/stored-event'
 import { isUuid } from '../uuid'
 
@@ -9,7 +9,7 @@ const faultOf = (event: NotificationRequested): string | undefined => {
   const { accountId, subject, leadReference, userId, userEmail, date, requestedAt } = event
   if (accountId < 1) return 'it has no account'
   if (!isUuid(leadReference)) return 'it has no lead'
-  if (userId < 1 || !isEmail(userEmail)) return 'it has no user'
+  if (userId < 1 || !userEmail.includes('@')) return 'it has no user'
   if (!isInstant(requestedAt)) return 'it has no time'
   if (subject === 'assigned') return undefined
   if (subject !== 'appointment' && subject !== 'callback') return 'its subject is unknown'

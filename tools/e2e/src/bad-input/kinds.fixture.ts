@@ -99,11 +99,11 @@ export const id = ({ known }: { known: (world: World) => number }): Kind => {
 
 export const boolean: Kind = {
   wrong: [
-    ...named('true', 'false', 'TRUE', 'yes', 'on', 2, -1, 0.5, '2', '01', '1.0', rawJson('1e400')),
+    ...named('TRUE', 'True', 'yes', 'on', 2, -1, 0.5, '2', '01', '1.0', rawJson('1e400')),
     ...NO_SCALARS,
     ...UNSTORABLE,
   ],
-  right: named(true, false, 1, 0, '1', '0'),
+  right: named(true, false, 1, 0, '1', '0', 'true', 'false'),
 }
 
 // Words that a careless look-up in an object would find.
@@ -180,12 +180,16 @@ export const email: Kind = {
       '"a@b.example',
       'a@.example',
       'a@b.example.',
+      'a@192.168.0.1',
+      'a@[192.168.0.1]',
     ),
   ],
   right: named(
     "o'hara+windows@b.example.co.uk",
     ' ADA@B.example ',
     'ü@bücher.example',
+    'संपर्क@डाटामेल.भारत',
+    'jose\u0301@b.example',
     'a@xn--bcher-kva.example',
     `${letters(64)}@${letters(63)}.example`,
   ),
@@ -242,6 +246,9 @@ export const postcode: Kind = {
     'DN551PT',
     'W1A 0AX',
     'ec1a 1bb',
+    'bfpo61',
+    'FIQQ 1ZZ',
+    'sw1a\u200b1aa',
   ),
 }
 

@@ -88,7 +88,7 @@ describe('with 21 leads', () => {
     '?page=null',
     '?page=%00',
     '?page=NaN',
-    '?perpage=5',
+    '?pages=5',
     '?unknown=1',
   ])('%s is page 1', async (query) => {
     expect(described(await pageOf(tenant, query))).toEqual(expected(1, 2, 21, down(21, 2)))

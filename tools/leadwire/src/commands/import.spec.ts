@@ -60,7 +60,7 @@ test('leads that match are exported for Excel, and a file of Windows-1252 is imp
   await eventually(async () => expect(await csv('--bom', ...filters)).toMatch(/^\uFEFFid,.*Fenêtre/s))
   expect((await csv('--filter', 'status=sold')).split('\n')).toHaveLength(2)
   await expect(csv('--filter', 'state')).rejects.toMatchObject({
-    stderr: expect.stringContaining('state: There is no parameter state.'),
+    stderr: expect.stringContaining('state: "state" is no parameter.'),
   })
 })
 
