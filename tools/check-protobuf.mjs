@@ -14,9 +14,11 @@ const buf = (...args) => {
 }
 
 const { version, commit } = JSON.parse(readFileSync(join(root, 'tools/previous-release.json'), 'utf8'))
-const isThere = spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0
+const isThere =
+  commit !== null && spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0
 
-if (!isThere)
+if (commit === null) console.log('The .proto files were compared with none: there is no previous release.')
+else if (!isThere)
   console.log(
     `The .proto files were not compared with those of ${version}: its commit is not in the history here.`,
   )

@@ -308,8 +308,8 @@ test('an endpoint subscribes to kinds of event, of all leads or of some', async 
   await call('POST', 'webhook-endpoints', { url, events: ['lead.updated', 'lead.created'], leads: 'live' })
   await call('PATCH', 'webhook-endpoints/1', { events: ['attachment.added'], leads: 'test' })
   expect(asked).toMatchObject([
-    { events: { kinds: ['lead.updated', 'lead.created'] }, leads: 'live' },
-    { events: { kinds: ['attachment.added'] }, leads: 'test' },
+    { events: { types: ['lead.updated', 'lead.created'] }, leads: 'live' },
+    { events: { types: ['attachment.added'] }, leads: 'test' },
   ])
 })
 

@@ -4,7 +4,7 @@ import {
   AttachmentsServiceDefinition,
   AuditServiceDefinition,
   type CreateLead,
-  LeadCreated,
+  Event,
   type LeadPageResult,
   type LeadResult,
   LeadsServiceDefinition,
@@ -224,10 +224,8 @@ export const listedOf = ({ result }: LeadPageResult): ListedLeads => {
   throw result ? errorOfStatus(result.value) : new Error('a page came without a result')
 }
 
-/** The LeadCreated events in the outbox, oldest first. */
+/** The events in the outbox, oldest first. */
 export const outboxOf = async ({ db }: RunningLeadsService) => {
-  const rows = await db.query<{ payload: Buffer }>({
-    text: `SELECT payload FROM outbox WHERE kind = 'lead.created' ORDER BY id`,
-  })
-  return rows.map(({ payload }) => LeadCreated.decode(payload))
+  const rows = await db.query<{ payload: Buffer }>({ text: 'SELECT payload FROM outbox ORDER BY id' })
+  return rows.map(({ payload }) => Event.decode(payload))
 }

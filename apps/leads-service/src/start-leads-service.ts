@@ -141,7 +141,7 @@ export const startLeadsService = async ({
     backupRetentionDays: config.BACKUP_RETENTION_DAYS,
     onCommitted: (events) => {
       outbox?.enqueue(events)
-      search.enqueue(events)
+      search.enqueue(events.filter(({ type }) => type === 'lead.created'))
     },
   })
   const grpcPort = await server.listen({ host: config.HOST, port: config.GRPC_PORT })

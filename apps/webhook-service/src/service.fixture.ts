@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import {
   AuditServiceDefinition,
-  type EventKind,
+  Event,
+  type EventType,
+  eventBody,
   LEADS_STREAM,
-  LeadChanged,
-  LeadCreated,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
 import { connectGrpc, createLifecycle, createLogger, type Logger, natsOptions } from '@leadwire/service-kit'
@@ -21,6 +21,7 @@ import { connect } from '@nats-io/transport-node'
 import { Client } from 'pg'
 import type { Clock } from './clock'
 import type { Config } from './config'
+import { readEvent } from './events/read-event'
 import { startWebhookService } from './start-webhook-service'
 
 export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
@@ -57,37 +58,28 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
 }
 
-const change = (accountId: number, over: Partial<LeadChanged> = {}): LeadChanged =>
-  LeadChanged.fromPartial({
+/** An event of an account, lead.created unless it says otherwise. Its body names its lead. */
+export const newEvent = (accountId: number, over: Partial<Event> = {}): Event => {
+  const leadReference = over.leadReference ?? randomUUID()
+  const type = over.type ?? 'lead.created'
+  return {
     eventId: randomUUID(),
     accountId,
     accountKey: `key-of-${accountId}`,
-    kind: 'lead.updated',
-    leadReference: randomUUID(),
-    body: Buffer.from('{"type":"lead.updated","data":{"value":1}}'),
-    ...over,
-  })
-
-const event = (accountId: number): LeadCreated => {
-  const now = '2026-01-02T03:04:05.123456Z'
-  const lead: Parameters<typeof LeadCreated.fromPartial>[0]['lead'] = {
-    id: 7,
-    reference: randomUUID(),
-    name: 'Zoë Ångström',
-    status: 'open',
-    type: 'quote',
-    createdAt: now,
-    updatedAt: now,
-    customer: { id: 9, firstName: 'Zoë', lastName: 'Ångström', email: 'zoe@example.com', createdAt: now },
-  }
-  return LeadCreated.fromPartial({
-    eventId: randomUUID(),
-    accountId,
-    accountKey: `key-of-${accountId}`,
-    lead,
+    type,
+    leadReference,
+    leadVersion: 1,
+    test: false,
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-  })
+    createdAt: '2026-01-02T03:04:05.123456Z',
+    body: eventBody(type as EventType, JSON.stringify({ reference: leadReference, name: 'Zoë Ångström' })),
+    ...over,
+  }
 }
+
+/** The same as it is stored. */
+export const storedEvent = (accountId: number, over: Partial<Event> = {}) =>
+  readEvent(Event.encode(newEvent(accountId, over)).finish())
 
 /** The doors of a running stack: JetStream to publish to, PostgreSQL to look into. */
 export const openDoors = async () => {
@@ -106,8 +98,7 @@ export const openDoors = async () => {
     database,
     nats,
     connection,
-    event,
-    change,
+    event: newEvent,
     rows,
     /**
      * Waits until the database was looked at several times over: what was due and has not happened by then is not going
@@ -141,14 +132,11 @@ export const openDoors = async () => {
       }
     },
     /** Publishes events until JetStream has them, without its own look for duplicates. */
-    publish: async (...events: (LeadCreated | LeadChanged)[]) => {
+    publish: async (...events: Event[]) => {
       const js = jetstream(connection)
-      const { leadCreated, leadChanged } = LEADS_STREAM.subjects
-      const send = (each: LeadCreated | LeadChanged) =>
-        'kind' in each
-          ? js.publish(leadChanged, LeadChanged.encode(each).finish(), { timeout: 10_000 })
-          : js.publish(leadCreated, LeadCreated.encode(each).finish(), { timeout: 10_000 })
-      await Promise.all(events.map((each) => eventually(() => send(each))))
+      const send = (event: Event) =>
+        js.publish(LEADS_STREAM.subjects.events, Event.encode(event).finish(), { timeout: 10_000 })
+      await Promise.all(events.map((event) => eventually(() => send(event))))
     },
     close: async () => {
       await connection.close()
@@ -192,13 +180,13 @@ export const startService = async (
     endpoint: async (
       accountId: number,
       url: string,
-      { kinds, ...rest }: { enabled?: boolean; secret?: string; kinds?: EventKind[]; leads?: string } = {},
+      { types, ...rest }: { enabled?: boolean; secret?: string; types?: EventType[]; leads?: string } = {},
     ) => {
       const { endpoint, secret } = await client.createWebhookEndpoint({
         accountId,
         url,
         enabled: true,
-        ...(kinds && { events: { kinds } }),
+        ...(types && { events: { types } }),
         ...rest,
       })
       return { id: endpoint!.id, secret }

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import {
   AuditServiceDefinition,
-  CHANGE_CONSUMER,
   LEADS_STREAM,
   NOTIFICATION_CONSUMER,
   WEBHOOK_CONSUMER,
@@ -35,8 +34,7 @@ import { goOnRecovering } from './endpoints/go-on-recovering'
 import { createSettleEndpoints } from './endpoints/settle-endpoints'
 import { sharedWithPreviousRelease } from './endpoints/shared-with-previous-release'
 import { encryptAllSecrets, removeEndedSecrets } from './endpoints/store-secrets'
-import { readLeadChanged } from './events/read-lead-changed'
-import { readLeadCreated } from './events/read-lead-created'
+import { readEvent } from './events/read-event'
 import { addStreamMetrics } from './events/stream-metrics'
 import { migrateDatabase } from './migrate-database'
 import { createMailboxes } from './notifications/ensure-mailbox'
@@ -170,12 +168,11 @@ export const startWebhookService = async (
   addStreamMetrics({ metrics, nats, logger })
 
   lifecycle.onStop('messages in hand', () => Promise.all(both.map(({ settled }) => settled())))
-  const { leadCreated, leadChanged, notificationRequested } = LEADS_STREAM.subjects
+  const { subjects } = LEADS_STREAM
   const stops = [
-    webhooks.consume(nats, { subject: leadCreated, name: WEBHOOK_CONSUMER, read: readLeadCreated }),
-    webhooks.consume(nats, { subject: leadChanged, name: CHANGE_CONSUMER, read: readLeadChanged }),
+    webhooks.consume(nats, { subject: subjects.events, name: WEBHOOK_CONSUMER, read: readEvent }),
     notifications.consume(nats, {
-      subject: notificationRequested,
+      subject: subjects.notifications,
       name: NOTIFICATION_CONSUMER,
       read: readNotification,
     }),

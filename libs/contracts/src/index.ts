@@ -1,6 +1,6 @@
 export { ATTEMPT_ERRORS, type AttemptError } from './attempt-errors'
 export { isEmail } from './email'
-export { type ChangeKind, changeBody, EVENT_KINDS, type EventKind, LEADS_TOLD } from './event-kinds'
+export { EVENT_TYPES, type EventType, eventBody, LEADS_TOLD } from './event-types'
 export { FILE_FORMATS, type FileFormat, IMAGE_FORMATS } from './file-formats'
 export type { UploadedFile, UploadTerms } from './files'
 export { DESCRIPTORS } from './generated/descriptors'
@@ -9,8 +9,7 @@ export { HealthCheckResponse_ServingStatus, HealthDefinition } from './generated
 export * from './generated/leadwire/accounts/v1/accounts_service'
 export { Actor } from './generated/leadwire/accounts/v1/actor'
 export * from './generated/leadwire/audit/v1/audit_service'
-export * from './generated/leadwire/events/v1/lead_changed'
-export * from './generated/leadwire/events/v1/lead_created'
+export * from './generated/leadwire/events/v1/event'
 export * from './generated/leadwire/events/v1/notification_requested'
 export * from './generated/leadwire/leads/v1/attachments_service'
 export * from './generated/leadwire/leads/v1/imports_service'
@@ -27,7 +26,6 @@ export { LEAD_REFERRERS, LEAD_STATUSES, VISITOR_REFERRERS } from './lead-values'
 export { isInvisible, manyLines, oneLine } from './one-line'
 export { POSTCODE } from './postcode'
 export {
-  CHANGE_CONSUMER,
   eventIdOf,
   LEADS_STREAM,
   LEADS_STREAM_CONFIG,

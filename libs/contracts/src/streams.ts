@@ -1,12 +1,11 @@
 const SECOND_NS = 1_000_000_000
 
-/** The JetStream stream that carries what is to be told to the outside world, with the subject of each kind of event. */
+/** The JetStream stream that carries events and notifications to webhook-service. */
 export const LEADS_STREAM = {
   name: 'LEADS',
   subjects: {
-    leadCreated: 'leads.created',
-    leadChanged: 'leads.changed',
-    notificationRequested: 'notifications.requested',
+    events: 'leads.events',
+    notifications: 'notifications.requested',
   },
 } as const
 
@@ -45,9 +44,7 @@ export const leadsStreamConfig = (replicas: number | undefined) => ({
   ...(replicas !== undefined && { num_replicas: replicas }),
 })
 
-/** The durable consumer of new leads that all copies of webhook-service share. */
+/** The durable consumer of events that all copies of webhook-service share. */
 export const WEBHOOK_CONSUMER = 'webhook-service'
-/** The same for what happens to leads later: the release before, which cannot read it, does not see it. */
-export const CHANGE_CONSUMER = 'webhook-service-changes'
 /** The same for notifications: what waits for a mail server is not in the way of webhooks. */
 export const NOTIFICATION_CONSUMER = 'webhook-service-notifications'

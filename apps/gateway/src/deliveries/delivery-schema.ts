@@ -1,4 +1,4 @@
-import { ATTEMPT_ERRORS, type Attempt, type Delivery, EVENT_KINDS } from '@leadwire/contracts'
+import { ATTEMPT_ERRORS, type Attempt, type Delivery, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { leadReferenceSchema, nullableOf, nullableTimestamp, timestamp } from '../docs/shared-schemas'
 import { oneOf } from '../validation/fields'
@@ -14,7 +14,7 @@ export const DeliveryRecord = Type.Object(
       description: "Also the webhook's `webhook-id`.",
       examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
     }),
-    event: oneOf(EVENT_KINDS, 'What it tells of.', 'lead.created'),
+    event: oneOf(EVENT_TYPES, 'What it tells of.', 'lead.created'),
     lead_reference: leadReferenceSchema(),
     status: Type.Unsafe<string>({ type: 'string', enum: DELIVERY_STATUSES, examples: ['delivered'] }),
     attempt_count: Type.Integer({ examples: [1] }),

@@ -51,7 +51,7 @@ export const createWebhookEndpoint = managementOperation({
         description: value.description ?? undefined,
         enabled: value.enabled ?? true,
         secret: value.secret,
-        events: value.events && { kinds: value.events },
+        events: value.events && { types: value.events },
         leads: value.leads,
         headers: headersOf(value.headers),
       },

@@ -1,4 +1,4 @@
-import { type Endpoint, EVENT_KINDS, LEADS_TOLD } from '@leadwire/contracts'
+import { type Endpoint, EVENT_TYPES, LEADS_TOLD } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { timestamp } from '../docs/shared-schemas'
 import { notes, nullable, oneOf, text } from '../validation/fields'
@@ -11,9 +11,9 @@ export const endpointFields = {
   ),
   description: nullable(text('For your own eyes. Null clears it.', 'CRM')),
   enabled: Type.Boolean(notes('While it is false, deliveries are held.', true)),
-  events: Type.Array(oneOf(EVENT_KINDS), {
+  events: Type.Array(oneOf(EVENT_TYPES), {
     minItems: 1,
-    maxItems: EVENT_KINDS.length,
+    maxItems: EVENT_TYPES.length,
     uniqueItems: true,
     description: 'What it is told of; `lead.created` alone by default.',
     examples: [['lead.created']],
@@ -76,7 +76,7 @@ export const endpointRecord = (endpoint: Endpoint) => ({
   url: endpoint.url,
   description: endpoint.description ?? null,
   enabled: endpoint.enabled,
-  events: EVENT_KINDS.filter((kind) => endpoint.events.includes(kind)),
+  events: EVENT_TYPES.filter((kind) => endpoint.events.includes(kind)),
   leads: endpoint.leads,
   disabled_reason: endpoint.disabledReason ?? null,
   headers: Object.fromEntries(endpoint.headerNames.map((name) => [name, null])),

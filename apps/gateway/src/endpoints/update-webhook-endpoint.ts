@@ -22,7 +22,7 @@ export const updateWebhookEndpoint = managementOperation({
   run: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const { url, enabled, leads } = value
-    const events = value.events && { kinds: value.events }
+    const events = value.events && { types: value.events }
     const description = value.description === null ? '' : value.description
     const { endpoint } = await call.clients.webhooks.updateWebhookEndpoint(
       { ...key, url, description, enabled, events, leads, headers: headersOf(value.headers) },

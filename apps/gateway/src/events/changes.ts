@@ -1,4 +1,4 @@
-import type { ChangeKind } from '@leadwire/contracts'
+import type { EventType } from '@leadwire/contracts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { leadReferenceSchema } from '../docs/shared-schemas'
 import { FieldChange } from '../leads/lead-history-schema'
@@ -6,9 +6,9 @@ import { Image, LeadListItem } from '../leads/lead-schema'
 import { Scheduled } from '../scheduling/schedule-fields'
 import { webhook } from './webhook'
 
-const bodyOf = (title: string, kind: ChangeKind, data: TSchema) =>
+const bodyOf = (title: string, type: Exclude<EventType, 'lead.created'>, data: TSchema) =>
   Type.Object(
-    { type: Type.Unsafe<string>({ type: 'string', enum: [kind], examples: [kind] }), data },
+    { type: Type.Unsafe<string>({ type: 'string', enum: [type], examples: [type] }), data },
     { title },
   )
 

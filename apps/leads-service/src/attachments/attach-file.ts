@@ -1,9 +1,9 @@
 import type { AttachFileRequest, AttachFileResponse } from '@leadwire/contracts'
-import type { Database, OpenTransaction } from '@leadwire/service-kit'
 import { demand, fileFields, isId, isText } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { lockLead } from '../leads/lock-lead'
 import { recordChange } from '../leads/record-change'
+import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 import { ATTACHMENT_COLUMNS, type AttachmentRow, attachmentJson } from './attachment-row'
 
 const INSERT = `
@@ -11,7 +11,7 @@ const INSERT = `
   VALUES ($1, $2, $3, $4, $5, $6, $7)
   RETURNING ${ATTACHMENT_COLUMNS}`
 
-const insertAttachment = async (tx: OpenTransaction, request: AttachFileRequest): Promise<Buffer> => {
+const insertAttachment = async (tx: RecordingTransaction, request: AttachFileRequest): Promise<Buffer> => {
   const { accountId, baseUrl } = request
   demand({ account_id: isId(accountId), base_url: isText(baseUrl, 16_384), ...fileFields(request.file) })
   const { key, name, fileName, fileSize, contentType } = request.file!
@@ -23,16 +23,16 @@ const insertAttachment = async (tx: OpenTransaction, request: AttachFileRequest)
   })
   const json = attachmentJson(row!, { baseUrl, reference: lead.reference })
   const data = `${json.slice(0, -1)},"lead_reference":"${lead.reference}"}`
-  recordChange(tx, { accountId, lead, kind: 'attachment.added', data })
+  recordChange(tx, { accountId, lead, type: 'attachment.added', at: row!.created_at, data })
   return Buffer.from(`{"data":${json}}`)
 }
 
 /** Records a file that is stored as a lead's attachment (interface: Attach a file). Its url needs the bearer token. */
 export const attachFile =
-  (deps: { database: Database }) =>
+  (deps: RecordingDeps) =>
   (request: AttachFileRequest): Promise<AttachFileResponse> => {
     const { idempotency, claimId, reference } = request
-    return deps.database.transaction((tx) =>
+    return recordingTransaction(deps, (tx) =>
       underKey(tx, idempotency, () => insertAttachment(tx, request), claimId, reference),
     )
   }

@@ -58,12 +58,20 @@ test('a batch creates each lead for its own account, and a bad item fails alone'
   expect((await listed(other.accountId)).total).toBe(1)
 })
 
-test('the event carries the lead as the response shows it', async () => {
+test('the event carries the lead as the response shows it, in the same bytes', async () => {
   const { accountId, apiKey } = await newAccount(service)
-  const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
-  const event = (await outboxOf(service)).find((candidate) => candidate.accountId === accountId)!
-  expect(event).toMatchObject({ accountKey: apiKey, lead: { id: lead.id, reference: lead.reference } })
-  expect(event.lead!.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+  const items = [newItem(accountId), newItem(accountId, { lead: newLead({ status: 'test' }) })]
+  const { results } = await service.leads.createLeads({ leads: items })
+  const leads = outcomesOf({ results })
+  const events = (await outboxOf(service)).filter((event) => event.accountId === accountId)
+  expect(events).toEqual(
+    leads.map((lead, index) => ({
+      ...{ eventId: expect.any(String), accountId, accountKey: apiKey, type: 'lead.created' },
+      ...{ leadReference: lead.reference, leadVersion: 1, test: index === 1, traceparent: '' },
+      ...{ createdAt: lead.created_at, body: results[index]!.result!.value },
+    })),
+  )
+  expect(events[0]!.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
 })
 
 test('number, id and time agree for concurrent creates through two copies, over many accounts', async () => {

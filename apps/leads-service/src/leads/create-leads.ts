@@ -2,17 +2,14 @@ import {
   type CreateLead,
   type CreateLeadsRequest,
   type CreateLeadsResponse,
-  LeadCreated,
   leadCost,
 } from '@leadwire/contracts'
 import {
   type Answer,
-  type Database,
   deadlineOf,
   type GatherMeters,
   gather,
   isRefusedValue,
-  isTracing,
   type Logger,
   type OpenTransaction,
   ServiceError,
@@ -21,25 +18,20 @@ import {
 import { invalidBy } from '../arguments'
 import { answersOf, resolveKeys } from '../idempotency/idempotency-keys'
 import { insertTogether } from '../inserter'
-import { eventsOf, type OutboxEvent } from '../outbox/record-events'
-import { type Draft, draftLead } from './draft-lead'
+import { eventsOf, type OutboxEvent, type RecordingDeps } from '../outbox/record-events'
 import { insertsOf } from './insert-leads'
 import { leadFaults } from './lead-arguments'
 import { leadEtag } from './lead-etag'
-import { leadBody, leadJsonOf } from './lead-json'
 import { leadResultOf } from './lead-result'
 import { countFaults, type Limits, sizeFaults } from './limits'
 import type { JsonSettings } from './load-leads'
 import { loadReferences, type References } from './load-references'
 import { numberLeads } from './number-leads'
-import { type Stamp, stampEvent } from './stamp-event'
+import { renderNewLead } from './render-new-lead'
 
-export interface CreateLeadsDeps extends JsonSettings {
-  database: Database
+export interface CreateLeadsDeps extends JsonSettings, RecordingDeps {
   limits: Limits
   logger: Logger
-  /** Called after a commit with the events it left in the outbox. */
-  onCommitted: (events: OutboxEvent[]) => void
   meters?: GatherMeters
 }
 
@@ -48,52 +40,28 @@ type Outcome = Answer | ServiceError
 
 const noSuchAccount = () => new ServiceError('not_found', 'There is no such account.')
 
-/** The draft of an item, or why it may not be created. */
-const checkItem = (item: CreateLead, references: References, limits: Limits): Draft | ServiceError => {
-  const refused = invalidBy({ ...countFaults(item, limits), ...references.faultsOf(item) })
-  if (refused) return refused
-  const draft = draftLead(item, references.imageOf)
-  return invalidBy(sizeFaults(item, draft.bytes, limits)) ?? draft
-}
+/** Why an item may not be created; undefined when it may. */
+const refusalOf = (item: CreateLead, references: References, limits: Limits): ServiceError | undefined =>
+  invalidBy({ ...countFaults(item, limits), ...references.faultsOf(item) }) ??
+  invalidBy(sizeFaults(item, references.imageOf, limits))
 
-/** All that is written of a draft, and the response to its item. */
-const finishDraft = (draft: Draft, stamp: Stamp, jsonFormat: number) => {
-  const { item } = draft
-  const event = stampEvent(draft.event, stamp)
-  const { eventId, accountId } = event
-  const lead = event.lead!
-  const json = leadJsonOf(lead, jsonFormat)
-  const { userId, test } = item.lead!
-  return {
-    item,
-    rows: { accountId, number: stamp.number, userId, test, actor: item.actor, lead, json },
-    event: {
-      eventId,
-      accountId,
-      kind: 'lead.created' as const,
-      payload: LeadCreated.encode(event).finish(),
-      leadReference: lead.reference,
-      traceparent: isTracing() ? item.traceparent : null,
-      publishedAt: lead.createdAt,
-    },
-    body: leadBody(json),
-  }
-}
-
-/** Writes leads, their events and saved answers. Leaves out the drafts of accounts that are not there. */
+/** Writes leads, their events and saved answers. Leaves out those of accounts that are not there. */
 const writeAll = async (
   tx: OpenTransaction,
-  drafts: Draft[],
-  { jsonFormat, isTold }: { jsonFormat: number; isTold: boolean },
+  items: CreateLead[],
+  { isTold, ...settings }: { imageOf: References['imageOf']; jsonFormat: number; isTold: boolean },
 ) => {
-  const stamps = await numberLeads(tx, drafts)
-  const written = drafts.flatMap((draft, index) => {
+  const stamps = await numberLeads(tx, items)
+  const written = items.flatMap((item, index) => {
     const stamp = stamps[index]
-    return stamp ? [finishDraft(draft, stamp, jsonFormat)] : []
+    return stamp ? [renderNewLead(item, stamp, settings)] : []
   })
-  const leads = written.map(({ rows, event }) => ({ ...rows, eventId: isTold ? event.eventId : undefined }))
-  const answers = written.flatMap(({ item: { idempotency: asked }, body, event: { leadReference } }) =>
-    asked ? [{ asked, body, leadReference }] : [],
+  const leads = written.map(({ event, ...rest }) => ({
+    ...rest,
+    eventId: isTold ? event.eventId : undefined,
+  }))
+  const answers = written.flatMap(({ item: { idempotency: asked }, body, lead: { reference } }) =>
+    asked ? [{ asked, body, leadReference: reference }] : [],
   )
   const events = isTold ? written.map(({ event }) => event) : []
   insertTogether(tx, [...insertsOf(leads), eventsOf(events)])
@@ -117,14 +85,15 @@ export const createAll = async (
   const open = items.filter((_, index) => settled[index] === undefined)
   const references = await loadReferences(tx, open, deps.assetsUrl)
   const outcomes = new Map<CreateLead, Outcome>()
-  const drafts: Draft[] = []
+  const accepted: CreateLead[] = []
   for (const item of open) {
-    const draft = checkItem(item, references, deps.limits)
-    if (draft instanceof ServiceError) outcomes.set(item, draft)
-    else drafts.push(draft)
+    const refusal = refusalOf(item, references, deps.limits)
+    if (refusal) outcomes.set(item, refusal)
+    else accepted.push(item)
   }
-  const settings = { jsonFormat: deps.jsonFormat, isTold: events !== undefined }
-  const written = drafts.length > 0 ? await writeAll(tx, drafts, settings) : []
+  const { imageOf } = references
+  const settings = { imageOf, jsonFormat: deps.jsonFormat, isTold: events !== undefined }
+  const written = accepted.length > 0 ? await writeAll(tx, accepted, settings) : []
   events?.push(...written.map(({ event }) => event))
   for (const { item, body } of written) outcomes.set(item, { body, replayed: false })
   return items.map((item, index) => settled[index] ?? outcomes.get(item) ?? noSuchAccount())

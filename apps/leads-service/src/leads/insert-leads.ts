@@ -1,27 +1,17 @@
-import type { Actor, Lead, Quote, QuoteItem } from '@leadwire/contracts'
+import type { Quote, QuoteItem } from '@leadwire/contracts'
 import { fields, type Insert, inserter } from '../inserter'
-import type { LeadJson } from './lead-json'
+import type { RenderedLead } from './render-new-lead'
 
-/** A lead with all that is written of it. */
-export interface NewLeadRows {
-  accountId: number
-  number: number
-  userId: number | undefined
-  /** Whether it was marked as a test; one with the status `test` is a test lead without it. */
-  test: boolean
-  /** The event that tells of it; undefined when nobody is told. */
+interface NewLeadRows extends Pick<RenderedLead, 'item' | 'number' | 'lead' | 'json'> {
+  /** Of its lead.created; undefined when there is no such event. */
   eventId: string | undefined
-  /** Who creates it. */
-  actor: Actor | undefined
-  lead: Lead
-  json: LeadJson
 }
 
 const leadOf = (row: NewLeadRows) => row.lead
 const customerOf = (row: NewLeadRows) => row.lead.customer!
 
 const customersOf = inserter<NewLeadRows>('customers', [
-  ['account_id', 'bigint', ({ accountId }) => accountId],
+  ['account_id', 'bigint', ({ item }) => item.accountId],
   ...fields(customerOf, 'bigint', ['id']),
   ...fields(customerOf, 'text', ['firstName', 'lastName', 'companyName', 'email', 'postcode']),
   ...fields(customerOf, 'text', ['phone', 'phoneLink', 'mobile', 'mobileLink']),
@@ -29,14 +19,15 @@ const customersOf = inserter<NewLeadRows>('customers', [
 ])
 
 const leadsOf = inserter<NewLeadRows>('leads', [
-  ['account_id', 'bigint', ({ accountId }) => accountId],
+  ['account_id', 'bigint', ({ item }) => item.accountId],
   ['number', 'bigint', ({ number }) => number],
   ['customer_id', 'bigint', (row) => customerOf(row).id],
-  ['user_id', 'bigint', ({ userId }) => userId],
-  ['test', 'boolean', ({ test }) => test],
+  ['user_id', 'bigint', ({ item }) => item.lead!.userId],
+  // As it was marked: one with the status `test` is a test lead without it.
+  ['test', 'boolean', ({ item }) => item.lead!.test],
   ['event_id', 'uuid', ({ eventId }) => eventId],
-  ['created_by_token_id', 'bigint', ({ actor }) => actor?.tokenId],
-  ['created_by_request_id', 'text', ({ actor }) => actor?.requestId],
+  ['created_by_token_id', 'bigint', ({ item }) => item.actor?.tokenId],
+  ['created_by_request_id', 'text', ({ item }) => item.actor?.requestId],
   ['json_format', 'integer', ({ json }) => json.format],
   ['json', 'text', ({ json }) => json.item],
   ['json_details', 'text', ({ json }) => json.details],
@@ -80,7 +71,9 @@ const itemsOf = inserter<Owned<QuoteItem>>('quote_items', [
 
 /** What is to be inserted of leads: their customers, quotes and items with them. */
 export const insertsOf = (leads: NewLeadRows[]): Insert[] => {
-  const quotes = leads.flatMap(({ accountId, lead }) => lead.quotes.map((record) => ({ accountId, record })))
+  const quotes = leads.flatMap(({ item: { accountId }, lead }) =>
+    lead.quotes.map((record) => ({ accountId, record })),
+  )
   const items = quotes.flatMap(({ accountId, record }) =>
     record.items.map((item) => ({ accountId, record: item })),
   )

@@ -1,3 +1,4 @@
+import { Event } from '@leadwire/contracts'
 import type { ServiceError } from '@leadwire/service-kit'
 import {
   ASSETS_URL,
@@ -110,15 +111,46 @@ const HEADERS = [
 /** With the longest id of a message that it may be published under again, and its trace. */
 const publishedBytes = (payload: Uint8Array) => payload.length + `${HEADERS.join('\r\n')}\r\n\r\n`.length
 
+test('the event of a lead with quotes shows no product_style, and all else as the response does', async () => {
+  const { accountId } = await newAccount(service)
+  const image = await newImage(service, accountId)
+  const quotes = [quoteOf(itemWith(image), itemWith(image))]
+  service.committed.length = 0
+  const [lead] = outcomesOf(
+    await service.leads.createLeads({ leads: [newItem(accountId, { lead: newLead({ quotes }) })] }),
+  )
+  const { data } = JSON.parse(Buffer.from(Event.decode(service.committed[0]!.payload).body).toString())
+  for (const quote of lead.quotes) for (const item of quote.items) delete item.product_style
+  expect(data).toEqual(lead)
+})
+
+test('no lead without quotes has an event that a limit of 200,000 bytes refuses', async () => {
+  const { accountId } = await newAccount(service)
+  const text = (length: number) => '\u0001'.repeat(length)
+  const phone = `1${text(254)}`
+  const own = { phone, mobile: phone, name: text(255), userAgent: text(1024), ip: text(255) }
+  const lead = newLead({
+    ...{ ...own, firstName: text(255), lastName: text(255), companyName: text(255) },
+    ...{ description: text(10_000), referrerUrl: text(2048) },
+  })
+  service.committed.length = 0
+  await service.leads.createLeads({ leads: [newItem(accountId, { lead })] })
+  expect(service.committed[0]!.payload.length).toBeLessThan(200_000 - 1000)
+})
+
+// What the size of an event is measured with before the lead has any.
+const useLongestIds = async ({ db }: RunningLeadsService) => {
+  for (const table of ['leads', 'customers', 'quotes', 'quote_items'])
+    await db.query({ text: `ALTER TABLE ${table} ALTER COLUMN id RESTART WITH 9007199254740000` })
+}
+
 test.each([
   ['with quotes', 3],
   ['without quotes', 0],
 ])('an event of exactly as many bytes as it may have is made, and of one more is not: %s', async (_, count) => {
   const own = await startLeadsService()
   const { accountId } = await newAccount(own)
-  // Ids of all lengths: what an id takes must not change with it.
-  for (const sequence of ['leads', 'customers', 'quotes', 'quote_items'])
-    await own.db.query({ text: `ALTER TABLE ${sequence} ALTER COLUMN id RESTART WITH 2100000000` })
+  await useLongestIds(own)
   const image = await newImage(own, accountId, { alt: 'é'.repeat(255), name: '🪟.png' })
   const quotes =
     count === 0 ? [] : [quoteOf(...new Array(count).fill(itemWith(image, { options: '{"é":"🪟"}' })))]
@@ -130,6 +162,7 @@ test.each([
   for (const spare of [0, -1]) {
     const limited = await startLeadsService({ maxEventBytes: bytes + spare })
     const other = await newAccount(limited)
+    await useLongestIds(limited)
     const again = await newImage(limited, other.accountId, { alt: 'é'.repeat(255), name: '🪟.png' })
     const same = {
       ...item,
@@ -148,10 +181,14 @@ test.each([
       const figure = (value: number) => value.toLocaleString('en-GB')
       expect(refusalOf(outcome)).toEqual({
         [count === 0 ? 'description' : 'quotes']: [
-          `The event of a lead may not have more than ${figure(bytes - 1)} bytes; this one's would have ${figure(bytes)}.`,
+          `The event of a lead may not have more than ${figure(bytes - 1)} bytes; this one's may have ${figure(bytes)}.`,
         ],
       })
       expect(limited.committed).toEqual([])
+      const { accountId } = other
+      await limited.leads.createLeads({ leads: [newItem(accountId)] })
+      const numbers = await limited.db.query({ text: 'SELECT number FROM leads' })
+      expect(numbers).toEqual([{ number: 1 }])
     }
     await limited.stop()
   }

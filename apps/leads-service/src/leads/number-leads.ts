@@ -1,6 +1,18 @@
+import type { CreateLead } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
-import type { Draft } from './draft-lead'
-import type { Stamp } from './stamp-event'
+
+/** What only PostgreSQL can say of a new lead. */
+export interface Stamp {
+  accountKey: string
+  /** Dense within the account. */
+  number: number
+  id: number
+  customerId: number
+  /** ISO 8601 with microseconds. */
+  createdAt: string
+  quoteIds: number[]
+  itemIds: number[]
+}
 
 interface StampRow extends Omit<Stamp, 'quoteIds' | 'itemIds'> {
   ord: number
@@ -36,12 +48,16 @@ const NUMBER_LEADS = `
     ${ids('quote_items', 'items')} AS "itemIds"
   FROM numbered`
 
-/** For each draft how many of its account's come behind it, and how many each account has. */
-const countLeads = (drafts: Draft[]) => {
+/** How many items a lead has in all its quotes. */
+export const itemCount = ({ lead }: CreateLead): number =>
+  lead!.quotes.reduce((sum, { items }) => sum + items.length, 0)
+
+/** For each lead how many of its account's come behind it, and how many each account has. */
+const countLeads = (leads: CreateLead[]) => {
   const counts = new Map<number, number>()
-  const behind = drafts.map(() => 0)
-  for (let index = drafts.length - 1; index >= 0; index -= 1) {
-    const { accountId } = drafts[index]!.event
+  const behind = leads.map(() => 0)
+  for (let index = leads.length - 1; index >= 0; index -= 1) {
+    const { accountId } = leads[index]!
     behind[index] = counts.get(accountId) ?? 0
     counts.set(accountId, behind[index]! + 1)
   }
@@ -49,24 +65,24 @@ const countLeads = (drafts: Draft[]) => {
 }
 
 /**
- * Gives each lead its account's next dense number, its ids and its time, in the order of the drafts; undefined where the
+ * Gives each lead its account's next dense number, its ids and its time, in the order of `leads`; undefined where the
  * account is not there. The accounts stay locked until the transaction ends.
  */
-export const numberLeads = async (tx: Transaction, drafts: Draft[]): Promise<(Stamp | undefined)[]> => {
-  const { counts, behind } = countLeads(drafts)
+export const numberLeads = async (tx: Transaction, leads: CreateLead[]): Promise<(Stamp | undefined)[]> => {
+  const { counts, behind } = countLeads(leads)
   const rows = await tx.query<StampRow>({
     name: 'number-leads',
     text: NUMBER_LEADS,
     values: [
       [...counts.keys()],
       [...counts.values()],
-      drafts.map(({ event }) => event.accountId),
+      leads.map(({ accountId }) => accountId),
       behind,
-      drafts.map(({ event }) => event.lead!.quotes.length),
-      drafts.map(({ event }) => event.lead!.quotes.reduce((sum, { items }) => sum + items.length, 0)),
+      leads.map(({ lead }) => lead!.quotes.length),
+      leads.map(itemCount),
     ],
   })
-  const stamps = new Array<Stamp | undefined>(drafts.length)
+  const stamps = new Array<Stamp | undefined>(leads.length)
   for (const row of rows)
     stamps[row.ord - 1] = { ...row, quoteIds: row.quoteIds.map(Number), itemIds: row.itemIds.map(Number) }
   return stamps

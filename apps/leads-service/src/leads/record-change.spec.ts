@@ -1,4 +1,4 @@
-import { LeadChanged } from '@leadwire/contracts'
+import { Event } from '@leadwire/contracts'
 import {
   newAccount,
   newItem,
@@ -26,11 +26,11 @@ const scene = async (over = {}) => {
 
 const changesOf = async (accountId: number) => {
   const rows = await service.db.query<{ event_id: string; payload: Buffer }>({
-    text: `SELECT event_id, payload FROM outbox WHERE kind = 'lead.changed' AND account_id = $1 ORDER BY id`,
+    text: `SELECT event_id, payload FROM outbox WHERE type NOT IN ('lead.created', 'notification.requested') AND account_id = $1 ORDER BY id`,
     values: [accountId],
   })
   return rows.map(({ event_id, payload }) => {
-    const { body, ...change } = LeadChanged.decode(payload)
+    const { body, ...change } = Event.decode(payload)
     expect(change.eventId).toBe(event_id)
     return { ...change, body: JSON.parse(body.toString()) }
   })
@@ -50,9 +50,12 @@ test('an update is told with the lead as a list shows it and what changed; one t
       eventId: expect.any(String),
       accountId: of.accountId,
       accountKey: apiKey,
-      kind: 'lead.updated',
+      type: 'lead.updated',
       leadReference: lead.reference,
+      leadVersion: 2,
       test: false,
+      traceparent: '',
+      createdAt: after.updated_at,
       body: {
         type: 'lead.updated',
         data: {
@@ -83,14 +86,30 @@ test('appointments, callbacks and attachments are told as they are answered', as
   )
   const common = {
     ...{ eventId: expect.any(String), accountId: of.accountId, accountKey: apiKey },
-    ...{ leadReference: lead.reference, test: true },
+    ...{ leadReference: lead.reference, leadVersion: 1, test: true, traceparent: '' },
   }
-  const change = (kind: string, data: object) => ({ ...common, kind, body: { type: kind, data } })
+  const change = (type: string, data: { created_at: string }) => ({
+    ...{ ...common, type, createdAt: data.created_at },
+    body: { type, data },
+  })
   expect(await changesOf(of.accountId)).toEqual([
     change('appointment.scheduled', appointment),
     change('callback.scheduled', callback),
     change('attachment.added', { ...attachment, lead_reference: lead.reference }),
   ])
+})
+
+test('what changed is published from memory when it is committed', async () => {
+  const { of, userId } = await scene()
+  const entry = { ...of, userId, notify: true, date: '2026-03-28T09:30:00Z', idempotency: undefined }
+  service.committed.length = 0
+  await service.leads.updateLead({ ...of, status: 'sold', notify: false })
+  await service.leads.scheduleCallback({ callback: entry })
+  expect(service.committed.map(({ type }) => type)).toEqual([
+    ...['lead.updated', 'notification.requested', 'callback.scheduled'],
+  ])
+  const unpublished = 'SELECT FROM outbox WHERE account_id = $1 AND published_at IS NULL'
+  expect(await service.db.query({ text: unpublished, values: [of.accountId] })).toEqual([])
 })
 
 test('what is refused tells nothing', async () => {

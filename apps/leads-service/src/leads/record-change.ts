@@ -1,40 +1,36 @@
-import { randomUUID } from 'node:crypto'
-import { type ChangeKind, changeBody, LeadChanged } from '@leadwire/contracts'
-import { activeTraceparent, type OpenTransaction } from '@leadwire/service-kit'
-import { recordEvent } from '../outbox/record-events'
-import { isTest } from './lead-rows'
+import { type EventType, eventBody } from '@leadwire/contracts'
+import { activeTraceparent } from '@leadwire/service-kit'
+import type { RecordingTransaction } from '../outbox/record-events'
+import { leadEvent } from './lead-event'
 
 /** What an event says of its lead. */
 export interface ChangedLead {
   reference: string
   test: boolean
   status: string
+  version: number
   api_key: string
 }
 
 /** The columns of it, of a lead `l`. */
-export const CHANGED_LEAD = `l.reference, l.test, l.status,
+export const CHANGED_LEAD = `l.reference, l.test, l.status, l.version,
   (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key`
 
 /**
  * Records, in the transaction of what it tells of, an event of a lead for the account's webhooks. Whether anybody subscribes to
- * it only webhook-service knows. `data` is JSON text.
+ * it only webhook-service knows. `data` is JSON text, `at` a time of PostgreSQL's.
  */
 export const recordChange = (
-  tx: OpenTransaction,
-  { accountId, lead, kind, data }: { accountId: number; lead: ChangedLead; kind: ChangeKind; data: string },
+  tx: RecordingTransaction,
+  change: {
+    accountId: number
+    lead: ChangedLead
+    type: Exclude<EventType, 'lead.created'>
+    at: string
+    data: string
+  },
 ): void => {
-  const event = LeadChanged.fromPartial({
-    eventId: randomUUID(),
-    accountId,
-    accountKey: lead.api_key,
-    kind,
-    leadReference: lead.reference,
-    test: isTest(lead),
-    body: changeBody(kind, data),
-  })
-  const payload = LeadChanged.encode(event).finish()
-  const { eventId, leadReference } = event
-  const traceparent = activeTraceparent()
-  recordEvent(tx, { eventId, accountId, kind: 'lead.changed', payload, leadReference, traceparent })
+  const { data, lead, ...rest } = change
+  const body = eventBody(change.type, data)
+  tx.record(leadEvent({ ...rest, lead, accountKey: lead.api_key, traceparent: activeTraceparent(), body }))
 }

@@ -5,10 +5,11 @@ import {
   type UpdateLeadRequest,
   type UpdateLeadResponse,
 } from '@leadwire/contracts'
-import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, type Transaction } from '@leadwire/service-kit'
 import { demand, isActor, isId, isText, isUuid } from '../arguments'
 import { emailForm } from '../contacts/email-form'
 import { recordNotification } from '../notifications/record-notification'
+import { type RecordingDeps, recordingTransaction } from '../outbox/record-events'
 import type { Row } from '../row-mapper'
 import { isStatus } from './lead-arguments'
 import { isOfVersion } from './lead-etag'
@@ -68,9 +69,9 @@ const demandMatch = (ifMatch: IfMatch | undefined, version: number): void => {
  * precondition_failed.
  */
 export const updateLead =
-  (deps: { database: Database; actor?: Actor | undefined } & JsonSettings) =>
+  (deps: { actor?: Actor | undefined } & RecordingDeps & JsonSettings) =>
   (request: UpdateLeadRequest): Promise<UpdateLeadResponse> =>
-    deps.database.transaction(async (tx) => {
+    recordingTransaction(deps, async (tx) => {
       const { accountId, reference, value, status, userEmail } = request
       demand({
         account_id: isId(accountId),
@@ -110,8 +111,8 @@ export const updateLead =
         const version = row.version + 1
         recordLeadChange(tx, { accountId, leadId: id, version, actor: deps.actor, changes, at: updatedAt })
         const data = `${json.slice(0, -1)},"changes":${JSON.stringify(changes)}}`
-        const told = { ...changed, api_key: row.api_key }
-        recordChange(tx, { accountId, lead: told, kind: 'lead.updated', data })
+        const after = { ...changed, version, api_key: row.api_key }
+        recordChange(tx, { accountId, lead: after, type: 'lead.updated', at: updatedAt, data })
       }
       if (request.notify && userId !== null) {
         await recordNotification(tx, { accountId, leadId: lead.id, subject: 'assigned', userId })

@@ -23,6 +23,7 @@ import { fewerChecks } from './0021-fewer-checks'
 import { personsByWords } from './0022-persons-by-words'
 import { importDelimiter } from './0023-import-delimiter'
 import { postcodes } from './0024-postcodes'
+import { eventTypes } from './0025-event-types'
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [
@@ -50,4 +51,5 @@ export const migrations: Migration[] = [
   personsByWords,
   importDelimiter,
   postcodes,
+  eventTypes,
 ]

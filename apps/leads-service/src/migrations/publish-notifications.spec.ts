@@ -14,7 +14,7 @@ test('notifications that were recorded before anybody sent them are removed, and
     INSERT INTO outbox (event_id, account_id, kind, payload)
     SELECT gen_random_uuid(), id, kind, '' FROM account, unnest('{lead.created,notification.requested}'::text[]) AS kind`)
   await migrate(database.url, migrations)
-  expect((await client.query('SELECT kind FROM outbox')).rows).toEqual([{ kind: 'lead.created' }])
+  expect((await client.query('SELECT type FROM outbox')).rows).toEqual([{ type: 'lead.created' }])
   await client.end()
   await database.drop()
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { NotificationRequested } from '@leadwire/contracts'
-import { activeTraceparent, type OpenTransaction } from '@leadwire/service-kit'
-import { recordEvent } from '../outbox/record-events'
+import { activeTraceparent } from '@leadwire/service-kit'
+import type { RecordingTransaction } from '../outbox/record-events'
 
 const FIND = `
   SELECT l.reference AS "leadReference", l.name AS "leadName", l.status AS "leadStatus",
@@ -19,7 +19,7 @@ const FIND = `
  * who was removed, perhaps just now, is told nothing.
  */
 export const recordNotification = async (
-  tx: OpenTransaction,
+  tx: RecordingTransaction,
   notification: {
     accountId: number
     leadId: number
@@ -30,7 +30,7 @@ export const recordNotification = async (
   },
 ): Promise<void> => {
   const { accountId, leadId, userId } = notification
-  const [found] = await tx.query<{ leadReference: string }>({
+  const [found] = await tx.query<{ leadReference: string; requestedAt: string }>({
     name: 'find-notified',
     text: FIND,
     values: [accountId, leadId, userId],
@@ -39,8 +39,8 @@ export const recordNotification = async (
   const eventId = randomUUID()
   const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })
   const payload = NotificationRequested.encode(event).finish()
-  const { leadReference } = found
-  const kind = 'notification.requested'
+  const { leadReference, requestedAt: publishedAt } = found
+  const type = 'notification.requested'
   const traceparent = activeTraceparent()
-  recordEvent(tx, { eventId, accountId, kind, payload, leadReference, traceparent })
+  tx.record({ eventId, accountId, type, payload, leadReference, traceparent, publishedAt })
 }

@@ -30,7 +30,7 @@ export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3],
     registers: [metrics],
   })
-  return ({ kind, outcome }, milliseconds) => seconds.observe({ kind, outcome }, milliseconds / 1000)
+  return ({ type, outcome }, milliseconds) => seconds.observe({ kind: type, outcome }, milliseconds / 1000)
 }
 
 /** Adds what waits in the outbox to the metrics. It is looked up when somebody asks. */

@@ -1,4 +1,4 @@
-import { LEADS_STREAM, LeadCreated } from '@leadwire/contracts'
+import { Event, LEADS_STREAM } from '@leadwire/contracts'
 import { connectNats, newTraceparent } from '@leadwire/service-kit'
 import { eventually, startNats, type TestNats } from '@leadwire/test-kit'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -53,7 +53,7 @@ const streamed = async () => {
   const references: string[] = []
   for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
     const message = await manager.streams.getMessage(LEADS_STREAM.name, { seq })
-    references.push(LeadCreated.decode(message!.data).lead!.reference)
+    references.push(Event.decode(message!.data).leadReference)
   }
   return references
 }
@@ -80,11 +80,11 @@ test('what the outbox holds of an event is, byte for byte, what went out from me
   const publish: Publish = async ({ payload }) => payloads.push(Buffer.from(payload))
   await leaveToRelay()
   await relayOnce({ database: service.db, publish, logger: service.logger })
-  const own = payloads.filter((payload) => LeadCreated.decode(payload).accountId === accountId)
+  const own = payloads.filter((payload) => Event.decode(payload).accountId === accountId)
   const sent = service.committed.filter((event) => event.accountId === accountId)
   expect(own).toEqual(sent.map(({ payload }) => Buffer.from(payload)))
-  expect(own.map((payload) => LeadCreated.decode(payload).lead!.id)).toEqual(
-    [alone, ...together].map(({ id }) => id),
+  expect(own.map((payload) => Event.decode(payload).leadReference)).toEqual(
+    [alone, ...together].map(({ reference }) => reference),
   )
 })
 

@@ -6,14 +6,14 @@ import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-n
 import type { OutboxEvent } from './record-events'
 
 /** An event as it is published. */
-export interface PublishedEvent extends Pick<OutboxEvent, 'eventId' | 'kind' | 'payload' | 'traceparent'> {
+export interface PublishedEvent extends Pick<OutboxEvent, 'eventId' | 'type' | 'payload' | 'traceparent'> {
   /** The sequence number it had, if it was published before and lost. */
   sequence?: number | null
 }
 
 /** Is told of each attempt to publish an event, and how many milliseconds it took. */
 export type ObservePublished = (
-  published: { kind: OutboxEvent['kind']; outcome: 'published' | 'failed' },
+  published: { type: OutboxEvent['type']; outcome: 'published' | 'failed' },
   milliseconds: number,
 ) => void
 
@@ -25,11 +25,8 @@ export type PublishUnconfirmed = (events: PublishedEvent[]) => Promise<void>
 
 type Send<T> = (subject: string, known: MsgHdrs) => Promise<T>
 
-const SUBJECTS: Record<OutboxEvent['kind'], string> = {
-  'lead.created': LEADS_STREAM.subjects.leadCreated,
-  'lead.changed': LEADS_STREAM.subjects.leadChanged,
-  'notification.requested': LEADS_STREAM.subjects.notificationRequested,
-}
+const subjectOf = (type: OutboxEvent['type']): string =>
+  type === 'notification.requested' ? LEADS_STREAM.subjects.notifications : LEADS_STREAM.subjects.events
 
 const TIMEOUT_MS = 3000
 
@@ -52,8 +49,8 @@ export const createPublisher = (
     ensureStream(await jetstreamManager(connection, { timeout: TIMEOUT_MS }), leadsStreamConfig(replicas))
 
   /** Calls `send` in the event's trace, with its subject and headers. */
-  const send = <T>({ eventId, kind, sequence, traceparent }: PublishedEvent, to: Send<T>): Promise<T> => {
-    const subject = SUBJECTS[kind]
+  const send = <T>({ eventId, type, sequence, traceparent }: PublishedEvent, to: Send<T>): Promise<T> => {
+    const subject = subjectOf(type)
     const attributes = { 'messaging.system': 'nats', 'messaging.destination.name': subject }
     return inSpanOf(traceparent, { name: `publish ${subject}`, kind: SpanKind.PRODUCER, attributes }, () => {
       const known = headers()
@@ -78,7 +75,7 @@ export const createPublisher = (
       throw error
     } finally {
       const milliseconds = performance.now() - startedAt
-      for (const { kind } of events) observe({ kind, outcome }, milliseconds)
+      for (const { type } of events) observe({ type, outcome }, milliseconds)
     }
   }
   return {

@@ -1,31 +1,58 @@
-import type { OpenTransaction } from '@leadwire/service-kit'
+import type { EventType } from '@leadwire/contracts'
+import type { Database, OpenTransaction } from '@leadwire/service-kit'
 import { inserter, insertTogether } from '../inserter'
 
-/** Something the outside world is to be told. `payload` is what will be published, byte for byte. */
+/** Something that webhook-service receives. `payload` is what is published, byte for byte. */
 export interface OutboxEvent {
   eventId: string
   accountId: number
-  kind: 'lead.created' | 'lead.changed' | 'notification.requested'
+  type: EventType | 'notification.requested'
   payload: Uint8Array
-  /** The lead that it tells of. */
+  /** The lead that it is about. */
   leadReference: string
   /** The trace that it is part of, where traces are collected. */
-  traceparent?: string | null | undefined
-  /** When its process publishes it, right after the commit. Without it the relay publishes the event. */
-  publishedAt?: string
+  traceparent: string | null | undefined
+  /** A time of PostgreSQL's in its transaction. It is published right after the commit: its row says so from the start. */
+  publishedAt: string
 }
 
 /** The rows of events, which are written in the transaction of what they tell of: neither is ever there without the other. */
 export const eventsOf = inserter<OutboxEvent>('outbox', [
   ['event_id', 'uuid', ({ eventId }) => eventId],
   ['account_id', 'bigint', ({ accountId }) => accountId],
-  ['kind', 'text', ({ kind }) => kind],
+  ['type', 'text', ({ type }) => type],
   ['payload', 'bytea', ({ payload }) => Buffer.from(payload)],
   ['lead_reference', 'uuid', ({ leadReference }) => leadReference],
   ['traceparent', 'text', ({ traceparent }) => traceparent],
   ['published_at', 'timestamptz', ({ publishedAt }) => publishedAt],
 ])
 
-/** Writes an event in the transaction of what it tells of. */
-export const recordEvent = (tx: OpenTransaction, event: OutboxEvent): void =>
-  insertTogether(tx, [eventsOf([event])])
+export interface RecordingDeps {
+  database: Database
+  /** Called after a commit with the events that it wrote to the outbox, to publish them. */
+  onCommitted: (events: OutboxEvent[]) => void
+}
+
+/** A transaction that can write events to the outbox. */
+export interface RecordingTransaction extends OpenTransaction {
+  record(event: OutboxEvent): void
+}
+
+/** Runs `work` in a transaction, and reports the events that it recorded when they are committed. */
+export const recordingTransaction = async <Result>(
+  { database, onCommitted }: RecordingDeps,
+  work: (tx: RecordingTransaction) => Promise<Result>,
+): Promise<Result> => {
+  const events: OutboxEvent[] = []
+  const result = await database.transaction((tx) =>
+    work({
+      ...tx,
+      record: (event) => {
+        insertTogether(tx, [eventsOf([event])])
+        events.push(event)
+      },
+    }),
+  )
+  onCommitted(events)
+  return result
+}

@@ -15,15 +15,12 @@ const CLAIM = `
     SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM claimed) c
     WHERE before < ${BATCH_BYTES}
   )
-  SELECT id, event_id AS "eventId", kind, payload, sequence, traceparent, lead_reference IS NULL AS "isOf020" FROM outbox
+  SELECT id, event_id AS "eventId", type, payload, sequence, traceparent FROM outbox
   WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
 
 const MARK = `
   UPDATE outbox SET published_at = clock_timestamp(), sequence = m.sequence
   FROM unnest($1::bigint[], $2::bigint[]) AS m (id, sequence) WHERE outbox.id = m.id`
-
-// 0.2.0 records notifications without what the message needs, and sends none.
-const REMOVE = 'DELETE FROM outbox WHERE id = ANY ($1::bigint[])'
 
 /**
  * Publishes one batch of waiting events and marks those the stream has confirmed. Rows are locked meanwhile, so the
@@ -34,15 +31,7 @@ const REMOVE = 'DELETE FROM outbox WHERE id = ANY ($1::bigint[])'
  */
 export const relayOnce = (deps: { database: Database; publish: Publish; logger: Logger }): Promise<boolean> =>
   deps.database.transaction(async (tx) => {
-    const claimed = await tx.query<{ id: number; isOf020: boolean } & PublishedEvent>({
-      name: 'claim-events',
-      text: CLAIM,
-    })
-    const isNeverSent = ({ kind, isOf020 }: (typeof claimed)[number]) =>
-      isOf020 && kind === 'notification.requested'
-    const removed = claimed.filter(isNeverSent)
-    if (removed.length > 0) await tx.query({ text: REMOVE, values: [removed.map(({ id }) => id)] })
-    const rows = claimed.filter((row) => !isNeverSent(row))
+    const rows = await tx.query<{ id: number } & PublishedEvent>({ name: 'claim-events', text: CLAIM })
     const published = await Promise.allSettled(rows.map((row) => deps.publish(row)))
     const confirmed = rows.flatMap(({ id }, index) => {
       const result = published[index]!
@@ -55,5 +44,5 @@ export const relayOnce = (deps: { database: Database; publish: Publish; logger: 
     const failure = published.find((result) => result.status === 'rejected')
     if (failure)
       deps.logger.warn({ err: failure.reason, waiting: rows.length - confirmed.length }, 'could not publish')
-    return claimed.length > 0 && !failure
+    return rows.length > 0 && !failure
   })

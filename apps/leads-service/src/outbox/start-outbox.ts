@@ -8,8 +8,8 @@ import { type FindHeldEvents, sweepOnce } from './sweep'
 export type Outbox = ReturnType<typeof startOutbox>
 
 /**
- * Publishes new leads at once from the memory of the process that committed them, and every half second what other transactions
- * left in the outbox. Sweeps every two seconds, and so finds what a crash or an unavailable broker kept from being published.
+ * Publishes events from the memory of the process that committed them. A sweep every two seconds finds what a crash or an unavailable
+ * broker kept from being published, and the relay publishes it again within half a second.
  */
 export const startOutbox = (deps: {
   database: Database

@@ -1,4 +1,4 @@
-import { CHANGE_CONSUMER, LEADS_STREAM, NOTIFICATION_CONSUMER, WEBHOOK_CONSUMER } from '@leadwire/contracts'
+import { LEADS_STREAM, NOTIFICATION_CONSUMER, WEBHOOK_CONSUMER } from '@leadwire/contracts'
 import {
   type ConsumerInfo,
   JetStreamApiError,
@@ -9,21 +9,18 @@ import {
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { OutboxEvent } from './record-events'
 
-type Kind = OutboxEvent['kind']
-
 const TIMEOUT_MS = 3000
 const NOT_FOUND = 404
 
-const CONSUMERS: Record<Kind, string> = {
-  'lead.created': WEBHOOK_CONSUMER,
-  'lead.changed': CHANGE_CONSUMER,
-  'notification.requested': NOTIFICATION_CONSUMER,
-}
+const CONSUMERS = [WEBHOOK_CONSUMER, NOTIFICATION_CONSUMER]
+
+const consumerOf = (type: OutboxEvent['type']): string =>
+  type === 'notification.requested' ? NOTIFICATION_CONSUMER : WEBHOOK_CONSUMER
 
 /** How far stream and consumers were at one time. */
 export interface StreamPosition {
   /** Whether what was published before that time, with this sequence number, will not be delivered any more. */
-  hasPassed: (event: { kind: Kind; sequence: number | null }) => boolean
+  hasPassed: (event: Pick<OutboxEvent, 'type'> & { sequence: number | null }) => boolean
   /** False while what is still to be delivered fills half of the stream: more would push it out. */
   hasRoom: boolean
 }
@@ -62,24 +59,18 @@ const positionIn = async ({ streams, consumers }: JetStreamManager): Promise<Str
   const { first_seq: first, last_seq: last } = stream.state
   // After the stream: who is idle then has passed everything up to `last`.
   const infos = await Promise.all(
-    Object.entries(CONSUMERS).map(
-      async ([kind, name]) =>
-        [kind, await consumers.info(LEADS_STREAM.name, name).catch(unlessMissing)] as const,
-    ),
+    CONSUMERS.map((name) => consumers.info(LEADS_STREAM.name, name).catch(unlessMissing)),
   )
-  const passed = new Map(infos.map(([kind, info]) => [kind, passedBy(info, last)]))
+  const passed = new Map(CONSUMERS.map((name, index) => [name, passedBy(infos[index], last)]))
   return {
     // Above the last: the stream was made anew, or lost its end. One that was made anew and has grown past the number brings
     // something else under it, and the consumer passes that.
-    hasPassed: ({ kind, sequence }) => {
-      const consumer = passed.get(kind)!
+    hasPassed: ({ type, sequence }) => {
+      const consumer = passed.get(consumerOf(type))!
       if (sequence === null) return consumer.isIdle
       return sequence < first || sequence > last || sequence <= consumer.sequence
     },
-    hasRoom: hasRoom(
-      stream,
-      infos.map(([, info]) => info),
-    ),
+    hasRoom: hasRoom(stream, infos),
   }
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
+  Event,
   LEADS_STREAM,
   LEADS_STREAM_CONFIG,
-  LeadCreated,
   messageIdOf,
   type RefusedEvent,
   WEBHOOK_CONSUMER,
@@ -84,7 +84,7 @@ const sweep = async (seconds = 3) => {
 }
 
 const store = (message: JsMsg) => {
-  held.add(LeadCreated.decode(message.data).eventId)
+  held.add(Event.decode(message.data).eventId)
   message.ack()
 }
 
@@ -93,7 +93,7 @@ const ensureConsumer = async () => {
   await streams.info(LEADS_STREAM.name).catch(async () => ensureStream(await manager(), LEADS_STREAM_CONFIG))
   await consumers.add(LEADS_STREAM.name, {
     durable_name: WEBHOOK_CONSUMER,
-    filter_subject: LEADS_STREAM.subjects.leadCreated,
+    filter_subject: LEADS_STREAM.subjects.events,
     ack_policy: AckPolicy.Explicit,
   })
 }
@@ -136,8 +136,7 @@ const LOSSES: [string, () => Promise<unknown>][] = [
   ['purged', async () => (await manager()).streams.purge(LEADS_STREAM.name)],
   [
     'purged of one subject',
-    async () =>
-      (await manager()).streams.purge(LEADS_STREAM.name, { filter: LEADS_STREAM.subjects.leadCreated }),
+    async () => (await manager()).streams.purge(LEADS_STREAM.name, { filter: LEADS_STREAM.subjects.events }),
   ],
   [
     'lost with its server',
@@ -245,7 +244,7 @@ test('an event that was refused is set aside with the reason, until somebody has
   await relay()
   const [broken] = await waiting()
   await consume((message) => {
-    const { eventId } = LeadCreated.decode(message.data)
+    const { eventId } = Event.decode(message.data)
     if (eventId !== broken) return store(message)
     refused = [{ eventId, sequence: message.seq, reason: 'its lead has a broken part' }]
     message.term()

@@ -17,7 +17,7 @@ export type FindHeldEvents = (eventIds: string[]) => Promise<FindHeldEventsRespo
 // Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight. By now(), which the index
 // ends the search by; clock_timestamp() does not.
 const SELECT = `
-  SELECT id, event_id AS "eventId", kind, sequence, published_at < now() - interval '${LATE_S} seconds' AS late FROM outbox
+  SELECT id, event_id AS "eventId", type, sequence, published_at < now() - interval '${LATE_S} seconds' AS late FROM outbox
   WHERE published_at < now() - interval '2 seconds'
   ORDER BY published_at LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
@@ -35,7 +35,7 @@ const SET_ASIDE = `
 interface SweptRow {
   id: number
   eventId: string
-  kind: OutboxEvent['kind']
+  type: OutboxEvent['type']
   sequence: number | null
   late: boolean
 }

@@ -1,9 +1,9 @@
 import type { ScheduleAppointmentRequest, ScheduleAppointmentResponse } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import type { RecordingDeps } from '../outbox/record-events'
 import { schedule } from './schedule'
 
 /** interface: Schedule Appointment. */
 export const scheduleAppointment =
-  (deps: { database: Database }) =>
+  (deps: RecordingDeps) =>
   ({ appointment }: ScheduleAppointmentRequest): Promise<ScheduleAppointmentResponse> =>
     schedule(deps, 'appointment', appointment)

@@ -1,9 +1,9 @@
 import type { ScheduleCallbackRequest, ScheduleCallbackResponse } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import type { RecordingDeps } from '../outbox/record-events'
 import { schedule } from './schedule'
 
 /** interface: Schedule Callback. */
 export const scheduleCallback =
-  (deps: { database: Database }) =>
+  (deps: RecordingDeps) =>
   ({ callback }: ScheduleCallbackRequest): Promise<ScheduleCallbackResponse> =>
     schedule(deps, 'callback', callback)

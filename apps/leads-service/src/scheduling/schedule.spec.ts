@@ -41,13 +41,13 @@ const operations = {
     (await service.leads.scheduleCallback({ callback: asked as never })).body.toString(),
 }
 
-const outboxKinds = async (accountId: number) =>
+const outboxTypes = async (accountId: number) =>
   (
-    await service.db.query<{ kind: string }>({
-      text: 'SELECT kind FROM outbox WHERE account_id = $1 ORDER BY id',
+    await service.db.query<{ type: string }>({
+      text: 'SELECT type FROM outbox WHERE account_id = $1 ORDER BY id',
       values: [accountId],
     })
-  ).map(({ kind }) => kind)
+  ).map(({ type }) => type)
 
 describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
   const schedule = operations[subject]
@@ -63,7 +63,11 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
       notify: true,
       created_at: expect.stringMatching(/\.\d{6}Z$/),
     })
-    expect(await outboxKinds(accountId)).toEqual(['lead.created', 'notification.requested', 'lead.changed'])
+    expect(await outboxTypes(accountId)).toEqual([
+      'lead.created',
+      'notification.requested',
+      `${subject}.scheduled`,
+    ])
     const [after] = outcomesOf(await service.leads.retrieveLeads({ leads: [asked] }))
     expect(after).toEqual(lead)
   })
@@ -71,7 +75,7 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
   test('without notify tells nobody', async () => {
     const { asked, accountId } = await scene()
     await schedule({ ...asked, notify: false })
-    expect(await outboxKinds(accountId)).toEqual(['lead.created', 'lead.changed'])
+    expect(await outboxTypes(accountId)).toEqual(['lead.created', `${subject}.scheduled`])
   })
 
   test('of an unknown lead is not found, of another account’s user is a fault', async () => {
@@ -98,6 +102,10 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
       if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'conflict' })
     }
     expect(await schedule({ ...asked, idempotency })).toBe(bodies[0])
-    expect(await outboxKinds(accountId)).toEqual(['lead.created', 'notification.requested', 'lead.changed'])
+    expect(await outboxTypes(accountId)).toEqual([
+      'lead.created',
+      'notification.requested',
+      `${subject}.scheduled`,
+    ])
   })
 })

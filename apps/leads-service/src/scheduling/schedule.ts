@@ -1,16 +1,11 @@
 import type { Appointment } from '@leadwire/contracts'
-import {
-  type Answer,
-  type Database,
-  isUnfitTime,
-  type OpenTransaction,
-  ServiceError,
-} from '@leadwire/service-kit'
+import { type Answer, isUnfitTime, ServiceError } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { lockLead } from '../leads/lock-lead'
 import { recordChange } from '../leads/record-change'
 import { recordNotification } from '../notifications/record-notification'
+import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 import { ENTRY_COLUMNS, type EntryRow, entryJson } from './entry-row'
 
 type Subject = 'appointment' | 'callback'
@@ -24,7 +19,11 @@ const insertInto = (subject: Subject) => `
   INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify) VALUES ($1, $2, $3, $4, $5)
   RETURNING ${ENTRY_COLUMNS}`
 
-const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appointment): Promise<Buffer> => {
+const insertEntry = async (
+  tx: RecordingTransaction,
+  subject: Subject,
+  asked: Appointment,
+): Promise<Buffer> => {
   const { accountId, userId, notify } = asked
   demand({ account_id: isId(accountId), user_id: isId(userId), date: INSTANT.test(asked.date) })
   const lead = await lockLead(tx, asked)
@@ -39,24 +38,25 @@ const insertEntry = async (tx: OpenTransaction, subject: Subject, asked: Appoint
     text: insertInto(subject),
     values: [accountId, lead.id, userId, asked.date, notify],
   })
-  const { id: entryId, date } = entry!
+  const { id: entryId, date, created_at: at } = entry!
   if (notify) await recordNotification(tx, { accountId, leadId: lead.id, subject, userId, date, entryId })
   const data = entryJson(entry!, lead.reference)
-  recordChange(tx, { accountId, lead, kind: `${subject}.scheduled`, data })
+  recordChange(tx, { accountId, lead, type: `${subject}.scheduled`, at, data })
   return Buffer.from(`{"data":${data}}`)
 }
 
 /** Stores an appointment or a callback, and, with `notify`, that its user is to be told. The lead's status stays. */
 export const schedule = async (
-  deps: { database: Database },
+  deps: RecordingDeps,
   subject: Subject,
   asked: Appointment | undefined,
 ): Promise<Answer> => {
   demand({ [subject]: asked !== undefined })
   const { idempotency, reference } = asked!
-  const work = (tx: OpenTransaction) => () => insertEntry(tx, subject, asked!)
   try {
-    return await deps.database.transaction((tx) => underKey(tx, idempotency, work(tx), undefined, reference))
+    return await recordingTransaction(deps, (tx) =>
+      underKey(tx, idempotency, () => insertEntry(tx, subject, asked!), undefined, reference),
+    )
   } catch (error) {
     throw isUnfitTime(error) ? ServiceError.invalid({ date: ['The date is not a valid date.'] }) : error
   }

@@ -1,3 +1,4 @@
+import { Lead, leadJson } from '@leadwire/contracts'
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { serviceSignature } from '../attempt/signatures'
 import { openDoors, startService } from '../service.fixture'
@@ -21,6 +22,12 @@ beforeEach(() => {
   receiver.clear()
   receiver.answerWith({ status: 200 })
 })
+
+/** The paths of all fields, in their order. */
+const paths = (value: unknown, path = ''): string[] =>
+  typeof value === 'object' && value !== null
+    ? [path, ...Object.entries(value).flatMap(([name, each]) => paths(each, `${path}.${name}`))]
+    : [path]
 
 const testWebhookEndpoint = (accountId: number, endpointId: number) =>
   service.client.testWebhookEndpoint({ accountId, endpointId, accountKey: 'the-key' })
@@ -71,14 +78,26 @@ test.each([
   [['appointment.scheduled'], 'appointment.scheduled', { data: { id: 0, user_id: 0 } }],
   [['callback.scheduled'], 'callback.scheduled', { data: { id: 0, user_id: 0 } }],
   [['attachment.added'], 'attachment.added', { data: { id: 0, file_name: 'sample.png' } }],
-] as const)('an endpoint that subscribes to %j gets a sample of %s', async (kinds, kind, body) => {
-  const { id } = await service.endpoint(7, receiver.url, { kinds: [...kinds] })
+] as const)('an endpoint that subscribes to %j gets a sample of %s', async (types, type, body) => {
+  const { id } = await service.endpoint(7, receiver.url, { types: [...types] })
   const { delivery } = await testWebhookEndpoint(7, id)
-  expect(delivery!.event).toBe(kind)
+  expect(delivery!.event).toBe(type)
   await eventually(() => expect(receiver.requests).toHaveLength(1))
   const sent = JSON.parse(receiver.requests[0]!.body.toString())
   expect(sent).toMatchObject(body)
-  expect(sent.type).toBe(kind === 'lead.created' ? undefined : kind)
+  expect(sent.type).toBe(type === 'lead.created' ? undefined : type)
+})
+
+test('the sample of a new lead has all fields of a lead, in their order', async () => {
+  const { id } = await service.endpoint(8, receiver.url)
+  await testWebhookEndpoint(8, id)
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
+  const lead = Lead.fromPartial({ customer: {}, quotes: [{ items: [{ image: {}, options: '{}' }] }] })
+  const isOption = (path: string) => path.includes('.options.')
+  const { data } = JSON.parse(receiver.requests[0]!.body.toString())
+  expect(paths(data).filter((path) => !isOption(path))).toEqual(
+    paths(JSON.parse(leadJson(lead, { productStyle: false }))),
+  )
 })
 
 test('each is an event of its own; one to a disabled endpoint is held; a stranger finds nothing', async () => {

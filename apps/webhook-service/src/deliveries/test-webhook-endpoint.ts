@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
   type Actor,
-  EVENT_KINDS,
-  type EventKind,
+  EVENT_TYPES,
+  type EventType,
   type TestWebhookEndpointRequest,
   type TestWebhookEndpointResponse,
 } from '@leadwire/contracts'
@@ -30,7 +30,7 @@ const STORE = `
   RETURNING ${DELIVERY_COLUMNS}`
 
 /**
- * Sends a sample of the first kind of event that an endpoint subscribes to, the ordinary way: signed, recorded, retried, and held while the
+ * Sends a sample of the first type of event that an endpoint subscribes to, the ordinary way: signed, recorded, retried, and held while the
  * endpoint is disabled. The event is marked as a sample, and no outbox knows it. Throws invalid and not_found.
  */
 export const testWebhookEndpoint = async (
@@ -48,17 +48,17 @@ export const testWebhookEndpoint = async (
   const delivery = await database.transaction(async (tx) => {
     const key = [accountId, endpointId]
     const [subscribed] = await tx.query<{ events: string[] }>({
-      name: 'kinds-of-endpoint',
+      name: 'types-of-endpoint',
       text: SUBSCRIBED,
       values: key,
     })
     if (!subscribed) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
-    const kind: EventKind = EVENT_KINDS.find((each) => subscribed.events.includes(each)) ?? 'lead.created'
-    const { leadReference, body } = sampleEvent(kind, now.replace('Z', '000Z'))
-    const values = [...key, randomUUID(), accountKey, leadReference, body, newTraceparent(), now, kind]
+    const type: EventType = EVENT_TYPES.find((each) => subscribed.events.includes(each)) ?? 'lead.created'
+    const { leadReference, body } = sampleEvent(type, now.replace('Z', '000Z'))
+    const values = [...key, randomUUID(), accountKey, leadReference, body, newTraceparent(), now, type]
     const [row] = await tx.query<object>({ name: 'test-webhook-endpoint', text: STORE, values })
     // The statement that stores the event does not see it yet.
-    const stored = deliveryOf({ ...row, event: kind })
+    const stored = deliveryOf({ ...row, event: type })
     const changes = differences({}, { delivery_id: stored.id })
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.tested', targetId: endpointId, changes })
     return stored

@@ -24,7 +24,7 @@ export const createWebhookEndpoint = async (
   request: CreateWebhookEndpointRequest,
 ): Promise<CreateWebhookEndpointResponse> => {
   const { accountId, url, description, enabled, secret = newEndpointSecret(), leads = 'all' } = request
-  const events = request.events?.kinds ?? ['lead.created']
+  const events = request.events?.types ?? ['lead.created']
   const headers = request.headers?.headers ?? []
   const { values, faults: missing } = valuesOf(headers)
   const faults = {

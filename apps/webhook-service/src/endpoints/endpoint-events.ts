@@ -1,12 +1,12 @@
-import { EVENT_KINDS, LEADS_TOLD } from '@leadwire/contracts'
+import { EVENT_TYPES, LEADS_TOLD } from '@leadwire/contracts'
 import type { Faults } from '@leadwire/service-kit'
 
-/** What is wrong with the kinds of event that an endpoint is to subscribe to; empty when they will do. */
-export const endpointEventsFaults = (kinds: string[]): Faults => {
-  const known = EVENT_KINDS.filter((kind) => kinds.includes(kind))
-  return kinds.length > 0 && known.length === kinds.length
+/** What is wrong with the types of event that an endpoint is to subscribe to; empty when they will do. */
+export const endpointEventsFaults = (types: string[]): Faults => {
+  const known = EVENT_TYPES.filter((type) => types.includes(type))
+  return types.length > 0 && known.length === types.length
     ? {}
-    : { events: [`must be one or more of ${EVENT_KINDS.join(', ')}, each once`] }
+    : { events: [`must be one or more of ${EVENT_TYPES.join(', ')}, each once`] }
 }
 
 /** What is wrong with the leads of which an endpoint is to be told; empty when they will do. */

@@ -24,7 +24,7 @@ export const updateWebhookEndpoint = async (
   request: UpdateWebhookEndpointRequest,
 ): Promise<UpdateWebhookEndpointResponse> => {
   const { accountId, endpointId, url, description, enabled, leads } = request
-  const events = request.events?.kinds
+  const events = request.events?.types
   const headers = request.headers?.headers
   if ([url, description, enabled, events, leads, headers].every((given) => given === undefined))
     return { endpoint: await findEndpoint(database, request) }

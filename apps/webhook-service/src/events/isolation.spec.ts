@@ -1,4 +1,4 @@
-import type { LeadCreated } from '@leadwire/contracts'
+import type { Event } from '@leadwire/contracts'
 import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { Client } from 'pg'
 import { openDoors, startService } from '../service.fixture'
@@ -30,7 +30,7 @@ const crowd = (endpoints: number) =>
     [CROWDED, endpoints],
   )
 
-const heldOf = async (events: LeadCreated[]) =>
+const heldOf = async (events: Event[]) =>
   (await service.client.findHeldEvents({ eventIds: events.map(({ eventId }) => eventId) })).eventIds.length
 
 /** Publishes the bystander's events one after the other; each must arrive before the next. Answers with how many did. */

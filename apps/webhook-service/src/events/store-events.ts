@@ -128,7 +128,7 @@ export const storeEvents = async (
       events.map(({ traceparent }) => traceparent),
       dueAt,
       ...placesOf(events),
-      events.map(({ kind }) => kind),
+      events.map(({ type }) => type),
       events.map(({ test }) => test),
       events.map(({ sequence }) => sequence ?? null),
       claim.number,

@@ -2,7 +2,7 @@
 export interface StoredEvent {
   id: string
   /** `lead.created` and so on. */
-  kind: string
+  type: string
   /** Whether its lead is a test lead. */
   test: boolean
   accountId: number

@@ -1,11 +1,11 @@
-import { CHANGE_CONSUMER, LEADS_STREAM, NOTIFICATION_CONSUMER, WEBHOOK_CONSUMER } from '@leadwire/contracts'
+import { LEADS_STREAM, NOTIFICATION_CONSUMER, WEBHOOK_CONSUMER } from '@leadwire/contracts'
 import { type Logger, lookUpOnce, type Metrics } from '@leadwire/service-kit'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { Gauge } from 'prom-client'
 
 const TIMEOUT_MS = 1000
-const CONSUMERS = [WEBHOOK_CONSUMER, CHANGE_CONSUMER, NOTIFICATION_CONSUMER]
+const CONSUMERS = [WEBHOOK_CONSUMER, NOTIFICATION_CONSUMER]
 
 /** Adds what is in the stream to the metrics. It is looked up when somebody asks, and not told while NATS is unavailable. */
 export const addStreamMetrics = (deps: { metrics: Metrics; nats: NatsConnection; logger: Logger }): void => {

@@ -9,14 +9,14 @@ test('a stream and a consumer that exist get the settings, and keep what an oper
   const manager = await jetstreamManager(doors.connection)
   await manager.streams.add({
     name: LEADS_STREAM.name,
-    subjects: [LEADS_STREAM.subjects.leadCreated],
+    subjects: [LEADS_STREAM.subjects.events],
     discard: DiscardPolicy.New,
     max_age: nanos(7 * 24 * 3_600_000),
     description: 'of the operator',
   })
   await manager.consumers.add(LEADS_STREAM.name, {
     durable_name: WEBHOOK_CONSUMER,
-    filter_subject: LEADS_STREAM.subjects.leadCreated,
+    filter_subject: LEADS_STREAM.subjects.events,
     ack_policy: AckPolicy.Explicit,
     max_ack_pending: 7,
   })

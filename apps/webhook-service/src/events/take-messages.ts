@@ -12,7 +12,7 @@ const RETRY_AT_MOST_MS = 60_000
 /** So often JetStream keeps a message for us that can't be stored now. Then the outbox does, and publishes it again. */
 const HANDED_BACK_AT_MOST = 3
 
-/** Reads a message. Throws UnfitEvent for what is no event of its kind, or one with broken parts. */
+/** Reads a message. Throws UnfitEvent for what is no event or notification, or one with broken parts. */
 export type Read = (message: Uint8Array) => StoredEvent
 
 /** Doubled with each time that the message came. */
@@ -87,7 +87,7 @@ export const takeMessages = (options: {
     try {
       event = read(message.data)
       event.sequence = message.seq
-      // Only a lead's creation says it in the event itself, whether traces are collected or not.
+      // A notification does not say it itself.
       event.traceparent ??= parseTraceparent(message.headers?.get('traceparent')) ?? null
     } catch (error) {
       // By the id that the outbox gave it, whatever is in it.

@@ -60,10 +60,7 @@ export const startMailing = () => {
     const stream = jetstream(running.doors.connection)
     for (const event of events)
       await eventually(() =>
-        stream.publish(
-          LEADS_STREAM.subjects.notificationRequested,
-          NotificationRequested.encode(event).finish(),
-        ),
+        stream.publish(LEADS_STREAM.subjects.notifications, NotificationRequested.encode(event).finish()),
       )
   }
   const list = async (accountId = 1) =>

@@ -34,7 +34,7 @@ export const readNotification = (message: Uint8Array): StoredEvent => {
   const { accountId, leadReference } = event
   return {
     id,
-    kind: 'notification.requested',
+    type: 'notification.requested',
     test: false,
     accountId,
     accountKey: '',

@@ -1,9 +1,8 @@
-import { LeadCreated } from '@leadwire/contracts'
+import { eventBody } from '@leadwire/contracts'
 import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { openDoors, startService } from '../service.fixture'
 
 const MIB = 2 ** 20
-const NOW = '2026-01-02T03:04:05.123456Z'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
 let service: Awaited<ReturnType<typeof startService>>
@@ -20,13 +19,8 @@ afterEach(async () => {
   await doors.close()
 })
 
-const largeEvent = (accountId: number) => {
-  const event = doors.event(accountId)
-  const times = { createdAt: NOW, updatedAt: NOW }
-  const options = JSON.stringify({ note: 'x'.repeat(MIB) })
-  const quotes = [{ ...times, id: 1, items: [{ ...times, id: 1, name: 'Window', options }] }]
-  return LeadCreated.fromPartial({ ...event, lead: { ...event.lead!, quotes } })
-}
+const largeEvent = (accountId: number) =>
+  doors.event(accountId, { body: eventBody('lead.created', JSON.stringify({ note: 'x'.repeat(MIB) })) })
 const bytesInHand = async () => (await service.metric('leadwire_webhook_bodies_in_hand_bytes'))!
 
 test('forty endpoints that hang share the body of an event', async () => {

@@ -1,4 +1,4 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import {
   connectDatabase,
   createLifecycle,
@@ -28,6 +28,7 @@ import { createWebhookEndpoint } from '../endpoints/create-webhook-endpoint'
 import { createSettleEndpoints } from '../endpoints/settle-endpoints'
 import { updateWebhookEndpoint } from '../endpoints/update-webhook-endpoint'
 import { migrations } from '../migrations'
+import { storedEvent } from '../service.fixture'
 import { DEATHS, type MortalWorker, startMortalWorker } from './mortal-worker.fixture'
 
 const SEED = Number(process.env['LEADWIRE_MODEL_SEED'] ?? randomInt(2 ** 31))
@@ -139,12 +140,8 @@ const settled = () =>
   )
 
 const publish = async () => {
-  const id = randomUUID()
-  const now = clock.now()
-  storedAt.set(id, now.getTime())
-  const rest = { accountId: ACCOUNT, accountKey: 'key', leadReference: randomUUID(), traceparent: null }
-  const body = Buffer.from(`{"data":"${randomUUID()}"}`)
-  const event = { id, kind: 'lead.created', test: false, ...rest, body }
+  const event = storedEvent(ACCOUNT, { accountKey: 'key' })
+  storedAt.set(event.id, clock.now().getTime())
   // As JetStream has it: one that dies over an event leaves it to another, and some are brought twice.
   for (;;) {
     wake()

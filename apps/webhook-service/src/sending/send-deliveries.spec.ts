@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   connectDatabase,
   createLifecycle,
@@ -14,6 +13,7 @@ import { failureClass } from '../attempt/failure-class'
 import type { Outcome } from '../attempt/make-attempt'
 import { createDeliveryMetrics } from '../delivery-metrics'
 import { migrations } from '../migrations'
+import { storedEvent } from '../service.fixture'
 import { connectQueue } from './connect-queue'
 import { type Sender, sendDeliveries } from './send-deliveries'
 
@@ -97,16 +97,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
     },
     { claimMs: 5000, concurrency: 16, endpointConcurrency: 4 },
   )
-  const event = {
-    id: randomUUID(),
-    kind: 'lead.created',
-    test: false,
-    accountId: 1,
-    accountKey: 'key',
-    leadReference: randomUUID(),
-    traceparent: null,
-  }
-  await sender.take({ ...event, body: Buffer.from('{}') })
+  await sender.take(storedEvent(1))
   await eventually(async () =>
     expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 1 }]),
   )

@@ -41,7 +41,7 @@ const INSERT = `
   RETURNING id, customer_id`
 
 const OUTBOX = `
-  INSERT INTO baseline.outbox (event_id, account_id, kind, payload) VALUES ($1, $2, 'lead.created', $3)`
+  INSERT INTO baseline.outbox (event_id, account_id, type, payload) VALUES ($1, $2, 'lead.created', $3)`
 
 /** What a lead has that a form doesn't bring, in a row as it is selected. */
 const UNKNOWN = {

@@ -59,8 +59,8 @@ test('a lead is one trace from the request to the POST at its receiver', async (
     'gateway: leadwire.leads.v1.LeadsService/CreateLeads',
     'leads-service: leadwire.leads.v1.LeadsService/CreateLeads',
     'leads-service: COMMIT',
-    'leads-service: publish leads.created',
-    'webhook-service: process leads.created',
+    'leads-service: publish leads.events',
+    'webhook-service: process leads.events',
     'webhook-service: store-events',
     'webhook-service: POST webhook',
   )
@@ -83,8 +83,8 @@ test('an update is one trace from the request to the POST at a receiver and the 
   await trace.has(
     'gateway: PATCH /leads/:reference',
     'leads-service: leadwire.leads.v1.LeadsService/UpdateLead',
-    'leads-service: publish leads.changed',
-    'webhook-service: process leads.changed',
+    'leads-service: publish leads.events',
+    'webhook-service: process leads.events',
     'webhook-service: POST webhook',
     'leads-service: publish notifications.requested',
     'webhook-service: process notifications.requested',
@@ -101,8 +101,8 @@ test('an event that is published later, from the outbox, is still in its trace',
   await tenant.send('POST', '/leads', { json: LEAD, headers: trace.headers })
   await stage.system.nats.restart()
   await trace.has(
-    'leads-service: publish leads.created',
-    'webhook-service: process leads.created',
+    'leads-service: publish leads.events',
+    'webhook-service: process leads.events',
     'webhook-service: POST webhook',
   )
   await trace.isWhole()

@@ -13,8 +13,12 @@ const LIMITS = { maxBuffer: 64 * 2 ** 20, timeout: 900_000 }
 /** How long it takes at most until it is built; it is built once. */
 export const BUILT_WITHIN_MS = 900_000
 
-/** `describe`, or that of specs to skip where the history of the repository does not reach back to the previous release. */
+/** `describe`, or that of specs to skip where there is no previous release, or the repository's history does not reach back to it. */
 export const describeUpgrade = (): jest.Describe => {
+  if (commit === null) {
+    console.warn('SKIPPED: upgrades: there is no previous release')
+    return describe.skip
+  }
   const found = spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: ROOT, encoding: 'utf8' })
   if (found.status === 0) return describe
   const why = found.error?.message ?? found.stderr.trim().split('\n')[0]

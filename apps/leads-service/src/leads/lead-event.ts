@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import { Event, type EventType } from '@leadwire/contracts'
+import { isTracing } from '@leadwire/service-kit'
+import type { OutboxEvent } from '../outbox/record-events'
+import { isTest } from './lead-rows'
+
+/** An event of a lead, with the finished body of its webhook. `at` is when it happened, by PostgreSQL's clock. */
+export const leadEvent = (of: {
+  accountId: number
+  accountKey: string
+  type: EventType
+  lead: { reference: string; test: boolean; status: string; version: number }
+  at: string
+  traceparent: string | undefined
+  body: Buffer
+}): OutboxEvent => {
+  const { accountId, accountKey, type, lead, at, traceparent = '', body } = of
+  const eventId = randomUUID()
+  const leadReference = lead.reference
+  const payload = Event.encode({
+    ...{ eventId, accountId, accountKey, type, leadReference, leadVersion: lead.version, test: isTest(lead) },
+    ...{ traceparent, createdAt: at, body },
+  }).finish()
+  return {
+    ...{ eventId, accountId, type, payload, leadReference, publishedAt: at },
+    traceparent: isTracing() ? traceparent : null,
+  }
+}
