@@ -84,7 +84,7 @@ export async function* csvRows(bytes: Readable, position: number, header: CsvHea
       isHeader = false
     }
   } catch (error) {
-    // An error of the bytes, which is nobody's mistake, stays what it is.
+    // Where the bytes could not be read, the file is not to blame.
     throw error instanceof CsvError ? new FileFault(`The next rows are no CSV: ${error.message}.`) : error
   }
 }

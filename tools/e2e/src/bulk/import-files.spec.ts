@@ -71,7 +71,7 @@ describe('a header is known by the letters of its names, and with it the delimit
       ),
     ],
     [
-      'commas, and semicolons in names that nobody knows',
+      'commas, and semicolons in an unknown name',
       fileOf([...COLUMNS, '"a;b;c;d;e;f;g;h;i;j;k"'], ',', [...CELLS, '']),
     ],
     ['sep=;', `sep=;${LINE_BREAK}${fileOf(COLUMNS, ';')}`],
