@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { finished, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '@leadwire/service-kit'
-import { createTextCheck, type TextFindings } from '../formats/text-check'
 import { diskFailure, storeAway } from '../store/object-store'
 import { SPOOL_PREFIX } from './sweep-spool'
 
@@ -19,7 +18,6 @@ export interface Spooled {
   size: number
   /** Hexadecimal; empty when nobody wants it. */
   sha256: string
-  text: TextFindings
 }
 
 export interface SpoolOptions {
@@ -76,7 +74,6 @@ const sizeText = (bytes: number): string => {
 /** Lets bytes through, and learns of them what a file is checked by. */
 const createMeter = ({ maxBytes, wantsSha256, onBytes }: SpoolOptions) => {
   const hash = wantsSha256 ? createHash('sha256') : undefined
-  const text = createTextCheck()
   let size = 0
   const stream = new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
@@ -86,9 +83,8 @@ const createMeter = ({ maxBytes, wantsSha256, onBytes }: SpoolOptions) => {
         return done(new ServiceError('too_large', `The file must not be larger than ${sizeText(maxBytes)}.`))
       }
       hash?.update(chunk)
-      text.add(chunk)
       done(null, chunk)
     },
   })
-  return { stream, findings: () => ({ size, sha256: hash?.digest('hex') ?? '', text: text.findings() }) }
+  return { stream, findings: () => ({ size, sha256: hash?.digest('hex') ?? '' }) }
 }

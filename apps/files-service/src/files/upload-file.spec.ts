@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { FILE_FORMATS } from '@leadwire/contracts'
 import { eventually } from '@leadwire/test-kit'
-import { FOREIGN, SAMPLES, SOUND } from '../formats/samples.fixture'
+import { FOREIGN, SAMPLES, SOUND, TEXTS, WRITTEN_FILES } from '../formats/samples.fixture'
 import { createDirectoryStore } from '../store/directory-store'
 import {
   ALL_FORMATS,
@@ -66,10 +66,20 @@ describe('the type of a file', () => {
     expect(await faultsOf(name, bytes, { keep: false })).toEqual([])
   })
 
-  test.each(FOREIGN)('refused: %s', async (_what, name, bytes) => {
-    expect(await faultsOf(name, bytes)).toEqual([
-      'The file must be a file of type: jpeg, png, gif, svg, pdf, txt, xlsx, docx.',
-    ])
+  test.each(WRITTEN_FILES)('taken: %s', async (name, bytes) => {
+    expect(await faultsOf(name, bytes, { keep: false })).toEqual([])
+  })
+
+  test.each(TEXTS)('taken: text in %s', async (_what, bytes, type) => {
+    const chunks = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
+    for (const sent of [[bytes], chunks])
+      expect(await upload({ name: 'a.txt', chunks: sent, keep: false })).toMatchObject({ content_type: type })
+  })
+
+  const ANY = 'The file must be a file of type: jpeg, png, gif, svg, pdf, txt, xlsx, docx.'
+
+  test.each(FOREIGN)('refused: %s', async (_what, name, bytes, why = ANY) => {
+    expect(await faultsOf(name, bytes)).toEqual([why])
     expect(await server.filesLeft()).toEqual([])
   })
 

@@ -2,7 +2,7 @@ import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
 import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
 import { type Logger, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { detectFormat } from '../formats/detect-format'
+import { type Detected, detectFormat } from '../formats/detect-format'
 import { faultsOfFile } from '../formats/file-faults'
 import type { ObjectStore } from '../store/object-store'
 import { signalOf } from './client-gone'
@@ -96,14 +96,17 @@ const observed = async (
 const finish = async (
   store: ObjectStore,
   { terms, signal, facts }: Upload,
-  { path, size, sha256, text }: Spooled,
+  { path, size, sha256 }: Spooled,
 ): Promise<UploadedFile> => {
-  const format = terms.detect ? await detectFormat(path, text) : (terms.formats as FileFormat)
+  const detected: Detected = terms.detect ? await detectFormat(path) : { format: terms.formats as FileFormat }
+  const { format, charset } = detected
   facts['format'] = format
-  const faults = faultsOfFile({ name: terms.file_name, size, format, accepted: terms.formats.split(',') })
+  const faults = faultsOfFile({ name: terms.file_name, size, detected, accepted: terms.formats.split(',') })
   facts['faults'] = faults
   if (!format || faults.length > 0) throw ServiceError.invalid({ file: faults })
-  const { contentType } = FILE_FORMATS[format]
+  const { contentType: type } = FILE_FORMATS[format]
+  // A text without a charset is UTF-8.
+  const contentType = charset && charset !== 'utf-8' ? `${type}; charset=${charset}` : type
   if (!terms.keep) return { key: '', size, content_type: contentType, sha256 }
   signal.throwIfAborted()
   const key = newObjectKey(terms.collection, format)

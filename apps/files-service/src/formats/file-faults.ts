@@ -1,5 +1,6 @@
 import { extname } from 'node:path'
-import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
+import { FILE_FORMATS } from '@leadwire/contracts'
+import type { Detected } from './detect-format'
 
 /**
  * What is wrong with a file, as sentences for the API's client; empty when nothing is.
@@ -8,19 +9,22 @@ import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
 export const faultsOfFile = (file: {
   name: string
   size: number
-  format: FileFormat | undefined
+  detected: Detected
   accepted: readonly string[]
 }): string[] => {
-  const { name, size, format, accepted } = file
+  const { name, size, detected, accepted } = file
+  const { format, why } = detected
+  const extension = extname(name).slice(1).toLowerCase()
   if (size === 0) return ['The file must not be empty.']
-  if (!format || !accepted.includes(format))
-    return [`The file must be a file of type: ${accepted.join(', ')}.`]
+  if (!format || !accepted.includes(format)) {
+    const reason = accepted.includes(extension) ? why?.[extension] : undefined
+    return [reason ?? `The file must be a file of type: ${accepted.join(', ')}.`]
+  }
   const { extensions } = FILE_FORMATS[format]
-  const extension = extname(name).slice(1)
-  if (extensions.includes(extension.toLowerCase())) return []
+  if (extensions.includes(extension)) return []
   const expected = extensions.map((known) => `.${known}`).join(' or ')
   if (extension === '') return [`The file name must have an extension: ${expected}.`]
   // Words of the client's own are shown only when they are as short and plain as extensions are.
-  const shown = /^[A-Za-z0-9]{1,10}$/.test(extension) ? ` .${extension.toLowerCase()}` : ''
+  const shown = /^[a-z0-9]{1,10}$/.test(extension) ? ` .${extension}` : ''
   return [`The file extension${shown} does not match its content (${format}).`]
 }

@@ -1,7 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { zipOf } from './zip.fixture'
 
+const typesWith = (entries: string) =>
+  `<?xml version="1.0" encoding="UTF-8"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/>${entries}</Types>`
+
 const types = (mainPart: string, partName: string) =>
-  `<?xml version="1.0" encoding="UTF-8"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/><Override PartName="${partName}" ContentType="${mainPart}"/></Types>`
+  typesWith(`<Override PartName="${partName}" ContentType="${mainPart}"/>`)
 
 export const DOCX_MAIN = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml'
 export const XLSX_MAIN = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml'
@@ -17,6 +22,12 @@ export const xlsxParts = {
   '_rels/.rels': '<Relationships/>',
   'xl/workbook.xml': '<workbook/>',
 }
+
+const withTypes = (parts: Record<string, string>, change: (contentTypes: string) => string | Buffer) =>
+  zipOf({ ...parts, '[Content_Types].xml': change(parts['[Content_Types].xml']!) })
+
+const defaults = (extension: string, type: string) => (contentTypes: string) =>
+  contentTypes.replace('<Override', `<Default Extension="${extension}" ContentType="${type}"/><Override`)
 
 const reversed = (parts: Record<string, string>) => Object.fromEntries(Object.entries(parts).reverse())
 
@@ -36,6 +47,104 @@ export const SAMPLES: Record<string, Buffer> = {
 }
 
 const svg = (prolog: string, root = '<svg xmlns="http://www.w3.org/2000/svg"/>') => Buffer.from(prolog + root)
+
+const SHEET_WITH_MACROS = 'application/vnd.ms-excel.sheet.macroEnabled.12'
+const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le')
+const WINDOWS_1252 = 'text/plain; charset=windows-1252'
+const UTF_16 = 'text/plain; charset=utf-16'
+const bigEndian = (text: string) => utf16(text).swap16()
+
+/** Office files that Office opens, however they are written. */
+const OFFICE: typeof SOUND = [
+  [
+    'an xlsx that declares a default for macros and has none',
+    'a.xlsx',
+    withTypes(xlsxParts, defaults('bin', 'application/vnd.ms-excel.sheet.binary.macroEnabled.main')),
+  ],
+  [
+    'a docx that embeds a workbook with macros',
+    'a.docx',
+    zipOf({
+      ...docxParts,
+      '[Content_Types].xml': defaults('xlsm', SHEET_WITH_MACROS)(docxParts['[Content_Types].xml']),
+      'word/embeddings/a.xlsm': SAMPLES['xlsx']!,
+    }),
+  ],
+  [
+    'single-quoted attributes',
+    'a.docx',
+    withTypes(docxParts, (contentTypes) => contentTypes.replaceAll('"', "'")),
+  ],
+  [
+    'a namespace prefix',
+    'a.docx',
+    withTypes(docxParts, (contentTypes) => contentTypes.replace(/<(\/?)(?=\w)/g, '<$1x:')),
+  ],
+  ['a line break before the XML', 'a.xlsx', withTypes(xlsxParts, (contentTypes) => `\n${contentTypes}`)],
+  ['content types in UTF-16', 'a.xlsx', withTypes(xlsxParts, utf16)],
+  [
+    'the type of the main part by its extension',
+    'a.docx',
+    zipOf({
+      '[Content_Types].xml': typesWith('').replace('application/xml', DOCX_MAIN),
+      'word/document.xml': '<w:document/>',
+    }),
+  ],
+  [
+    'names in other letters',
+    'a.xlsx',
+    zipOf({ '[content_types].xml': xlsxParts['[Content_Types].xml'], 'XL/Workbook.xml': '<workbook/>' }),
+  ],
+  ['a line break before the archive', 'a.xlsx', Buffer.concat([Buffer.from('\r\n'), SAMPLES['xlsx']!])],
+  [
+    'a byte order mark and a line break before the archive',
+    'a.docx',
+    Buffer.concat([Buffer.from('\uFEFF\n'), SAMPLES['docx']!]),
+  ],
+  ['a line break behind the archive', 'a.docx', Buffer.concat([SAMPLES['docx']!, Buffer.from('\r\n')])],
+  [
+    'a page behind the archive',
+    'a.xlsx',
+    Buffer.concat([SAMPLES['xlsx']!, Buffer.from(`<!doctype html>${'<p>hello'.repeat(2000)}`)]),
+  ],
+]
+
+/** Adobe's readers look for the header in the first 1,024 bytes (PDF 1.7 reference, appendix H, note 13). */
+const PDFS: typeof SOUND = Object.entries({
+  'line breaks': '\r\n\n',
+  'a byte order mark': '\xef\xbb\xbf',
+  PJL: '\x1b%-12345X@PJL JOB\r\n@PJL ENTER LANGUAGE=PDF\r\n',
+  'a header of HTTP': 'Content-Type: application/pdf\r\n\r\n',
+  '1,024 bytes': '\0'.repeat(1024),
+}).map(([what, bytes]) => [
+  `a pdf behind ${what}`,
+  'a.pdf',
+  Buffer.concat([Buffer.from(bytes, 'latin1'), SAMPLES['pdf']!, Buffer.from('stream\0')]),
+])
+
+const WRITTEN = join(__dirname, 'written-files')
+
+/** Files of real writers. How each was made stands beside them. */
+export const WRITTEN_FILES = readdirSync(WRITTEN)
+  .filter((name) => !name.endsWith('.md'))
+  .map((name) => [name, readFileSync(join(WRITTEN, name))] as const)
+
+/** Texts in each encoding, and the content type that they get. */
+export const TEXTS: [what: string, bytes: Buffer, type: string][] = [
+  ['ASCII', Buffer.from('hello'), 'text/plain'],
+  ['UTF-8', Buffer.from('£5'), 'text/plain'],
+  ['UTF-8 with a byte order mark', Buffer.from('\uFEFF£5'), 'text/plain'],
+  ['UTF-8 that ends as DOS ends it', Buffer.from('£5\r\n\x1a\x1a'), 'text/plain'],
+  ['UTF-8 that speaks of a PDF', Buffer.from('It starts with\n%PDF-1.7\n'), 'text/plain'],
+  ['Windows-1252', Buffer.from('\xa35 \x96 \x93caf\xe9\x94', 'latin1'), WINDOWS_1252],
+  ['Windows-1252 that ends as DOS ends it', Buffer.from('\xa35\r\n\x1a', 'latin1'), WINDOWS_1252],
+  ['Windows-1252 that begins like a mark', Buffer.from('\xff', 'latin1'), WINDOWS_1252],
+  ['Windows-1252 from UTF-8 cut inside a letter', Buffer.from('abcé').subarray(0, 4), WINDOWS_1252],
+  ['UTF-16', utf16('£5\r\n🏠'), UTF_16],
+  ['UTF-16, the other way round', bigEndian('£5\r\n🏠'), UTF_16],
+  ['UTF-16 that ends as DOS ends it', utf16('£5\r\n\x1a'), UTF_16],
+  ['UTF-16 of nothing', utf16(''), UTF_16],
+]
 
 /** Files that are what their name says, in ways that are easily got wrong. */
 export const SOUND: [what: string, name: string, bytes: Buffer][] = [
@@ -62,6 +171,9 @@ export const SOUND: [what: string, name: string, bytes: Buffer][] = [
     'a.svg',
     Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><svg><!-- é --></svg>', 'latin1'),
   ],
+  ['an svg in UTF-16', 'a.svg', utf16('<?xml version="1.0" encoding="UTF-16"?><svg/>')],
+  ['an svg in UTF-16, the other way round', 'a.svg', bigEndian('<svg><!-- é --></svg>')],
+  ['an svg that ends as DOS ends texts', 'a.svg', Buffer.from('<svg/>\r\n\x1a')],
   ['a docx with data descriptors', 'a.docx', zipOf(docxParts, { descriptors: true })],
   ['an xlsx with data descriptors', 'a.xlsx', zipOf(xlsxParts, { descriptors: true })],
   ['a docx whose content types come last', 'a.docx', zipOf(reversed(docxParts))],
@@ -80,26 +192,29 @@ export const SOUND: [what: string, name: string, bytes: Buffer][] = [
     'a.docx',
     zipOf({ ...docxParts, 'word/embeddings/a.xlsx': SAMPLES['xlsx']! }),
   ],
+  ...OFFICE,
+  ...PDFS,
 ]
 
-const macros = (parts: Record<string, string>, main: string) =>
-  Object.fromEntries(
-    Object.entries(parts).map(([name, text]) => [
-      name,
-      text.replace(main, 'application/vnd.ms-word.document.macroEnabled.main+xml'),
-    ]),
-  )
+const ENCODINGS = 'Text must be UTF-8, Windows-1252, or UTF-16 with a byte order mark.'
+const control = (code: string) => `The file contains the control character ${code}. ${ENCODINGS}`
+const NOT_TEXT = `The file is not well-formed text. ${ENCODINGS}`
+const MACROS = 'The file must not contain macros.'
 
-/** Files that are of none of the formats, whatever their name. */
-export const FOREIGN: [what: string, name: string, bytes: Buffer][] = [
-  ['an HTML page as svg', 'a.svg', Buffer.from('<!doctype html><html><svg></svg></html>\0')],
-  ['text with a NUL', 'a.txt', Buffer.from('a\0b')],
-  ['text with an escape', 'a.txt', Buffer.from('a\x1b[31mb')],
-  ['text with a delete', 'a.txt', Buffer.from('a\x7fb')],
-  ['text that is no UTF-8', 'a.txt', Buffer.from('é', 'latin1')],
-  ['text cut inside a letter', 'a.txt', Buffer.from('abcé').subarray(0, 4)],
-  ['text in UTF-16', 'a.txt', Buffer.from('\uFEFFhello', 'utf16le')],
+/** Files that are of none of the formats, whatever their name, and why; where nothing is said the formats are listed. */
+export const FOREIGN: [what: string, name: string, bytes: Buffer, why?: string][] = [
+  ['an HTML page as svg', 'a.svg', Buffer.from('<!doctype html><html><svg></svg></html>\0'), control('0x00')],
+  ['text with a NUL', 'a.txt', Buffer.from('a\0b'), control('0x00')],
+  ['text with an escape', 'a.txt', Buffer.from('a\x1b[31mb'), control('0x1B')],
+  ['text with a delete', 'a.txt', Buffer.from('a\x7fb'), control('0x7F')],
+  ['text that goes on behind its end', 'a.TXT', Buffer.from('a\x1ab'), control('0x1A')],
+  ['text in no encoding', 'a.txt', Buffer.from('\x81\xe9', 'latin1'), NOT_TEXT],
+  ['text in UTF-16 without a mark', 'a.txt', Buffer.from('hello', 'utf16le'), control('0x00')],
+  ['text in UTF-16 with an escape', 'a.txt', utf16('a\x1bb'), control('0x1B')],
+  ['text in UTF-16 with half a character', 'a.txt', utf16('\ud800b'), NOT_TEXT],
+  ['text in UTF-16 with half a code unit', 'a.txt', Buffer.concat([utf16('a'), Buffer.from('b')]), NOT_TEXT],
   ['a program', 'a.pdf', Buffer.from('\x7fELF\x02\x01\x01', 'latin1')],
+  ['a pdf behind 1,025 bytes', 'a.pdf', Buffer.concat([Buffer.alloc(1025), SAMPLES['pdf']!])],
   ['a zip of something else', 'a.docx', zipOf({ 'a.txt': 'a' })],
   ['a zip that is both', 'a.docx', zipOf({ 'word/document.xml': '', 'xl/workbook.xml': '' })],
   [
@@ -113,9 +228,40 @@ export const FOREIGN: [what: string, name: string, bytes: Buffer][] = [
       'ppt/presentation.xml': '',
     }),
   ],
-  ['a docm by its content types', 'a.docx', zipOf(macros(docxParts, DOCX_MAIN))],
-  ['an xlsm by its macros', 'a.xlsx', zipOf({ ...xlsxParts, 'xl/vbaProject.bin': 'x' })],
+  [
+    'a zip that says it is a docx and has no document',
+    'a.docx',
+    zipOf({ '[Content_Types].xml': docxParts['[Content_Types].xml'], 'a.xml': '<a/>' }),
+  ],
+  [
+    'a docm by its content types',
+    'a.docx',
+    withTypes(docxParts, (contentTypes) =>
+      contentTypes.replace(DOCX_MAIN, 'application/vnd.ms-word.document.macroEnabled.main+xml'),
+    ),
+  ],
+  ['an xlsm by its macros', 'a.xlsx', zipOf({ ...xlsxParts, 'xl/vbaProject.bin': 'x' }), MACROS],
+  [
+    'an xlsm by the type of its macros',
+    'a.xlsx',
+    zipOf({
+      ...xlsxParts,
+      '[Content_Types].xml': defaults(
+        'bin',
+        'application/vnd.ms-office.vbaProject',
+      )(xlsxParts['[Content_Types].xml']),
+      'xl/innocent.bin': 'x',
+    }),
+    MACROS,
+  ],
+  [
+    'a docx with a password',
+    'a.docx',
+    Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+    'The file is encrypted, or older than .docx and .xlsx. Save it as one of these, without a password.',
+  ],
   ['a zip cut in the middle', 'a.docx', SAMPLES['docx']!.subarray(0, 200)],
+  ['content types that are no XML', 'a.docx', withTypes(docxParts, () => '<Types><Override/></Types>')],
   [
     'a directory of too many entries',
     'a.docx',

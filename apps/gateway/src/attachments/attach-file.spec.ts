@@ -144,11 +144,16 @@ const expectNothingKept = () =>
 
 const FILE: Part = ['file', 'hello', 'notes.txt']
 
-const raw = (text: string, boundary = 'XX') =>
-  post(text, { 'content-type': `multipart/form-data; boundary=${boundary}` })
+const MULTIPART = 'multipart/form-data; boundary=XX'
+const raw = (text: string | Buffer, type = MULTIPART) =>
+  post(new Uint8Array(Buffer.from(text)), { 'content-type': type })
 
-const part = (disposition: string, content: string) =>
-  `--XX\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${content}\r\n`
+const part = (disposition: string, content: string, headers: string[] = []) =>
+  `--XX\r\n${[`Content-Disposition: form-data; ${disposition}`, ...headers].join('\r\n')}\r\n\r\n${content}\r\n`
+
+const NAME_PART = part('name="name"', 'n')
+const FILE_PART = part('name="file"; filename="notes.txt"', 'hello')
+const END = '--XX--\r\n'
 
 test.each<[string, Part[]]>([
   ['name before file', [['name', ' Survey '], FILE]],
@@ -255,18 +260,197 @@ test.each([
   expect(records[0]!.file!.fileName).toBe(kept)
 })
 
+test.each<[string, string, string]>([
+  [
+    'a name that is encoded, behind a plain one',
+    `filename="plan.txt"; filename*=UTF-8''pl%C3%A4n.txt`,
+    'plän.txt',
+  ],
+  [
+    'a name that is encoded, before a plain one',
+    `filename*=UTF-8''pl%C3%A4n.txt; filename="plan.txt"`,
+    'plän.txt',
+  ],
+  [
+    "a name as .NET's HttpClient sends it",
+    `filename="=?utf-8?B?cGzDpG4udHh0?="; filename*=utf-8''pl%C3%A4n.txt`,
+    'plän.txt',
+  ],
+  ['a name in Latin-1 that says so', `filename*=iso-8859-1''pl%E4n.txt`, 'plän.txt'],
+  ['a plain name beside one in no charset', `filename*=x''a; filename="plan.txt"`, 'plan.txt'],
+  ['a name in pieces', 'filename*0="the long "; filename*1="plan.txt"', 'the long plan.txt'],
+  [
+    'a name in encoded pieces, in another order',
+    `filename*1*=%A4n; filename*2=" 2.txt"; filename*0*=UTF-8''pl%C3`,
+    'plän 2.txt',
+  ],
+  ['spaces and no quotes', 'filename=my plan (1).txt', 'my plan (1).txt'],
+  ['spaces and no quotes before something else', 'filename=my plan.txt ; x=y', 'my plan.txt'],
+  ['a semicolon', 'filename="a; b.txt"', 'a; b.txt'],
+  ['escaped quotes', 'filename="a \\"plan\\".txt"', 'a "plan".txt'],
+  ['folders of Windows', 'filename="C:\\Users\\Ada\\plan.txt"', 'plan.txt'],
+  ['folders of Windows, escaped', 'filename="C:\\\\docs\\\\plan.txt"', 'plan.txt'],
+  ['a character that some program replaced', 'filename="pl\uFFFDn.txt"', 'pl\uFFFDn.txt'],
+  ['marks of direction', 'filename="\u202aa\u202etxt.exe\u2069\u200f.txt"', 'atxt.exe.txt'],
+  ['parameters in capitals', 'FILENAME="plan.txt"', 'plan.txt'],
+])('a file with %s keeps its name', async (_what, fileName, kept) => {
+  const { status } = await raw(NAME_PART + part(`name="file"; ${fileName}`, 'hello') + END)
+  expect([status, records[0]?.file?.fileName]).toEqual([200, kept])
+  expect(uploads).toMatchObject([{ terms: { file_name: kept }, bytes: 5, outcome: 'kept' }])
+})
+
+const EMPTY_INPUT = part('name="other"; filename=""', '', ['Content-Type: application/octet-stream'])
+
+test.each<[string, string, string?]>([
+  ['a file input that was left empty before the file', EMPTY_INPUT + NAME_PART + FILE_PART],
+  ['a file input that was left empty behind the file', NAME_PART + FILE_PART + EMPTY_INPUT],
+  [
+    'two inputs called file, of which one was left empty',
+    EMPTY_INPUT.replace('other', 'file') + FILE_PART + NAME_PART,
+  ],
+  [
+    'fields that objects have',
+    ['constructor', '__proto__', 'toString'].map((name) => part(`name="${name}"`, 'x')).join('') +
+      NAME_PART +
+      FILE_PART,
+  ],
+  ['a field of 1 MiB that nobody knows', part('name="x"', 'é'.repeat(524_288)) + NAME_PART + FILE_PART],
+  [
+    'a name that has a content type',
+    part('name="name"', 'n', ['Content-Type: application/octet-stream']) + FILE_PART,
+  ],
+  ['a name in JSON', part('name="name"', '"n"', ['Content-Type: application/json']) + FILE_PART],
+  ['a name in base64', part('name="name"', 'w6k=', ['Content-Transfer-Encoding: base64']) + FILE_PART, 'é'],
+  [
+    'a name in quoted-printable',
+    part('name="name"', '=C3=A9', ['Content-Transfer-Encoding: quoted-printable']) + FILE_PART,
+    'é',
+  ],
+  [
+    'a name with a character that some program replaced',
+    part('name="name"', 'a\uFFFD') + FILE_PART,
+    'a\uFFFD',
+  ],
+])('a form with %s is taken', async (_what, parts, name = 'n') => {
+  const { status } = await raw(parts + END)
+  expect([status, records[0]?.file]).toMatchObject([200, { name, fileName: 'notes.txt', fileSize: 5 }])
+})
+
+test('a name in another charset is read in it', async () => {
+  const named = part('name="name"', 'caf\xe9', ['Content-Type: text/plain; charset="ISO-8859-1"'])
+  expect((await raw(Buffer.from(named + FILE_PART + END, 'latin1'))).status).toBe(200)
+  expect(records[0]!.file!.name).toBe('café')
+})
+
 test.each([
-  ['no final boundary', part('name="name"', 'n') + part('name="file"; filename="a.txt"', 'hello')],
-  ['cut off in a header', '--XX\r\nContent-Disposition: form-data; na'],
-  ['no boundary in it', 'hello'],
-])('a form with %s is a 400, and nothing is kept', async (_name, text) => {
-  const { status } = await raw(text)
-  expect(status).toBe(400)
+  ['BASE64', 'lines', (bytes: Buffer) => bytes.toString('base64').replace(/.{76}/g, '$&\r\n')],
+  ['base64', 'one line', (bytes: Buffer) => bytes.toString('base64')],
+  [
+    'quoted-printable',
+    'lines',
+    (bytes: Buffer) => bytes.toString('hex').replace(/../g, '=$&').toUpperCase().replace(/.{75}/g, '$&=\r\n'),
+  ],
+  ['binary', 'itself', (bytes: Buffer) => bytes],
+])('a file in %s, as %s, is stored as the file that it is', async (encoding, _how, encode) => {
+  const bytes = randomBytes(1_000_000)
+  const head = part('name="file"; filename="a.txt"', '', [`Content-Transfer-Encoding: ${encoding}`])
+  const body = [NAME_PART, head.slice(0, -2), encode(bytes), `\r\n${END}`].map((one) => Buffer.from(one))
+  expect((await raw(Buffer.concat(body))).status).toBe(200)
+  expect(uploads[0]).toMatchObject({
+    bytes: 1_000_000,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  })
+})
+
+test('a file in an encoding that nobody reads is a 415', async () => {
+  const { status, body } = await raw(
+    NAME_PART +
+      part('name="file"; filename="a.txt"', 'hello', ['Content-Transfer-Encoding: x-uuencode']) +
+      END,
+  )
+  expect([status, JSON.parse(body).detail]).toEqual([
+    415,
+    'Parts are read in the encodings base64 and quoted-printable, or as they are.',
+  ])
+  expect(uploads).toEqual([])
+})
+
+test.each<[string, string, Record<string, string[]>]>([
+  [
+    'only an input that was left empty',
+    NAME_PART + EMPTY_INPUT.replace('other', 'file'),
+    { file: ['The file field is required.'] },
+  ],
+  [
+    'a file called constructor',
+    NAME_PART + FILE_PART + part('name="constructor"; filename="a.txt"', 'x'),
+    { constructor: ['Only one file can be sent, as the field file.'] },
+  ],
+  [
+    'a file without a name',
+    NAME_PART + part('name="file"; filename=""', 'x'),
+    { file: ['The file must have a name.'] },
+  ],
+])('a form with %s is a 422', async (_what, parts, errors) => {
+  const { status, body } = await raw(parts + END)
+  expect([status, JSON.parse(body).errors]).toEqual([422, errors])
   expectNothingKept()
 })
 
-test('without a boundary it is a 400, as another type a 415, without a body a 422', async () => {
-  expect((await post('--XX--', { 'content-type': 'multipart/form-data' })).status).toBe(400)
+const NOT_NAMED =
+  'The Content-Type must name the boundary of the parts. Leave it to the library that makes the body.'
+const NOT_FOUND = 'No part of the body starts with the boundary that its Content-Type names.'
+const NOT_ENDED = 'The body ends before its last boundary.'
+
+test.each<[string, string, string, string?]>([
+  ['no boundary named', NAME_PART + FILE_PART + END, NOT_NAMED, 'multipart/form-data'],
+  ['an empty boundary', NAME_PART + FILE_PART + END, NOT_NAMED, 'multipart/form-data; boundary='],
+  [
+    'a boundary without an end',
+    NAME_PART + FILE_PART + END,
+    NOT_NAMED,
+    `multipart/form-data; boundary=${'b'.repeat(253)}`,
+  ],
+  ['another boundary', (NAME_PART + FILE_PART + END).replaceAll('XX', 'YY'), NOT_FOUND],
+  ['no boundary in it', 'hello', NOT_FOUND],
+  ['no final boundary', NAME_PART + FILE_PART, NOT_ENDED],
+  ['half a final boundary', `${NAME_PART}${FILE_PART}--XX-`, NOT_ENDED],
+  ['cut off in a header', '--XX\r\nContent-Disposition: form-data; na', NOT_ENDED],
+  [
+    'a part without a name',
+    part('x="y"', 'n') + FILE_PART + END,
+    'Every part of a multipart body must have a name.',
+  ],
+  [
+    'a name that is not UTF-8',
+    part('name="name"', '\xe9') + FILE_PART + END,
+    'The body is not well-formed UTF-8.',
+  ],
+  [
+    'a file name that is not UTF-8',
+    NAME_PART + part('name="file"; filename="\xe9.txt"', 'x') + END,
+    'The body is not well-formed UTF-8.',
+  ],
+  [
+    'broken JSON',
+    part('name="name"', 'n', ['Content-Type: application/json']) + FILE_PART + END,
+    'The body is not well-formed JSON.',
+  ],
+])('a form with %s is a 400 that says so, and nothing is kept', async (_name, text, detail, type = MULTIPART) => {
+  const answer = await raw(Buffer.from(text, 'latin1'), type)
+  expect([answer.status, JSON.parse(answer.body).detail]).toEqual([400, detail])
+  expectNothingKept()
+})
+
+test.each([
+  'multipart/form-data; boundary="X X"',
+  'Multipart/Form-Data; Boundary=X X',
+  'multipart/form-data; charset=utf-8; boundary="X X"; x=y',
+])('a boundary is found in %s', async (type) => {
+  expect((await raw((NAME_PART + FILE_PART + END).replaceAll('XX', 'X X'), type)).status).toBe(200)
+})
+
+test('as another type it is a 415, without a body a 422', async () => {
   expect((await post('{}', { 'content-type': 'application/json' })).status).toBe(415)
   expect((await post('a=b', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415)
   expect((await post(undefined)).status).toBe(422)

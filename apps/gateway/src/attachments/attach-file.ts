@@ -26,6 +26,17 @@ const AttachForm = Type.Object(
   { title: 'AttachFileRequest' },
 )
 
+const TAKEN = `The format of a file is detected from its content, and its name must have an extension of that format:
+
+- .jpg, .jpeg, .png, .gif: what starts with the signature of the format.
+- .svg: XML whose first element is svg, in UTF-8, UTF-16 with a byte order mark, or an encoding that it declares.
+- .pdf: what starts with %PDF-, behind white space or up to 1,024 bytes that are no text.
+- .txt: text in UTF-8, Windows-1252, or UTF-16 with a byte order mark, without control characters. Its content_type names the
+  charset, unless it is UTF-8.
+- .xlsx, .docx: a workbook or a document, by the main part of the archive, without macros and without a password.
+
+What is refused says why. A file input that was left empty is ignored. Parts in base64 or quoted-printable are decoded.`
+
 /** POST /leads/:reference/attachments (interface: Attach a file). */
 export const attachFile = operation({
   method: 'POST',
@@ -33,8 +44,7 @@ export const attachFile = operation({
   operationId: 'attachFile',
   tag: 'Attachments',
   summary: 'Attach a file',
-  description:
-    'The type of a file is told from its content, and its name must have an extension of that type.',
+  description: TAKEN,
   scope: 'leads',
   params: LeadParams,
   idempotent: true,

@@ -69,13 +69,19 @@ test('an attachment comes back as a download that runs no script', async () => {
   })
 })
 
+test('a text in another charset than UTF-8 is served with it', async () => {
+  contentType = 'text/plain; charset=windows-1252'
+  expect((await gateway.send({ url: URL_PATH })).headers['content-type']).toBe(contentType)
+})
+
 test.each([
   ['a"b\\c%.svg', `attachment; filename="a_b_c_.svg"; filename*=UTF-8''a%22b%5Cc%25.svg`],
   [
     "Grüße (1)'*.pdf",
     `attachment; filename="Gr__e (1)'*.pdf"; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%281%29%27%2A.pdf`,
   ],
-])('the file name %j travels whole', async (name, disposition) => {
+  ['a\u202etxt.exe\u2069.txt', 'attachment; filename="atxt.exe.txt"'],
+])('the file name %j travels whole, without marks of direction', async (name, disposition) => {
   fileName = name
   expect((await gateway.send({ url: URL_PATH })).headers['content-disposition']).toBe(disposition)
 })

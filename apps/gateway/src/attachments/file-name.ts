@@ -20,7 +20,9 @@ const extended = (name: string) =>
   encodeURIComponent(name).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** A Content-Disposition that saves under a file name of any script (RFC 6266, RFC 8187). */
-export const attachmentDisposition = (name: string): string => {
+export const attachmentDisposition = (fileName: string): string => {
+  // Records of older releases may have characters that turn the name around.
+  const name = oneLine(fileName)
   const plain = `attachment; filename="${ascii(name)}"`
   return ascii(name) === name ? plain : `${plain}; filename*=UTF-8''${extended(name)}`
 }

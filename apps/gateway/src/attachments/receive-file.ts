@@ -1,16 +1,12 @@
-import { once } from 'node:events'
-import { addAbortSignal } from 'node:stream'
-import type { Multipart, MultipartFile } from '@fastify/multipart'
 import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
-import type { FastifyRequest } from 'fastify'
 import type { Clients } from '../clients'
 import type { Call } from '../operation'
 import { addFaults } from '../validation/faults'
 import { textFaults } from '../validation/text-faults'
 import { baseName, fileNameFault } from './file-name'
 import { discardStoredFile } from './keep-stored-file'
-import { partsOf } from './read-multipart'
+import { fieldOf, type Part, partsOf } from './read-multipart'
 
 /** The most bytes of a file: 10mb (interface: Limits). */
 export const MAX_FILE_BYTES = 10_485_760
@@ -41,71 +37,49 @@ interface Receiving {
 const tooLarge = () =>
   new ServiceError('too_large', `The file may not be larger than ${MAX_FILE_BYTES} bytes.`)
 
-const discard = async (bytes: AsyncIterable<Buffer>) => {
+/** Reads bytes that nobody wants, and says how many there were. */
+const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
   let size = 0
   for await (const chunk of bytes) {
     size += chunk.length
     if (size > MAX_FILE_BYTES) throw tooLarge()
   }
+  return size
 }
 
 const addFault = (form: Form, field: string, message: string) => {
   form.faults = addFaults(form.faults, { [field]: [message] })
 }
 
-const takeFile = async (part: MultipartFile, { form, terms, clients, signal }: Receiving) => {
-  const name = baseName(part.filename ?? '')
+const takeFile = async (part: Part, fileName: string, { form, terms, clients, signal }: Receiving) => {
+  const name = baseName(fileName)
+  // An input that was left empty.
+  if (name === '' && (await discard(part.bytes)) === 0) return
   const fault =
-    part.fieldname !== 'file' || form.fileName !== undefined
+    part.name !== 'file' || form.fileName !== undefined
       ? 'Only one file can be sent, as the field file.'
       : fileNameFault(name)
-  if (part.fieldname === 'file') form.fileName ??= name
+  if (part.name === 'file') form.fileName ??= name
   if (fault) {
-    addFault(form, part.fieldname, fault)
-    return discard(addAbortSignal(signal, part.file))
+    addFault(form, part.name, fault)
+    return discard(part.bytes)
   }
   const upload = { ...terms, file_name: name, max_bytes: MAX_FILE_BYTES }
   try {
-    form.upload = await clients.files.upload(upload, part.file, signal)
+    form.upload = await clients.files.upload(upload, part.bytes, signal)
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'invalid') throw error
     form.faults = addFaults(form.faults, error.faults)
   }
 }
 
-const takePart = async (part: Multipart, receiving: Receiving) => {
-  // RFC 7578, 4.2. The parser leaves it out although its types say otherwise.
-  if (typeof part.fieldname !== 'string')
-    throw new ServiceError('bad_request', 'Every part of a multipart body must have a name.')
-  if (part.type === 'file') return takeFile(part, receiving)
+const takePart = async (part: Part, receiving: Receiving) => {
+  if (part.fileName !== undefined) return takeFile(part, part.fileName, receiving)
   const { form } = receiving
-  if (part.fieldname === 'file') addFault(form, 'file', 'The file must be a file.')
-  else form.fields.set(part.fieldname, part.value)
+  const value = await fieldOf(part)
+  if (part.name === 'file') addFault(form, 'file', 'The file must be a file.')
+  else form.fields.set(part.name, value)
 }
-
-/** The parts of a request, until the signal aborts: then its reason is thrown. */
-async function* partsUntil(request: FastifyRequest, signal: AbortSignal): AsyncGenerator<Multipart> {
-  signal.throwIfAborted()
-  const aborted = once(signal, 'abort').then((): never => {
-    throw signal.reason
-  })
-  aborted.catch(() => undefined)
-  const parts = partsOf(request)
-  for (;;) {
-    const { done, value } = await Promise.race([parts.next(), aborted])
-    if (done) return
-    yield value
-  }
-}
-
-// A form with too many parts or files.
-const isLimit = (error: unknown) => /^FST_(PARTS|FILES)_LIMIT$/.test((error as { code?: string }).code ?? '')
-
-// What else the parser throws is the client's doing, whatever status the plugin would give it.
-const unreadable = (error: unknown) =>
-  error instanceof ServiceError || error instanceof TypeError || isLimit(error)
-    ? error
-    : new ServiceError('bad_request', 'The multipart body could not be read.', { cause: error })
 
 /**
  * Reads a multipart request with one file, and streams the file on to files-service while it comes. Other fields may
@@ -117,8 +91,8 @@ export const receiveFile = <Fields>(call: Call<Fields>, terms: FileTerms): Promi
   return call.uploads(request, reply, async (signal) => {
     const form: Form = { fields: new Map(), faults: {} }
     try {
-      if (request.isMultipart()) {
-        for await (const part of partsUntil(request, signal))
+      if (request.body) {
+        for await (const part of partsOf(request, signal))
           await takePart(part, { form, terms, clients, signal })
       }
       signal.throwIfAborted()
@@ -126,7 +100,7 @@ export const receiveFile = <Fields>(call: Call<Fields>, terms: FileTerms): Promi
     } catch (error) {
       // Stored already, before the rest of the form was known.
       if (form.upload?.key) await discardStoredFile(call, form.upload.key)
-      throw signal.aborted ? signal.reason : unreadable(error)
+      throw signal.aborted ? signal.reason : error
     }
   })
 }

@@ -13,7 +13,8 @@ const NO_BODY: Body = { fields: {}, faults: {} }
 const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json(?:\s*;|$)/i
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-const parseJson = (text: string): unknown => {
+/** Throws bad_request for text that is no JSON. */
+export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch (cause) {

@@ -20,13 +20,8 @@ export class ProblemError extends Error {
   }
 }
 
-/** How much of what a multipart form may hold. */
-export const FORM_LIMITS = { files: 10, parts: 50 }
-
 const FRAMEWORK_DETAILS: Record<string, readonly [ProblemKind, string]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['too-large', 'The body may not be larger than 1 MiB.'],
-  FST_PARTS_LIMIT: ['too-large', `The form may not have more than ${FORM_LIMITS.parts} parts.`],
-  FST_FILES_LIMIT: ['too-large', `The form may not have more than ${FORM_LIMITS.files} files.`],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported-media-type',
     'The Content-Type is not one this operation reads.',

@@ -23,11 +23,6 @@ export const decodePercent = (text: string): string | undefined => {
   }
 }
 
-/** Throws bad_request for text in which a parser put U+FFFD for bytes that are not UTF-8, or a client before it. */
-export const refuseReplaced = (text: string): void => {
-  if (text.includes('\uFFFD')) throw notUtf8()
-}
-
 /** The text of a header, which Node reads as Latin-1. Clients send UTF-8 as well (RFC 9110, 5.5). */
 export const headerText = (header: string): string => {
   const bytes = Buffer.from(header, 'latin1')

@@ -26,13 +26,5 @@ export const createLogger = (options: { service: string; level: string }): Logge
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: describeError },
     mixin: traceIds,
-    redact: [
-      'token',
-      'secret',
-      '*.token',
-      '*.secret',
-      // @fastify/multipart traces all headers of a request.
-      'headers',
-      '*.headers',
-    ],
+    redact: ['token', 'secret', '*.token', '*.secret', 'headers', '*.headers'],
   })
