@@ -1,7 +1,7 @@
 import isEmailOfBmp from 'validator/lib/isEmail'
 
-// Joiners are letters of some scripts.
-const INVISIBLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}]/u
+// Joiners are letters of some scripts. The library throws for half a character (Cs).
+const INVISIBLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}]/u
 
 /** An address that mail could be sent to, by the shapes of RFC 5321 and 6531, at a domain; nothing is looked up. */
 export const isEmail = (text: string): boolean =>
