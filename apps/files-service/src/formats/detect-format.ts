@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { FileFormat } from '@leadwire/contracts'
 import { detectOfficeFormat } from './detect-office-format'
+import type { Detected } from './detected'
 import { isSvg } from './is-svg'
 import { decodeMarked, readText } from './read-text'
 
@@ -22,14 +23,6 @@ const COMPOUND_FILE = '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1'
 
 // What programs on web servers write by mistake before a file that they send.
 const LEAD = /^(?:\xef\xbb\xbf)?[\t\n\r ]*/
-
-export interface Detected {
-  format?: FileFormat | undefined
-  /** Of a text. */
-  charset?: string
-  /** Why it is not of the formats that its extension may claim. */
-  why?: Partial<Record<string, string>>
-}
 
 /**
  * The format of a file by its content alone: by its signature, so that it need not decode. Text that begins with another

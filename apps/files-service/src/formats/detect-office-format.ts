@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { FILE_FORMATS } from '@leadwire/contracts'
 import { XMLParser } from 'fast-xml-parser'
 import { fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
-import type { Detected } from './detect-format'
+import type { Detected } from './detected'
 import { decodeMarked } from './read-text'
 
 // A document has some dozen parts, a big workbook some hundred. Reading a directory of more is not worth the time.

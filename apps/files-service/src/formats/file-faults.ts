@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { FILE_FORMATS } from '@leadwire/contracts'
-import type { Detected } from './detect-format'
+import type { Detected } from './detected'
 
 /**
  * What is wrong with a file, as sentences for the API's client; empty when nothing is.
