@@ -27,7 +27,7 @@ export const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text)
 
 /** A text with the digits of every script as ASCII ones. Unicode has each script's ten in a row. */
 export const asciiDigits = (text: string): string =>
-  // Nearly every text: a fifth of the time that a lead's words take.
+  // Nearly every text.
   isAscii(text)
     ? text
     : text.replace(/(?![0-9])\p{Nd}/gu, (digit) => {
