@@ -336,10 +336,14 @@ test.each<[string, string, string?]>([
   expect([status, records[0]?.file]).toMatchObject([200, { name, fileName: 'notes.txt', fileSize: 5 }])
 })
 
-test('a name in another charset is read in it', async () => {
-  const named = part('name="name"', 'caf\xe9', ['Content-Type: text/plain; charset="ISO-8859-1"'])
+test.each([
+  ['iso-8859-1', 'caf\xe9', 'café'],
+  ['Windows-1252', '\x805 \x96 caf\xe9', '€5 – café'],
+  ['utf-16le', 'c\0a\0f\0\xe9\0', 'café'],
+])('a name in %s is read in it', async (charset, bytes, name) => {
+  const named = part('name="name"', bytes, [`Content-Type: text/plain; charset="${charset}"`])
   expect((await raw(Buffer.from(named + FILE_PART + END, 'latin1'))).status).toBe(200)
-  expect(records[0]!.file!.name).toBe('café')
+  expect(records[0]!.file!.name).toBe(name)
 })
 
 test.each([

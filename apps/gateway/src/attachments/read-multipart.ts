@@ -7,7 +7,7 @@ import { Decoder as Base64Decoder } from 'libbase64'
 import { Decoder as QuotedPrintableDecoder } from 'libqp'
 import { parseJson, refuseOtherTypes } from '../http/body'
 import { ProblemError } from '../http/problem'
-import { decodeUtf8 } from '../http/utf8'
+import { decodeUtf8, windows1252Text } from '../http/utf8'
 
 const MAX_PARTS = 50
 const MAX_FILES = 10
@@ -123,7 +123,8 @@ const MAX_FIELD_BYTES = 4096
 
 const decoded = (bytes: Buffer, charset: string, isWhole: boolean): string => {
   try {
-    return new TextDecoder(charset, { fatal: isWhole }).decode(bytes)
+    const decoder = new TextDecoder(charset, { fatal: isWhole })
+    return decoder.encoding === 'windows-1252' ? windows1252Text(bytes) : decoder.decode(bytes)
   } catch (cause) {
     throw new ServiceError('bad_request', `The body is not well-formed ${charset.toUpperCase()}.`, { cause })
   }

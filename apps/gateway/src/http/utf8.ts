@@ -28,3 +28,10 @@ export const headerText = (header: string): string => {
   const bytes = Buffer.from(header, 'latin1')
   return isUtf8(bytes) ? bytes.toString() : header
 }
+
+// Windows-1252 from 0x80 on, where Latin-1 has controls (WHATWG Encoding). Node's own decoder takes it for Latin-1 (20.20).
+const FROM_0X80 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+/** The text of bytes in Windows-1252, in which each byte is a character. */
+export const windows1252Text = (bytes: Buffer): string =>
+  bytes.toString('latin1').replace(/[\x80-\x9f]/g, (control) => FROM_0X80[control.charCodeAt(0) - 0x80]!)

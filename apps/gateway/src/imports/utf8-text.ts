@@ -1,4 +1,5 @@
 import { ServiceError } from '@leadwire/service-kit'
+import { windows1252Text } from '../http/utf8'
 
 const refusal = (message: string) => ServiceError.invalid({ file: [message] })
 
@@ -6,9 +7,6 @@ const ZIP = Buffer.from('PK\x03\x04', 'latin1')
 
 /** The longest incomplete character, in bytes of UTF-8 or UTF-16. */
 const INCOMPLETE = 3
-
-// Windows-1252 from 0x80 on, where Latin-1 has controls (WHATWG Encoding). Node's own decoder takes it for Latin-1 (20.20).
-const FROM_0X80 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
 const HINT = ' If the file is in Windows-1252, name it: Content-Type: text/csv; charset=windows-1252.'
 
@@ -47,8 +45,7 @@ const UTF_8 = unicode('UTF-8', 'utf-8', Buffer.byteLength)
 
 const WINDOWS_1252: Encoding = {
   name: 'Windows-1252',
-  read: (bytes) =>
-    bytes.toString('latin1').replace(/[\x80-\x9f]/g, (control) => FROM_0X80[control.charCodeAt(0) - 0x80]!),
+  read: windows1252Text,
   sizeOf: (text) => text.length,
 }
 
