@@ -95,7 +95,17 @@ test.each<[field: string, value: unknown, message: string]>([
   ['email', 'ada@10.1', 'The email must be a valid email address.'],
   ['email', 'ada@[192.168.0.1]', 'The email must be a valid email address.'],
   ['email', 'ada@[IPv6:2001:db8::1]', 'The email must be a valid email address.'],
-  ['email', 'ada@example.com\u200b', 'The email must be a valid email address.'],
+  [
+    'email',
+    'ada@example.com\u200b',
+    'The email must be a valid email address. It has the invisible character U+200B.',
+  ],
+  [
+    'status',
+    'op\u00aden',
+    `The selected status is invalid. It may be: ${LEAD_STATUSES.join(', ')}. It has the invisible character U+00AD.`,
+  ],
+  ['user_id', '5\u2060', 'The user id must be an integer. It has the invisible character U+2060.'],
   ['postcode', 'SW1A', 'The postcode format is invalid.'],
   ['postcode', 'BFPO', 'The postcode format is invalid.'],
   ['postcode', 'BFPO 061', 'The postcode format is invalid.'],

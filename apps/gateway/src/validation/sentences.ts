@@ -28,10 +28,13 @@ const FORMATS: Record<string, string> = {
   overlap: 'must be a time such as 0s, 15m or 24h, at most 30d.',
 }
 
-const formatSentence = (label: string, format: string, value: unknown) => {
-  const meant = format === 'postcode' && postcodeWithZero(String(value))
-  const hint = meant ? ` With a zero in place of the letter O it is ${meant}.` : ''
-  return `The ${label} ${FORMATS[format] ?? 'format is invalid.'}${hint}`
+/** What a client can't see in what was given. */
+const hintOf = ({ data, params }: ErrorObject): string => {
+  if (typeof data !== 'string') return ''
+  const invisible = /\p{Cf}/u.exec(data)?.[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+  if (invisible) return ` It has the invisible character U+${invisible}.`
+  const meant = (params as { format?: string }).format === 'postcode' && postcodeWithZero(data)
+  return meant ? ` With a zero in place of the letter O it is ${meant}.` : ''
 }
 
 const typeSentence = (label: string, type: string | string[]) => {
@@ -52,8 +55,7 @@ const SENTENCES: Record<string, (label: string, limit: number) => string> = {
   maxProperties: (label, limit) => `The ${label} may not have more than ${limit} items.`,
 }
 
-/** What Ajv found, as Laravel 7 would say it. */
-export const sentenceOf = (field: string, { keyword, params, data }: ErrorObject): string => {
+const ruleOf = (field: string, { keyword, params }: ErrorObject): string => {
   const label = labelOf(field)
   const {
     limit = 0,
@@ -64,6 +66,9 @@ export const sentenceOf = (field: string, { keyword, params, data }: ErrorObject
   if (keyword === 'type') return typeSentence(label, type)
   if (keyword === 'enum')
     return `${selectedIsInvalid(field)} It may be: ${allowedValues.filter((value) => value !== null).join(', ')}.`
-  if (keyword === 'format') return formatSentence(label, format, data)
+  if (keyword === 'format') return `The ${label} ${FORMATS[format] ?? 'format is invalid.'}`
   return SENTENCES[keyword]?.(label, limit) ?? `The ${label} is invalid.`
 }
+
+/** What Ajv found, as Laravel 7 would say it. */
+export const sentenceOf = (field: string, error: ErrorObject): string => ruleOf(field, error) + hintOf(error)
