@@ -36,7 +36,7 @@ export const jsonBody = (bytes: Buffer): Body => {
 const formBody = (bytes: Buffer): Body => {
   const text = decodeUtf8(bytes)
   // As `curl -d` sends it, unless told otherwise. Of its fields none would be found.
-  if (/^\s*\{.*\}\s*$/s.test(text)) {
+  if (/^\s*(\{.*\}|\[.*\])\s*$/s.test(text)) {
     const detail = `The body looks like JSON, but its Content-Type is ${FORM_TYPE}. Send Content-Type: application/json.`
     throw new ProblemError('unsupported-media-type', detail)
   }

@@ -70,6 +70,7 @@ test('what is given of a user changes, and the rest stays', async () => {
 
 test.each([
   ['kim@bücher.example', 'Kim@XN--BCHER-KVA.example'],
+  ['kim@bu\u0308cher.example', 'kim@bücher.example'],
   ['kim@xn--bcher-kva.example', 'KIM@BÜCHER.example'],
 ])('the user %s is found as %s, and has that address alone', async (email, spelling) => {
   const { accountId } = await scene()
@@ -84,6 +85,16 @@ test.each([
   await expect(
     service.accounts.createUser({ accountId, email: spelling, name: 'Kim' }),
   ).rejects.toMatchObject({ faults: { email: ['The email has already been taken.'] } })
+})
+
+test('an address is stored in NFC, and found in any form', async () => {
+  const { accountId } = await scene()
+  const decomposed = { accountId, email: 'jose\u0301@example.test', name: 'José' }
+  const { user } = await service.accounts.createUser(decomposed)
+  expect(user!.email).toBe('jos\u00e9@example.test')
+  await expect(service.accounts.createUser(decomposed)).rejects.toMatchObject({
+    faults: { email: ['The email has already been taken.'] },
+  })
 })
 
 test.each(['A\nB', 'A\u202e', '\u200b', 'A\x1b'])('the name %j is refused', async (name) => {

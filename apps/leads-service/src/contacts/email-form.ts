@@ -5,14 +5,15 @@ const split = (email: string): [local: string, domain: string] => {
   return [email.slice(0, at), email.slice(at + 1)]
 }
 
-/** An e-mail address whose domain, where it has other letters than ASCII, is written in them: what two spellings of one have in common. */
+/** An e-mail address in NFC whose domain, where it has other letters than ASCII, is written in them: what two spellings of one have in common. */
 export const emailForm = (email: string): string => {
-  const [local, domain] = split(email)
-  return /xn--|\P{ASCII}/iu.test(domain) ? `${local}@${domainToUnicode(domain) || domain}` : email
+  const [local, domain] = split(email.normalize('NFC'))
+  const isForeign = /xn--|\P{ASCII}/iu.test(domain)
+  return `${local}@${(isForeign && domainToUnicode(domain)) || domain}`
 }
 
 /** What all spellings of an e-mail address have in common, whatever their case (ß and SS are one letter). */
 export const emailKey = (email: string): string => {
   const [local, domain] = split(emailForm(email))
-  return `${local.normalize('NFC').toUpperCase().toLowerCase()}@${domain.toLowerCase()}`
+  return `${local.toUpperCase().toLowerCase()}@${domain.toLowerCase()}`
 }
