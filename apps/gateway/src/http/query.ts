@@ -5,7 +5,7 @@ import { addFaults } from '../validation/faults'
 import { textFaults } from '../validation/text-faults'
 
 const faultOf = (name: string, value: unknown, known: readonly string[]): string | undefined => {
-  // A misspelt filter would show what nobody asked for, and of two values one would be passed over.
+  // A misspelt filter would show other records than those asked for, and so would one of two values.
   if (!known.includes(name)) return `"${name}" is no parameter. There are: ${known.join(', ') || 'none'}.`
   return Array.isArray(value) ? `The parameter ${name} may be given once.` : undefined
 }
@@ -21,7 +21,7 @@ const faultsOf = (given: Record<string, unknown>, known: readonly string[]): Fau
 const both = (given: Record<string, unknown>): Faults =>
   'page' in given && 'cursor' in given ? { page: ['The page can not be given with a cursor.'] } : {}
 
-/** The parameters of a query as fields to be checked, with the faults of those that are not `known`, or are repeated. */
+/** The parameters of a query as fields to be checked, with an error for each that is not `known` or is repeated. */
 export const queryOf = ({ query }: FastifyRequest, known: readonly string[]): Body => {
   const given = query as Record<string, unknown>
   // What is no page is page 1, whatever it is (`pageNumber`).

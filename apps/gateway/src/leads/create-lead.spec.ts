@@ -181,6 +181,12 @@ test.each<[field: string, value: unknown, lead: object]>([
   expect(asked[0]!.lead).toMatchObject(lead)
 })
 
+test('a postcode of half a mebibyte gets no hint', async () => {
+  expect(await faultsOf({ postcode: 'O'.repeat(500_000) })).toEqual({
+    postcode: ['The postcode may not be greater than 255 characters.', 'The postcode format is invalid.'],
+  })
+})
+
 test('an unknown user is listed with the other faults', async () => {
   expect(await faultsOf({ user_id: 404, status: 'closed' })).toEqual({
     status: [`The selected status is invalid. It may be: ${LEAD_STATUSES.join(', ')}.`],

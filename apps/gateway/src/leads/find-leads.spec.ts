@@ -163,7 +163,7 @@ test.each([
   expect(asked).toEqual([])
 })
 
-test('every fault of a query is told at once', async () => {
+test('every error of a query is reported at once', async () => {
   const response = await get('status=open&status=lost&page=1&page=2&_=1&referrer=Radio&q=%00&cursor=')
   expect(response.json().errors).toEqual({
     status: ['The parameter status may be given once.'],

@@ -14,11 +14,16 @@ export const normalPostcode = (text: string): string =>
     .replace(/\s+/g, '')
     .replace(/^(BFPO(?=\d)|.+(?=.{3}$))/s, '$1 ')
 
+const LONGEST_POSTCODE = 'BFPO 9999'.length
+
 /** The postcode that was meant where a letter O stands for a zero. */
-export const postcodeWithZero = (text: string): string | undefined =>
-  [...text.matchAll(/O/g)]
+export const postcodeWithZero = (text: string): string | undefined => {
+  // The text may be as long as a body.
+  if (text.length > LONGEST_POSTCODE) return undefined
+  return [...text.matchAll(/O/g)]
     .map(({ index }) => `${text.slice(0, index)}0${text.slice(index + 1)}`)
     .find((postcode) => POSTCODE.test(postcode))
+}
 
 // `SW11` is a first part, and could be the beginning of `SW1 1AA` too.
 const OUTWARD = /^[A-Z]{1,2}[0-9]?[A-Z0-9]?$/

@@ -2,7 +2,7 @@ import { Temporal } from '@js-temporal/polyfill'
 
 const FORM = /^(\d{2})\/(\d{2})\/(\d{4}) (\d{2}):(\d{2})$/
 
-// Whoever writes another one has mistyped it.
+// A year outside of these is a typing error.
 export const FIRST_YEAR = 1900
 export const LAST_YEAR = 2199
 

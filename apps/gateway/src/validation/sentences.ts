@@ -3,8 +3,8 @@ import { postcodeWithZero } from './formats'
 import { FIRST_YEAR, LAST_YEAR } from './local-instant'
 
 /**
- * How a field is named in a sentence: `quotes.0.items.1.image_id` is "quotes.0.items.1.image id", as in Laravel 7. What a client made
- * up may consist of nothing else.
+ * How a message names a field: `quotes.0.items.1.image_id` is "quotes.0.items.1.image id", as in Laravel 7. An unknown field may consist
+ * of underscores alone.
  */
 export const labelOf = (field: string): string => field.replace(/(?<=[^_])_(?=[^_])/g, ' ')
 
