@@ -25,7 +25,7 @@ const CLAIM_MARGIN_MS = 4000
 /** For how long a delivery is claimed whose attempt takes `attemptMs` at the longest. */
 export const claimMsOf = (attemptMs: number): number => attemptMs + CLAIM_MARGIN_MS
 
-/** One records, one releases, one flushes, and another looks endpoints up. */
+/** One records, one releases, one reads the clock, and another looks endpoints up. */
 const RESULTS = 4
 
 /** The tables of events and deliveries of one kind, over connections for three purposes. */

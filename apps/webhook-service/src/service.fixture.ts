@@ -71,7 +71,7 @@ export const newEvent = (accountId: number, over: Partial<Event> = {}): Event =>
     leadVersion: 1,
     test: false,
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    createdAt: '2026-01-02T03:04:05.123456Z',
+    createdAt: new Date().toISOString().replace('Z', '000Z'),
     body: eventBody(type as EventType, JSON.stringify({ reference: leadReference, name: 'Zoë Ångström' })),
     ...over,
   }

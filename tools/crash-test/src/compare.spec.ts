@@ -6,7 +6,7 @@ import type { RecordedAttempt, Records } from './records'
 const at = Date.parse('2026-11-21T09:30:00Z')
 
 const arrival = (after: number, status = 200): Arrival => ({
-  ...{ id: 'event', at: at + after, answeredAt: at + after + 2, status },
+  ...{ id: 'event', number: 1, at: at + after, answeredAt: at + after + 2, status },
 })
 const attempt = (number: number, after: number, status: number | null = 200): RecordedAttempt => ({
   ...{ deliveryId: '1', eventId: 'event', number, from: at + after - 1, until: at + after + 5, status },
@@ -31,7 +31,7 @@ const compared = ({
     accepted: ['lead'],
     records: {
       leads: [{ reference: 'lead', eventId: 'event' }],
-      events: ['event'],
+      events: [{ id: 'event', number: 1 }],
       deliveries: [{ id: '1', eventId: 'event', status: 'delivered', attemptCount: attempts.length }],
       attempts,
       ...over,
@@ -42,7 +42,7 @@ const compared = ({
 
 const NOTHING = {
   ...{ leadsLost: [], leadsTwice: [], eventsLost: [], webhooksLost: [] },
-  ...{ duplicates: [], unrecorded: [], attemptsWrong: [] },
+  ...{ duplicates: [], unrecorded: [], attemptsWrong: [], numbersWrong: [] },
 }
 
 test('a lead that was told of once is nothing to speak of', () => {
@@ -90,4 +90,16 @@ test('a duplicate is explained by an attempt that ended without an answer, each 
 test('a record with an attempt too many, or one that nobody made, is wrong', () => {
   expect(compared({ attempts: [attempt(2, 0)] }).attemptsWrong).toEqual(['1'])
   expect(compared({ attempts: [attempt(1, 0, 503), attempt(2, 1)] }).attemptsWrong).toEqual(['1'])
+})
+
+test('a gap in the numbers, and a webhook with another number, are wrong', () => {
+  const gap = {
+    events: [
+      { id: 'event', number: 1 },
+      { id: 'other', number: 3 },
+    ],
+  }
+  expect(compared({ over: gap }).numbersWrong).toEqual(['other'])
+  const arrivals = [arrival(0, 503), { ...arrival(6000), number: 2 }]
+  expect(compared({ arrivals }).numbersWrong).toEqual(['event'])
 })

@@ -26,6 +26,8 @@ export interface Verdict {
   unrecorded: Repetition[]
   /** Deliveries whose record is not one attempt after the other, or has an answer that the receiver did not give. */
   attemptsWrong: string[]
+  /** Events whose numbers are not dense, or that came with another number than theirs. */
+  numbersWrong: string[]
 }
 
 /** A result is written within this time of its attempt, on a busy machine, unless something happens. */
@@ -109,7 +111,7 @@ export const compare = ({
   const { leads, deliveries } = records
   const there = new Set(leads.map(({ reference }) => reference))
   const answered = new Set(accepted)
-  const held = new Set(records.events)
+  const held = new Set(records.events.map(({ id }) => id))
   const attempts = groupBy(records.attempts, ({ eventId }) => eventId)
   const came = ({ eventId }: { eventId: string | null }) => arrivalsOf(eventId ?? '')
   const ofEach = (
@@ -128,6 +130,12 @@ export const compare = ({
     attemptsWrong: deliveries
       .filter((delivery) =>
         isWrong(attempts.get(delivery.eventId) ?? [], delivery.attemptCount, came(delivery)),
+      )
+      .map(({ id }) => id),
+    numbersWrong: records.events
+      .filter(
+        ({ id, number }, index) =>
+          number !== index + 1 || arrivalsOf(id).some((arrival) => arrival.number !== number),
       )
       .map(({ id }) => id),
   }

@@ -69,6 +69,7 @@ const faultsOf = ({
     [unexplained(verdict.duplicates).length, 'duplicates without an explanation'],
     [unexplained(verdict.unrecorded).length, 'attempts that are not recorded, without an explanation'],
     [verdict.attemptsWrong.length, 'deliveries whose record of attempts is wrong'],
+    [verdict.numbersWrong.length, 'events whose number is wrong'],
     [reconciled.unexplained_count, 'findings of leadwire reconcile'],
   ]
   return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)

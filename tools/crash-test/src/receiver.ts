@@ -6,6 +6,8 @@ import type { Chance } from './chance'
 export interface Arrival {
   /** The id of the event. */
   id: string
+  /** Its `webhook-sequence`. */
+  number: number
   at: number
   /** Undefined while it is not answered. */
   answeredAt?: number
@@ -27,7 +29,8 @@ export const startReceiver = async ({ chance, lateMs }: { chance: Chance; lateMs
       const before = arrivals.get(id) ?? []
       const drawn = before.length < SPOILED_AT_MOST ? chance.next() : 1
       const isLate = drawn >= REFUSED && drawn < REFUSED + LATE
-      const arrival: Arrival = { id, at: Date.now(), status: drawn < REFUSED ? 503 : 200 }
+      const number = Number(request.headers['webhook-sequence'])
+      const arrival: Arrival = { id, number, at: Date.now(), status: drawn < REFUSED ? 503 : 200 }
       arrivals.set(id, [...before, arrival])
       const answer = () => {
         arrival.answeredAt = Date.now()

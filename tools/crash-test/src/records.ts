@@ -4,8 +4,8 @@ import type { Ground } from './ground'
 /** What the databases say of an account. */
 export interface Records {
   leads: { reference: string; eventId: string | null }[]
-  /** Ids of the events that are held. */
-  events: string[]
+  /** The events that are held, in the order of their numbers. */
+  events: { id: string; number: number }[]
   deliveries: { id: string; eventId: string; status: string; attemptCount: number }[]
   attempts: RecordedAttempt[]
 }
@@ -41,7 +41,9 @@ export const readRecords = async ({ databaseUrl, accountId }: Ground): Promise<R
     inLeads<Records['leads'][number]>(
       'SELECT reference, event_id AS "eventId" FROM leads WHERE account_id = $1',
     ),
-    inWebhooks<{ id: string }>('SELECT id FROM events WHERE account_id = $1'),
+    inWebhooks<Records['events'][number]>(
+      'SELECT id, number::int FROM events WHERE account_id = $1 ORDER BY number',
+    ),
     inWebhooks<Records['deliveries'][number]>(
       `SELECT id, event_id AS "eventId", status, attempt_count AS "attemptCount" FROM deliveries WHERE account_id = $1`,
     ),
@@ -52,7 +54,7 @@ export const readRecords = async ({ databaseUrl, accountId }: Ground): Promise<R
        FROM deliveries d JOIN attempts a ON a.delivery_id = d.id WHERE d.account_id = $1 ORDER BY d.id, a.number`,
     ),
   ])
-  return { leads, events: events.map(({ id }) => id), deliveries, attempts }
+  return { leads, events, deliveries, attempts }
 }
 
 /** Whether nothing is on its way any more. */

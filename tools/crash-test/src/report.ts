@@ -42,6 +42,7 @@ export const render = ({ verdict, hazards, ...report }: Report): string => {
       ['attempts that are not recorded', verdict.unrecorded.length],
       ['of these without an explanation', verdict.unrecorded.filter(({ because }) => !because).length],
       ['deliveries whose record of attempts is wrong', verdict.attemptsWrong.length],
+      ['events whose number is wrong', verdict.numbersWrong.length],
       ['findings of `leadwire reconcile --full`', report.reconciled.unexplained_count],
     ]),
     '',

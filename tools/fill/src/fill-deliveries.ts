@@ -19,9 +19,13 @@ const INSERT = `
   ), given AS MATERIALIZED (
     SELECT event_id, reference, n, due_at, length, sum(length) OVER (ORDER BY n) - length + 1 AS first
     FROM unnest($7::uuid[], $8::int[], $9::timestamptz[], $12::uuid[]) WITH ORDINALITY AS g (reference, length, due_at, event_id, n)
+  ), counter AS (
+    INSERT INTO event_counters AS c (account_id, last) VALUES ($1, $10::int)
+    ON CONFLICT (account_id) DO UPDATE SET last = c.last + excluded.last RETURNING last
   ), event AS (
-    INSERT INTO events (id, account_id, account_key, lead_reference, body, created_at, fan_out)
-    SELECT event_id, $1, $2, reference, substring($11::bytea FROM first::int FOR length), $5, 1 FROM given
+    INSERT INTO events (id, account_id, account_key, lead_reference, body, created_at, fan_out, number, lead_version)
+    SELECT event_id, $1, $2, reference, substring($11::bytea FROM first::int FOR length), $5, 1, last - $10::int + n, 1
+    FROM given CROSS JOIN counter
   ), delivery AS (
     INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, attempt_count, next_attempt_at,
       created_at, updated_at)

@@ -17,11 +17,16 @@ const COPY = `
     SELECT d.*, copy, gen_random_uuid() AS copied_event, nextval(pg_get_serial_sequence('deliveries', 'id')) AS copied_id
     FROM (SELECT * FROM deliveries WHERE endpoint_id = ANY ($1) AND id > $2 AND id <= $3 ORDER BY id LIMIT ${PORTION} / greatest($4::int, 1) + 1) d
       CROSS JOIN generate_series(1, $4::int) AS copy
+  ), counter AS (
+    UPDATE event_counters c SET last = last + copies
+    FROM (SELECT account_id, count(*) AS copies FROM source GROUP BY account_id) s
+    WHERE c.account_id = s.account_id RETURNING last
   ), event AS (
-    INSERT INTO events (id, account_id, account_key, lead_reference, kind, body, created_at, fan_out)
+    INSERT INTO events (id, account_id, account_key, lead_reference, type, body, created_at, fan_out, number, lead_version)
     SELECT copied_event, account_id, $5, lead_reference, 'lead.updated',
-      convert_to(format('{"data":{"reference":"%s"}}', lead_reference), 'UTF8'), created_at - copy * interval '1 minute', 1
-    FROM source
+      convert_to(format('{"data":{"reference":"%s"}}', lead_reference), 'UTF8'), created_at - copy * interval '1 minute', 1,
+      last + 1 - row_number() OVER (), 2
+    FROM source CROSS JOIN counter
   ), delivery AS (
     INSERT INTO deliveries (id, account_id, event_id, endpoint_id, lead_reference, status, attempt_count, next_attempt_at,
       created_at, updated_at)

@@ -1,9 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 
-const header = (name: string, description: string) => ({
+const header = (name: string, description: string, required = true) => ({
   name,
   in: 'header',
-  required: true,
+  required,
   description,
   schema: { type: 'string' },
 })
@@ -21,6 +21,12 @@ const HEADERS = [
     'webhook-signature',
     '`v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between.',
   ),
+  header(
+    'webhook-sequence',
+    "The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send.",
+    false,
+  ),
+  header('webhook-lead-version', "The lead's version after the change; a new lead has version 1."),
   header('traceparent', 'W3C trace context.'),
 ]
 

@@ -13,6 +13,7 @@ const OF_ACCOUNT = [
   'DELETE FROM endpoint_failures WHERE endpoint_id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = $1))',
   'DELETE FROM endpoint_hours WHERE endpoint_id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = $1))',
   'DELETE FROM endpoints WHERE account_id = $1',
+  'DELETE FROM public.event_counters WHERE account_id = $1',
 ]
 
 const DELETE_AUDIT = `

@@ -3,7 +3,8 @@ import { type Database, ServiceError } from '@leadwire/service-kit'
 import { isUuid } from '../uuid'
 import { removeEvents } from './remove-events'
 
-const OF_LEADS = 'SELECT id, sequence FROM events WHERE lead_reference = ANY ($2::uuid[]) AND account_id = $1'
+const OF_LEADS = `
+  SELECT id, stream_sequence AS sequence FROM events WHERE lead_reference = ANY ($2::uuid[]) AND account_id = $1`
 
 const findIn = async (
   database: Database,

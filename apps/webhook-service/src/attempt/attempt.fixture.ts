@@ -46,6 +46,7 @@ export const attempter = ({
         ...{ accountId: 1, sealedSecrets, secret: null, oldSecrets: [] },
         eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
         accountKey: 'the-key',
+        ...{ sequence: 12, leadVersion: 3 },
         body: Buffer.from('{"data":{}}'),
         traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       },

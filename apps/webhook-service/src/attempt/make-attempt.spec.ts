@@ -39,6 +39,8 @@ test('sends the headers of the interface by their exact names, and those of Stan
     'webhook-id': '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
     'webhook-timestamp': expect.stringMatching(/^\d{10}$/),
     'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
+    'webhook-sequence': '12',
+    'webhook-lead-version': '3',
     traceparent: expect.stringMatching(
       /^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/,
     ),

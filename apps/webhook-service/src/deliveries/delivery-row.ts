@@ -16,7 +16,7 @@ export const SHOWN = `CASE WHEN ${isByHand('p')} AND status IN ('delivered', 'ex
 // The next attempt may be one by hand.
 export const DELIVERY_COLUMNS = `
   id, endpoint_id AS "endpointId", event_id AS "eventId",
-  (SELECT kind FROM events WHERE events.id = event_id) AS event, lead_reference AS "leadReference",
+  (SELECT type FROM events WHERE events.id = event_id) AS event, lead_reference AS "leadReference",
   (SELECT ${SHOWN} FROM endpoints p WHERE p.id = endpoint_id) AS status,
   attempt_count AS "attemptCount",
   (SELECT CASE WHEN p.deleted_at IS NULL THEN least(next_attempt_at, by_hand_at) END FROM endpoints p WHERE p.id = endpoint_id)

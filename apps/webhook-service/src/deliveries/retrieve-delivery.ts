@@ -6,11 +6,11 @@ import {
   WebhookRequest,
 } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
-import { knownHeaders } from '../attempt/webhook-headers'
+import { knownHeaders, type Webhook } from '../attempt/webhook-headers'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 
 const REQUEST = `
-  SELECT e.account_key AS "accountKey", e.body, p.header_names AS "headerNames" FROM events e, endpoints p
+  SELECT e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.body, p.header_names AS "headerNames" FROM events e, endpoints p
   WHERE e.id = $1 AND e.erased_at IS NULL AND p.id = $2`
 
 /** A delivery of either kind, with every attempt made, first to last. Throws not_found. */
@@ -40,13 +40,15 @@ const requestOf = async (
   database: Database,
   { eventId, endpointId }: Delivery,
 ): Promise<WebhookRequest | undefined> => {
-  const [row] = await database.query<{ accountKey: string; body: Buffer; headerNames: string[] }>({
+  const [row] = await database.query<
+    Pick<Webhook, 'accountKey' | 'sequence' | 'leadVersion' | 'body'> & { headerNames: string[] }
+  >({
     name: 'request-of-delivery',
     text: REQUEST,
     values: [eventId, endpointId],
   })
   if (!row) return undefined
-  const headers = Object.entries(knownHeaders({ eventId, accountKey: row.accountKey }, row.headerNames))
+  const headers = Object.entries(knownHeaders({ eventId, ...row }, row.headerNames))
   return WebhookRequest.fromPartial({
     headers: headers.map(([name, value]) => ({ name, value: value ?? undefined })),
     body: row.body,

@@ -54,6 +54,8 @@ test('a sample goes to this endpoint alone, signed and recorded as any other', a
       'webhook-id': delivery!.eventId,
     },
   })
+  expect(request!.headers).not.toHaveProperty('webhook-sequence')
+  expect(request!.headers['webhook-lead-version']).toBe('1')
   const { data } = JSON.parse(request!.body.toString())
   expect(data).toMatchObject({
     id: 0,

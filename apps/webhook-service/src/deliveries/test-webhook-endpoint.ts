@@ -20,8 +20,8 @@ const STORE = `
     SELECT id, account_id, enabled FROM endpoints
     WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE
   ), stored AS (
-    INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, kind, sample)
-    SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, $9, true FROM receiving
+    INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, type, lead_version, sample)
+    SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, $9, 1, true FROM receiving
     RETURNING id, account_id, lead_reference
   )
   INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
@@ -31,7 +31,7 @@ const STORE = `
 
 /**
  * Sends a sample of the first type of event that an endpoint subscribes to, the ordinary way: signed, recorded, retried, and held while the
- * endpoint is disabled. The event is marked as a sample, and no outbox knows it. Throws invalid and not_found.
+ * endpoint is disabled. The event is marked as a sample: it has no number, and no outbox knows it. Throws invalid and not_found.
  */
 export const testWebhookEndpoint = async (
   dependencies: {

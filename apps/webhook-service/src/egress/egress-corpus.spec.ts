@@ -46,7 +46,7 @@ const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
   const delivery = {
     ...{ accountId: 1, sealedSecrets: null, secret: 'a secret', oldSecrets: [] },
     eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
-    accountKey: 'key',
+    ...{ accountKey: 'key', sequence: 1, leadVersion: 1 },
     body: Buffer.from('{}'),
     traceparent: null,
   }

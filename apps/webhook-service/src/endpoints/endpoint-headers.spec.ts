@@ -74,6 +74,7 @@ test.each([
     'traceparent',
     'webhook-id',
     'Webhook-Anything',
+    'webhook-sequence',
   ],
   ...['X-SERVICE-Signature', 'x-service-account-key', 'Connection', 'Transfer-Encoding', 'Upgrade', 'TE'],
   ...[

@@ -10,15 +10,16 @@ import { type ErasedLead, eraseEventsOfLead } from './erase-events-of-lead'
 // By the lead, of which the index of events knows: one on deliveries would be paid for with every attempt.
 const COUNT = `
   WITH of_lead AS MATERIALIZED (
-    SELECT id, sequence, created_at, sample FROM events
+    SELECT id, stream_sequence, created_at, sample FROM events
     WHERE lead_reference = $2 AND account_id = $1 AND erased_at IS NOT NULL
   )
   SELECT (SELECT count(*)::int FROM of_lead) AS events, count(*) FILTER (WHERE d.status = 'cancelled')::int AS cancelled,
     coalesce(sum(d.attempt_count), 0)::int AS attempts,
-    (SELECT max(created_at) FROM of_lead WHERE sequence IS NULL AND NOT sample) AS "unplacedAt"
+    (SELECT max(created_at) FROM of_lead WHERE stream_sequence IS NULL AND NOT sample) AS "unplacedAt"
   FROM deliveries d WHERE d.event_id = ANY (ARRAY (SELECT id FROM of_lead))`
 
-const SELECT = 'SELECT id AS "eventId", sequence FROM events WHERE lead_reference = $2 AND account_id = $1'
+const SELECT =
+  'SELECT id AS "eventId", stream_sequence AS sequence FROM events WHERE lead_reference = $2 AND account_id = $1'
 
 const HELD = 'SELECT id FROM events WHERE id = ANY ($1::uuid[])'
 

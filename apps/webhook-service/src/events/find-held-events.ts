@@ -3,13 +3,8 @@ import type { Database } from '@leadwire/service-kit'
 import { isUuid } from '../uuid'
 
 const heldIn = async (database: Database, eventIds: string[]): Promise<string[]> => {
-  const rows = await database.query<{ id: string }>({
-    name: 'find-held-events',
-    text: `WITH held AS MATERIALIZED (SELECT id FROM events WHERE id = ANY ($1::uuid[])),
-             flushed AS MATERIALIZED (SELECT pg_logical_emit_message(true, 'leadwire', ''))
-           SELECT id FROM held, flushed`,
-    values: [eventIds],
-  })
+  const text = 'SELECT id FROM events WHERE id = ANY ($1::uuid[])'
+  const rows = await database.query<{ id: string }>({ name: 'find-held-events', text, values: [eventIds] })
   return rows.map(({ id }) => id)
 }
 
@@ -21,8 +16,7 @@ const refusedIn = (database: Database, eventIds: string[]) =>
   })
 
 /**
- * Which of these events, leads' and notifications', are stored; an event is stored together with its fan-out, or not at all. Events may be stored
- * without waiting for the disk, and who asks here forgets them: so the answer comes after a write that does wait. Beside them those that were refused.
+ * Which of these events, leads' and notifications', are stored; an event is stored together with its fan-out, or not at all. Beside them those that were refused.
  */
 export const findHeldEvents = async (
   { database, notifications }: { database: Database; notifications: Database },

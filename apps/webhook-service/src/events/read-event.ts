@@ -1,6 +1,7 @@
 import { EVENT_TYPES, Event } from '@leadwire/contracts'
 import { parseTraceparent } from '@leadwire/service-kit'
 import { isHeaderValue } from '../header-value'
+import { isInstant } from '../instant'
 import { isUuid } from '../uuid'
 import { type StoredEvent, UnfitEvent } from './stored-event'
 
@@ -12,6 +13,7 @@ const faultOf = (event: Event): string | undefined => {
   if (!TYPES.has(event.type)) return 'its type is unknown'
   if (!isUuid(event.leadReference)) return 'it has no lead'
   if (event.leadVersion < 1) return 'it has no version of its lead'
+  if (!isInstant(event.createdAt)) return 'it has no time'
   return event.body.length === 0 ? 'it has no body' : undefined
 }
 
@@ -30,7 +32,8 @@ export const readEvent = (message: Uint8Array): StoredEvent => {
   const id = event.eventId.toLowerCase()
   const fault = faultOf(event)
   if (fault) throw new UnfitEvent(fault, id)
-  const { accountId, accountKey, type, leadReference, test, body } = event
+  const { accountId, accountKey, type, leadReference, leadVersion, test, createdAt } = event
+  const body = Buffer.from(event.body)
   const traceparent = parseTraceparent(event.traceparent) ?? null
-  return { id, type, test, accountId, accountKey, leadReference, body: Buffer.from(body), traceparent }
+  return { id, type, test, accountId, accountKey, leadReference, leadVersion, createdAt, body, traceparent }
 }

@@ -1,14 +1,25 @@
-import type { Transaction } from '@leadwire/service-kit'
+import { type Transaction, violatedConstraint } from '@leadwire/service-kit'
 import type { Claim, ClaimedDelivery } from '../claim'
 import type { StoredEvent } from './stored-event'
 
-export interface Stored {
-  /** Resolves when no crash of the database undoes it. */
-  durable: Promise<unknown>
+/** `fault` is why this event can't be stored: by its data, or because its transaction takes too long. */
+export type StoreResult = 'stored' | { fault: unknown }
+
+interface StoreOptions {
+  events: StoredEvent[]
+  dueAt: string
+  maxRows: number
+  claim: Claim
+  claimable: number
+  perEndpoint: number
+  waiting: number[]
 }
 
-/** `fault` is why this event can't be stored: by its data, or because its transaction takes too long. */
-export type StoreResult = Stored | { fault: unknown }
+interface StoreOutcome {
+  claimed: ClaimedDelivery[]
+  due: { endpointId: number; accountId: number }[]
+  unfit: Set<string>
+}
 
 /** Where the body of each event begins and how long it is, counted in bytes from 1. */
 const placesOf = (events: StoredEvent[]): [first: number[], length: number[]] => {
@@ -24,10 +35,13 @@ const placesOf = (events: StoredEvent[]): [first: number[], length: number[]] =>
 /**
  * Stores events together with their fan-out, one delivery for each endpoint of the account that subscribes to such events of
  * such leads and is not deleted, in one statement and so in one transaction. An event that is there already changes nothing.
- * One that nobody subscribes to is stored as well, so that the outbox lets go of it, but without its body; a new lead keeps it.
+ *
+ * An event of a lead gets its account's next number. The counters are locked until the commit: numbers have no gaps, and become
+ * visible in their order. An event that another process has stored since the statement began breaks the primary key, so that no number
+ * is drawn for it, and all is tried again. The commit waits for the disk: a number that a receiver has seen is never another event's.
  *
  * The lock on the endpoints makes a change of theirs wait, or is waited for and then read anew: a delivery is never
- * pending at an endpoint that was disabled meanwhile. Ids are sorted so that two writers never wait in a circle.
+ * pending at an endpoint that was disabled meanwhile. Then counters are locked. Ids are sorted so that two writers never wait in a circle.
  *
  * The endpoints are found by their account and locked by their ids: asked for both at once, in the order of ids and where
  * nothing may be sorted, PostgreSQL reads all endpoints of all accounts. Bodies travel as one, since an array of them would be
@@ -42,22 +56,18 @@ const placesOf = (events: StoredEvent[]): [first: number[], length: number[]] =>
  * Only claimed deliveries are joined with their endpoints: without statistics PostgreSQL compares each with each (seen where an event
  * goes to 3,000 endpoints: 12 times as slow).
  */
-export const storeEvents = async (
-  database: Transaction,
-  options: {
-    events: StoredEvent[]
-    dueAt: string
-    maxRows: number
-    claim: Claim
-    claimable: number
-    perEndpoint: number
-    waiting: number[]
-  },
-): Promise<{
-  claimed: ClaimedDelivery[]
-  due: { endpointId: number; accountId: number }[]
-  unfit: Set<string>
-}> => {
+export const storeEvents = async (database: Transaction, options: StoreOptions): Promise<StoreOutcome> => {
+  // One that came twice is in a batch once.
+  const events = [...new Map(options.events.map((event) => [event.id, event])).values()]
+  try {
+    return await store(database, { ...options, events })
+  } catch (error) {
+    if (violatedConstraint(error) !== 'events_pkey') throw error
+    return storeEvents(database, options)
+  }
+}
+
+const store = async (database: Transaction, options: StoreOptions): Promise<StoreOutcome> => {
   const { events, dueAt, claim } = options
   const rows = await database.query<
     { fits: boolean; status: string | null; claim: number | null } & Omit<
@@ -68,8 +78,9 @@ export const storeEvents = async (
     name: 'store-events',
     text: `
       WITH asked AS (
-        SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $8::int[], $9::int[], $10::text[], $11::boolean[], $12::bigint[])
-          AS e (id, account_id, account_key, lead_reference, traceparent, first, length, kind, test, sequence)
+        SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $8::int[], $9::int[], $10::text[], $11::boolean[],
+          $12::bigint[], $19::int[], $20::timestamptz[]) WITH ORDINALITY
+          AS e (id, account_id, account_key, lead_reference, traceparent, first, length, type, test, stream_sequence, lead_version, created_at, ord)
       ), sizes AS MATERIALIZED (
         SELECT account_id, count(*) AS endpoints FROM endpoints
         WHERE account_id = ANY ($2) AND deleted_at IS NULL GROUP BY 1
@@ -88,18 +99,26 @@ export const storeEvents = async (
       ), wanted AS (
         SELECT account_id, g.id AS event_id, g.lead_reference, g.place, r.id AS endpoint_id, r.enabled
         FROM given g JOIN receiving r USING (account_id)
-        WHERE g.kind = ANY (r.events) AND (r.leads = 'all' OR (r.leads = 'test') = g.test)
+        WHERE g.type = ANY (r.events) AND (r.leads = 'all' OR (r.leads = 'test') = g.test)
       ), counted AS MATERIALIZED (
         SELECT event_id, count(*) AS fan_out FROM wanted GROUP BY event_id
+      ), fresh AS MATERIALIZED (
+        SELECT g.*, coalesce(fan_out, 0) AS fan_out,
+          CASE WHEN lead_version IS NOT NULL THEN row_number() OVER (PARTITION BY account_id ORDER BY ord DESC) - 1 END AS behind
+        FROM given g LEFT JOIN counted ON event_id = id WHERE NOT EXISTS (SELECT FROM events e WHERE e.id = g.id)
+      ), counters AS (
+        INSERT INTO public.event_counters AS c (account_id, last)
+        SELECT account_id, count(*) FROM fresh WHERE behind IS NOT NULL GROUP BY account_id ORDER BY account_id
+        ON CONFLICT (account_id) DO UPDATE SET last = c.last + excluded.last
+        RETURNING account_id, last
       ), stored AS (
-        INSERT INTO events (id, account_id, account_key, lead_reference, kind, body, traceparent, sequence, fan_out)
-        SELECT id, account_id, account_key, lead_reference, kind,
-          CASE WHEN kind = 'lead.created' OR fan_out > 0 THEN substring($5::bytea FROM first FOR length) ELSE '' END,
-          traceparent, sequence, coalesce(fan_out, 0)
-        FROM given LEFT JOIN counted ON event_id = id
+        INSERT INTO events (id, account_id, account_key, lead_reference, type, body, traceparent, stream_sequence, fan_out,
+          number, lead_version, test, created_at)
+        SELECT id, account_id, account_key, lead_reference, type, substring($5::bytea FROM first FOR length), traceparent,
+          stream_sequence, fan_out, last - behind, lead_version, test, coalesce(created_at, clock_timestamp())
+        FROM fresh LEFT JOIN counters USING (account_id)
         ORDER BY id
-        ON CONFLICT (id) DO NOTHING
-        RETURNING id
+        RETURNING id, number
       ), fan_out AS (
         SELECT *, enabled AND endpoint_id NOT IN (SELECT unnest($17::bigint[])) AND row_number() OVER (ORDER BY place) <= $15
           AND row_number() OVER (PARTITION BY endpoint_id ORDER BY place) <= $16 AS claimed
@@ -115,8 +134,10 @@ export const storeEvents = async (
       SELECT g.id IS NOT NULL AS fits, f.status, f.id, f.claim, 0 AS "attemptCount", 0 AS "scheduledAttempts", false AS "byHand",
         f.endpoint_id AS "endpointId", a.account_id AS "accountId",
         r.url, r.sealed_secrets AS "sealedSecrets", r.secret, r.old_secrets AS "oldSecrets",
-        a.id AS "eventId", a.account_key AS "accountKey", a.traceparent, a.length AS "bodyBytes"
-      FROM asked a LEFT JOIN given g ON g.id = a.id
+        a.id AS "eventId", a.account_key AS "accountKey", s.number AS sequence, a.lead_version AS "leadVersion", a.traceparent,
+        a.length AS "bodyBytes"
+      FROM set_config('synchronous_commit', 'on', true), asked a LEFT JOIN given g ON g.id = a.id
+        LEFT JOIN stored s ON s.id = a.id
         LEFT JOIN fanned_out f ON f.event_id = a.id AND f.status = 'pending'
         LEFT JOIN receiving r ON r.id = f.endpoint_id AND f.claim IS NOT NULL`,
     values: [
@@ -130,13 +151,15 @@ export const storeEvents = async (
       ...placesOf(events),
       events.map(({ type }) => type),
       events.map(({ test }) => test),
-      events.map(({ sequence }) => sequence ?? null),
+      events.map(({ streamSequence }) => streamSequence ?? null),
       claim.number,
       claim.validMs,
       options.claimable,
       options.perEndpoint,
       options.waiting,
       options.maxRows,
+      events.map(({ leadVersion }) => leadVersion),
+      events.map(({ createdAt }) => createdAt),
     ],
   })
   const bodies = new Map(events.map(({ id, body }) => [id, body]))

@@ -49,13 +49,13 @@ test('an event goes to the endpoints that subscribe to its type, with the body a
   ])
 })
 
-test('an event that nobody subscribes to is held, without its body and without deliveries', async () => {
+test('an event that nobody subscribes to is kept with its body, and without deliveries', async () => {
   await service.endpoint(2, receiver.url)
   const unheard = doors.event(2, { type: 'lead.updated' })
   await doors.publish(unheard)
   await held(unheard)
-  expect(await doors.rows('SELECT kind, body FROM events WHERE account_id = 2')).toEqual([
-    { kind: 'lead.updated', body: Buffer.alloc(0) },
+  expect(await doors.rows('SELECT type, body FROM events WHERE account_id = 2')).toEqual([
+    { type: 'lead.updated', body: Buffer.from(unheard.body) },
   ])
   expect(await service.client.listDeliveries({ accountId: 2, page: 1 })).toMatchObject({ total: 0 })
   await doors.publish(unheard)

@@ -28,7 +28,7 @@ const pauseOf = ({ info }: JsMsg) => Math.min(RETRY_AT_MOST_MS, RETRY_MS * 2 ** 
  * is let go, and comes from the outbox again: that waits until all messages before it have come to their end.
  */
 export const takeMessages = (options: {
-  /** Resolves when it is stored, with what resolves when no crash of the database undoes that. */
+  /** Resolves when it is stored, and no crash of the database undoes that. */
   store: (event: StoredEvent) => Promise<StoreResult>
   /** Resolves when it is written down. */
   recordRefusal: (refused: { eventId: string; sequence: number; reason: string }) => Promise<void>
@@ -69,9 +69,8 @@ export const takeMessages = (options: {
   const storeAndAnswer = async (message: JsMsg, event: StoredEvent) => {
     try {
       const result = await store(event)
-      if (!('fault' in result)) {
+      if (result === 'stored') {
         metrics.eventsTaken.inc()
-        await result.durable
         message.ack()
       } else if (isCutOff(result.fault)) {
         logger.warn({ err: result.fault, event_id: event.id }, 'storing an event took too long')
@@ -86,7 +85,7 @@ export const takeMessages = (options: {
     let event: StoredEvent
     try {
       event = read(message.data)
-      event.sequence = message.seq
+      event.streamSequence = message.seq
       // A notification does not say it itself.
       event.traceparent ??= parseTraceparent(message.headers?.get('traceparent')) ?? null
     } catch (error) {

@@ -22,6 +22,8 @@ import { fanOut } from './0020-fan-out'
 import { sharedClaims } from './0021-shared-claims'
 import { claimsOfBefore } from './0022-claims-of-before'
 import { recoveriesByStatus } from './0023-recoveries-by-status'
+import { eventNumbers } from './0024-event-numbers'
+import { eventsByNumber } from './0025-events-by-number'
 
 /** The schema of the database "webhooks", step by step. A step that changes deliveries changes them in both schemas. */
 export const migrations: Migration[] = [
@@ -48,4 +50,6 @@ export const migrations: Migration[] = [
   sharedClaims,
   claimsOfBefore,
   recoveriesByStatus,
+  eventNumbers,
+  eventsByNumber,
 ]

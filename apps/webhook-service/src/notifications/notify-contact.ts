@@ -42,7 +42,7 @@ const LOOK = `
 
 const STORE = `
   WITH stored AS (
-    INSERT INTO events (id, account_id, account_key, kind, body) VALUES ($1, $2, '', 'notification.requested', $3)
+    INSERT INTO events (id, account_id, account_key, type, body) VALUES ($1, $2, '', 'notification.requested', $3)
     RETURNING id, account_id
   )
   INSERT INTO deliveries (account_id, event_id, endpoint_id, status, next_attempt_at)

@@ -1,9 +1,7 @@
 import { NotificationRequested } from '@leadwire/contracts'
 import { type StoredEvent, UnfitEvent } from '../events/stored-event'
+import { isInstant } from '../instant'
 import { isUuid } from '../uuid'
-
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/
-const isInstant = (text: string | undefined) => INSTANT.test(text ?? '') && !Number.isNaN(Date.parse(text!))
 
 const faultOf = (event: NotificationRequested): string | undefined => {
   const { accountId, subject, leadReference, userId, userEmail, date, requestedAt } = event
@@ -35,7 +33,9 @@ export const readNotification = (message: Uint8Array): StoredEvent => {
   return {
     id,
     type: 'notification.requested',
+    leadVersion: null,
     test: false,
+    createdAt: null,
     accountId,
     accountKey: '',
     leadReference,

@@ -59,7 +59,8 @@ export const claimDeliveries = async (
         d.id = ANY (ARRAY (SELECT id FROM by_hand)) AS "byHand",
         CASE WHEN d.id = ANY (ARRAY (SELECT id FROM by_hand)) THEN d.by_hand_at ELSE d.next_attempt_at END AS "dueAt",
         d.endpoint_id AS "endpointId", p.url, ${storedSecrets('p')},
-        e.id AS "eventId", e.account_key AS "accountKey", e.traceparent, e.created_at AS "storedAt",
+        e.id AS "eventId", e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.traceparent,
+        d.created_at AS "storedAt",
         octet_length(e.body) AS "bodyBytes", CASE WHEN octet_length(e.body) <= ${LARGE_BYTES} THEN e.body ELSE '' END AS body`,
     values: [
       ...[[...rooms.keys()], [...rooms.values()], now.toISOString(), claim.number, claim.validMs, except],

@@ -1,9 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, type GatherMeters, gather, isCutOff, isRefusedValue } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import type { ClaimedDelivery } from '../claim'
 import type { Clock } from '../clock'
-import { type Stored, type StoreResult, storeEvents } from '../events/store-events'
+import { type StoreResult, storeEvents } from '../events/store-events'
 import type { StoredEvent } from '../events/stored-event'
 import type { DueEndpoint } from './due-endpoints'
 import { LARGE_BYTES } from './large-bodies'
@@ -14,22 +13,6 @@ const BATCH_BYTES = 4 * 1024 * 1024
 const BATCH_EVENTS = 100
 /** For so long after an event of an account did not fit, or was late, its events are stored apart. */
 const APART_FOR_MS = 10_000
-/** Nobody but JetStream waits for the disk; how long it does costs nothing, each flush does. */
-const FLUSH_APART_MS = 100
-
-/** Makes a function that waits until all that has been committed is on the disk. */
-const createFlush = (database: Database) =>
-  gather({
-    // Whatever was committed before it on this server is on the disk when it has committed.
-    send: async (waiting: undefined[]) => {
-      await database.query({ name: 'flush', text: "SELECT pg_logical_emit_message(true, 'leadwire', '')" })
-      await pause(FLUSH_APART_MS)
-      return waiting
-    },
-    maxBatch: 10_000,
-    maxInFlight: 1,
-    maxQueued: 10_000,
-  })
 
 const isLarge = ({ body }: StoredEvent) => body.length > LARGE_BYTES
 // PostgreSQL will say the same next time.
@@ -43,7 +26,6 @@ const isOfTheEvents = (error: unknown) => isCutOff(error) || isRefusedValue(erro
  * moment ago.
  */
 export const createEventLanes = (options: {
-  database: Database
   /** As `connectQueue` connects it. */
   queue: Database
   clock: Clock
@@ -55,12 +37,11 @@ export const createEventLanes = (options: {
   onStored: (claimed: ClaimedDelivery[], due: DueEndpoint[]) => void
   meters?: GatherMeters | undefined
 }) => {
-  const { database, queue, clock, mayClaim, onStored, meters } = options
-  const flush = createFlush(database)
+  const { queue, clock, mayClaim, onStored, meters } = options
   const apartNow = new LRUCache<number, true>({ max: 10_000, ttl: APART_FOR_MS })
 
   /** Answers with one result for each event; undefined for one that did not fit. */
-  const store = async (events: StoredEvent[]): Promise<(Stored | undefined)[]> => {
+  const store = async (events: StoredEvent[]): Promise<('stored' | undefined)[]> => {
     const dueAt = clock.now()
     const { claimed, due, unfit } = await storeEvents(queue, {
       ...{ events, dueAt: dueAt.toISOString(), maxRows: BATCH_ROWS },
@@ -72,10 +53,7 @@ export const createEventLanes = (options: {
       claimed,
       due.map((endpoint) => ({ ...endpoint, dueAt: dueAt.getTime() })),
     )
-    const durable = flush(undefined)
-    // Whoever waits for it hears of it; nobody has to.
-    durable.catch(() => undefined)
-    return events.map(({ id }) => (unfit.has(id) ? undefined : { durable }))
+    return events.map(({ id }) => (unfit.has(id) ? undefined : 'stored'))
   }
 
   const storeOwn = async (events: StoredEvent[]): Promise<(StoreResult | undefined)[]> => {
@@ -110,7 +88,7 @@ export const createEventLanes = (options: {
   // One after another: a large fan-out takes the database's processors from what everybody else stores and claims.
   const apart = gather({ ...bounds, send: storeApart, maxInFlight: 1, meter: meters?.('store_apart') })
 
-  const storeShared = async (event: StoredEvent): Promise<Stored | undefined> => {
+  const storeShared = async (event: StoredEvent): Promise<'stored' | undefined> => {
     if (isLarge(event) || apartNow.has(event.accountId)) return undefined
     try {
       const stored = await shared(event)

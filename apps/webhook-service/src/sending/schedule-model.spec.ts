@@ -146,7 +146,7 @@ const publish = async () => {
   for (;;) {
     wake()
     const worker = dice.pick(alive())
-    const stored = worker.sender.take(event).then((result) => !('fault' in result))
+    const stored = worker.sender.take(event).then((result) => result === 'stored')
     const outcome = await Promise.race([stored.catch(() => false), worker.died.then(() => false)])
     if (outcome && chance(90)) return
   }

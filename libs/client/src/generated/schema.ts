@@ -7490,6 +7490,10 @@ export interface operations {
                 "webhook-timestamp": string;
                 /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
                 "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
             };
@@ -7534,6 +7538,10 @@ export interface operations {
                 "webhook-timestamp": string;
                 /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
                 "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
             };
@@ -7578,6 +7586,10 @@ export interface operations {
                 "webhook-timestamp": string;
                 /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
                 "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
             };
@@ -7622,6 +7634,10 @@ export interface operations {
                 "webhook-timestamp": string;
                 /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
                 "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
             };
@@ -7666,6 +7682,10 @@ export interface operations {
                 "webhook-timestamp": string;
                 /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
                 "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
             };

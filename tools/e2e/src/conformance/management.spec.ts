@@ -244,6 +244,8 @@ test('deliveries: listed newest first, filtered, retrieved with every attempt', 
         'webhook-id': delivered!['event_id'],
         'webhook-timestamp': null,
         'webhook-signature': null,
+        'webhook-sequence': expect.stringMatching(/^\d+$/),
+        'webhook-lead-version': '1',
         traceparent: null,
       },
       body: first.receiver.requests

@@ -45,6 +45,12 @@ test('what happens to a lead is told to who subscribes, by the API’s own words
     { type: 'callback.scheduled', data: callback },
     { type: 'attachment.added', data: { ...attachment, lead_reference: reference } },
   ])
+  const orders = all.receiver.requests.map(({ headers }) => [
+    Number(headers['webhook-sequence']),
+    headers['webhook-lead-version'],
+  ])
+  // The first number is that of the lead's creation.
+  expect(orders.toSorted()).toEqual([2, 3, 4, 5].map((number) => [number, '2']))
   await eventually(() => expect(ordinary.receiver.requests).toHaveLength(1))
   expect(Object.keys(JSON.parse(ordinary.receiver.requests[0]!.body.toString()))).toEqual(['data'])
 

@@ -260,7 +260,7 @@ test('a delivery that is gone is listed, of an event that tells of a lead and of
   await webhooksSql('UPDATE events SET fan_out = 1 WHERE lead_reference = $1', reference)
   await account.expectClean()
   expect((await account.ask('PATCH', `/leads/${reference}`, { value: 7 })).status).toBe(200)
-  const ofUpdate = `FROM events WHERE lead_reference = $1 AND kind = 'lead.updated'`
+  const ofUpdate = `FROM events WHERE lead_reference = $1 AND type = 'lead.updated'`
   await eventually(async () => expect(await webhooksSql(`SELECT ${ofUpdate}`, reference)).toHaveLength(1))
   await account.expectClean('--full')
   await webhooksSql(`UPDATE events SET fan_out = 1 WHERE id IN (SELECT id ${ofUpdate})`, reference)
