@@ -1,5 +1,5 @@
 import {
-  type GatherMeters,
+  type BatcherMeters,
   type Lifecycle,
   type Logger,
   type Metrics,
@@ -94,7 +94,7 @@ export interface GatewayOptions {
   logger: Logger
   lifecycle: Lifecycle
   metrics: Metrics
-  meters?: GatherMeters
+  meters?: BatcherMeters
   publicUrl: string | undefined
   trustedProxies: string[]
   timeZone: string

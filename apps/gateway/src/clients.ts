@@ -16,12 +16,12 @@ import {
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
 import {
+  type BatcherMeters,
   type CallLimits,
   connectBatches,
   connectGrpc,
+  createBatcher,
   errorOfStatus,
-  type GatherMeters,
-  gather,
   type HealthCheck,
   type Lifecycle,
   ServiceError,
@@ -38,7 +38,7 @@ const VERIFY_LIMIT_MS = 3000
 const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000, maxWaitMs: 3000 }
 
 // What travels together is answered together, and accounts take turns: none waits for more than a message of another's.
-const byAccount = { laneOf: ({ accountId }: { accountId: number }) => accountId }
+const byAccount = { queueOf: ({ accountId }: { accountId: number }) => accountId }
 
 // The response to a read may have a megabyte; how large it is nobody knows before.
 const READS = { ...GATHERED, ...byAccount, maxBatch: 64 }
@@ -80,7 +80,7 @@ const inTime =
   }
 
 /**
- * Everything the gateway asks of the services behind it. Reads, creates and token checks are gathered: what arrives
+ * Everything the gateway asks of the services behind it. Reads, creates and token checks are batched: what arrives
  * while a call is on its way travels in the next one.
  */
 export const connectClients = (options: {
@@ -94,7 +94,7 @@ export const connectClients = (options: {
   /** What services show each other of themselves, where they speak TLS. */
   tls?: Tls | undefined
   lifecycle: Lifecycle
-  meters?: GatherMeters
+  meters?: BatcherMeters
 }) => {
   const { meters } = options
   const deadline = { deadlineMs: DEADLINE_MS }
@@ -114,7 +114,7 @@ export const connectClients = (options: {
   const createAll = batches.method(LeadsServiceDefinition, 'createLeads')
   const verifyTokens = batches.method(AccountsServiceDefinition, 'verifyTokens')
 
-  const retrieveLead = gather<RetrieveLead, LeadResult>({
+  const retrieveLead = createBatcher<RetrieveLead, LeadResult>({
     ...READS,
     meter: meters?.('retrieve'),
     send: askOnce(
@@ -122,7 +122,7 @@ export const connectClients = (options: {
       halveWhenTooLarge(inTime((leads, deadline) => retrieveLeads({ leads }, deadline))),
     ),
   })
-  const listLeads = gather<LeadPage, LeadPageResult>({
+  const listLeads = createBatcher<LeadPage, LeadPageResult>({
     ...READS,
     meter: meters?.('list'),
     send: askOnce(
@@ -131,18 +131,18 @@ export const connectClients = (options: {
     ),
   })
   const createLeads = inTime((leads: CreateLead[], deadline) => createAll({ leads }, deadline))
-  const createLead = gather<CreateLead, LeadResult>({
+  const createLead = createBatcher<CreateLead, LeadResult>({
     ...CREATES,
     meter: meters?.('create'),
     send: createLeads,
   })
   // On their own: a call with one takes seconds, and two of them at once would hold up everybody's small ones.
-  const createLargeLead = gather<CreateLead, LeadResult>({
+  const createLargeLead = createBatcher<CreateLead, LeadResult>({
     ...CREATES,
     ...{ maxWaitMs: DEADLINE_MS, meter: meters?.('create_large') },
     send: createLeads,
   })
-  const verifyGathered = gather<Uint8Array, VerifiedToken | undefined>({
+  const verifyBatched = createBatcher<Uint8Array, VerifiedToken | undefined>({
     ...GATHERED,
     meter: meters?.('verify_token'),
     send: async (hashes, deadlines) => {
@@ -152,7 +152,7 @@ export const connectClients = (options: {
   })
   const verifyToken = async (hash: Uint8Array) => {
     const deadline = new Date(Date.now() + VERIFY_LIMIT_MS)
-    return verifyGathered(hash, { deadline, isGone: () => false }).catch((cause) => {
+    return verifyBatched(hash, { deadline, isGone: () => false }).catch((cause) => {
       throw isLate(cause)
         ? new ServiceError('unavailable', 'The token could not be verified in time.', { cause })
         : cause

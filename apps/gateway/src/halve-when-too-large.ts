@@ -8,7 +8,7 @@ const isTooLarge = (error: unknown) =>
 
 /**
  * Sends a batch again in halves when its answer is too large for one message, so that one account's huge leads never
- * fail the reads of others that were gathered with them. Only for calls that change nothing.
+ * fail the reads of others that were batched with them. Only for calls that change nothing.
  */
 export const halveWhenTooLarge =
   <Item, Result>(send: (items: Item[], deadlines: number[]) => Promise<Result[]>) =>

@@ -20,8 +20,8 @@ interface Route<Schema extends TObject> extends Description {
   checks?: Schema
   /** The most bytes of a body; 1 MiB unless it says so. */
   bodyLimit?: number
-  /** Whether what it asks of a service is gathered with what other requests ask. */
-  isGathered?: boolean
+  /** Whether what it asks of a service is batched with what other requests ask. */
+  isBatched?: boolean
 }
 
 /** A request whose token has the operation's scope, and what it is answered with. */
@@ -57,7 +57,7 @@ export const operation =
     url,
     checks,
     bodyLimit = BODY_LIMIT,
-    isGathered = false,
+    isBatched = false,
     handler,
     ...description
   }: Operation<Schema>) =>
@@ -74,7 +74,7 @@ export const operation =
       method,
       url,
       bodyLimit,
-      onRequest: [authenticate(description.scope), ...(isFile ? [] : [takeTurns({ bodyLimit, isGathered })])],
+      onRequest: [authenticate(description.scope), ...(isFile ? [] : [takeTurns({ bodyLimit, isBatched })])],
       schema: describe(description),
       handler: async (request, reply) => {
         if (refusesQuery) refuseQuery(request)

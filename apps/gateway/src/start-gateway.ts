@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import {
-  createGatherMeters,
+  createBatcherMeters,
   createMetrics,
   drainHttp,
   type ServiceContext,
@@ -20,7 +20,7 @@ export const startGateway = async ({
   lifecycle,
 }: ServiceContext<GatewayConfig>): Promise<void> => {
   const metrics = createMetrics('gateway')
-  const meters = createGatherMeters(metrics)
+  const meters = createBatcherMeters(metrics)
   const clients = connectClients({
     leadsServiceUrl: config.LEADS_SERVICE_URL,
     filesServiceUrls: config.FILES_SERVICE_URL,

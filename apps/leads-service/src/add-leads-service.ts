@@ -16,12 +16,12 @@ import {
 import {
   answerEach,
   auditService,
-  createPerCallInTurn,
+  createFairPerCall,
   type GrpcServer,
   perCall,
   perKeyedCall,
   type Sealer,
-  type UnderKey,
+  type WithIdempotencyKey,
 } from '@leadwire/service-kit'
 import { deleteAccount } from './account-deletions/delete-account'
 import { retrieveAccountDeletion } from './account-deletions/retrieve-account-deletion'
@@ -77,14 +77,14 @@ type Deps = CreateLeadsDeps &
     draining: AbortSignal
     backupRetentionDays: number | undefined
     sealer: Sealer
-    underKey: UnderKey
+    underKey: WithIdempotencyKey
   }
 
 /** Each reads up to thousands of leads; with more of them at once creates would wait for PostgreSQL. */
 const READS_AT_ONCE = 3
 
 const leadsService = (deps: Deps): LeadsServiceImplementation => {
-  const perCallInTurn = createPerCallInTurn({ atOnce: READS_AT_ONCE, meter: deps.meters?.('long_reads') })
+  const perCallInTurn = createFairPerCall({ atOnce: READS_AT_ONCE, meter: deps.meters?.('long_reads') })
   return {
     retrieveLeads: answerEach(retrieveLeads(deps), deps.draining),
     listLeads: answerEach(listLeads(deps), deps.draining),

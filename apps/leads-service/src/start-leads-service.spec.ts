@@ -133,7 +133,7 @@ test('a drain waits for no answer of webhook-service, which may be stopped at th
   await scene.start(silence.url)
   await create(scene, await newAccountId(scene))
   await eventually(async () =>
-    expect([...silence.called]).toEqual(expect.arrayContaining(['findHeldEvents', 'listFailingEndpoints'])),
+    expect([...silence.called]).toEqual(expect.arrayContaining(['findStoredEvents', 'listFailingEndpoints'])),
   )
   const warn = jest.spyOn(logger, 'warn')
   await scene.lifecycle.stop()

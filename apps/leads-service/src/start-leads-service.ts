@@ -3,13 +3,13 @@ import {
   connectDatabase,
   connectGrpc,
   connectNats,
-  createGatherMeters,
+  createBatcherMeters,
   createGrpcServer,
   createLoops,
   createMetrics,
   createPoolMetrics,
   createSealer,
-  forgetOldKeys,
+  deleteOldKeys,
   type HealthCheck,
   oldestKeyAge,
   type ServiceContext,
@@ -81,7 +81,7 @@ export const startLeadsService = async ({
     nats = connection
     outbox = startOutbox({
       ...{ database, logger },
-      findHeldEvents: (eventIds, signal) => webhooks.findHeldEvents({ eventIds }, { signal }),
+      findStoredEvents: (eventIds, signal) => webhooks.findStoredEvents({ eventIds }, { signal }),
       ...createPublisher(connection, { observe: observePublished, replicas: config.NATS_REPLICAS }),
       findPosition: createFindPosition(connection),
     })
@@ -104,7 +104,7 @@ export const startLeadsService = async ({
   const prune = startPruning({ loops, metrics })
   const keptMs = config.IDEMPOTENCY_RETENTION
   prune('idempotency_keys', {
-    portion: () => forgetOldKeys(database, { keptMs }),
+    portion: () => deleteOldKeys(database, { keptMs }),
     oldestAge: () => oldestKeyAge(database),
   })
   prune('imports', {
@@ -136,7 +136,7 @@ export const startLeadsService = async ({
     },
     logger,
     draining: lifecycle.signal,
-    meters: createGatherMeters(metrics),
+    meters: createBatcherMeters(metrics),
     sealer: createSealer(config.ENCRYPTION_KEYS),
     backupRetentionDays: config.BACKUP_RETENTION_DAYS,
     onCommitted: (events) => {

@@ -1,7 +1,7 @@
 import {
+  type BatcherMeters,
   connectDatabase,
   type Database,
-  type GatherMeters,
   type Lifecycle,
   type Logger,
   type Metrics,
@@ -79,7 +79,7 @@ export const deliverEvents = (options: {
   waitingAfterMs?: number
   clock: Clock
   metrics: Metrics
-  meters: GatherMeters
+  meters: BatcherMeters
   /** How many NATS servers keep the stream. */
   replicas: number | undefined
   logger: Logger
@@ -96,7 +96,7 @@ export const deliverEvents = (options: {
     ...options,
     ...{ database: tables.results, queue: tables.queue },
     metrics,
-    meters: (gather) => options.meters(`${kind}_${gather}`),
+    meters: (name) => options.meters(`${kind}_${name}`),
     claimMs: claimMsOf(attemptMs),
   })
   const store = async (event: StoredEvent) => {

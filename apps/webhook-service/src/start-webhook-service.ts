@@ -9,13 +9,13 @@ import {
 import {
   auditService,
   connectNats,
-  createGatherMeters,
+  createBatcherMeters,
   createGrpcServer,
   createLoops,
   createMetrics,
   createPoolMetrics,
   createSealer,
-  forgetOldKeys,
+  deleteOldKeys,
   oldestKeyAge,
   type ServiceContext,
   startHealthServer,
@@ -88,7 +88,7 @@ export const startWebhookService = async (
   lifecycle.onStop('http connections', () => dispatcher.destroy())
   const tls = watchTls(config, { lifecycle, logger })
   const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, tls, checks, metrics })
-  const meters = createGatherMeters(metrics)
+  const meters = createBatcherMeters(metrics)
   const shared = {
     ...{ schedule: config.WEBHOOK_RETRY_SCHEDULE, replicas: config.NATS_REPLICAS },
     ...{ clock, metrics, meters, logger },
@@ -127,7 +127,7 @@ export const startWebhookService = async (
   const prune = startPruning({ loops, metrics })
   const keptMs = config.IDEMPOTENCY_RETENTION
   prune('idempotency_keys', {
-    portion: () => forgetOldKeys(leads.database, { keptMs }),
+    portion: () => deleteOldKeys(leads.database, { keptMs }),
     oldestAge: () => oldestKeyAge(leads.database),
   })
   const kept = { doneMs: config.DELIVERY_RETENTION, exhaustedMs: config.EXHAUSTED_RETENTION }

@@ -29,7 +29,7 @@ import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
 import type { SecretSealer } from './endpoints/sealed-secrets'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import { eraseLeadEvents } from './erasures/erase-lead-events'
-import { findHeldEvents } from './events/find-held-events'
+import { findStoredEvents } from './events/find-stored-events'
 import { exportLeadEvents } from './exports/export-lead-events'
 import { underKey } from './idempotency/under-key'
 import { listNotifications } from './notifications/list-notifications'
@@ -128,7 +128,7 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     retryNotification: once(retryNotification, RetryNotificationResponse, 'notifications'),
     listFailingEndpoints: each(listFailingEndpoints),
     notifyContact: each(notifyContact),
-    findHeldEvents: each(findHeldEvents),
+    findStoredEvents: each(findStoredEvents),
     checkEvents: each(checkEvents),
     checkNextEvents: each(checkNextEvents),
     checkDeliveries: each(checkDeliveries),

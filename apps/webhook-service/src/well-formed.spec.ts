@@ -59,7 +59,7 @@ test.each(CALLS)('%s refuses arguments that are wrong as invalid', async (operat
 })
 
 test('what is no id of an event is held by nobody, and harms none beside it', async () => {
-  expect(await service.client.findHeldEvents({ eventIds: ['\0', 'nonsense', '-1'] })).toEqual({
+  expect(await service.client.findStoredEvents({ eventIds: ['\0', 'nonsense', '-1'] })).toEqual({
     eventIds: [],
     refused: [],
   })

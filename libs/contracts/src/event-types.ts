@@ -10,7 +10,7 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number]
 
 /** Of which leads an endpoint can be told. */
-export const LEADS_TOLD = ['all', 'live', 'test'] as const
+export const ENDPOINT_LEADS = ['all', 'live', 'test'] as const
 
 /** The body of a webhook. `data` is JSON text. The interface's own event, Lead Created, does not name its type. */
 export const eventBody = (type: EventType, data: string): Buffer =>

@@ -1,6 +1,6 @@
 export { ATTEMPT_ERRORS, type AttemptError } from './attempt-errors'
 export { isEmail } from './email'
-export { EVENT_TYPES, type EventType, eventBody, LEADS_TOLD } from './event-types'
+export { ENDPOINT_LEADS, EVENT_TYPES, type EventType, eventBody } from './event-types'
 export { FILE_FORMATS, type FileFormat, IMAGE_FORMATS } from './file-formats'
 export type { UploadedFile, UploadTerms } from './files'
 export { DESCRIPTORS } from './generated/descriptors'

@@ -4,7 +4,7 @@ const CHARACTERS_OF_A_ROW = 1000
 
 /**
  * What it costs to create a lead, in rows: itself, its quotes and items, and one for each thousand characters of the
- * texts that may be long. Batches are bounded by it (see `gather`).
+ * texts that may be long. Batches are bounded by it (see `createBatcher`).
  */
 export const leadCost = ({ lead }: CreateLead): number => {
   if (!lead) return 1

@@ -7,21 +7,22 @@ export { differences, recordAudit } from './audit/record-audit'
 // database/: one pool of connections for each service, its transactions, what its errors mean, and the migrations.
 
 export * from './database/database'
-export { isCutOff, isRefusedValue, isUnfitTime, violatedConstraint } from './database/failure'
-export { forgetOldKeys, oldestKeyAge } from './database/forget-old-keys'
+export { deleteOldKeys, oldestKeyAge } from './database/delete-old-keys'
+export { isInvalidTime, isRefusedValue, isTimedOut, violatedConstraint } from './database/failure'
 export { apart, type Migration, migrate, untilMigrated } from './database/migrate'
 export { createPoolMetrics, type PoolMetrics } from './database/pool-metrics'
 export { type Pruned, startPruning } from './database/start-pruning'
 
-// grpc/: the servers and the clients of calls between services, and the batches in which gathered calls travel.
+// grpc/: the servers and the clients of calls between services, and the batches of batched calls.
 
-export { createAccountTurns } from './grpc/account-turns'
 export { answerEach } from './grpc/answer-each'
+export { type CallLimits, createBatcher, TooBusy } from './grpc/batcher'
+export { type BatcherMeter, type BatcherMeters, createBatcherMeters } from './grpc/batcher-metrics'
 export { connectBatches } from './grpc/batches'
 export { actorOfCall } from './grpc/call-metadata'
 export { connectGrpc } from './grpc/client'
-export { type CallLimits, gather, TooBusy } from './grpc/gather'
-export { createGatherMeters, type GatherMeter, type GatherMeters } from './grpc/gather-metrics'
+export { createFairPerCall } from './grpc/fair-per-call'
+export { createFairQueue } from './grpc/fair-queue'
 export {
   type Answer,
   answerOnce,
@@ -30,13 +31,12 @@ export {
   isSameRequest,
   keyInUse,
   keyUsedForAnother,
-  type UnderKey,
+  type WithIdempotencyKey,
 } from './grpc/idempotency'
-export { createPerCallInTurn } from './grpc/in-turn'
-export { deadlineOf, unlessLate } from './grpc/late-items'
 export { perCall, perKeyedCall } from './grpc/per-call'
 export { createGrpcServer, type GrpcServer } from './grpc/server'
 export { errorOfStatus, statusOf } from './grpc/status'
+export { deadlineOf, unlessTimedOut } from './grpc/timed-out-items'
 
 // http/: errors as problem documents, and how an HTTP server ends.
 

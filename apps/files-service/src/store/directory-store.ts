@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, link, mkdir, open, opendir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { gather } from '@leadwire/service-kit'
+import { createBatcher } from '@leadwire/service-kit'
 import { diskFailure, type ObjectStore, storeAway } from './object-store'
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? ''
@@ -18,7 +18,7 @@ const sync = async (path: string) => {
 const createFolderSync = () => {
   const syncs = new Map<string, (asked: undefined) => Promise<undefined>>()
   const syncOf = (path: string) =>
-    gather<undefined, undefined>({
+    createBatcher<undefined, undefined>({
       send: async (asked) => {
         await sync(path)
         return asked

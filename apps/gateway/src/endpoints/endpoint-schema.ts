@@ -1,4 +1,4 @@
-import { type Endpoint, EVENT_TYPES, LEADS_TOLD } from '@leadwire/contracts'
+import { ENDPOINT_LEADS, type Endpoint, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { timestamp } from '../docs/shared-schemas'
 import { notes, nullable, oneOf, text } from '../validation/fields'
@@ -18,7 +18,7 @@ export const endpointFields = {
     description: 'What it is told of; `lead.created` alone by default.',
     examples: [['lead.created']],
   }),
-  leads: oneOf(LEADS_TOLD, 'Of which leads it is told; `all` by default.', 'live'),
+  leads: oneOf(ENDPOINT_LEADS, 'Of which leads it is told; `all` by default.', 'live'),
 }
 
 /** Header names and values; null keeps a value. */

@@ -15,7 +15,7 @@ const problemOfRequest = (error: unknown, { method }: FastifyRequest): Problem =
 export const answerError =
   (logger: Logger) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const problem = problemOfRequest(error, request)
-    // What was refused because too much waits is counted (`meter` of gathers and turns): there may be thousands.
+    // What was refused because too much waits is counted (`meter` of batchers and fair queues): there may be thousands.
     if (problem.status >= 500 && !(error instanceof TooBusy)) {
       // What is unavailable comes back by itself; anything else is a bug of ours.
       const level = problem.status === 500 ? 'error' : 'warn'

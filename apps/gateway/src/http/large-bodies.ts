@@ -1,5 +1,5 @@
 import { setTimeout as pause, setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import { type CallLimits, gather } from '@leadwire/service-kit'
+import { type CallLimits, createBatcher } from '@leadwire/service-kit'
 
 /** Reading and checking 600 KB of JSON takes a processor 150 ms, in which nobody else is served; 64 KiB take 15. */
 const LARGE_BYTES = 64 * 1024
@@ -14,7 +14,7 @@ const IDLE_MS = 500
  */
 export const createLargeBodies = () => {
   let lastAt = Number.NEGATIVE_INFINITY
-  const turn = gather<number, unknown>({
+  const turn = createBatcher<number, unknown>({
     send: async (accounts) => {
       // The body before is parsed and handed on before this resolves.
       await turnOfTheLoop()
@@ -25,7 +25,7 @@ export const createLargeBodies = () => {
     maxBatch: 1,
     maxInFlight: 1,
     maxQueued: 10_000,
-    laneOf: (accountId) => accountId,
+    queueOf: (accountId) => accountId,
   })
   return async (
     bytes: Buffer,

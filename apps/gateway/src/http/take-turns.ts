@@ -1,9 +1,9 @@
-import { createAccountTurns, type GatherMeters, TooBusy } from '@leadwire/service-kit'
+import { type BatcherMeters, createFairQueue, TooBusy } from '@leadwire/service-kit'
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 
 /** What all requests that are worked on may cost. */
 const CAPACITY = 256
-/** A request whose call is gathered with others costs 1: 50 of them keep all services busy, more of them make larger batches. */
+/** A request whose call is batched with others costs 1: 50 of them keep all services busy, more of them make larger batches. */
 const CALL_COST = 4
 /** And 1 more for each so many bytes of its body, which are worked on for as long, and take twenty times as much memory. */
 const BYTES_OF_COST = 4 * 1024
@@ -16,17 +16,17 @@ const MAX_WAIT_MS = 3000
 interface Weight {
   /** The most bytes of a body. */
   bodyLimit: number
-  /** Whether what the request asks of a service is gathered with what others ask. */
-  isGathered: boolean
+  /** Whether what the request asks of a service is batched with what others ask. */
+  isBatched: boolean
 }
 
 /** Makes the hook of a route behind which its requests take turns. */
 export type TakeTurns = (weight: Weight) => onRequestAsyncHookHandler
 
-const costOf = ({ headers }: FastifyRequest, { bodyLimit, isGathered }: Weight): number => {
+const costOf = ({ headers }: FastifyRequest, { bodyLimit, isBatched }: Weight): number => {
   const bytes =
     headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : bodyLimit
-  return (isGathered ? 1 : CALL_COST) + Math.min(Math.floor(bytes / BYTES_OF_COST), MOST_OF_BODY)
+  return (isBatched ? 1 : CALL_COST) + Math.min(Math.floor(bytes / BYTES_OF_COST), MOST_OF_BODY)
 }
 
 /**
@@ -36,8 +36,8 @@ const costOf = ({ headers }: FastifyRequest, { bodyLimit, isGathered }: Weight):
  * A refusal at once would let clients ask again at once: refusals to 640 connections left a tenth of what is served
  * without them.
  */
-export const createTakeTurns = (meters: GatherMeters | undefined): TakeTurns => {
-  const enter = createAccountTurns({
+export const createTakeTurns = (meters: BatcherMeters | undefined): TakeTurns => {
+  const enter = createFairQueue({
     shareOf: (accounts) => CAPACITY / (accounts + 1),
     capacity: CAPACITY,
     maxWaiting: WAITING_AT_MOST,

@@ -18,6 +18,6 @@ export const createLead = operation({
   etag: 'new',
   body: CreateLead,
   answer: { description: 'The new lead.', schema: dataOf(Lead) },
-  isGathered: true,
+  isBatched: true,
   handler: leadCreation(newLead),
 })

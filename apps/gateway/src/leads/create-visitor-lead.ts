@@ -19,6 +19,6 @@ export const createVisitorLead = operation({
   etag: 'new',
   body: VisitorLead,
   answer: { description: 'The new lead.', schema: dataOf(Lead) },
-  isGathered: true,
+  isBatched: true,
   handler: leadCreation(newVisitorLead),
 })

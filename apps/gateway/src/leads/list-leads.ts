@@ -33,7 +33,7 @@ export const listLeads = operation({
     description: 'A page of leads, or with `cursor` a step of a walk.',
     schema: LeadPage,
   },
-  isGathered: true,
+  isBatched: true,
   handler: async (call) => {
     const { request, reply, accountId, clients, limits, addressOf } = call
     const query = request.query as Record<string, unknown>

@@ -15,7 +15,7 @@ export const retrieveLead = operation({
   params: LeadParams,
   etag: 'read',
   answer: { description: 'The lead with its customer and quotes.', schema: dataOf(Lead) },
-  isGathered: true,
+  isBatched: true,
   handler: async ({ request, reply, accountId, clients, limits }) => {
     const { body, etag } = await clients.retrieveLead(
       { accountId, reference: leadReference(request) },

@@ -2,7 +2,7 @@ import type { Actor, CreateTokenRequest, CreateTokenResponse } from '@leadwire/c
 import {
   type Database,
   differences,
-  isUnfitTime,
+  isInvalidTime,
   type OpenTransaction,
   recordAudit,
   ServiceError,
@@ -50,7 +50,7 @@ export const createToken =
     try {
       return await deps.database.transaction((tx) => insertToken(tx, request, deps.actor))
     } catch (error) {
-      if (isUnfitTime(error))
+      if (isInvalidTime(error))
         throw ServiceError.invalid({ expires_at: ['The expires at is not a valid date.'] })
       switch (violatedConstraint(error)) {
         case 'tokens_scopes_check':

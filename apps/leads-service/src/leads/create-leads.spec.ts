@@ -1,5 +1,5 @@
 import type { NewQuoteItem } from '@leadwire/contracts'
-import { forgetOldKeys } from '@leadwire/service-kit'
+import { deleteOldKeys } from '@leadwire/service-kit'
 import { eventually } from '@leadwire/test-kit'
 import {
   holdAccount,
@@ -158,7 +158,7 @@ test('a key replays its answer byte for byte, refuses another request, and is th
   await service.db.query({
     text: `UPDATE idempotency_keys SET created_at = created_at - interval '24 hours'`,
   })
-  expect(await forgetOldKeys(service.db, { keptMs: 24 * 3_600_000 })).toMatchObject({ more: false })
+  expect(await deleteOldKeys(service.db, { keptMs: 24 * 3_600_000 })).toMatchObject({ more: false })
   expect(await create(keyFor(tokenId, 'k', 'b'))).toMatchObject({ result: { $case: 'body' } })
 })
 

@@ -6,14 +6,14 @@ import {
 } from '@leadwire/contracts'
 import {
   type Answer,
+  type BatcherMeters,
+  createBatcher,
   deadlineOf,
-  type GatherMeters,
-  gather,
   isRefusedValue,
   type Logger,
   type OpenTransaction,
   ServiceError,
-  unlessLate,
+  unlessTimedOut,
 } from '@leadwire/service-kit'
 import { invalidBy } from '../arguments'
 import { answersOf, resolveKeys } from '../idempotency/idempotency-keys'
@@ -32,7 +32,7 @@ import { renderNewLead } from './render-new-lead'
 export interface CreateLeadsDeps extends JsonSettings, RecordingDeps {
   limits: Limits
   logger: Logger
-  meters?: GatherMeters
+  meters?: BatcherMeters
 }
 
 /** The response to an item, or why there is none. */
@@ -107,7 +107,7 @@ const createBatch = async (
   const events: OutboxEvent[] = []
   try {
     const outcomes = await deps.database.transaction((tx) =>
-      unlessLate(items, deadlines, (inTime) => createAll(deps, tx, inTime, events)),
+      unlessTimedOut(items, deadlines, (inTime) => createAll(deps, tx, inTime, events)),
     )
     // At once: what is published before the answers are written travels while they do.
     deps.onCommitted(events)
@@ -149,8 +149,8 @@ const LARGE_ROWS = 300
 export const createLeads = (
   deps: CreateLeadsDeps,
 ): ((request: CreateLeadsRequest) => Promise<CreateLeadsResponse>) => {
-  const gathered = (name: string) =>
-    gather<CreateLead, Outcome>({
+  const batched = (name: string) =>
+    createBatcher<CreateLead, Outcome>({
       meter: deps.meters?.(name),
       send: (items, deadlines) => createBatch(deps, items, deadlines),
       maxBatch: 500,
@@ -158,11 +158,11 @@ export const createLeads = (
       maxQueued: 20_000,
       costOf: leadCost,
       maxBatchCost: ROWS_OF_A_BATCH,
-      laneOf: ({ accountId }) => accountId,
+      queueOf: ({ accountId }) => accountId,
     })
-  const create = gathered('create')
+  const create = batched('create')
   // On their own: a transaction with one takes seconds, and two of them at once would hold up everybody's small ones.
-  const createLarge = gathered('create_large')
+  const createLarge = batched('create_large')
   const createOne = async (item: CreateLead): Promise<Outcome> => {
     const refused = invalidBy(leadFaults(item))
     if (refused) return refused

@@ -12,7 +12,7 @@ import {
   ServiceError,
   statusOf,
   type Transaction,
-  unlessLate,
+  unlessTimedOut,
 } from '@leadwire/service-kit'
 import { faultsOf, invalidBy, isId } from '../arguments'
 import type { Row } from '../row-mapper'
@@ -90,7 +90,7 @@ export const listLeads =
   async ({ pages }: ListLeadsRequest): Promise<ListLeadsResponse> => {
     const deadlines = pages.map(deadlineOf)
     const listed = await database.connection((db) =>
-      unlessLate(pages, deadlines, (inTime) => loadPages(db, inTime, jsonFormat)),
+      unlessTimedOut(pages, deadlines, (inTime) => loadPages(db, inTime, jsonFormat)),
     )
     return { results: listed.map((page, index) => resultOf(pages[index]!, page)) }
   }

@@ -1,5 +1,5 @@
 import type { RetrieveLeadsRequest, RetrieveLeadsResponse } from '@leadwire/contracts'
-import { type Database, deadlineOf, ServiceError, unlessLate } from '@leadwire/service-kit'
+import { type Database, deadlineOf, ServiceError, unlessTimedOut } from '@leadwire/service-kit'
 import { faultsOf, isId } from '../arguments'
 import { leadNotFound, leadResultOf } from './lead-result'
 import { type JsonSettings, loadLeads } from './load-leads'
@@ -10,7 +10,7 @@ export const retrieveLeads =
   async ({ leads }: RetrieveLeadsRequest): Promise<RetrieveLeadsResponse> => {
     const deadlines = leads.map(deadlineOf)
     const found = await database.connection((db) =>
-      unlessLate(leads, deadlines, (items) => loadLeads(db, items, json)),
+      unlessTimedOut(leads, deadlines, (items) => loadLeads(db, items, json)),
     )
     const outcomes = found.map((lead, index) =>
       isId(leads[index]!.accountId)

@@ -3,7 +3,7 @@ import type { Publish, PublishUnconfirmed } from './publish'
 import { createPublishFromMemory } from './publish-from-memory'
 import { relayOnce } from './relay'
 import type { StreamPosition } from './stream-position'
-import { type FindHeldEvents, sweepOnce } from './sweep'
+import { type FindStoredEvents, sweepOnce } from './sweep'
 
 export type Outbox = ReturnType<typeof startOutbox>
 
@@ -15,15 +15,15 @@ export const startOutbox = (deps: {
   database: Database
   publish: Publish
   publishUnconfirmed: PublishUnconfirmed
-  findHeldEvents: (eventIds: string[], signal: AbortSignal) => ReturnType<FindHeldEvents>
+  findStoredEvents: (eventIds: string[], signal: AbortSignal) => ReturnType<FindStoredEvents>
   findPosition: () => Promise<StreamPosition>
   logger: Logger
 }) => {
   const fromMemory = createPublishFromMemory({ publish: deps.publishUnconfirmed, logger: deps.logger })
   const loops = createLoops(deps.logger)
   loops.run('outbox relay', 500, () => relayOnce(deps))
-  const findHeldEvents = (eventIds: string[]) => deps.findHeldEvents(eventIds, loops.signal)
-  loops.run('outbox sweep', 2000, () => sweepOnce({ ...deps, findHeldEvents }))
+  const findStoredEvents = (eventIds: string[]) => deps.findStoredEvents(eventIds, loops.signal)
+  loops.run('outbox sweep', 2000, () => sweepOnce({ ...deps, findStoredEvents }))
   return {
     /** Publishes events that this process has just committed. */
     enqueue: fromMemory.enqueue,

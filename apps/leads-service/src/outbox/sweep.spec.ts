@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import {
+  type DeadLetter,
   Event,
   LEADS_STREAM,
   LEADS_STREAM_CONFIG,
   messageIdOf,
-  type RefusedEvent,
   WEBHOOK_CONSUMER,
 } from '@leadwire/contracts'
 import { connectNats, ensureStream } from '@leadwire/service-kit'
@@ -30,7 +30,7 @@ let connection: NatsConnection
 let publish: Publish
 /** What the consumer of this spec holds, and what it refused. */
 let held: Set<string>
-let refused: RefusedEvent[]
+let refused: DeadLetter[]
 
 beforeEach(async () => {
   service = await startLeadsService()
@@ -75,12 +75,14 @@ const sweep = async (seconds = 3) => {
     text: `UPDATE outbox SET published_at = published_at - $1::int * interval '1 second'`,
     values: [seconds],
   })
-  const findHeldEvents = async (eventIds: string[]) => ({
+  const findStoredEvents = async (eventIds: string[]) => ({
     eventIds: eventIds.filter((id) => held.has(id)),
     refused: refused.filter(({ eventId }) => eventIds.includes(eventId)),
   })
   const findPosition = createFindPosition(connection)
-  await more(() => sweepOnce({ database: service.db, findHeldEvents, findPosition, logger: service.logger }))
+  await more(() =>
+    sweepOnce({ database: service.db, findStoredEvents, findPosition, logger: service.logger }),
+  )
 }
 
 const store = (message: JsMsg) => {

@@ -1,4 +1,4 @@
-import type { FindHeldEventsResponse } from '@leadwire/contracts'
+import type { FindStoredEventsResponse } from '@leadwire/contracts'
 import type { Database, Logger, OpenTransaction } from '@leadwire/service-kit'
 import type { OutboxEvent } from './record-events'
 import type { StreamPosition } from './stream-position'
@@ -12,7 +12,7 @@ const BATCH = 1000
 const LATE_S = 8
 
 /** Which of these events the consumer holds, fan-out and all, and which it refused. */
-export type FindHeldEvents = (eventIds: string[]) => Promise<FindHeldEventsResponse>
+export type FindStoredEvents = (eventIds: string[]) => Promise<FindStoredEventsResponse>
 
 // Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight. By now(), which the index
 // ends the search by; clock_timestamp() does not.
@@ -42,7 +42,7 @@ interface SweptRow {
 
 interface Deps {
   database: Database
-  findHeldEvents: FindHeldEvents
+  findStoredEvents: FindStoredEvents
   findPosition: () => Promise<StreamPosition>
   logger: Logger
 }
@@ -61,7 +61,7 @@ const setAside = (tx: OpenTransaction, refused: { row: SweptRow; reason: string 
  * again when stream and consumer have passed them by: the stream may lose everything, and nothing is lost. What is still on
  * its way is not, however long it takes. Resolves with whether more may be waiting.
  */
-export const sweepOnce = ({ database, findHeldEvents, findPosition, logger }: Deps): Promise<boolean> =>
+export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: Deps): Promise<boolean> =>
   database.transaction(async (tx) => {
     const rows = await tx.query<SweptRow>({ name: 'swept-events', text: SELECT })
     if (rows.length === 0) return false
@@ -70,7 +70,7 @@ export const sweepOnce = ({ database, findHeldEvents, findPosition, logger }: De
       logger.warn({ err: error }, 'nothing is published again while JetStream does not answer')
       return undefined
     })
-    const answer = await findHeldEvents(rows.map(({ eventId }) => eventId))
+    const answer = await findStoredEvents(rows.map(({ eventId }) => eventId))
     const held = new Set(answer.eventIds)
     const done = rows.filter(({ eventId }) => held.has(eventId))
     const reasons = new Map(

@@ -155,10 +155,10 @@ const reachedOf = (span: Span, leads: LeadRow[]): number => {
 
 const check = async (deps: ReconcileDeps, spans: Span[], leads: LeadRow[]) => {
   const asked = leads.filter(({ eventId, erased, waiting }) => eventId !== null && !erased && !waiting)
-  const { heldEventIds, deliveries, faults, keptSince } = await deps.webhooks.checkEvents({
+  const { storedEventIds, deliveries, faults, keptSince } = await deps.webhooks.checkEvents({
     eventIds: asked.map(({ eventId }) => eventId!),
   })
-  const held = new Set(heldEventIds)
+  const held = new Set(storedEventIds)
   const missing = asked.filter(({ eventId }) => !held.has(eventId!))
   const lost = missing.filter(({ createdAt }) => keptSince === undefined || createdAt >= keptSince)
   const gaps = spans.flatMap((span) =>
@@ -173,7 +173,7 @@ const check = async (deps: ReconcileDeps, spans: Span[], leads: LeadRow[]) => {
     leadsWithoutEvent: count(({ eventId, erased }) => eventId === null && !erased),
     leadsErased: count(({ erased }) => erased),
     eventsOnTheirWay: count(({ waiting, erased }) => waiting && !erased),
-    eventsHeld: heldEventIds.length,
+    eventsHeld: storedEventIds.length,
     eventsPruned: missing.length - lost.length,
     ...deliveries,
   })

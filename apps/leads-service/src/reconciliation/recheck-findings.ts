@@ -40,12 +40,12 @@ const check = async (deps: ReconcileDeps, findings: Unexplained[]) => {
   const references = findings.flatMap(({ kind, leadReference }) =>
     kind === 'event_missing' ? (leadReference ?? []) : [],
   )
-  const [{ heldEventIds, faults }, found, leads] = await Promise.all([
+  const [{ storedEventIds, faults }, found, leads] = await Promise.all([
     deps.webhooks.checkEvents({ eventIds }),
     foundNumbers(deps, findings),
     deps.database.query<{ reference: string }>({ text: STILL_THERE, values: [references] }),
   ])
-  const held = new Set(heldEventIds)
+  const held = new Set(storedEventIds)
   const faulty = new Set(faults.map(({ eventId }) => eventId))
   const there = new Set(leads.map(({ reference }) => reference))
   return ({ kind, accountId, leadNumber, leadReference, eventId }: Unexplained): boolean => {

@@ -1,5 +1,5 @@
 import type { Appointment } from '@leadwire/contracts'
-import { type Answer, isUnfitTime, ServiceError } from '@leadwire/service-kit'
+import { type Answer, isInvalidTime, ServiceError } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { lockLead } from '../leads/lock-lead'
@@ -58,6 +58,6 @@ export const schedule = async (
       underKey(tx, idempotency, () => insertEntry(tx, subject, asked!), undefined, reference),
     )
   } catch (error) {
-    throw isUnfitTime(error) ? ServiceError.invalid({ date: ['The date is not a valid date.'] }) : error
+    throw isInvalidTime(error) ? ServiceError.invalid({ date: ['The date is not a valid date.'] }) : error
   }
 }

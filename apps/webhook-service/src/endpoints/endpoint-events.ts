@@ -1,4 +1,4 @@
-import { EVENT_TYPES, LEADS_TOLD } from '@leadwire/contracts'
+import { ENDPOINT_LEADS, EVENT_TYPES } from '@leadwire/contracts'
 import type { Faults } from '@leadwire/service-kit'
 
 /** What is wrong with the types of event that an endpoint is to subscribe to; empty when they will do. */
@@ -11,4 +11,6 @@ export const endpointEventsFaults = (types: string[]): Faults => {
 
 /** What is wrong with the leads of which an endpoint is to be told; empty when they will do. */
 export const endpointLeadsFaults = (leads: string): Faults =>
-  LEADS_TOLD.some((each) => each === leads) ? {} : { leads: [`must be one of ${LEADS_TOLD.join(', ')}`] }
+  ENDPOINT_LEADS.some((each) => each === leads)
+    ? {}
+    : { leads: [`must be one of ${ENDPOINT_LEADS.join(', ')}`] }

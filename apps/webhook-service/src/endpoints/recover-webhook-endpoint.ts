@@ -6,7 +6,7 @@ import type {
 import {
   type Database,
   differences,
-  isUnfitTime,
+  isInvalidTime,
   type OpenTransaction,
   recordAudit,
   ServiceError,
@@ -75,6 +75,6 @@ export const recoverWebhookEndpoint = async (
   try {
     return await database.transaction((tx) => ask(tx, request, actor))
   } catch (error) {
-    throw isUnfitTime(error) ? INVALID_SINCE : error
+    throw isInvalidTime(error) ? INVALID_SINCE : error
   }
 }

@@ -46,7 +46,7 @@ test('an event with a broken part is refused, counted, logged once, and nothing 
   )
   expect(refusals).toHaveLength(broken.length + strange.length)
   const eventIds = broken.map(({ eventId }) => eventId)
-  const { refused, eventIds: held } = await service.client.findHeldEvents({ eventIds })
+  const { refused, eventIds: held } = await service.client.findStoredEvents({ eventIds })
   expect(held).toEqual([])
   expect(refused.map(({ eventId, reason }) => [eventId, reason]).toSorted()).toEqual(
     [
@@ -72,7 +72,7 @@ test('a message that can not be read is refused under the id that it was publish
     msgID: messageIdOf(eventId, 7),
   })
   await eventually(async () =>
-    expect(await service.client.findHeldEvents({ eventIds: [eventId] })).toEqual({
+    expect(await service.client.findStoredEvents({ eventIds: [eventId] })).toEqual({
       eventIds: [],
       refused: [{ eventId, sequence: seq, reason: expect.stringMatching(/^it is no event: /) }],
     }),

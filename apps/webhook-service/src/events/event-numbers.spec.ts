@@ -65,7 +65,7 @@ test('an event that comes again keeps its number, and it draws none', async () =
     await doors.publish(...events)
     const eventIds = events.map(({ eventId }) => eventId)
     await eventually(async () =>
-      expect(new Set((await services[0]!.client.findHeldEvents({ eventIds })).eventIds)).toEqual(
+      expect(new Set((await services[0]!.client.findStoredEvents({ eventIds })).eventIds)).toEqual(
         new Set(eventIds),
       ),
     )
@@ -87,7 +87,7 @@ test('a dead letter, a test send and the trace of an erased event draw no number
   ]
   const held = async (eventId: string) =>
     eventually(async () =>
-      expect((await service!.client.findHeldEvents({ eventIds: [eventId] })).eventIds).toEqual([eventId]),
+      expect((await service!.client.findStoredEvents({ eventIds: [eventId] })).eventIds).toEqual([eventId]),
     )
   await doors.publish(before)
   await held(before.eventId)

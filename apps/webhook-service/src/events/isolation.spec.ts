@@ -31,7 +31,7 @@ const crowd = (endpoints: number) =>
   )
 
 const heldOf = async (events: Event[]) =>
-  (await service.client.findHeldEvents({ eventIds: events.map(({ eventId }) => eventId) })).eventIds.length
+  (await service.client.findStoredEvents({ eventIds: events.map(({ eventId }) => eventId) })).eventIds.length
 
 /** Publishes the bystander's events one after the other; each must arrive before the next. Answers with how many did. */
 const standBy = async (until: () => Promise<boolean>) => {

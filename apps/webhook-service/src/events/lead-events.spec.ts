@@ -56,7 +56,7 @@ test('an event that comes again changes nothing', async () => {
   )
   expect(await service.client.listDeliveries({ accountId: 3, page: 1 })).toMatchObject({ total: 2 })
   expect(
-    await service.client.findHeldEvents({ eventIds: [event.eventId, doors.event(3).eventId, 'nonsense'] }),
+    await service.client.findStoredEvents({ eventIds: [event.eventId, doors.event(3).eventId, 'nonsense'] }),
   ).toEqual({ eventIds: [event.eventId], refused: [] })
 })
 
@@ -84,7 +84,7 @@ test('an event is stored with its whole fan-out or not at all', async () => {
   const [event, other] = [doors.event(5), doors.event(1)]
   await doors.publish(event, other)
   await eventually(async () =>
-    expect(await service.client.findHeldEvents({ eventIds: [event.eventId, other.eventId] })).toEqual({
+    expect(await service.client.findStoredEvents({ eventIds: [event.eventId, other.eventId] })).toEqual({
       eventIds: [other.eventId],
       refused: [
         { eventId: event.eventId, sequence: expect.any(Number), reason: expect.stringContaining('spoilt') },

@@ -22,7 +22,7 @@ const arrivals = () => receiver.requests.map(({ url, body }) => [url.split('/').
 const held = async (...events: { eventId: string }[]) => {
   const eventIds = events.map(({ eventId }) => eventId)
   await eventually(async () =>
-    expect((await service.client.findHeldEvents({ eventIds })).eventIds.toSorted()).toEqual(
+    expect((await service.client.findStoredEvents({ eventIds })).eventIds.toSorted()).toEqual(
       eventIds.toSorted(),
     ),
   )

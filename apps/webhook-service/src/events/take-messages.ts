@@ -1,5 +1,5 @@
 import { eventIdOf } from '@leadwire/contracts'
-import { inSpanOf, isCutOff, type Logger, parseTraceparent, SpanKind } from '@leadwire/service-kit'
+import { inSpanOf, isTimedOut, type Logger, parseTraceparent, SpanKind } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../uuid'
@@ -72,7 +72,7 @@ export const takeMessages = (options: {
       if (result === 'stored') {
         metrics.eventsTaken.inc()
         message.ack()
-      } else if (isCutOff(result.fault)) {
+      } else if (isTimedOut(result.fault)) {
         logger.warn({ err: result.fault, event_id: event.id }, 'storing an event took too long')
         handBack(message)
       } else await refuse(message, result.fault, event.id)

@@ -3,7 +3,7 @@ import {
   keyUsedForAnother,
   ServiceError,
   type Transaction,
-  type UnderKey,
+  type WithIdempotencyKey,
 } from '@leadwire/service-kit'
 
 // Tried, never waited for: who holds it is on its way. It ends with the transaction.
@@ -32,7 +32,7 @@ const lock = async (tx: Transaction, values: unknown[]): Promise<void> => {
 }
 
 /** Does `work` once under a key: a response that was saved is answered again. Throws conflict and invalid. */
-export const underKey: UnderKey = async (tx, asked, work) => {
+export const underKey: WithIdempotencyKey = async (tx, asked, work) => {
   const { tokenId, key, unorderedFingerprint: fingerprint = asked.fingerprint } = asked
   if (tokenId === 0 || key === '' || fingerprint.length === 0)
     throw new ServiceError('bad_request', 'The idempotency key of the call is not complete.')

@@ -24,7 +24,7 @@ test('an event that comes again is told once, and no webhook endpoint is told of
   expect(await running.service.client.listDeliveries({ accountId: 1, page: 1 })).toMatchObject({ total: 0 })
   expect(receiver.requests).toEqual([])
   const eventIds = [event.eventId, randomUUID()]
-  expect(await running.service.client.findHeldEvents({ eventIds })).toMatchObject({
+  expect(await running.service.client.findStoredEvents({ eventIds })).toMatchObject({
     eventIds: [event.eventId],
   })
   expect(await list(2)).toEqual([])

@@ -45,7 +45,7 @@ export const checkEvents = async (
     [database, notifications].map((kind) => countDeliveries(kind, { eventIds, keptSince })),
   )
   return {
-    heldEventIds: [...ofLeads!.ids, ...messages!.ids],
+    storedEventIds: [...ofLeads!.ids, ...messages!.ids],
     deliveries: sum(ofLeads!.deliveries, messages!.deliveries),
     faults: [...ofLeads!.faults, ...messages!.faults],
     keptSince,

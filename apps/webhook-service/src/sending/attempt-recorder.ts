@@ -1,5 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type GatherMeter, gather, type Logger, type Transaction, untilSuccess } from '@leadwire/service-kit'
+import {
+  type BatcherMeter,
+  createBatcher,
+  type Logger,
+  type Transaction,
+  untilSuccess,
+} from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { ClaimedDelivery } from '../claim'
 import type { DeliveryMetrics } from '../delivery-metrics'
@@ -17,11 +23,11 @@ export const createAttemptRecorder = (options: {
   /** Aborted when there is no more time to wait for the database. */
   signal: AbortSignal
   metrics: DeliveryMetrics
-  meter?: GatherMeter | undefined
+  meter?: BatcherMeter | undefined
   logger: Logger
 }) => {
   const { database, schedule, signal, metrics, logger } = options
-  const record = gather({
+  const record = createBatcher({
     send: async (records: AttemptRecord[]) => {
       const written = await recordAttempts(database, records)
       if (records.length < MAX_BATCH) await pause(APART_MS)

@@ -1,4 +1,10 @@
-import { type Database, type GatherMeters, gather, isCutOff, isRefusedValue } from '@leadwire/service-kit'
+import {
+  type BatcherMeters,
+  createBatcher,
+  type Database,
+  isRefusedValue,
+  isTimedOut,
+} from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import type { ClaimedDelivery } from '../claim'
 import type { Clock } from '../clock'
@@ -16,7 +22,7 @@ const APART_FOR_MS = 10_000
 
 const isLarge = ({ body }: StoredEvent) => body.length > LARGE_BYTES
 // PostgreSQL will say the same next time.
-const isOfTheEvents = (error: unknown) => isCutOff(error) || isRefusedValue(error)
+const isOfTheEvents = (error: unknown) => isTimedOut(error) || isRefusedValue(error)
 
 /**
  * Stores events in statements that are bounded by what they write, so that no account waits for another's.
@@ -35,7 +41,7 @@ export const createEventLanes = (options: {
   ) => Pick<Parameters<typeof storeEvents>[1], 'claim' | 'claimable' | 'perEndpoint' | 'waiting'>
   /** Hears of what was claimed, and of the endpoints of the rest. */
   onStored: (claimed: ClaimedDelivery[], due: DueEndpoint[]) => void
-  meters?: GatherMeters | undefined
+  meters?: BatcherMeters | undefined
 }) => {
   const { queue, clock, mayClaim, onStored, meters } = options
   const apartNow = new LRUCache<number, true>({ max: 10_000, ttl: APART_FOR_MS })
@@ -61,8 +67,8 @@ export const createEventLanes = (options: {
       return await store(events)
     } catch (error) {
       if (!isOfTheEvents(error)) throw error
-      if (isCutOff(error)) apartNow.set(events[0]!.accountId, true)
-      if (isCutOff(error) || events.length === 1) return events.map(() => ({ fault: error }))
+      if (isTimedOut(error)) apartNow.set(events[0]!.accountId, true)
+      if (isTimedOut(error) || events.length === 1) return events.map(() => ({ fault: error }))
       const results: (StoreResult | undefined)[] = []
       for (const event of events) results.push(...(await storeOwn([event])))
       return results
@@ -81,12 +87,12 @@ export const createEventLanes = (options: {
 
   const bounds = {
     ...{ maxBatch: BATCH_EVENTS, maxBatchCost: BATCH_BYTES, costOf: ({ body }: StoredEvent) => body.length },
-    laneOf: ({ accountId }: StoredEvent) => accountId,
+    queueOf: ({ accountId }: StoredEvent) => accountId,
     maxQueued: 20_000,
   }
-  const shared = gather({ ...bounds, send: store, maxInFlight: 2, meter: meters?.('store') })
+  const shared = createBatcher({ ...bounds, send: store, maxInFlight: 2, meter: meters?.('store') })
   // One after another: a large fan-out takes the database's processors from what everybody else stores and claims.
-  const apart = gather({ ...bounds, send: storeApart, maxInFlight: 1, meter: meters?.('store_apart') })
+  const apart = createBatcher({ ...bounds, send: storeApart, maxInFlight: 1, meter: meters?.('store_apart') })
 
   const storeShared = async (event: StoredEvent): Promise<'stored' | undefined> => {
     if (isLarge(event) || apartNow.has(event.accountId)) return undefined

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Database, type GatherMeters, type Logger, untilSuccess } from '@leadwire/service-kit'
+import { type BatcherMeters, type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import { type ClaimedDelivery, newClaim } from '../claim'
 import type { Clock } from '../clock'
@@ -68,7 +68,7 @@ export const sendDeliveries = (options: {
   waitingAfterMs?: number
   clock: Clock
   metrics: DeliveryMetrics
-  meters?: GatherMeters
+  meters?: BatcherMeters
   logger: Logger
 }) => {
   const { queue, claimMs, endpointConcurrency: perEndpoint, clock, metrics, meters, logger } = options

@@ -6,7 +6,7 @@ import { createAuthority, createDatabase, writeAuthorities } from '@leadwire/tes
 import { createLifecycle } from '../runtime/lifecycle'
 import { createLogger } from '../runtime/logger'
 import { connectDatabase, type Database } from './database'
-import { isCutOff } from './failure'
+import { isTimedOut } from './failure'
 
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
 let server: Awaited<ReturnType<typeof createDatabase>>
@@ -138,7 +138,7 @@ test('a statement that its time limit cut off is undone, and can be asked again'
   const slow = { text: 'INSERT INTO kept SELECT 10 FROM pg_sleep(60)' }
   const error = await hurried.query(slow).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'unavailable' })
-  expect(isCutOff(error)).toBe(true)
+  expect(isTimedOut(error)).toBe(true)
   expect(await kept()).toEqual([])
 })
 

@@ -29,7 +29,7 @@ export const databaseFailure = (error: unknown): unknown => {
 }
 
 /** Whether `databaseFailure` made this error of a statement that a time limit cut off. */
-export const isCutOff = (error: unknown): boolean =>
+export const isTimedOut = (error: unknown): boolean =>
   error instanceof ServiceError && isCutOffState(error.cause)
 
 // What a connection in this state is asked next fails in the same way: a plan whose table changed its shape (0A000), a
@@ -50,7 +50,7 @@ export const violatedConstraint = (error: unknown): string | undefined =>
   error instanceof DatabaseError && error.code?.startsWith('23') ? error.constraint : undefined
 
 /** Whether a statement was refused because a date or time it was given is none, or lies outside what can be stored. */
-export const isUnfitTime = (error: unknown): boolean =>
+export const isInvalidTime = (error: unknown): boolean =>
   error instanceof DatabaseError && /^2200[789]$/.test(error.code ?? '')
 
 /** Whether a statement was refused for a value it was given: one that its type does not have (class 22), or that a constraint forbids (23). */

@@ -8,7 +8,7 @@ export type StreamMethod<Request, Response> = (
   options: { signal: AbortSignal },
 ) => AsyncIterable<Response>
 
-/** More than the batches that gathering has in flight; further streams are closed when they have been used. */
+/** More than the batches that a batcher has in flight; further streams are closed when they have been used. */
 const MAX_IDLE = 4
 /** Before a batch that was not read is sent again: the servers of a drain need a moment to be gone. */
 const RESEND_AFTER_MS = 10

@@ -1,5 +1,5 @@
 import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common'
-import { createAccountTurns } from './account-turns'
+import { createFairQueue } from './fair-queue'
 
 /** Of the ten connections to a database that a service has unless told otherwise. */
 const AT_ONCE = 3
@@ -13,7 +13,7 @@ const MAX_WAIT_MS = 3000
  * has `accountId`.
  */
 export const boundAccounts = () => {
-  const enter = createAccountTurns({
+  const enter = createFairQueue({
     shareOf: () => AT_ONCE,
     maxWaiting: WAITING_AT_MOST,
     maxWaitMs: MAX_WAIT_MS,

@@ -18,7 +18,7 @@ export interface Answer {
 }
 
 /** What makes a request under a key be answered once, in the transaction of its work. */
-export type UnderKey = (
+export type WithIdempotencyKey = (
   tx: OpenTransaction,
   asked: Idempotency,
   work: () => Promise<Buffer>,
@@ -55,7 +55,7 @@ export interface Codec<Response> {
  */
 export const answerOnce = async <Response>(
   { metadata, header }: Pick<CallContext, 'metadata' | 'header'>,
-  deps: { database: Database; sealer: Sealer; underKey: UnderKey; response: Codec<Response> },
+  deps: { database: Database; sealer: Sealer; underKey: WithIdempotencyKey; response: Codec<Response> },
   work: (database: Database) => Promise<Response>,
 ): Promise<Response> => {
   const { database, sealer, underKey, response } = deps

@@ -4,7 +4,7 @@ import type { Metadata } from 'nice-grpc-common'
 import type { Database } from '../database/database'
 import type { Sealer } from '../runtime/sealer'
 import { actorOfCall } from './call-metadata'
-import { answerOnce, type Codec, type UnderKey } from './idempotency'
+import { answerOnce, type Codec, type WithIdempotencyKey } from './idempotency'
 
 /**
  * An operation as the method of a gRPC service. It is made anew for each call, with the database for that call alone:
@@ -23,7 +23,7 @@ export const perCall =
 
 /** The same for an operation that is done once under each Idempotency-Key. `response` is its message. */
 export const perKeyedCall =
-  <Deps extends { database: Database; sealer: Sealer; underKey: UnderKey }, Request, Response>(
+  <Deps extends { database: Database; sealer: Sealer; underKey: WithIdempotencyKey }, Request, Response>(
     deps: Deps,
     operation: (deps: Deps & { actor: Actor | undefined }) => (request: Request) => Promise<Response>,
     response: Codec<Response>,

@@ -1,13 +1,13 @@
 import type { Actor, Idempotency } from '@leadwire/contracts'
 import { ServiceError } from '../runtime/service-error'
 import { sendTogether, traceContext } from '../runtime/tracing'
-import type { GatherMeter } from './gather-metrics'
+import type { BatcherMeter } from './batcher-metrics'
 
 /** Until when whoever asks will wait for the answer, and whether they still do. */
 export interface CallLimits {
   readonly deadline: Date
   isGone(): boolean
-  /** What aborts when they have gone. Made when it is asked for: calls that are gathered need none. */
+  /** What aborts when they have gone. Made when it is asked for: batched calls need none. */
   goneSignal(): AbortSignal
   /** Who asks. */
   readonly actor?: Actor | undefined
@@ -94,15 +94,15 @@ const within = <Item, Result>(
  * A batch has at most `maxBatch` items. With `costOf` it also ends before the item with which its summed cost would
  * exceed `maxBatchCost`; an item that alone costs more goes alone.
  *
- * With `laneOf` items wait in lanes, and a batch takes one from each lane in turn: what one lane has waiting holds up no
- * other. Within a lane items keep their order. A lane whose next item does not fit is the first of the next batch.
+ * With `queueOf` items wait in queues, and a batch takes one from each queue in turn: what waits in one queue holds up no
+ * other. Within a queue items keep their order. A queue whose next item does not fit is the first of the next batch.
  *
  * `maxQueued` bounds how many wait: beyond it an item is rejected as unavailable, which is kinder than a queue that can only
- * grow. Where there are lanes, one holds at most half of it.
+ * grow. Where there are queues, one holds at most half of it.
  *
  * `meter` is told what waits, what leaves and what is refused.
  */
-export const gather = <Item, Result>(options: {
+export const createBatcher = <Item, Result>(options: {
   send: (items: Item[], deadlines: number[]) => Promise<Result[]>
   maxBatch: number
   maxInFlight: number
@@ -110,14 +110,14 @@ export const gather = <Item, Result>(options: {
   maxWaitMs?: number
   costOf?: (item: Item) => number
   maxBatchCost?: number
-  laneOf?: (item: Item) => unknown
-  meter?: GatherMeter | undefined
+  queueOf?: (item: Item) => unknown
+  meter?: BatcherMeter | undefined
 }): ((item: Item, limits?: Pick<CallLimits, 'deadline' | 'isGone'>) => Promise<Result>) => {
-  const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, laneOf, meter } = options
+  const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, queueOf, meter } = options
   const { maxWaitMs = Number.POSITIVE_INFINITY } = options
-  const maxInLane = laneOf ? options.maxQueued / 2 : options.maxQueued
+  const maxPerQueue = queueOf ? options.maxQueued / 2 : options.maxQueued
   // In the order of their turns.
-  const lanes = new Map<unknown, Waiting<Item, Result>[]>()
+  const queues = new Map<unknown, Waiting<Item, Result>[]>()
   let queued = 0
   let inFlight = 0
   let flushing = false
@@ -149,15 +149,15 @@ export const gather = <Item, Result>(options: {
   const nextBatch = () => {
     const batch: Waiting<Item, Result>[] = []
     let cost = 0
-    // A lane that is set again comes again in this loop, behind the others.
-    for (const [lane, waiting] of lanes) {
+    // A queue that is set again comes again in this loop, behind the others.
+    for (const [queue, waiting] of queues) {
       if (batch.length === options.maxBatch) break
       const nextCost = costOf(waiting[0]!.item)
       if (batch.length > 0 && cost + nextCost > maxBatchCost) continue
       cost += nextCost
       batch.push(waiting.shift()!)
-      lanes.delete(lane)
-      if (waiting.length > 0) lanes.set(lane, waiting)
+      queues.delete(queue)
+      if (waiting.length > 0) queues.set(queue, waiting)
     }
     queued -= batch.length
     return batch.filter(isAwaited)
@@ -170,10 +170,10 @@ export const gather = <Item, Result>(options: {
     }
   }
 
-  const enter = (lane: unknown, waiting: Waiting<Item, Result>) => {
-    const before = lanes.get(lane)
+  const enter = (queue: unknown, waiting: Waiting<Item, Result>) => {
+    const before = queues.get(queue)
     if (before) before.push(waiting)
-    else lanes.set(lane, [waiting])
+    else queues.set(queue, [waiting])
     queued += 1
   }
 
@@ -190,14 +190,14 @@ export const gather = <Item, Result>(options: {
 
   return (item, limits) =>
     new Promise<Result>((resolve, reject) => {
-      const lane = laneOf?.(item)
-      if (queued >= options.maxQueued || (lanes.get(lane)?.length ?? 0) >= maxInLane) {
+      const queue = queueOf?.(item)
+      if (queued >= options.maxQueued || (queues.get(queue)?.length ?? 0) >= maxPerQueue) {
         meter?.refused()
         reject(new TooBusy())
         return
       }
       enter(
-        lane,
+        queue,
         limits
           ? within(limits, { item, resolve, reject }, maxWaitMs)
           : { item, ...FOREVER, trace: traceContext(), sent: false, resolve, reject },

@@ -1,6 +1,6 @@
 import { createMetrics } from '../runtime/metrics'
-import { gather } from './gather'
-import { createGatherMeters } from './gather-metrics'
+import { createBatcher } from './batcher'
+import { createBatcherMeters } from './batcher-metrics'
 
 /** A `send` whose batches are answered when the spec says so. */
 const heldSend = () => {
@@ -16,13 +16,13 @@ const heldSend = () => {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-const gathered = (over: Partial<Parameters<typeof gather<string, string>>[0]> = {}) => {
+const batched = (over: Partial<Parameters<typeof createBatcher<string, string>>[0]> = {}) => {
   const { batches, send } = heldSend()
-  return { batches, call: gather({ send, maxBatch: 3, maxInFlight: 1, maxQueued: 5, ...over }) }
+  return { batches, call: createBatcher({ send, maxBatch: 3, maxInFlight: 1, maxQueued: 5, ...over }) }
 }
 
 test('a lone item leaves at once, and what arrives meanwhile leaves together', async () => {
-  const { batches, call } = gathered()
+  const { batches, call } = batched()
   const first = call('a')
   await turn()
   const others = [call('b'), call('c')]
@@ -37,14 +37,14 @@ test('a lone item leaves at once, and what arrives meanwhile leaves together', a
 })
 
 test('what one caller hands over in a loop leaves in full batches', async () => {
-  const { batches, call } = gathered({ maxInFlight: 2 })
+  const { batches, call } = batched({ maxInFlight: 2 })
   void ['a', 'b', 'c', 'd'].map((item) => call(item))
   await turn()
   expect(batches.map(({ items }) => items)).toEqual([['a', 'b', 'c'], ['d']])
 })
 
 test('a batch ends before its cost would exceed the bound, and what alone costs more goes alone', async () => {
-  const { batches, call } = gathered({
+  const { batches, call } = batched({
     maxBatch: 4,
     maxInFlight: 9,
     maxQueued: 99,
@@ -63,7 +63,7 @@ test('a batch ends before its cost would exceed the bound, and what alone costs 
 })
 
 test('a failing batch rejects its own items and no others', async () => {
-  const { batches, call } = gathered()
+  const { batches, call } = batched()
   const first = call('a')
   await turn()
   const second = call('b')
@@ -75,7 +75,7 @@ test('a failing batch rejects its own items and no others', async () => {
 })
 
 test('too few results are an error, never a mix-up', async () => {
-  const { batches, call } = gathered()
+  const { batches, call } = batched()
   const calls = [call('a'), call('b')]
   await turn()
   batches[0]!.answer(['A'])
@@ -85,7 +85,7 @@ test('too few results are an error, never a mix-up', async () => {
 const inAMinute = () => new Date(Date.now() + 60_000)
 
 test('an item whose caller has gone is not sent, and its neighbours are', async () => {
-  const { batches, call } = gathered()
+  const { batches, call } = batched()
   void call('in flight')
   await turn()
   let gone = false
@@ -103,7 +103,7 @@ test('an item whose caller has gone is not sent, and its neighbours are', async 
 test('after its own deadline an item under way is late, one that waits is refused, and neighbours go on', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
   try {
-    const { batches, call } = gathered()
+    const { batches, call } = batched()
     const soon = { deadline: new Date(Date.now() + 5), isGone: () => false }
     const sent = call('a', soon)
     const neighbour = call('b', { deadline: inAMinute(), isGone: () => false })
@@ -124,7 +124,7 @@ test('after its own deadline an item under way is late, one that waits is refuse
 test('an item that is not sent for a while is refused long before its deadline; one under way has all its time', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
   try {
-    const { batches, call } = gathered({ maxWaitMs: 100 })
+    const { batches, call } = batched({ maxWaitMs: 100 })
     const limits = { deadline: new Date(Date.now() + 1000), isGone: () => false }
     const sent = call('a', limits)
     await turn()
@@ -143,7 +143,7 @@ test('an item that is not sent for a while is refused long before its deadline; 
 
 test('send is told the deadline of each item', async () => {
   const told: number[][] = []
-  const call = gather<string, string>({
+  const call = createBatcher<string, string>({
     send: async (items, deadlines) => {
       told.push(deadlines)
       return items
@@ -158,18 +158,18 @@ test('send is told the deadline of each item', async () => {
 })
 
 test('beyond the bound an item is refused as unavailable', async () => {
-  const { call } = gathered()
+  const { call } = batched()
   void call('in flight')
   await turn()
   void Array.from({ length: 5 }, () => call('waiting'))
   await expect(call('too many')).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('a batch takes one from each lane in turn, and a lane that must wait comes first in the next', async () => {
+test('a batch takes one from each queue in turn, and a queue that must wait comes first in the next', async () => {
   const cost = (item: string) => (item.length > 1 ? 5 : 1)
-  const { batches, call } = gathered({
+  const { batches, call } = batched({
     ...{ maxBatch: 9, maxBatchCost: 10, maxQueued: 20, costOf: cost },
-    laneOf: (item) => item[0],
+    queueOf: (item) => item[0],
   })
   const calls = ['x', 'a-1', 'a-2', 'a-3', 'b1', 'c', 'd', 'c'].map((item) => call(item))
   await turn()
@@ -182,8 +182,8 @@ test('a batch takes one from each lane in turn, and a lane that must wait comes 
   expect(batches.map(({ items }) => items)).toEqual([['x', 'a-1', 'c', 'd', 'c'], ['b1', 'a-2'], ['a-3']])
 })
 
-test('a lane that is full refuses its own items alone', async () => {
-  const { batches, call } = gathered({ maxQueued: 4, laneOf: (item) => item[0] })
+test('a queue that is full refuses its own items alone', async () => {
+  const { batches, call } = batched({ maxQueued: 4, queueOf: (item) => item[0] })
   void call('first')
   await turn()
   const waiting = [call('a1'), call('a2')]
@@ -197,7 +197,7 @@ test('a lane that is full refuses its own items alone', async () => {
 
 test('the meter tells what waits, what left together and what was refused', async () => {
   const metrics = createMetrics('spec')
-  const { batches, call } = gathered({ maxQueued: 2, meter: createGatherMeters(metrics)('things') })
+  const { batches, call } = batched({ maxQueued: 2, meter: createBatcherMeters(metrics)('things') })
   const first = call('a')
   await turn()
   const others = [call('b'), call('c')]

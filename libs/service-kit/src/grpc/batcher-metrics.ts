@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Metrics } from '../runtime/metrics'
 
-/** What a `gather` tells of itself. */
-export interface GatherMeter {
+/** What a batcher reports. */
+export interface BatcherMeter {
   /** Gives the function that says how many items wait, which is asked at each scrape. */
   watch(waiting: () => number): void
   /** A batch with so many items has left. */
@@ -11,11 +11,11 @@ export interface GatherMeter {
   refused(): void
 }
 
-/** Makes the meter of the gather with this name. */
-export type GatherMeters = (gather: string) => GatherMeter
+/** Makes the meter of the batcher with this name. */
+export type BatcherMeters = (name: string) => BatcherMeter
 
-/** Adds what gathers tell of themselves to the metrics. Gathers that share a name are added up. */
-export const createGatherMeters = (metrics: Metrics): GatherMeters => {
+/** Adds what batchers report to the metrics. Batchers with the same name are summed. */
+export const createBatcherMeters = (metrics: Metrics): BatcherMeters => {
   const registers = [metrics]
   const labelNames = ['gather'] as const
   const watched: { gather: string; waiting: () => number }[] = []

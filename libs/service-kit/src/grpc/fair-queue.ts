@@ -1,5 +1,5 @@
-import { TooBusy } from './gather'
-import type { GatherMeter } from './gather-metrics'
+import { TooBusy } from './batcher'
+import type { BatcherMeter } from './batcher-metrics'
 
 interface Waiting {
   cost: number
@@ -24,14 +24,14 @@ export type Enter = (accountId: number, cost?: number) => Promise<() => void>
  * `shareOf` is what the work of one account may cost, where so many accounts work or wait. What alone costs more comes in alone.
  * `meter` is told what waits and what is refused.
  */
-export const createAccountTurns = (options: {
+export const createFairQueue = (options: {
   shareOf: (accounts: number) => number
   /** What all work may cost. */
   capacity?: number
   /** How many wait in all, in equal shares, with one more for whoever comes next. Beyond them an account is refused at once. */
   maxWaiting: number
   maxWaitMs: number
-  meter?: GatherMeter | undefined
+  meter?: BatcherMeter | undefined
 }): Enter => {
   const { shareOf, capacity = Number.POSITIVE_INFINITY, maxWaiting, maxWaitMs, meter } = options
   // In the order of their turns.

@@ -1,8 +1,8 @@
 import type { Actor } from '@leadwire/contracts'
 import type { CallContext } from 'nice-grpc'
 import type { Database } from '../database/database'
-import { createAccountTurns } from './account-turns'
-import type { GatherMeter } from './gather-metrics'
+import type { BatcherMeter } from './batcher-metrics'
+import { createFairQueue } from './fair-queue'
 import { perCall } from './per-call'
 
 const WAITING_AT_MOST = 1000
@@ -13,14 +13,14 @@ const MAX_WAIT_MS = 10_000
  * For operations that may read thousands of rows: as `perCall`, but only `atOnce` of them run at once, and accounts take turns. So
  * one account's leave connections and processor time for all other calls, however many of them it asks for.
  */
-export const createPerCallInTurn = ({
+export const createFairPerCall = ({
   atOnce,
   meter,
 }: {
   atOnce: number
-  meter?: GatherMeter | undefined
+  meter?: BatcherMeter | undefined
 }) => {
-  const enter = createAccountTurns({
+  const enter = createFairQueue({
     shareOf: () => atOnce,
     ...{ capacity: atOnce, maxWaiting: WAITING_AT_MOST, maxWaitMs: MAX_WAIT_MS, meter },
   })

@@ -1,5 +1,5 @@
 import type { ServiceError } from '../runtime/service-error'
-import { TooBusy } from './gather'
+import { TooBusy } from './batcher'
 
 /** How long the caller of an item that does not say so will wait, in milliseconds. */
 const DEFAULT_LIMIT_MS = 10_000
@@ -12,7 +12,7 @@ export const deadlineOf = ({ timeoutMs = DEFAULT_LIMIT_MS }: { timeoutMs?: numbe
  * Has `work` done for the items of a batch whose deadlines have not passed; the others are refused as unavailable, because nothing
  * of them was begun. Answers in the order of the items, as `work` does for those it is given.
  */
-export const unlessLate = async <Item, Result>(
+export const unlessTimedOut = async <Item, Result>(
   items: Item[],
   deadlines: number[],
   work: (items: Item[]) => Promise<Result[]>,

@@ -17,7 +17,7 @@ const OLDEST = `
   FROM public.idempotency_keys ORDER BY created_at LIMIT 1`
 
 /** Forgets a portion of the responses that were saved under an Idempotency-Key longer ago than `keptMs`. */
-export const forgetOldKeys = async (
+export const deleteOldKeys = async (
   database: Transaction,
   { keptMs }: { keptMs: number },
 ): Promise<Pruned> => {

@@ -1,6 +1,6 @@
 import { createMetrics } from '../runtime/metrics'
-import { createAccountTurns } from './account-turns'
-import { createGatherMeters } from './gather-metrics'
+import { createBatcherMeters } from './batcher-metrics'
+import { createFairQueue } from './fair-queue'
 
 const BUSY = { code: 'unavailable' }
 
@@ -8,8 +8,8 @@ beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 
 afterEach(() => jest.useRealTimers())
 
 /** Eight at once, in shares with one more for whoever comes next; waits for 100 ms. */
-const scene = (over: Partial<Parameters<typeof createAccountTurns>[0]> = {}) => {
-  const turns = createAccountTurns({
+const scene = (over: Partial<Parameters<typeof createFairQueue>[0]> = {}) => {
+  const turns = createFairQueue({
     ...{ shareOf: (accounts) => 8 / (accounts + 1), capacity: 8, maxWaiting: 100, maxWaitMs: 100 },
     ...over,
   })
@@ -78,7 +78,7 @@ test('who waits too long is refused, and leaves nothing behind', async () => {
 test('beyond its share of those that may wait an account is refused at once, and no other is', async () => {
   const metrics = createMetrics('spec')
   const { enter, leave, settle, inside } = scene({
-    ...{ shareOf: () => 1, capacity: 1, maxWaiting: 4, meter: createGatherMeters(metrics)('request') },
+    ...{ shareOf: () => 1, capacity: 1, maxWaiting: 4, meter: createBatcherMeters(metrics)('request') },
   })
   void enter(1, 'a1')
   const waiting = [enter(1, 'a2'), enter(1, 'a3')]

@@ -1,4 +1,4 @@
-import type { FindHeldEventsRequest, FindHeldEventsResponse, RefusedEvent } from '@leadwire/contracts'
+import type { DeadLetter, FindStoredEventsRequest, FindStoredEventsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { isUuid } from '../uuid'
 
@@ -9,7 +9,7 @@ const heldIn = async (database: Database, eventIds: string[]): Promise<string[]>
 }
 
 const refusedIn = (database: Database, eventIds: string[]) =>
-  database.query<RefusedEvent>({
+  database.query<DeadLetter>({
     name: 'find-refused-events',
     text: 'SELECT event_id AS "eventId", sequence, reason FROM refused_events WHERE event_id = ANY ($1::uuid[])',
     values: [eventIds],
@@ -18,10 +18,10 @@ const refusedIn = (database: Database, eventIds: string[]) =>
 /**
  * Which of these events, leads' and notifications', are stored; an event is stored together with its fan-out, or not at all. Beside them those that were refused.
  */
-export const findHeldEvents = async (
+export const findStoredEvents = async (
   { database, notifications }: { database: Database; notifications: Database },
-  { eventIds }: FindHeldEventsRequest,
-): Promise<FindHeldEventsResponse> => {
+  { eventIds }: FindStoredEventsRequest,
+): Promise<FindStoredEventsResponse> => {
   const ids = eventIds.filter(isUuid)
   const kinds = [database, notifications]
   const held = await Promise.all(kinds.map((kind) => heldIn(kind, ids)))
