@@ -29,8 +29,8 @@ import {
 } from '@leadwire/service-kit'
 import { createDatabase, createTemplateDatabase, eventually, gate } from '@leadwire/test-kit'
 import { addLeadsService } from './add-leads-service'
-import type { Limits } from './leads/limits'
-import { migrations } from './migrations'
+import { migrations } from './database/migrations'
+import type { Limits } from './leads/create/limits'
 import type { OutboxEvent } from './outbox/record-events'
 
 export const ASSETS_URL = 'https://assets.example.test'

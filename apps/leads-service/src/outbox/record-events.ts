@@ -1,6 +1,6 @@
 import type { EventType } from '@leadwire/contracts'
 import type { Database, OpenTransaction } from '@leadwire/service-kit'
-import { inserter, insertTogether } from '../inserter'
+import { inserter, insertTogether } from '../database/inserter'
 
 /** Something that webhook-service receives. `payload` is what is published, byte for byte. */
 export interface OutboxEvent {

@@ -14,10 +14,10 @@ const PATCHES = {
       `    ${field}: nullableText('A test.', personal),\n`,
     ),
   // The migration.
-  'apps/leads-service/src/migrations/index.ts': (source: string, field: string) =>
+  'apps/leads-service/src/database/migrations/index.ts': (source: string, field: string) =>
     source.replace(
-      '[schema]',
-      `[schema, { name: '9999-test', up: async (knex) => void (await knex.raw('ALTER TABLE leads ADD COLUMN ${field} text')) }]`,
+      "TABLES.join('\\n'))",
+      `$&, sql('9999-test', 'ALTER TABLE leads ADD COLUMN ${field} text')`,
     ),
 }
 
