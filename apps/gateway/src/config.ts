@@ -15,7 +15,7 @@ import {
   tlsSettings,
   traceSettings,
 } from '@leadwire/service-kit/runtime'
-import type { RateLimit } from './http/limit-requests'
+import type { RateLimit } from './admission/rate-limit'
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>
 

@@ -26,7 +26,7 @@ import {
 } from '@leadwire/service-kit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { buildGateway, type GatewayOptions } from './build-gateway'
-import { connectClients } from './clients'
+import { connectClients } from './clients/connect-clients'
 
 /** An implementation whose streams of batches are told of as functions that answer a batch. */
 type Answering<Implementation> = {

@@ -8,7 +8,7 @@ import {
   watchTls,
 } from '@leadwire/service-kit'
 import { buildGateway } from './build-gateway'
-import { connectClients } from './clients'
+import { connectClients } from './clients/connect-clients'
 import type { GatewayConfig } from './config'
 import { startImportWorker } from './imports/import-worker'
 import { createChecks } from './validation/checker'

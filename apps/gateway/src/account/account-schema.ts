@@ -1,6 +1,6 @@
 import type { Account } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { timestamp } from '../docs/shared-schemas'
+import { timestamp } from '../api/schemas'
 import { nullable, text } from '../validation/fields'
 
 export const accountFields = {

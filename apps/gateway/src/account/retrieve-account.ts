@@ -1,5 +1,5 @@
-import { dataOf } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { AccountRecord, accountRecord } from './account-schema'
 
 /** GET /manage/account. */

@@ -1,7 +1,7 @@
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { dataOf } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { AccountRecord, accountFields, accountRecord } from './account-schema'
 
 const UpdateAccount = Type.Partial(Type.Object(accountFields), { title: 'UpdateAccountRequest' })

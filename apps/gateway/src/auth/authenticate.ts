@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { CountRequest } from '../http/limit-requests'
+import type { CountRequest } from '../admission/rate-limit'
 import { ProblemError } from '../http/problem'
 import type { Principal, TokenVerifier } from './token-verifier'
 

@@ -1,6 +1,6 @@
 import { ATTEMPT_ERRORS, type Attempt, type Delivery, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { leadReferenceSchema, nullableOf, nullableTimestamp, timestamp } from '../docs/shared-schemas'
+import { leadReferenceSchema, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
 import { oneOf } from '../validation/fields'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const

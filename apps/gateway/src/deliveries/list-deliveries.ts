@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { pagedOperation } from '../paged-operation'
+import { pagedOperation } from '../api/paged-operation'
 import { id } from '../validation/fields'
 import { DELIVERY_FILTERS } from './delivery-filters'
 import { DeliveryRecord, deliveryRecord } from './delivery-schema'

@@ -1,8 +1,8 @@
 import type { WebhookRequest } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams, orNull } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { pathId } from '../api/path-id'
+import { dataOf, IdParams, orNull } from '../api/schemas'
 import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
 const RequestRecord = Type.Object(

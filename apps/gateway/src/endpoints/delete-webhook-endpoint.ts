@@ -1,6 +1,6 @@
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { pathId } from '../api/path-id'
+import { dataOf, IdParams } from '../api/schemas'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
 /** DELETE /manage/webhook-endpoints/:id. */

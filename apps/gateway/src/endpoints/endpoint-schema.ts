@@ -1,6 +1,6 @@
 import { ENDPOINT_LEADS, type Endpoint, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { timestamp } from '../docs/shared-schemas'
+import { timestamp } from '../api/schemas'
 import { notes, nullable, oneOf, text } from '../validation/fields'
 
 export const endpointFields = {

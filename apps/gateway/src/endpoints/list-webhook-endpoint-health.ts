@@ -1,7 +1,7 @@
 import type { EndpointHealth } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { listOf, nullableTimestamp, timestamp } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { listOf, nullableTimestamp, timestamp } from '../api/schemas'
 
 const count = (description: string) => Type.Integer({ description, examples: [0] })
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '@leadwire/service-kit'
-import { pathId } from '../http/path-id'
-import type { Call } from '../operation'
+import type { Call } from '../api/operation'
+import { pathId } from '../api/path-id'
 
 /**
  * Which endpoint a request is about, and the fields of its body. Throws invalid with every fault; before, the endpoint

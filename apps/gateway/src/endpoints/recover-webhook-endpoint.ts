@@ -1,7 +1,7 @@
 import { Temporal } from '@js-temporal/polyfill'
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { dataOf, IdParams } from '../api/schemas'
 import { oneOf, text } from '../validation/fields'
 import { readEndpointChange } from './read-endpoint-change'
 

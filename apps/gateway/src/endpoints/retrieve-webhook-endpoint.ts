@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams, orNull, timestamp } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { pathId } from '../api/path-id'
+import { dataOf, IdParams, orNull, timestamp } from '../api/schemas'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
 const RecoveryRecord = Type.Object(

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { dataOf, IdParams } from '../api/schemas'
 import { EndpointRecord, endpointFields, endpointHeaders, endpointRecord, headersOf } from './endpoint-schema'
 import { readEndpointChange } from './read-endpoint-change'
 

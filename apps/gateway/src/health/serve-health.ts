@@ -1,8 +1,8 @@
 import { type HealthCheck, type Lifecycle, readinessOf } from '@leadwire/service-kit'
 import { type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import { PUBLIC, problemResponse } from '../docs/describe'
-import { REQUEST_ID } from '../docs/response-headers'
+import { PUBLIC, problemResponse } from '../api/describe'
+import { REQUEST_ID } from '../api/response-headers'
 
 const answer = (description: string, schema: TObject) => ({
   description,

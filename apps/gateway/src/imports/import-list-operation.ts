@@ -1,9 +1,9 @@
 import { ServiceError } from '@leadwire/service-kit'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
-import { cursorPageOf } from '../docs/shared-schemas'
-import { cursorPageJson } from '../http/paging'
-import { CursorQuery } from '../leads/lead-list-operation'
-import { type Call, operation } from '../operation'
+import { CursorQuery } from '../api/list-operation'
+import { type Call, operation } from '../api/operation'
+import { cursorPageJson } from '../api/page-json'
+import { cursorPageOf } from '../api/schemas'
 
 interface ImportListOperation {
   url: string

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { nullableOf, nullableTimestamp, timestamp } from '../docs/shared-schemas'
+import { nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
 
 export const IMPORT_TYPES = { 'text/csv': 'csv', 'application/x-ndjson': 'ndjson' } as const
 

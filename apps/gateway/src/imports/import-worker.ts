@@ -2,11 +2,11 @@ import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClaimedImport } from '@leadwire/contracts'
 import { type Logger, ServiceError } from '@leadwire/service-kit'
-import { closeFile } from '../attachments/serve-file'
-import type { Clients } from '../clients'
+import { closeFile } from '../api/send-file'
+import type { Clients } from '../clients/connect-clients'
 import { VisitorLead } from '../leads/visitor-lead-fields'
 import type { CreateCheck } from '../validation/checker'
-import { type CheckRow, portionsOf } from './portions'
+import { type CheckRow, portionsOf } from './rows/batches'
 
 /** How often is looked for an import when there was none. */
 const LOOK_MS = 1000

@@ -1,5 +1,5 @@
-import { IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
+import { pathId } from '../api/path-id'
+import { IdParams } from '../api/schemas'
 import { importListOperation } from './import-list-operation'
 import { ImportFault } from './import-schema'
 

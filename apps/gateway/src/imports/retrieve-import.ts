@@ -1,6 +1,6 @@
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { operation } from '../operation'
+import { operation } from '../api/operation'
+import { pathId } from '../api/path-id'
+import { dataOf, IdParams } from '../api/schemas'
 import { ImportRecord } from './import-schema'
 
 /** GET /manage/imports/:id. */

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { serveFile } from '../attachments/serve-file'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
-import { IdParams } from '../docs/shared-schemas'
-import { createAccountLimit } from '../http/account-limit'
-import { limitsOf } from '../http/call-limits'
-import { pathId } from '../http/path-id'
-import { refuseQuery } from '../http/query'
+import { createAccountLimit } from '../admission/account-limiter'
+import { limitsOf } from '../api/call-limits'
+import type { Dependencies } from '../api/dependencies'
+import { describe } from '../api/describe'
+import { pathId } from '../api/path-id'
+import { IdParams } from '../api/schemas'
+import { serveFile } from '../api/send-file'
+import { refuseQuery } from '../body/query'
 
 const LOOK_MS = 1000
 /** Load balancers cut what says nothing for a minute. */

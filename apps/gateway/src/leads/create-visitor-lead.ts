@@ -1,5 +1,5 @@
-import { dataOf } from '../docs/shared-schemas'
-import { operation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { leadCreation } from './lead-creation'
 import { Lead } from './lead-schema'
 import { newVisitorLead } from './visitor-lead'

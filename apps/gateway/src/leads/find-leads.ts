@@ -1,6 +1,6 @@
 import { ServiceError } from '@leadwire/service-kit'
-import { cursorPageJson, pageJson, pageNumber, refuseBeyond } from '../http/paging'
-import type { Call } from '../operation'
+import type { Call } from '../api/operation'
+import { cursorPageJson, pageJson, pageNumber, refuseBeyond } from '../api/page-json'
 import { type LeadQuery, leadFilters } from './lead-query'
 
 const PER_PAGE = 20

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { nullableOf, orNull, timestamp } from '../docs/shared-schemas'
+import { nullableOf, orNull, timestamp } from '../api/schemas'
 import { TokenName } from '../tokens/token-schema'
 
 export const FieldChange = Type.Object(

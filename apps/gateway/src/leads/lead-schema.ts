@@ -1,6 +1,6 @@
 import { LEAD_STATUSES, VISITOR_REFERRERS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { flag, leadReferenceSchema, nullableOf, timestamp } from '../docs/shared-schemas'
+import { flag, leadReferenceSchema, nullableOf, timestamp } from '../api/schemas'
 import { notes } from '../validation/fields'
 
 const nullableText = (description: string, example?: string) => nullableOf('string', description, example)

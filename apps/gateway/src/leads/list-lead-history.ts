@@ -1,5 +1,5 @@
+import { leadListOperation } from '../api/list-operation'
 import { LeadHistoryEntry } from './lead-history-schema'
-import { leadListOperation } from './lead-list-operation'
 
 /** GET /manage/leads/:reference/history. */
 export const listLeadHistory = leadListOperation({

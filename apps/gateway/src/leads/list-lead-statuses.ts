@@ -1,6 +1,6 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { operation } from '../operation'
+import { operation } from '../api/operation'
 import { oneOf } from '../validation/fields'
 
 const LeadStatuses = Type.Object(

@@ -1,7 +1,7 @@
-import { dataOf, LeadParams } from '../docs/shared-schemas'
+import { leadReference } from '../api/lead-reference'
+import { operation } from '../api/operation'
+import { dataOf, LeadParams } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
-import { operation } from '../operation'
-import { leadReference } from './lead-reference'
 import { Lead } from './lead-schema'
 
 /** GET /leads/:reference (interface: Retrieve Lead). */

@@ -1,12 +1,12 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { dataOf, LeadParams } from '../docs/shared-schemas'
+import { leadReference } from '../api/lead-reference'
+import { operation } from '../api/operation'
+import { refusal } from '../api/reference-errors'
+import { dataOf, LeadParams } from '../api/schemas'
 import { demandedTags, tagged } from '../http/entity-tags'
-import { operation } from '../operation'
 import { notes, oneOf, text } from '../validation/fields'
-import { refusal } from '../validation/refusal'
 import { leadValue } from './lead-fields'
-import { leadReference } from './lead-reference'
 import { Lead } from './lead-schema'
 
 const UpdateLead = Type.Partial(

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
+import { pagedOperation } from '../api/paged-operation'
 import { DELIVERY_FILTERS } from '../deliveries/delivery-filters'
-import { pagedOperation } from '../paged-operation'
 import { NotificationRecord, notificationRecord } from './notification-schema'
 
 /** GET /manage/notifications. */

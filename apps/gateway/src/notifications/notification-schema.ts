@@ -1,7 +1,7 @@
 import type { Notification } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { nullableOf, nullableTimestamp } from '../api/schemas'
 import { DeliveryRecord, deliveryRecord } from '../deliveries/delivery-schema'
-import { nullableOf, nullableTimestamp } from '../docs/shared-schemas'
 import { nullable } from '../validation/fields'
 
 const { endpoint_id: _, event: __, event_id, lead_reference, ...fields } = DeliveryRecord.properties

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
+import { managementOperation } from '../api/operation'
+import { pathId } from '../api/path-id'
+import { dataOf, IdParams } from '../api/schemas'
 import { AttemptRecord, attemptRecord } from '../deliveries/delivery-schema'
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
 import { NotificationRecord, notificationRecord } from './notification-schema'
 
 const NotificationWithAttempts = Type.Object(

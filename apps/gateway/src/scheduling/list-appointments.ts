@@ -1,4 +1,4 @@
-import { leadListOperation } from '../leads/lead-list-operation'
+import { leadListOperation } from '../api/list-operation'
 import { Scheduled } from './schedule-fields'
 
 /** GET /leads/:reference/appointments. */

@@ -1,6 +1,6 @@
-import { dataOf } from '../docs/shared-schemas'
-import { replayable } from '../http/idempotency'
-import { operation } from '../operation'
+import { replayable } from '../api/idempotency'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { readEntry, SCHEDULING, Scheduled } from './schedule-fields'
 
 /** POST /leads/:reference/callbacks (interface: Schedule Callback). */

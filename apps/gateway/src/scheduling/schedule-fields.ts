@@ -1,13 +1,13 @@
 import type { Appointment } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
-import { LeadParams, leadReferenceSchema, timestamp } from '../docs/shared-schemas'
-import { bodyOf } from '../http/body'
-import { idempotencyOf } from '../http/idempotency'
-import { leadReference } from '../leads/lead-reference'
-import type { Call } from '../operation'
+import { idempotencyOf } from '../api/idempotency'
+import { leadReference } from '../api/lead-reference'
+import type { Call } from '../api/operation'
+import { refusal } from '../api/reference-errors'
+import { LeadParams, leadReferenceSchema, timestamp } from '../api/schemas'
+import { bodyOf } from '../body/body'
 import { id, notes, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
-import { refusal } from '../validation/refusal'
 
 /** The fields of Schedule Appointment and Schedule Callback, in the order of the interface. */
 export const ScheduleFields = Type.Object(

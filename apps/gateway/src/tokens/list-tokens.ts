@@ -1,5 +1,5 @@
-import { listOf } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { listOf } from '../api/schemas'
 import { TokenRecord, tokenRecord } from './token-schema'
 
 /** GET /manage/tokens. */

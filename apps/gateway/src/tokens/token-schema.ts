@@ -1,8 +1,8 @@
 import type { Token } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { nullableTimestamp, timestamp } from '../api/schemas'
 import { SCOPES } from '../auth/authenticate'
 import { endsSoon } from '../auth/token-expiry'
-import { nullableTimestamp, timestamp } from '../docs/shared-schemas'
 
 /** What a token is called where something is told of it. */
 export const TokenName = Type.Object(

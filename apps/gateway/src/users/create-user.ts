@@ -1,7 +1,7 @@
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { dataOf } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { UserRecord, userFields, userRecord } from './user-schema'
 
 const CreateUser = Type.Object(userFields, { title: 'CreateUserRequest' })

@@ -1,8 +1,8 @@
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { managementOperation } from '../api/operation'
+import { pathId } from '../api/path-id'
+import { dataOf, IdParams } from '../api/schemas'
 import { UserRecord, userFields, userRecord } from './user-schema'
 
 const UpdateUser = Type.Partial(Type.Object(userFields), { title: 'UpdateUserRequest' })

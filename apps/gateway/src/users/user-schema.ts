@@ -1,6 +1,6 @@
 import type { User } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { nullableTimestamp, timestamp } from '../docs/shared-schemas'
+import { nullableTimestamp, timestamp } from '../api/schemas'
 import { text } from '../validation/fields'
 
 export const userFields = {

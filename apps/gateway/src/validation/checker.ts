@@ -1,10 +1,10 @@
 import type { Faults } from '@leadwire/service-kit'
 import type { Static, TObject } from '@sinclair/typebox'
 import { Ajv, type ErrorObject } from 'ajv'
-import { addFaults } from './faults'
+import { addFaults } from './errors'
 import { formats } from './formats'
+import { sentenceOf } from './messages'
 import { normalise } from './normalise'
-import { sentenceOf } from './sentences'
 
 /** A request body that could be read: an object, whatever its fields are. */
 export interface Body {

@@ -1,0 +1,52 @@
+import { IMAGE_FORMATS } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
+import { Image } from '../leads/lead-schema'
+import { text } from '../validation/fields'
+import { recordFileOnce } from './record-file-once'
+
+const ImageFields = Type.Partial(
+  Type.Object({
+    alt: text('Text for those who do not see it.', 'A casement window'),
+    name: text(undefined, 'Front elevation'),
+  }),
+)
+
+const ImageForm = Type.Object(
+  {
+    file: Type.Unsafe({
+      type: 'string',
+      format: 'binary',
+      description: `The image, at most 10 MiB: ${IMAGE_FORMATS.join(', ')}.`,
+    }),
+    ...ImageFields.properties,
+  },
+  { title: 'CreateImageRequest' },
+)
+
+/** POST /manage/images: an image that quote items can refer to. */
+export const createImage = operation({
+  method: 'POST',
+  url: '/manage/images',
+  operationId: 'createImage',
+  tag: 'Management',
+  summary: 'Send an image',
+  description: 'Anyone may read it at its url, for ever.',
+  scope: 'manage',
+  idempotent: true,
+  multipart: ImageForm,
+  checks: ImageFields,
+  answer: { description: 'The image.', schema: dataOf(Image) },
+  handler: (call) =>
+    recordFileOnce(call, {
+      collection: 'images',
+      formats: IMAGE_FORMATS,
+      record: ({ fields: { name = '', alt }, file, ...key }) =>
+        // Without the deadline: the upload took its time.
+        call.clients.attachments.createImage(
+          { accountId: call.accountId, file: { name, ...file }, alt, ...key },
+          { actor: call.limits.actor },
+        ),
+    }),
+})

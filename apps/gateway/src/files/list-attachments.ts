@@ -1,0 +1,13 @@
+import { leadListOperation } from '../api/list-operation'
+import { Image } from '../leads/lead-schema'
+
+/** GET /leads/:reference/attachments. */
+export const listAttachments = leadListOperation({
+  url: '/leads/:reference/attachments',
+  operationId: 'listAttachments',
+  tag: 'Attachments',
+  summary: 'List attachments',
+  record: Image,
+  find: ({ clients, limits, addressOf, request }, asked) =>
+    clients.attachments.listAttachments({ ...asked, baseUrl: addressOf(request) }, limits),
+})

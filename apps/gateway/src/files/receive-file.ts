@@ -1,0 +1,117 @@
+import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
+import { type Faults, ServiceError } from '@leadwire/service-kit'
+import type { Call } from '../api/operation'
+import { fieldOf, type Part, partsOf } from '../body/read-multipart'
+import type { Clients } from '../clients/connect-clients'
+import { addFaults } from '../validation/errors'
+import { textFaults } from '../validation/text-errors'
+import { baseName, fileNameFault } from './file-name'
+import { discardStoredFile } from './keep-stored-file'
+
+/** The most bytes of a file: 10mb (interface: Limits). */
+export const MAX_FILE_BYTES = 10_485_760
+
+/** What files-service is to do with the file; with `keep` false it is only checked. */
+export type FileTerms = Omit<UploadTerms, 'file_name' | 'max_bytes'>
+
+export interface ReceivedFile<Fields> {
+  fields: Fields
+  fileName: string
+  upload: UploadedFile
+}
+
+interface Form {
+  fields: Map<string, unknown>
+  faults: Faults
+  fileName?: string
+  upload?: UploadedFile
+}
+
+interface Receiving {
+  form: Form
+  terms: FileTerms
+  clients: Clients
+  signal: AbortSignal
+}
+
+const tooLarge = () =>
+  new ServiceError('too_large', `The file may not be larger than ${MAX_FILE_BYTES} bytes.`)
+
+/** Reads bytes that nobody wants, and says how many there were. */
+const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
+  let size = 0
+  for await (const chunk of bytes) {
+    size += chunk.length
+    if (size > MAX_FILE_BYTES) throw tooLarge()
+  }
+  return size
+}
+
+const addFault = (form: Form, field: string, message: string) => {
+  form.faults = addFaults(form.faults, { [field]: [message] })
+}
+
+const takeFile = async (part: Part, fileName: string, { form, terms, clients, signal }: Receiving) => {
+  const name = baseName(fileName)
+  // An input that was left empty.
+  if (name === '' && (await discard(part.bytes)) === 0) return
+  const fault =
+    part.name !== 'file' || form.fileName !== undefined
+      ? 'Only one file can be sent, as the field file.'
+      : fileNameFault(name)
+  if (part.name === 'file') form.fileName ??= name
+  if (fault) {
+    addFault(form, part.name, fault)
+    return discard(part.bytes)
+  }
+  const upload = { ...terms, file_name: name, max_bytes: MAX_FILE_BYTES }
+  try {
+    form.upload = await clients.files.upload(upload, part.bytes, signal)
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'invalid') throw error
+    form.faults = addFaults(form.faults, error.faults)
+  }
+}
+
+const takePart = async (part: Part, receiving: Receiving) => {
+  if (part.fileName !== undefined) return takeFile(part, part.fileName, receiving)
+  const { form } = receiving
+  const value = await fieldOf(part)
+  if (part.name === 'file') addFault(form, 'file', 'The file must be a file.')
+  else form.fields.set(part.name, value)
+}
+
+/**
+ * Reads a multipart request with one file, and streams the file on to files-service while it comes. Other fields may
+ * stand before or behind it. Throws invalid with every fault, the file's own among them; bad_request for a broken body;
+ * too_large as soon as one byte too many came; a 408 for a client that is too slow. Nothing is kept then.
+ */
+export const receiveFile = <Fields>(call: Call<Fields>, terms: FileTerms): Promise<ReceivedFile<Fields>> => {
+  const { request, reply, clients } = call
+  return call.uploads(request, reply, async (signal) => {
+    const form: Form = { fields: new Map(), faults: {} }
+    try {
+      if (request.body) {
+        for await (const part of partsOf(request, signal))
+          await takePart(part, { form, terms, clients, signal })
+      }
+      signal.throwIfAborted()
+      return finishForm(form, call.check)
+    } catch (error) {
+      // Stored already, before the rest of the form was known.
+      if (form.upload?.key) await discardStoredFile(call, form.upload.key)
+      throw signal.aborted ? signal.reason : error
+    }
+  })
+}
+
+const finishForm = <Fields>(form: Form, check: Call<Fields>['check']): ReceivedFile<Fields> => {
+  const { upload, fileName } = form
+  if (fileName === undefined && !form.faults['file']) addFault(form, 'file', 'The file field is required.')
+  const given = Object.fromEntries(form.fields)
+  const { value: fields, faults = {} } = check({ fields: given, faults: textFaults(given) })
+  const allFaults = addFaults(form.faults, faults)
+  if (!fields || !upload || fileName === undefined || Object.keys(allFaults).length > 0)
+    throw ServiceError.invalid(allFaults)
+  return { fields, fileName, upload }
+}

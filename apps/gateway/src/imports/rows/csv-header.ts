@@ -1,0 +1,85 @@
+import { type Options, parse } from 'csv-parse/sync'
+import { LEAD_FIELDS } from '../../exports/lead-csv'
+import { VisitorLead } from '../../leads/visitor-lead-fields'
+import { FileFault, MAX_ROW_BYTES } from './rows'
+
+export const FIELDS = Object.keys(VisitorLead.properties)
+
+const REQUIRED = VisitorLead.required ?? []
+
+// Of several that make as many columns known, the first counts.
+const DELIMITERS = [',', ';', '\t', '|']
+
+/** How rows are read (RFC 4180, and what spreadsheets make of it). Rows of blank cells are none. */
+export const CSV = {
+  // Of what the parser finds out by itself, the end of the first line would have to be that of all.
+  record_delimiter: ['\r\n', '\n', '\r'],
+  skip_records_with_empty_values: true,
+  relax_column_count: true,
+  relax_quotes: true,
+  max_record_size: MAX_ROW_BYTES,
+} satisfies Options
+
+/** How a file of CSV is to be read. */
+export interface CsvHeader {
+  delimiter: string
+  /** Its cells, as they came. */
+  columns: string[]
+}
+
+const lettersOf = (name: string) =>
+  name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}]/gu, '')
+
+// An export has a customer's fields by the name `customer.email`.
+const FIELD_OF = new Map(
+  FIELDS.flatMap((field) => [
+    [lettersOf(field), field] as const,
+    ...(LEAD_FIELDS.includes(field) ? [] : [[lettersOf(`customer.${field}`), field] as const]),
+  ]),
+)
+
+/** The field of each column, found by the letters of its name alone; undefined where there is none. */
+export const fieldsOf = (columns: string[]): (string | undefined)[] =>
+  columns.map((name) => FIELD_OF.get(lettersOf(name)))
+
+const countFields = (columns: string[]) => fieldsOf(columns).filter(Boolean).length
+
+// With another delimiter than its own, quotes may end nowhere.
+const columnsOf = (head: Buffer, options: Options): string[] => {
+  try {
+    return parse(head, { ...CSV, ...options, to: 1 })[0] ?? []
+  } catch {
+    return []
+  }
+}
+
+const refuseColumns = (columns: string[]): void => {
+  // Its letters would be known all the same.
+  if (columns.some((name) => name.includes('\0')))
+    throw new FileFault('The header has a NUL, as UTF-16 has where its byte order mark is missing.')
+  const fields = fieldsOf(columns).filter((field) => field !== undefined)
+  if (fields.length === 0)
+    throw new FileFault(`The first row has no known column. There are: ${FIELDS.join(', ')}.`)
+  const twice = fields.find((field, index) => fields.indexOf(field) < index)
+  if (twice !== undefined) throw new FileFault(`The header has the column ${twice} twice.`)
+  const missing = REQUIRED.filter((field) => !fields.includes(field))
+  if (missing.length > 0)
+    throw new FileFault(`The header lacks what each row must have: ${missing.join(', ')}.`)
+}
+
+/**
+ * Reads the header of a file of CSV whose first bytes are `head`, on the line `from_line`: Excel may write `sep=;` before it. The
+ * delimiter is the one that makes the most columns known. Throws FileFault where no row could be taken with it.
+ */
+export const readHeader = (head: Buffer): CsvHeader & { from_line: number } => {
+  const named = /^"?sep=(.)"?[\r\n]/i.exec(head.toString('latin1', 0, 16))?.[1]
+  const from_line = named ? 2 : 1
+  const [best] = (named ? [named] : DELIMITERS)
+    .map((delimiter) => ({ delimiter, from_line, columns: columnsOf(head, { delimiter, from_line }) }))
+    .toSorted((a, b) => countFields(b.columns) - countFields(a.columns))
+  refuseColumns(best!.columns)
+  return best!
+}

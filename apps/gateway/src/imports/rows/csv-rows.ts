@@ -1,0 +1,90 @@
+import { pipeline, type Readable } from 'node:stream'
+import { ServiceError } from '@leadwire/service-kit'
+import type { TSchema } from '@sinclair/typebox'
+import { CsvError, type Info, parse } from 'csv-parse'
+import { unguarded } from '../../exports/lead-csv'
+import { VisitorLead } from '../../leads/visitor-lead-fields'
+import type { Body } from '../../validation/checker'
+import { textFaults } from '../../validation/text-errors'
+import { CSV, type CsvHeader, fieldsOf, readHeader } from './csv-header'
+import { exportedFields } from './exported-fields'
+import { FileFault, MAX_ROW_BYTES, type Row } from './rows'
+
+const PROPERTIES: Record<string, TSchema> = VisitorLead.properties
+
+const jsonOf = (field: string, cell: string): unknown => {
+  try {
+    return JSON.parse(cell)
+  } catch (cause) {
+    throw new ServiceError('invalid', `The ${field} must be JSON.`, { cause })
+  }
+}
+
+/** What a cell says of a field. Spreadsheets write TRUE, and 1500.00 where a column shows decimals. A list is JSON. */
+const cellValue = (field: string, cell: string): unknown => {
+  const { type } = PROPERTIES[field]!
+  if (type === 'array') return cell.trim() === '' ? undefined : jsonOf(field, cell)
+  if (type === 'boolean') return cell.toLowerCase()
+  return type === 'integer' ? cell.trim().replace(/^(-?\d+)\.0+$/, '$1') : cell
+}
+
+/** The fields of a row of cells. A CSV file has only text, as a form. What has no cell is absent. */
+const bodyOf = (fields: (string | undefined)[], cells: string[]): Body => {
+  if (cells.slice(fields.length).some((cell) => cell.trim() !== ''))
+    throw new ServiceError('invalid', `The row has ${cells.length} cells, and the header ${fields.length}.`)
+  const given: Record<string, unknown> = {}
+  const lists: string[] = []
+  for (const [index, field] of fields.entries()) {
+    if (field === undefined || cells[index] === undefined) continue
+    const cell = unguarded(cells[index])
+    given[field] = cellValue(field, cell)
+    // The options of items are taken from the text of the JSON.
+    if (Array.isArray(given[field])) lists.push(`${JSON.stringify(field)}:${cell}`)
+  }
+  const json = lists.length > 0 ? { json: `{${lists.join()}}` } : {}
+  return { fields: exportedFields(given), form: true, ...json, faults: textFaults(given) }
+}
+
+/** The first bytes of a stream, as many as a row may have, and the whole stream again. */
+const withHead = async (bytes: Readable): Promise<{ head: Buffer; all: AsyncIterable<Buffer> }> => {
+  const chunks: Buffer[] = []
+  const iterator = (bytes as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
+  for (let size = 0; size < MAX_ROW_BYTES; size += chunks.at(-1)!.length) {
+    const { value, done } = await iterator.next()
+    if (done) break
+    chunks.push(value)
+  }
+  const all = async function* () {
+    yield* chunks
+    yield* { [Symbol.asyncIterator]: () => iterator }
+  }
+  return { head: Buffer.concat(chunks), all: all() }
+}
+
+/**
+ * The rows of CSV from byte `position` of a file on. At its beginning the header is read, and put into `header`. Throws FileFault where
+ * no more can be read.
+ */
+export async function* csvRows(bytes: Readable, position: number, header: CsvHeader): AsyncGenerator<Row> {
+  let [rest, from_line]: [AsyncIterable<Buffer>, number] = [bytes, 1]
+  if (position === 0) {
+    const { head, all } = await withHead(bytes)
+    const { columns, delimiter, ...start } = readHeader(head)
+    Object.assign(header, { columns, delimiter })
+    ;[rest, from_line] = [all, start.from_line]
+  }
+  const fields = fieldsOf(header.columns)
+  const parser = parse({ ...CSV, info: true, delimiter: header.delimiter, from_line })
+  // Its failure is the parser's, whose rows are iterated.
+  pipeline(rest, parser, () => undefined)
+  let isHeader = position === 0
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
+      if (!isHeader) yield { end: position + info.bytes, read: () => bodyOf(fields, record) }
+      isHeader = false
+    }
+  } catch (error) {
+    // Where the bytes could not be read, the file is not to blame.
+    throw error instanceof CsvError ? new FileFault(`The next rows are no CSV: ${error.message}.`) : error
+  }
+}

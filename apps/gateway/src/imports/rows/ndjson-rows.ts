@@ -1,0 +1,58 @@
+import type { Readable } from 'node:stream'
+import { jsonBody } from '../../body/body'
+import type { Body } from '../../validation/checker'
+import { FIELDS } from './csv-header'
+import { exportedFields } from './exported-fields'
+import { FileFault, MAX_ROW_BYTES, type Row } from './rows'
+
+const LINE_FEED = 0x0a
+
+const isBlank = (line: Buffer) => line.length < 4 && line.toString().trim() === ''
+
+/** The lines of a file from byte `position` on, without blank ones, and the byte behind each. */
+async function* linesOf(bytes: Readable, position: number): AsyncGenerator<{ line: Buffer; end: number }> {
+  let end = position
+  let rest = Buffer.alloc(0)
+  for await (const chunk of bytes as AsyncIterable<Buffer>) {
+    rest = Buffer.concat([rest, chunk])
+    let start = 0
+    for (let at = rest.indexOf(LINE_FEED); at >= 0; at = rest.indexOf(LINE_FEED, start)) {
+      const line = rest.subarray(start, at)
+      start = at + 1
+      end += line.length + 1
+      if (!isBlank(line)) yield { line, end }
+    }
+    rest = rest.subarray(start)
+    if (rest.length > MAX_ROW_BYTES) throw new FileFault('The next row is longer than 1 MiB.')
+  }
+  if (!isBlank(rest)) yield { line: rest, end: end + rest.length }
+}
+
+const bodyOf = (line: Buffer): Body => {
+  const body = jsonBody(line)
+  return { ...body, fields: exportedFields(body.fields) }
+}
+
+/** Throws FileFault where the first line says that the file is something else: each of its rows would be refused. */
+const refuseOther = (line: Buffer): void => {
+  if (!line.toString().trimStart().startsWith('{'))
+    throw new FileFault('The first line is no JSON object. A file of CSV is sent as text/csv.')
+  let fields: object
+  try {
+    fields = bodyOf(line).fields
+  } catch {
+    return
+  }
+  if (!FIELDS.some((field) => Object.hasOwn(fields, field)))
+    throw new FileFault(`The first line has no known field. There are: ${FIELDS.join(', ')}.`)
+}
+
+/** The rows of NDJSON from byte `position` of a file on. Throws FileFault where no more can be read. */
+export async function* ndjsonRows(bytes: Readable, position: number): AsyncGenerator<Row> {
+  let isFirst = position === 0
+  for await (const { line, end } of linesOf(bytes, position)) {
+    if (isFirst) refuseOther(line)
+    isFirst = false
+    yield { end, read: () => bodyOf(line) }
+  }
+}
