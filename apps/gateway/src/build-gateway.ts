@@ -10,9 +10,10 @@ import { listAudit } from './account/list-audit'
 import { retrieveAccount } from './account/retrieve-account'
 import { retrieveReconciliation } from './account/retrieve-reconciliation'
 import { updateAccount } from './account/update-account'
-import { limitRequests, type RateLimit } from './admission/rate-limit'
-import { createTakeTurns } from './admission/request-limiter'
-import { createUploadDoor, type UploadLimits } from './admission/upload-limiter'
+import { createAdmission } from './admission/admission'
+import { createRateLimit, type RateLimit } from './admission/rate-limit'
+import { createRequestLimiter } from './admission/request-limiter'
+import { createUploadLimiter, type UploadLimits } from './admission/upload-limiter'
 import { setDeadlines } from './api/call-limits'
 import type { Dependencies } from './api/dependencies'
 import { createAuthenticate } from './auth/authenticate'
@@ -162,6 +163,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const { rateLimit, corsOrigins = [], compression = false } = options
   const addressOf = publicAddress(publicUrl)
   const limits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
+  const admission = createAdmission({ maxUploads: limits.maxPerAccount, meters: options.meters })
   const app = createApp(options)
   if (corsOrigins.length > 0) allowOrigins(app, corsOrigins)
   const methods = refuseOtherMethods(app)
@@ -172,18 +174,19 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   commonHeaders(app, lifecycle)
   drainUnreadBodies(app, lifecycle)
   observeRequests(app, { logger, metrics })
-  readBodies(app)
+  readBodies(app, admission)
   continueWhenJudged(app)
   serveOpenApi(app, { publicUrl, addressOf, events: WEBHOOKS })
 
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
-  const authenticate = createAuthenticate(app, verifyToken, rateLimit && limitRequests(app, rateLimit))
+  const authenticate = createAuthenticate(app, verifyToken, rateLimit && createRateLimit(app, rateLimit))
   const dependencies: Dependencies = {
     clients,
     authenticate,
-    takeTurns: createTakeTurns(options.meters),
+    limitRequests: createRequestLimiter(admission),
     createCheck: createChecks(timeZone),
-    uploads: createUploadDoor(limits),
+    admission,
+    receiveUpload: createUploadLimiter(admission, limits),
     fileIdleMs: limits.idleMs,
     importMaxBytes: options.importMaxBytes ?? IMPORT_MAX_BYTES,
     addressOf,
@@ -194,7 +197,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   }
   app.register(async (scope) => {
     if (compression) await compressJson(scope)
-    registerRoutes(scope, dependencies)
+    for (const add of OPERATIONS) add(scope, dependencies)
   })
   app.register(async (scope) => {
     if (compression) await compressJson(scope)
@@ -216,58 +219,19 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   return app
 }
 
-const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void => {
-  listLeads(app, dependencies)
-  createLead(app, dependencies)
-  listLeadStatuses(app, dependencies)
-  retrieveLead(app, dependencies)
-  updateLead(app, dependencies)
-  scheduleAppointment(app, dependencies)
-  scheduleCallback(app, dependencies)
-  downloadAttachment(app, dependencies)
-  listAppointments(app, dependencies)
-  listCallbacks(app, dependencies)
-  listAttachments(app, dependencies)
-
-  createVisitorLead(app, dependencies)
-  listLeadHistory(app, dependencies)
-  eraseLead(app, dependencies)
-  retrieveErasure(app, dependencies)
-  exportLead(app, dependencies)
-  exportPerson(app, dependencies)
-  retrieveAccount(app, dependencies)
-  retrieveReconciliation(app, dependencies)
-  updateAccount(app, dependencies)
-  listUsers(app, dependencies)
-  createUser(app, dependencies)
-  retrieveUser(app, dependencies)
-  updateUser(app, dependencies)
-  removeUser(app, dependencies)
-  listTokens(app, dependencies)
-  createToken(app, dependencies)
-  revokeToken(app, dependencies)
-  listWebhookEndpoints(app, dependencies)
-  createWebhookEndpoint(app, dependencies)
-  retrieveWebhookEndpoint(app, dependencies)
-  updateWebhookEndpoint(app, dependencies)
-  deleteWebhookEndpoint(app, dependencies)
-  rotateWebhookSecret(app, dependencies)
-  testWebhookEndpoint(app, dependencies)
-  recoverWebhookEndpoint(app, dependencies)
-  listWebhookEndpointHealth(app, dependencies)
-  listDeliveries(app, dependencies)
-  retrieveDelivery(app, dependencies)
-  retryDelivery(app, dependencies)
-  listNotifications(app, dependencies)
-  retrieveNotification(app, dependencies)
-  retryNotification(app, dependencies)
-  listAudit(app, dependencies)
-  exportLeads(app, dependencies)
-  listImports(app, dependencies)
-  retrieveImport(app, dependencies)
-  cancelImport(app, dependencies)
-  listImportFaults(app, dependencies)
-  watchImport(app, dependencies)
-
-  serveAsset(app, dependencies)
-}
+// In the order of the OpenAPI document.
+const OPERATIONS = [
+  ...[listLeads, createLead, listLeadStatuses, retrieveLead, updateLead],
+  ...[scheduleAppointment, scheduleCallback, downloadAttachment],
+  ...[listAppointments, listCallbacks, listAttachments],
+  ...[createVisitorLead, listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson],
+  ...[retrieveAccount, retrieveReconciliation, updateAccount],
+  ...[listUsers, createUser, retrieveUser, updateUser, removeUser],
+  ...[listTokens, createToken, revokeToken],
+  ...[listWebhookEndpoints, createWebhookEndpoint, retrieveWebhookEndpoint, updateWebhookEndpoint],
+  ...[deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint],
+  ...[listWebhookEndpointHealth, listDeliveries, retrieveDelivery, retryDelivery],
+  ...[listNotifications, retrieveNotification, retryNotification, listAudit],
+  ...[exportLeads, listImports, retrieveImport, cancelImport, listImportFaults, watchImport],
+  serveAsset,
+]

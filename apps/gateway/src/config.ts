@@ -70,7 +70,7 @@ const origins = makeValidator<string[]>((text) => {
   return entries
 })
 
-/** The gateway's settings. Throws a ConfigError with every fault at once. */
+/** The gateway's settings. Throws a ConfigError with every error at once. */
 export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
     LOG_LEVEL: logLevel(),

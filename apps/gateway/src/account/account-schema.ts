@@ -1,5 +1,5 @@
-import type { Account } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { recordOf } from '../api/record'
 import { timestamp } from '../api/schemas'
 import { nullable, text } from '../validation/fields'
 
@@ -22,9 +22,4 @@ export const AccountRecord = Type.Object(
   { title: 'Account', description: 'The account that the token belongs to.' },
 )
 
-/** An account's public record. */
-export const accountRecord = (account: Account) => ({
-  name: account.name,
-  contact_email: account.contactEmail ?? null,
-  created_at: account.createdAt,
-})
+export const accountRecord = recordOf(AccountRecord)

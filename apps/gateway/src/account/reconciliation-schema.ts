@@ -1,5 +1,6 @@
-import type { RetrieveReconciliationResponse, Unexplained } from '@leadwire/contracts'
+import type { RetrieveReconciliationResponse } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { recordOf } from '../api/record'
 import { nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
 
 const KINDS = [
@@ -55,22 +56,11 @@ export const ReconciliationRecord = Type.Object(
   },
 )
 
-const unexplainedRecord = (fault: Unexplained) => ({
-  kind: fault.kind,
-  lead_number: fault.leadNumber ?? null,
-  lead_reference: fault.leadReference ?? null,
-  event_id: fault.eventId ?? null,
-  delivery_id: fault.deliveryId ?? null,
-  since: fault.since,
-  detail: fault.detail,
-})
+const unexplainedRecord = recordOf(UnexplainedRecord)
+const recordOfReconciliation = recordOf(ReconciliationRecord)
 
 /** The public record. */
 export const reconciliationRecord = (found: RetrieveReconciliationResponse) => ({
-  started_at: found.startedAt ?? null,
-  finished_at: found.finishedAt ?? null,
-  leads: found.leads,
-  checked_leads: found.checkedLeads,
-  unexplained_count: found.unexplainedCount,
+  ...recordOfReconciliation(found),
   unexplained: found.unexplained.map(unexplainedRecord),
 })

@@ -15,8 +15,8 @@ export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => Pro
 // Beyond it the token that was idle longest is forgotten: one that is at its limit never is.
 const MAX_TOKENS = 20_000
 
-/** Limits the requests of each token at this copy of the gateway, and tells each response how much is left. */
-export const limitRequests = (app: FastifyInstance, { requests, windowMs }: RateLimit): CountRequest => {
+/** Limits the requests of each token at this copy of the gateway, and shows in each response how much is left. */
+export const createRateLimit = (app: FastifyInstance, { requests, windowMs }: RateLimit): CountRequest => {
   app.register(rateLimit, {
     global: false,
     max: requests,

@@ -1,9 +1,10 @@
 import { ServiceError } from '@leadwire/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ProblemError } from '../http/problem'
+import type { Admission } from './admission'
 
 export interface UploadLimits {
-  /** How many uploads of an account are taken at once, by this copy of the gateway. */
+  /** How many uploads of an account this copy of the gateway takes at once. */
   maxPerAccount: number
   /** How long a client may send nothing. */
   idleMs: number
@@ -11,8 +12,8 @@ export interface UploadLimits {
   totalMs: number
 }
 
-/** Runs the upload that a request is; the signal aborts when its client is gone, or too slow (408). */
-export type UploadDoor = <T>(
+/** Receives the upload of a request. The signal aborts when its client has disconnected, or is too slow (408). */
+export type ReceiveUpload = <T>(
   request: FastifyRequest,
   reply: FastifyReply,
   work: (signal: AbortSignal) => Promise<T>,
@@ -20,10 +21,7 @@ export type UploadDoor = <T>(
 
 const tooSlow = () => new ProblemError('timeout', 'The file did not arrive in time.')
 
-/**
- * Aborts when the client disconnects, when it sends nothing for a while, and when it takes too long in all. A pause that
- * the gateway makes, because whoever takes the bytes is slow, is not the client's.
- */
+// While the gateway itself has paused the request, because files-service is slow, the client is not too slow.
 const watchClient = ({ raw }: FastifyRequest, reply: FastifyReply, { idleMs, totalMs }: UploadLimits) => {
   const controller = new AbortController()
   const total = setTimeout(() => controller.abort(tooSlow()), totalMs)
@@ -37,28 +35,15 @@ const watchClient = ({ raw }: FastifyRequest, reply: FastifyReply, { idleMs, tot
   return { signal: controller.signal, stop: () => clearTimeout(total) }
 }
 
-export const createUploadDoor = (limits: UploadLimits): UploadDoor => {
-  const { maxPerAccount } = limits
-  const open = new Map<number, number>()
-  const change = (account: number, by: number) => {
-    const now = (open.get(account) ?? 0) + by
-    if (now === 0) open.delete(account)
-    else open.set(account, now)
-  }
-  return async (request, reply, work) => {
-    const { accountId } = request.principal
-    if ((open.get(accountId) ?? 0) >= maxPerAccount) {
-      throw ServiceError.invalid({
-        file: [`An account may have at most ${maxPerAccount} uploads at once. Try again when one is done.`],
-      })
-    }
-    change(accountId, 1)
+export const createUploadLimiter =
+  ({ uploads }: Admission, limits: UploadLimits): ReceiveUpload =>
+  async (request, reply, work) => {
+    const leave = await uploads(request.principal.accountId)
     const client = watchClient(request, reply, limits)
     try {
       return await work(client.signal)
     } finally {
       client.stop()
-      change(accountId, -1)
+      leave()
     }
   }
-}

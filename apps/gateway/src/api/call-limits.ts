@@ -1,7 +1,6 @@
-import type { Idempotency } from '@leadwire/contracts'
+import type { Actor, Idempotency } from '@leadwire/contracts'
 import type { CallLimits } from '@leadwire/service-kit'
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import { actorOf } from './actor'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { tellReplayed } from './idempotency'
 
 declare module 'fastify' {
@@ -33,6 +32,9 @@ const signalOf = ({ raw }: FastifyReply): AbortSignal => {
   else raw.once('close', abort)
   return controller.signal
 }
+
+const actorOf = ({ principal, id }: FastifyRequest): Actor | undefined =>
+  principal && { tokenId: principal.tokenId, tokenName: principal.name, requestId: id }
 
 /**
  * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. They say who

@@ -1,7 +1,8 @@
 import type { Logger } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
-import type { TakeTurns } from '../admission/request-limiter'
-import type { UploadDoor } from '../admission/upload-limiter'
+import type { Admission } from '../admission/admission'
+import type { LimitRequests } from '../admission/request-limiter'
+import type { ReceiveUpload } from '../admission/upload-limiter'
 import type { Authenticate } from '../auth/authenticate'
 import type { Clients } from '../clients/connect-clients'
 import type { CreateCheck } from '../validation/checker'
@@ -10,17 +11,18 @@ import type { CreateCheck } from '../validation/checker'
 export interface Dependencies {
   clients: Clients
   authenticate: Authenticate
-  takeTurns: TakeTurns
+  limitRequests: LimitRequests
   createCheck: CreateCheck
-  uploads: UploadDoor
+  admission: Admission
+  receiveUpload: ReceiveUpload
   /** The most bytes of an import. */
   importMaxBytes: number
-  /** How long a client may take nothing of a file that it gets. */
+  /** How long a client may take no bytes of its file. */
   fileIdleMs: number
-  /** The address the API is known by to this request's client, without a slash at its end. */
+  /** The address by which the request's client knows the API, without a slash at its end. */
   addressOf: (request: FastifyRequest) => string
   timeZone: string
-  /** Aborted when a drain begins: what has no end of its own ends then. */
+  /** Aborted when a drain begins: endless streams end then. */
   draining: AbortSignal
   /** The clock, in milliseconds since the epoch. */
   now: () => number

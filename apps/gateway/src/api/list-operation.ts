@@ -1,69 +1,164 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Scope } from '../auth/authenticate'
-import { notes } from '../validation/fields'
-import { leadReference } from './lead-reference'
+import { describe } from '../validation/fields'
 import { type Call, operation } from './operation'
-import { cursorPageJson } from './page-json'
-import { refusal } from './reference-errors'
-import { cursorPageOf, LeadParams } from './schemas'
+import { cursorPageJson, filteredPageJson, pageNumber } from './page-json'
+import { leadReference } from './path-parameters'
+import { referenceError } from './reference-error'
+import { cursorPageOf, PageQuery, pageOrStepOf } from './schemas'
 
-export const CursorQuery = Type.Object({
-  cursor: Type.Optional(
-    // An id: the records of the answer have lower ones.
-    Type.String({
-      pattern: '^[1-9][0-9]{0,14}$',
-      ...notes('The `next_cursor` of the answer before. Without it the newest records come.'),
-    }),
-  ),
-})
+/** The ids that cursors are: the records of a response have lower ones, or where a list has the order of a file higher ones. */
+const ID = '[1-9][0-9]{0,14}'
 
-interface LeadListOperation {
-  url: string
+/** The id that a cursor is. */
+export const idOf = (cursor: string | undefined) => (cursor === undefined ? undefined : Number(cursor))
+
+interface List<Filters extends TObject> {
+  route: `GET /${string}`
   operationId: string
-  tag: string
+  tag?: string
   summary: string
-  /** Told before what all of these lists have in common. */
-  description?: string
-  /** `leads:read` unless it says so. */
+  description: string
   scope?: Scope
+  /** What the query may hold beside `cursor` and `page`. */
+  filters?: Filters
   /** The schema of a record. */
   record: TSchema
+}
+
+interface CursorList<Filters extends TObject> extends List<Filters> {
+  cursor?: { description?: string; pattern?: string }
+  answer?: string
+  /** `items` is the JSON array of the records that follow the cursor. */
   find: (
-    call: Call<Static<typeof CursorQuery>>,
+    call: Call<unknown>,
+    filters: Static<Filters>,
+    cursor: string | undefined,
+  ) => Promise<{ items: Uint8Array | string; next: string | number | undefined }>
+}
+
+/** A list in steps: the response to each names the cursor of the next. */
+export const listOperation = <Filters extends TObject = TObject>({
+  filters = Type.Object({}) as Filters,
+  record,
+  cursor: {
+    description = 'The `next_cursor` of the answer before. Without it the newest records come.',
+    pattern = `^${ID}$`,
+  } = {},
+  answer = 'The newest, or those that follow the cursor.',
+  find,
+  ...about
+}: CursorList<Filters>) => {
+  const cursor = Type.Optional(Type.String({ pattern, ...describe(description) }))
+  const query = Type.Object({ ...filters.properties, cursor })
+  return operation({
+    ...about,
+    query,
+    checks: query,
+    answer: { description: answer, schema: cursorPageOf(record) },
+    handler: async (call) => {
+      const lead = about.route.includes(':reference') ? { leadReference: leadReference(call.request) } : {}
+      const { value, errors } = call.check()
+      if (errors) throw await referenceError(call, errors, lead)
+      const { cursor, ...given } = value as { cursor?: string }
+      const { items, next } = await find(call, given as Static<Filters>, cursor)
+      return cursorPageJson(items, next)
+    },
+  })
+}
+
+interface LeadList {
+  route: `GET /${string}:reference/${string}`
+  operationId: string
+  tag?: string
+  summary: string
+  description?: string
+  /** `leads:read` by default. */
+  scope?: Scope
+  record: TSchema
+  find: (
+    call: Call<unknown>,
     asked: { accountId: number; reference: string; before: number | undefined },
   ) => Promise<{ items: Uint8Array; nextBefore?: number | undefined }>
 }
 
-const PAGED =
+const STEPS =
   'Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.'
 
-/** A list of what belongs to a lead, newest first, answer by answer: each names the cursor of the next. */
-export const leadListOperation = ({
-  record,
-  find,
-  description,
-  scope = 'leads:read',
-  ...about
-}: LeadListOperation) =>
-  operation<typeof CursorQuery>({
+/** A list of what belongs to a lead. */
+export const leadListOperation = ({ description, scope = 'leads:read', find, ...about }: LeadList) =>
+  listOperation({
     ...about,
-    method: 'GET',
-    description: [description, PAGED].filter(Boolean).join('\n\n'),
     scope,
-    params: LeadParams,
-    query: CursorQuery,
-    checks: CursorQuery,
-    answer: {
-      description: 'The newest, or those that follow the cursor.',
-      schema: cursorPageOf(record),
-    },
-    handler: async (call) => {
-      const { request, accountId, check } = call
-      const reference = leadReference(request)
-      const { value, faults } = check()
-      if (faults) throw await refusal(call, faults, { leadReference: reference })
-      const before = value.cursor === undefined ? undefined : Number(value.cursor)
-      const { items, nextBefore } = await find(call, { accountId, reference, before })
-      return cursorPageJson(items, nextBefore === undefined ? undefined : String(nextBefore))
+    description: [description, STEPS].filter(Boolean).join('\n\n'),
+    find: async (call, _filters, cursor) => {
+      const reference = leadReference(call.request)
+      const { items, nextBefore } = await find(call, {
+        accountId: call.accountId,
+        reference,
+        before: idOf(cursor),
+      })
+      return { items, next: nextBefore }
     },
   })
+
+/** What a paged list asks of a service: a page, or the rows with lower ids than the cursor. */
+export type Place = { page: number } | { page: 0; cursor: number }
+
+interface PagedList<Filters extends TObject> extends Omit<List<Filters>, 'description'> {
+  filters: Filters
+  /** What the rows are called. */
+  what: string
+  /** The rows, and of a page how many there are on all: a count that may have stopped. */
+  find: (
+    call: Call<unknown>,
+    asked: Static<Filters> & Place,
+  ) => Promise<{
+    records: object[]
+    total: number
+    totalCapped: boolean
+    perPage: number
+    nextCursor?: number | undefined
+  }>
+}
+
+/** A list by pages, or in steps where the query has a cursor. */
+export const pagedListOperation = <Filters extends TObject>({
+  route,
+  filters,
+  record,
+  what,
+  find,
+  ...about
+}: PagedList<Filters>) => {
+  const cursor = Type.Optional(
+    Type.String({
+      pattern: `^(${ID})?$`,
+      ...describe('Walks from row to row: an empty one begins, `next_cursor` goes on.'),
+    }),
+  )
+  return operation({
+    ...about,
+    route,
+    description: `Newest first, 20 a page. Beyond 10,000 \`total\` is 10000 and \`total_capped\` true, and a later page is refused; a walk by \`cursor\` has them all, 100 a step, and repeats none while others are made.`,
+    query: Type.Object({ ...filters.properties, ...PageQuery.properties, cursor }),
+    checks: Type.Object({ ...filters.properties, cursor }),
+    answer: {
+      description: 'A page, or with `cursor` a step of a walk.',
+      schema: pageOrStepOf(record, route.split(' ')[1]!),
+    },
+    handler: async (call) => {
+      const { cursor, ...given } = (await call.valid()) as { cursor?: string }
+      const query = call.request.query as Record<string, unknown>
+      const place: Place =
+        'cursor' in query
+          ? { page: 0, cursor: Number(cursor ?? Number.MAX_SAFE_INTEGER) }
+          : { page: pageNumber(query['page']) }
+      const { records, ...found } = await find(call, { ...(given as Static<Filters>), ...place })
+      const items = JSON.stringify(records)
+      if ('cursor' in place) return cursorPageJson(items, found.nextCursor)
+      const page = { ...found, page: place.page, count: records.length, items }
+      return filteredPageJson(call, page, { filters: given, what })
+    },
+  })
+}

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { PROBLEMS_PATH } from '../http/problem'
-import { notes } from '../validation/fields'
+import { describe } from '../validation/fields'
 
 /** A timestamp as every record carries it. */
 export const timestamp = (description: string) =>
@@ -30,12 +30,23 @@ export const orNull = (schema: TSchema, description: string) =>
 export const flag = (description: string) =>
   Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description, examples: [0] })
 
+/** What a successful response has; `types` are the media types of a file. */
+export type Answer = { description: string; status?: 202 } & (
+  | { schema: TSchema }
+  | { types: readonly string[] }
+)
+
 /** `{"data": ...}` around a record. */
-export const dataOf = (schema: TSchema) => Type.Object({ data: schema }, { title: `${schema.title}Response` })
+export const dataOf = (schema: TSchema, description: string) => ({
+  description,
+  schema: Type.Object({ data: schema }, { title: `${schema.title}Response` }),
+})
 
 /** `{"data": [...]}` around records. */
-export const listOf = (schema: TSchema) =>
-  Type.Object({ data: Type.Array(schema) }, { title: `${schema.title}List` })
+export const listOf = (schema: TSchema, description: string) => ({
+  description,
+  schema: Type.Object({ data: Type.Array(schema) }, { title: `${schema.title}List` }),
+})
 
 /** `{"data": [...], "next_cursor": ...}` around the records of a walk. */
 export const cursorPageOf = (schema: TSchema) =>
@@ -90,13 +101,13 @@ export const pageOrStepOf = (schema: TSchema, path: string, only = '') => {
 
 export const PageQuery = Type.Object({
   page: Type.Optional(
-    Type.Integer({ minimum: 1, ...notes('Which page; anything that is no page number counts as 1.', 1) }),
+    Type.Integer({ minimum: 1, ...describe('Which page; anything that is no page number counts as 1.', 1) }),
   ),
 })
 
 /** The reference of a lead. */
 export const leadReferenceSchema = (description?: string) =>
-  Type.String({ format: 'uuid', ...notes(description, '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10') })
+  Type.String({ format: 'uuid', ...describe(description, '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10') })
 
 export const LeadParams = Type.Object({ reference: leadReferenceSchema("The lead's reference.") })
 
@@ -106,7 +117,7 @@ export const IdParams = Type.Object({ id: Type.Integer({ minimum: 1, examples: [
 export const Problem = Type.Object(
   {
     type: Type.String(
-      notes(`The kind of problem, explained at ${PROBLEMS_PATH}.`, `${PROBLEMS_PATH}#invalid`),
+      describe(`The kind of problem, explained at ${PROBLEMS_PATH}.`, `${PROBLEMS_PATH}#invalid`),
     ),
     title: Type.String({ examples: ['Unprocessable Content'] }),
     status: Type.Integer({ examples: [422] }),

@@ -1,14 +1,15 @@
 import { ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { createLargeBodies } from '../admission/large-bodies'
+import type { Admission } from '../admission/admission'
 import { ProblemError } from '../http/problem'
 import { decodeUtf8 } from '../http/utf8'
 import type { Body } from '../validation/checker'
-import { textFaults } from '../validation/text-errors'
+import { textErrors } from '../validation/text-errors'
 import { parseForm } from './form'
+import { createLargeBodyParser, isLarge } from './large-bodies'
 import { hasBody } from './unread-body'
 
-const NO_BODY: Body = { fields: {}, faults: {} }
+const NO_BODY: Body = { fields: {}, errors: {} }
 
 const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json(?:\s*;|$)/i
 const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -30,7 +31,7 @@ export const jsonBody = (bytes: Buffer): Body => {
   const json = decodeUtf8(bytes)
   const fields = parseJson(json)
   if (!isObject(fields)) throw new ServiceError('invalid', 'The body must be a JSON object.')
-  return { fields, json, faults: textFaults(fields) }
+  return { fields, json, errors: textErrors(fields) }
 }
 
 const formBody = (bytes: Buffer): Body => {
@@ -41,7 +42,7 @@ const formBody = (bytes: Buffer): Body => {
     throw new ProblemError('unsupported-media-type', detail)
   }
   const fields = parseForm(text)
-  return { fields, form: true, faults: textFaults(fields) }
+  return { fields, form: true, errors: textErrors(fields) }
 }
 
 /** The charset that a Content-Type names, in lower case. */
@@ -103,19 +104,16 @@ const limitBodies = (app: FastifyInstance): void => {
  * Reads JSON and form bodies, and nothing else. Fastify's own JSON parser refuses keys such as __proto__; here they
  * are unknown fields like any other, because nothing is ever merged from a body.
  */
-export const readBodies = (app: FastifyInstance): void => {
+export const readBodies = (app: FastifyInstance, admission: Admission): void => {
   app.removeAllContentTypeParsers()
-  const largeBodies = createLargeBodies()
-  const takeTurn = async ({ principal, deadline, socket }: FastifyRequest, bytes: Buffer) => {
-    // The services have had none of the time that the client took.
-    if (deadline.getTime() <= Date.now()) throw tooSlow()
-    await largeBodies(bytes, principal?.accountId ?? 0, { deadline, isGone: () => socket.destroyed })
-  }
+  const parseLarge = createLargeBodyParser(admission)
   refuseOtherCodings(app)
   limitBodies(app)
-  const parserOf = (read: (bytes: Buffer) => Body) => async (request: FastifyRequest, bytes: Buffer) => {
-    await takeTurn(request, bytes)
-    return bytes.length === 0 ? NO_BODY : read(bytes)
+  const parserOf = (parse: (bytes: Buffer) => Body) => async (request: FastifyRequest, bytes: Buffer) => {
+    // The services have had none of the time that the client took.
+    if (request.deadline.getTime() <= Date.now()) throw tooSlow()
+    if (isLarge(bytes)) return parseLarge(request, () => parse(bytes))
+    return bytes.length === 0 ? NO_BODY : parse(bytes)
   }
   app.addContentTypeParser(JSON_TYPE, { parseAs: 'buffer' }, parserOf(jsonBody))
   app.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer' }, parserOf(formBody))

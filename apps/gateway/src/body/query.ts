@@ -1,24 +1,24 @@
-import { type Faults, ServiceError } from '@leadwire/service-kit'
+import { ServiceError } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
 import type { Body } from '../validation/checker'
-import { addFaults } from '../validation/errors'
-import { textFaults } from '../validation/text-errors'
+import { addErrors, type FieldErrors } from '../validation/errors'
+import { textErrors } from '../validation/text-errors'
 
-const faultOf = (name: string, value: unknown, known: readonly string[]): string | undefined => {
+const errorOf = (name: string, value: unknown, known: readonly string[]): string | undefined => {
   // A misspelt filter would show other records than those asked for, and so would one of two values.
   if (!known.includes(name)) return `"${name}" is no parameter. There are: ${known.join(', ') || 'none'}.`
   return Array.isArray(value) ? `The parameter ${name} may be given once.` : undefined
 }
 
-const faultsOf = (given: Record<string, unknown>, known: readonly string[]): Faults =>
+const errorsOf = (given: Record<string, unknown>, known: readonly string[]): FieldErrors =>
   Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => {
-      const fault = faultOf(name, value, known)
-      return fault === undefined ? [] : [[name, [fault]]]
+      const error = errorOf(name, value, known)
+      return error === undefined ? [] : [[name, [error]]]
     }),
   )
 
-const both = (given: Record<string, unknown>): Faults =>
+const both = (given: Record<string, unknown>): FieldErrors =>
   'page' in given && 'cursor' in given ? { page: ['The page can not be given with a cursor.'] } : {}
 
 /** The parameters of a query as fields to be checked, with an error for each that is not `known` or is repeated. */
@@ -26,12 +26,12 @@ export const queryOf = ({ query }: FastifyRequest, known: readonly string[]): Bo
   const given = query as Record<string, unknown>
   // What is no page is page 1, whatever it is (`pageNumber`).
   const { page: _page, ...fields } = given
-  const faults = [both(given), textFaults(fields)].reduce(addFaults, faultsOf(given, known))
-  return { fields, form: true, faults }
+  const errors = [both(given), textErrors(fields)].reduce(addErrors, errorsOf(given, known))
+  return { fields, form: true, errors }
 }
 
 /** Refuses any parameter. */
 export const refuseQuery = (request: FastifyRequest): void => {
-  const { faults } = queryOf(request, [])
-  if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
+  const { errors } = queryOf(request, [])
+  if (Object.keys(errors).length > 0) throw ServiceError.invalid(errors)
 }

@@ -1,5 +1,6 @@
-import { ATTEMPT_ERRORS, type Attempt, type Delivery, EVENT_TYPES } from '@leadwire/contracts'
+import { ATTEMPT_ERRORS, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { recordOf } from '../api/record'
 import { leadReferenceSchema, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
 import { oneOf } from '../validation/fields'
 
@@ -50,26 +51,6 @@ export const AttemptRecord = Type.Object(
   { title: 'Attempt' },
 )
 
-/** A delivery's public record. */
-export const deliveryRecord = (delivery: Delivery) => ({
-  id: delivery.id,
-  endpoint_id: delivery.endpointId,
-  event_id: delivery.eventId,
-  event: delivery.event,
-  lead_reference: delivery.leadReference,
-  status: delivery.status,
-  attempt_count: delivery.attemptCount,
-  next_attempt_at: delivery.nextAttemptAt ?? null,
-  created_at: delivery.createdAt,
-  updated_at: delivery.updatedAt,
-})
+export const deliveryRecord = recordOf(DeliveryRecord)
 
-/** An attempt's public record. */
-export const attemptRecord = (attempt: Attempt) => ({
-  number: attempt.number,
-  started_at: attempt.startedAt,
-  duration_ms: attempt.durationMs,
-  status: attempt.status ?? null,
-  error: attempt.error ?? null,
-  response: attempt.response ?? null,
-})
+export const attemptRecord = recordOf(AttemptRecord)

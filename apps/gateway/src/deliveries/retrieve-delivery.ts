@@ -1,8 +1,8 @@
 import type { WebhookRequest } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { managementOperation } from '../api/operation'
-import { pathId } from '../api/path-id'
-import { dataOf, IdParams, orNull } from '../api/schemas'
+import { operation } from '../api/operation'
+import { pathId } from '../api/path-parameters'
+import { dataOf, orNull } from '../api/schemas'
 import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
 const RequestRecord = Type.Object(
@@ -35,16 +35,14 @@ const requestRecord = ({ headers, body }: WebhookRequest) => ({
 })
 
 /** GET /manage/deliveries/:id: a delivery with every attempt. */
-export const retrieveDelivery = managementOperation({
-  method: 'GET',
-  url: '/manage/deliveries/:id',
+export const retrieveDelivery = operation({
+  route: 'GET /manage/deliveries/:id',
   operationId: 'retrieveDelivery',
   tag: 'Webhooks',
   summary: 'Retrieve a delivery',
   description: 'With every attempt that was made, and what each sends.',
-  params: IdParams,
-  answer: { description: 'The delivery.', schema: dataOf(DeliveryWithAttempts) },
-  run: async ({ request, accountId, clients, limits }) => {
+  answer: dataOf(DeliveryWithAttempts, 'The delivery.'),
+  handler: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, deliveryId: pathId(request) }
     const { delivery, attempts, request: sent } = await clients.webhooks.retrieveDelivery(key, limits)
     return {

@@ -1,6 +1,5 @@
-import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { managementOperation } from '../api/operation'
+import { operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
 import {
   EndpointRecord,
@@ -32,18 +31,16 @@ const CreatedEndpoint = Type.Object(
   { title: 'CreatedWebhookEndpoint' },
 )
 
-/** POST /manage/webhook-endpoints. */
-export const createWebhookEndpoint = managementOperation({
-  method: 'POST',
-  url: '/manage/webhook-endpoints',
+export const createWebhookEndpoint = operation({
+  route: 'POST /manage/webhook-endpoints',
   operationId: 'createWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Create a webhook endpoint',
   body: CreateWebhookEndpoint,
-  answer: { description: 'The new endpoint with its secret.', schema: dataOf(CreatedEndpoint) },
-  run: async ({ accountId, clients, limits, check }) => {
-    const { value, faults } = check()
-    if (faults) throw ServiceError.invalid(faults)
+  savesResponse: true,
+  answer: dataOf(CreatedEndpoint, 'The new endpoint with its secret.'),
+  handler: async ({ accountId, clients, limits, valid }) => {
+    const value = await valid()
     const { endpoint, secret } = await clients.webhooks.createWebhookEndpoint(
       {
         accountId,

@@ -1,7 +1,8 @@
 import { ENDPOINT_LEADS, type Endpoint, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { recordOf } from '../api/record'
 import { timestamp } from '../api/schemas'
-import { notes, nullable, oneOf, text } from '../validation/fields'
+import { describe, nullable, oneOf, text } from '../validation/fields'
 
 export const endpointFields = {
   url: text(
@@ -10,7 +11,7 @@ export const endpointFields = {
     { maxLength: 2048, format: 'web-url' },
   ),
   description: nullable(text('For your own eyes. Null clears it.', 'CRM')),
-  enabled: Type.Boolean(notes('While it is false, deliveries are held.', true)),
+  enabled: Type.Boolean(describe('While it is false, deliveries are held.', true)),
   events: Type.Array(oneOf(EVENT_TYPES), {
     minItems: 1,
     maxItems: EVENT_TYPES.length,
@@ -70,16 +71,11 @@ export const EndpointRecord = Type.Object(
   { title: 'WebhookEndpoint', description: 'An address that webhooks are sent to.' },
 )
 
+const recordOfEndpoint = recordOf(EndpointRecord)
+
 /** An endpoint's public record, without its secret. */
 export const endpointRecord = (endpoint: Endpoint) => ({
-  id: endpoint.id,
-  url: endpoint.url,
-  description: endpoint.description ?? null,
-  enabled: endpoint.enabled,
+  ...recordOfEndpoint(endpoint),
   events: EVENT_TYPES.filter((kind) => endpoint.events.includes(kind)),
-  leads: endpoint.leads,
-  disabled_reason: endpoint.disabledReason ?? null,
   headers: Object.fromEntries(endpoint.headerNames.map((name) => [name, null])),
-  created_at: endpoint.createdAt,
-  updated_at: endpoint.updatedAt,
 })

@@ -1,7 +1,8 @@
 import { Temporal } from '@js-temporal/polyfill'
 import { Type } from '@sinclair/typebox'
-import { managementOperation } from '../api/operation'
-import { dataOf, IdParams } from '../api/schemas'
+import { operation } from '../api/operation'
+import { recordOf } from '../api/record'
+import { dataOf } from '../api/schemas'
 import { oneOf, text } from '../validation/fields'
 import { readEndpointChange } from './read-endpoint-change'
 
@@ -32,24 +33,23 @@ const Recovered = Type.Object(
   { title: 'RecoveredDeliveries' },
 )
 
-/** POST /manage/webhook-endpoints/:id/recover. */
-export const recoverWebhookEndpoint = managementOperation({
-  method: 'POST',
-  url: '/manage/webhook-endpoints/:id/recover',
+const recoveredRecord = recordOf(Recovered)
+
+export const recoverWebhookEndpoint = operation({
+  route: 'POST /manage/webhook-endpoints/:id/recover',
   operationId: 'recoverWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Attempt deliveries again',
   description:
     'One more attempt of every delivery of this endpoint that is of the `state`, ten a second: first the exhausted ones, the oldest first. Retries keep their schedule, and a delivery whose retry is due is left to it. It continues in the background; the endpoint shows what is left (`recovery`). Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.',
-  params: IdParams,
   body: RecoverWebhookEndpoint,
-  answer: { description: 'How many there are.', schema: dataOf(Recovered) },
+  savesResponse: true,
+  answer: dataOf(Recovered, 'How many there are.'),
   problems: ['conflict'],
-  run: async (call) => {
+  handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const since = Temporal.Instant.from(value.since).toString()
     const asked = { ...key, since, state: value.state }
-    const answer = await call.clients.webhooks.recoverWebhookEndpoint(asked, call.limits)
-    return { recovered: answer.recovered, recovered_capped: answer.recoveredCapped }
+    return recoveredRecord(await call.clients.webhooks.recoverWebhookEndpoint(asked, call.limits))
   },
 })

@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { managementOperation } from '../api/operation'
-import { pathId } from '../api/path-id'
-import { dataOf, IdParams, orNull, timestamp } from '../api/schemas'
+import { operation } from '../api/operation'
+import { pathId } from '../api/path-parameters'
+import { recordOf } from '../api/record'
+import { dataOf, orNull, timestamp } from '../api/schemas'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
 const RecoveryRecord = Type.Object(
@@ -24,25 +25,17 @@ const RetrievedEndpoint = Type.Object(
   { title: 'RetrievedWebhookEndpoint' },
 )
 
-/** GET /manage/webhook-endpoints/:id. */
-export const retrieveWebhookEndpoint = managementOperation({
-  method: 'GET',
-  url: '/manage/webhook-endpoints/:id',
+const recoveryRecord = recordOf(RecoveryRecord)
+
+export const retrieveWebhookEndpoint = operation({
+  route: 'GET /manage/webhook-endpoints/:id',
   operationId: 'retrieveWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Retrieve a webhook endpoint',
-  params: IdParams,
-  answer: {
-    description: 'The endpoint, without its secret.',
-    schema: dataOf(RetrievedEndpoint),
-  },
-  run: async ({ request, accountId, clients, limits }) => {
+  answer: dataOf(RetrievedEndpoint, 'The endpoint, without its secret.'),
+  handler: async ({ request, accountId, clients, limits }) => {
     const key = { accountId, endpointId: pathId(request) }
     const { endpoint, recovery } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)
-    const { since, remaining, remainingCapped } = recovery ?? {}
-    return {
-      ...endpointRecord(endpoint!),
-      recovery: recovery ? { since, remaining, remaining_capped: remainingCapped } : null,
-    }
+    return { ...endpointRecord(endpoint!), recovery: recovery ? recoveryRecord(recovery) : null }
   },
 })

@@ -1,7 +1,7 @@
 import { parseDuration } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { managementOperation } from '../api/operation'
-import { dataOf, IdParams, timestamp } from '../api/schemas'
+import { operation } from '../api/operation'
+import { dataOf, timestamp } from '../api/schemas'
 import { text } from '../validation/fields'
 import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
 import { readEndpointChange } from './read-endpoint-change'
@@ -29,20 +29,18 @@ const RotatedEndpoint = Type.Object(
   { title: 'RotatedWebhookEndpoint' },
 )
 
-/** POST /manage/webhook-endpoints/:id/rotate-secret. */
-export const rotateWebhookSecret = managementOperation({
-  method: 'POST',
-  url: '/manage/webhook-endpoints/:id/rotate-secret',
+export const rotateWebhookSecret = operation({
+  route: 'POST /manage/webhook-endpoints/:id/rotate-secret',
   operationId: 'rotateWebhookSecret',
   tag: 'Webhooks',
   summary: "Rotate a webhook endpoint's secret",
   description:
     'Until the overlap ends `X-SERVICE-Signature` is made with the old secret, and `webhook-signature` carries a signature of each; after it both are made with the new one alone. Rotated again meanwhile, the oldest secret keeps the header, and no old one lasts longer than the newest overlap: `0s` ends them all.',
-  params: IdParams,
   body: RotateWebhookSecret,
-  answer: { description: 'The endpoint with its new secret.', schema: dataOf(RotatedEndpoint) },
+  savesResponse: true,
+  answer: dataOf(RotatedEndpoint, 'The endpoint with its new secret.'),
   problems: ['conflict'],
-  run: async (call) => {
+  handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const overlapMs = parseDuration(value.overlap ?? '24h')
     const { endpoint, secret, oldSecretUntil } = await call.clients.webhooks.rotateWebhookSecret(

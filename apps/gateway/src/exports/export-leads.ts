@@ -2,23 +2,17 @@ import { Readable } from 'node:stream'
 import type { ExportLeadsResponse } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
-import { createAccountLimit } from '../admission/account-limiter'
-import { limitsOf } from '../api/call-limits'
-import type { Dependencies } from '../api/dependencies'
-import { describe } from '../api/describe'
-import { serveFile } from '../api/send-file'
-import { queryOf } from '../body/query'
+import { holdPlace } from '../admission/admission'
+import { operation } from '../api/operation'
+import { limitIdleClient } from '../api/send-file'
 import { LeadFilterQuery, leadFilters } from '../leads/lead-query'
-import { notes, oneOf } from '../validation/fields'
+import { describe, oneOf } from '../validation/fields'
 import { leadCsvHeader, leadCsvRows } from './lead-csv'
-
-const AT_ONCE = 4
 
 const Query = Type.Object({
   format: Type.Optional(oneOf(['ndjson', 'csv'], 'By default `ndjson`.', 'csv')),
   bom: Type.Optional(
-    Type.Boolean(notes('Begins a CSV file with a byte order mark, for Excel. By default 0.')),
+    Type.Boolean(describe('Begins a CSV file with a byte order mark, for Excel. By default 0.')),
   ),
   ...LeadFilterQuery.properties,
 })
@@ -55,48 +49,36 @@ async function* textOf(
   }
 }
 
-/** GET /manage/exports: the leads of an account that match, as a file. */
-export const exportLeads = (app: FastifyInstance, dependencies: Dependencies): void => {
-  const { authenticate, createCheck, clients, draining, fileIdleMs } = dependencies
-  const check = createCheck(Query)
-  const enter = createAccountLimit(AT_ONCE, 'exports')
-  const options = {
-    onRequest: authenticate('manage'),
-    schema: describe({
-      operationId: 'exportLeads',
-      tag: 'Management',
-      summary: 'Export leads',
-      description:
-        'All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. Either can be imported again. A connection that breaks off says that the file is not complete. An account may have four exports at once.',
-      scope: 'manage',
-      query: Query,
-      answer: {
-        description: 'The leads.',
-        types: Object.values(FORMATS).map(({ type }) => type.split(';')[0]!),
-      },
-      problems: ['invalid'],
-    }),
-  }
-  serveFile(app, '/manage/exports', options, async (request, reply) => {
-    const { value, faults } = check(queryOf(request, Object.keys(Query.properties)))
-    if (faults) throw ServiceError.invalid(faults)
-    const { format = 'ndjson', bom = false, ...query } = value
+export const exportLeads = operation({
+  route: 'GET /manage/exports',
+  operationId: 'exportLeads',
+  summary: 'Export leads',
+  description:
+    'All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. Either can be imported again. A connection that breaks off says that the file is not complete. An account may have four exports at once.',
+  query: Query,
+  checks: Query,
+  answer: {
+    description: 'The leads.',
+    types: Object.values(FORMATS).map(({ type }) => type.split(';')[0]!),
+  },
+  problems: ['invalid'],
+  handler: async (call) => {
+    const { request, reply, accountId, clients, admission, limits, draining } = call
+    const { format = 'ndjson', bom = false, ...query } = await call.valid()
     if (bom && format !== 'csv') throw ServiceError.invalid({ bom: [ONLY_CSV] })
     reply.headers({
       'content-type': FORMATS[format].type,
       'content-disposition': `attachment; filename="leads.${format}"`,
     })
-    if (request.method === 'HEAD') return reply.send()
-    const { accountId } = request.principal
-    const leave = enter(accountId)
-    reply.raw.once('close', leave)
+    if (request.method === 'HEAD') return undefined
+    await holdPlace(reply, admission.exports(accountId))
     const asked = { accountId, filters: leadFilters(query) }
-    const signal = limitsOf(reply).goneSignal()
-    // Each has a deadline of its own: the export takes as long as its client does.
+    const signal = limits.goneSignal()
+    // Each call has its own deadline: the export takes as long as its client does.
     const batch: Batch = (after) => clients.leads.exportLeads({ ...asked, after }, { signal })
-    // Before the first byte: what fails here is answered with its status.
+    // Before the first byte: an error here is answered with its status.
     const first = await batch()
-    reply.raw.setTimeout(fileIdleMs, () => request.raw.destroy())
-    return reply.send(Readable.from(textOf(first, batch, { format, bom, draining }), { objectMode: false }))
-  })
-}
+    limitIdleClient(call)
+    return Readable.from(textOf(first, batch, { format, bom, draining }), { objectMode: false })
+  },
+})

@@ -1,9 +1,9 @@
 import { FILE_FORMATS } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { leadReference } from '../api/lead-reference'
 import { operation } from '../api/operation'
-import { dataOf, LeadParams } from '../api/schemas'
+import { leadReference } from '../api/path-parameters'
+import { dataOf } from '../api/schemas'
 import { Image } from '../leads/lead-schema'
 import { text } from '../validation/fields'
 import { recordFileOnce } from './record-file-once'
@@ -39,22 +39,17 @@ What is refused says why. A file input that was left empty is ignored. Parts in 
 
 /** POST /leads/:reference/attachments (interface: Attach a file). */
 export const attachFile = operation({
-  method: 'POST',
-  url: '/leads/:reference/attachments',
+  route: 'POST /leads/:reference/attachments',
   operationId: 'attachFile',
   tag: 'Attachments',
   summary: 'Attach a file',
   description: TAKEN,
   scope: 'leads',
-  params: LeadParams,
   idempotent: true,
   problems: ['lead-erased'],
   multipart: AttachForm,
   checks: AttachFields,
-  answer: {
-    description: 'The attachment. Its url needs a bearer token.',
-    schema: dataOf(Image),
-  },
+  answer: dataOf(Image, 'The attachment. Its url needs a bearer token.'),
   handler: async (call) => {
     const { request, accountId, clients, addressOf } = call
     const reference = leadReference(request)

@@ -27,17 +27,14 @@ const ImageForm = Type.Object(
 
 /** POST /manage/images: an image that quote items can refer to. */
 export const createImage = operation({
-  method: 'POST',
-  url: '/manage/images',
+  route: 'POST /manage/images',
   operationId: 'createImage',
-  tag: 'Management',
   summary: 'Send an image',
   description: 'Anyone may read it at its url, for ever.',
-  scope: 'manage',
   idempotent: true,
   multipart: ImageForm,
   checks: ImageFields,
-  answer: { description: 'The image.', schema: dataOf(Image) },
+  answer: dataOf(Image, 'The image.'),
   handler: (call) =>
     recordFileOnce(call, {
       collection: 'images',

@@ -1,43 +1,33 @@
 import { FILE_FORMATS } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../api/dependencies'
-import { describe } from '../api/describe'
-import { leadReference } from '../api/lead-reference'
-import { pathId } from '../api/path-id'
+import { operation } from '../api/operation'
+import { leadReference, pathId } from '../api/path-parameters'
 import { LeadParams } from '../api/schemas'
-import { sendFile, serveFile } from '../api/send-file'
+import { sendFile } from '../api/send-file'
 import { attachmentDisposition } from './file-name'
-
-const Params = Type.Object({
-  ...LeadParams.properties,
-  id: Type.Integer({ minimum: 1, description: "The attachment's id.", examples: [5] }),
-})
 
 // No script and no form of a stored file ever runs from our origin.
 export const SANDBOX = "sandbox; default-src 'none'"
 
-/** GET /leads/:reference/attachments/:id: what an attachment's url answers with. */
-export const downloadAttachment = (app: FastifyInstance, dependencies: Dependencies): void => {
-  const { authenticate, clients, fileIdleMs } = dependencies
-  const options = {
-    onRequest: authenticate('leads:read'),
-    schema: describe({
-      operationId: 'downloadAttachment',
-      tag: 'Attachments',
-      summary: 'Download an attachment',
-      scope: 'leads:read',
-      params: Params,
-      answer: {
-        description: 'The file as it was sent.',
-        types: Object.values(FILE_FORMATS).map(({ contentType }) => contentType),
-      },
-    }),
-  }
-  serveFile(app, '/leads/:reference/attachments/:id', options, async (request, reply) => {
+export const downloadAttachment = operation({
+  route: 'GET /leads/:reference/attachments/:id',
+  operationId: 'downloadAttachment',
+  tag: 'Attachments',
+  summary: 'Download an attachment',
+  scope: 'leads:read',
+  params: Type.Object({
+    ...LeadParams.properties,
+    id: Type.Integer({ minimum: 1, description: "The attachment's id.", examples: [5] }),
+  }),
+  answer: {
+    description: 'The file as it was sent.',
+    types: Object.values(FILE_FORMATS).map(({ contentType }) => contentType),
+  },
+  handler: async (call) => {
+    const { request, reply, accountId, clients } = call
     const { file } = await clients.attachments.retrieveAttachment({
-      accountId: request.principal.accountId,
+      accountId,
       reference: leadReference(request),
       attachmentId: pathId(request),
     })
@@ -49,6 +39,6 @@ export const downloadAttachment = (app: FastifyInstance, dependencies: Dependenc
       'content-security-policy': SANDBOX,
       'cache-control': 'private, max-age=3600',
     })
-    return sendFile(request, reply, { file: stored, idleMs: fileIdleMs })
-  })
-}
+    return sendFile(call, stored)
+  },
+})

@@ -6,7 +6,7 @@ const MAX_LENGTH = 255
 export const baseName = (fileName: string): string => oneLine(fileName.split(/[/\\]/).pop()!.trim())
 
 /** What is wrong with a base name, or undefined. */
-export const fileNameFault = (name: string): string | undefined => {
+export const fileNameError = (name: string): string | undefined => {
   if (isInvisible(name)) return 'The file must have a name.'
   if (/[\0\p{Surrogate}]/u.test(name)) return 'The file name contains characters that are not allowed.'
   return [...name].length > MAX_LENGTH

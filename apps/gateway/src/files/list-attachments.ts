@@ -1,9 +1,8 @@
 import { leadListOperation } from '../api/list-operation'
 import { Image } from '../leads/lead-schema'
 
-/** GET /leads/:reference/attachments. */
 export const listAttachments = leadListOperation({
-  url: '/leads/:reference/attachments',
+  route: 'GET /leads/:reference/attachments',
   operationId: 'listAttachments',
   tag: 'Attachments',
   summary: 'List attachments',

@@ -1,11 +1,11 @@
 import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
-import { type Faults, ServiceError } from '@leadwire/service-kit'
+import { ServiceError } from '@leadwire/service-kit'
 import type { Call } from '../api/operation'
 import { fieldOf, type Part, partsOf } from '../body/read-multipart'
 import type { Clients } from '../clients/connect-clients'
-import { addFaults } from '../validation/errors'
-import { textFaults } from '../validation/text-errors'
-import { baseName, fileNameFault } from './file-name'
+import { addErrors, type FieldErrors } from '../validation/errors'
+import { textErrors } from '../validation/text-errors'
+import { baseName, fileNameError } from './file-name'
 import { discardStoredFile } from './keep-stored-file'
 
 /** The most bytes of a file: 10mb (interface: Limits). */
@@ -22,7 +22,7 @@ export interface ReceivedFile<Fields> {
 
 interface Form {
   fields: Map<string, unknown>
-  faults: Faults
+  errors: FieldErrors
   fileName?: string
   upload?: UploadedFile
 }
@@ -47,21 +47,21 @@ const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
   return size
 }
 
-const addFault = (form: Form, field: string, message: string) => {
-  form.faults = addFaults(form.faults, { [field]: [message] })
+const addError = (form: Form, field: string, message: string) => {
+  form.errors = addErrors(form.errors, { [field]: [message] })
 }
 
 const takeFile = async (part: Part, fileName: string, { form, terms, clients, signal }: Receiving) => {
   const name = baseName(fileName)
   // An input that was left empty.
   if (name === '' && (await discard(part.bytes)) === 0) return
-  const fault =
+  const error =
     part.name !== 'file' || form.fileName !== undefined
       ? 'Only one file can be sent, as the field file.'
-      : fileNameFault(name)
+      : fileNameError(name)
   if (part.name === 'file') form.fileName ??= name
-  if (fault) {
-    addFault(form, part.name, fault)
+  if (error) {
+    addError(form, part.name, error)
     return discard(part.bytes)
   }
   const upload = { ...terms, file_name: name, max_bytes: MAX_FILE_BYTES }
@@ -69,7 +69,7 @@ const takeFile = async (part: Part, fileName: string, { form, terms, clients, si
     form.upload = await clients.files.upload(upload, part.bytes, signal)
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'invalid') throw error
-    form.faults = addFaults(form.faults, error.faults)
+    form.errors = addErrors(form.errors, error.faults)
   }
 }
 
@@ -77,19 +77,19 @@ const takePart = async (part: Part, receiving: Receiving) => {
   if (part.fileName !== undefined) return takeFile(part, part.fileName, receiving)
   const { form } = receiving
   const value = await fieldOf(part)
-  if (part.name === 'file') addFault(form, 'file', 'The file must be a file.')
+  if (part.name === 'file') addError(form, 'file', 'The file must be a file.')
   else form.fields.set(part.name, value)
 }
 
 /**
  * Reads a multipart request with one file, and streams the file on to files-service while it comes. Other fields may
- * stand before or behind it. Throws invalid with every fault, the file's own among them; bad_request for a broken body;
+ * stand before or behind it. Throws invalid with every error, the file's own among them; bad_request for a broken body;
  * too_large as soon as one byte too many came; a 408 for a client that is too slow. Nothing is kept then.
  */
 export const receiveFile = <Fields>(call: Call<Fields>, terms: FileTerms): Promise<ReceivedFile<Fields>> => {
   const { request, reply, clients } = call
-  return call.uploads(request, reply, async (signal) => {
-    const form: Form = { fields: new Map(), faults: {} }
+  return call.receiveUpload(request, reply, async (signal) => {
+    const form: Form = { fields: new Map(), errors: {} }
     try {
       if (request.body) {
         for await (const part of partsOf(request, signal))
@@ -107,11 +107,11 @@ export const receiveFile = <Fields>(call: Call<Fields>, terms: FileTerms): Promi
 
 const finishForm = <Fields>(form: Form, check: Call<Fields>['check']): ReceivedFile<Fields> => {
   const { upload, fileName } = form
-  if (fileName === undefined && !form.faults['file']) addFault(form, 'file', 'The file field is required.')
+  if (fileName === undefined && !form.errors['file']) addError(form, 'file', 'The file field is required.')
   const given = Object.fromEntries(form.fields)
-  const { value: fields, faults = {} } = check({ fields: given, faults: textFaults(given) })
-  const allFaults = addFaults(form.faults, faults)
-  if (!fields || !upload || fileName === undefined || Object.keys(allFaults).length > 0)
-    throw ServiceError.invalid(allFaults)
+  const { value: fields, errors = {} } = check({ fields: given, errors: textErrors(given) })
+  const allErrors = addErrors(form.errors, errors)
+  if (!fields || !upload || fileName === undefined || Object.keys(allErrors).length > 0)
+    throw ServiceError.invalid(allErrors)
   return { fields, fileName, upload }
 }

@@ -1,7 +1,7 @@
 import { type HealthCheck, type Lifecycle, readinessOf } from '@leadwire/service-kit'
 import { type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import { PUBLIC, problemResponse } from '../api/describe'
+import { PUBLIC, problemResponse } from '../api/describe-operation'
 import { REQUEST_ID } from '../api/response-headers'
 
 const answer = (description: string, schema: TObject) => ({

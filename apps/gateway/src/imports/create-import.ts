@@ -11,13 +11,13 @@ import { charsetOf } from '../body/body'
 import { holdKey, savedAnswer } from '../files/hold-key'
 import { keepStoredFile } from '../files/keep-stored-file'
 import { visitorOf } from '../leads/lead-fields'
-import { notes } from '../validation/fields'
+import { describe } from '../validation/fields'
 import { IMPORT_TYPES, ImportRecord } from './import-schema'
 import { utf8Text } from './rows/utf8-text'
 
 const Query = Type.Object({
   webhooks: Type.Optional(
-    Type.Boolean(notes('Whether Lead Created is sent for each lead. By default false.', false)),
+    Type.Boolean(describe('Whether Lead Created is sent for each lead. By default false.', false)),
   ),
 })
 
@@ -25,14 +25,14 @@ type ImportType = keyof typeof IMPORT_TYPES
 
 /** Streams the body on to files-service while it comes. Throws too_large, invalid, or a 408 for a client that is too slow. */
 const receiveBody = (
-  { request, reply, clients, uploads }: Call<unknown>,
+  { request, reply, clients, receiveUpload }: Call<unknown>,
   terms: { max_bytes: number; keep: boolean; sha256: boolean },
 ): Promise<UploadedFile> => {
   const { body, headers } = request
   const { max_bytes: maxBytes } = terms
   if (Number(headers['content-length'] ?? 0) > maxBytes)
     throw new ServiceError('too_large', `The file may not be larger than ${maxBytes} bytes.`)
-  return uploads(request, reply, async (signal) => {
+  return receiveUpload(request, reply, async (signal) => {
     // What fails destroys the stream that it reads: the request's own would take the connection with it.
     const given = (body as Readable).pipe(new PassThrough())
     const text = utf8Text(given, charsetOf(headers['content-type']!))
@@ -79,28 +79,20 @@ export const createImport = (app: FastifyInstance, dependencies: Dependencies): 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(Object.keys(IMPORT_TYPES), (_request, payload, done) => done(null, payload))
   operation({
-    method: 'POST',
-    url: '/manage/imports',
+    route: 'POST /manage/imports',
     operationId: 'createImport',
-    tag: 'Management',
     summary: 'Import leads',
     description:
       'Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads, or those of an export: a line of JSON, or a row of CSV below a header with the names of the fields in any spelling, `quotes` as JSON in a cell. Cells are separated by commas, semicolons, tabs or bars. Text is UTF-8, UTF-16 with a byte order mark, or with `charset=windows-1252` Windows-1252. A row that is refused is listed among the faults, and the others are created all the same.',
-    scope: 'manage',
     idempotent: true,
     query: Query,
     checks: Query,
     stream: Object.keys(IMPORT_TYPES),
     bodyLimit: importMaxBytes,
-    answer: {
-      status: 202,
-      description: 'The import, which waits for its turn.',
-      schema: dataOf(ImportRecord),
-    },
+    answer: { status: 202, ...dataOf(ImportRecord, 'The import, which waits for its turn.') },
     handler: async (call) => {
-      const { request, reply, check } = call
-      const { value, faults } = check()
-      if (faults) throw ServiceError.invalid(faults)
+      const { request, reply, valid } = call
+      const value = await valid()
       if (!request.body) throw ServiceError.invalid({ file: ['The file must not be empty.'] })
       const { webhooks = false } = value
       const { tokenId } = request.principal

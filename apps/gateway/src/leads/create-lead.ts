@@ -6,8 +6,7 @@ import { Lead } from './lead-schema'
 
 /** POST /leads (interface: Create Lead). */
 export const createLead = operation({
-  method: 'POST',
-  url: '/leads',
+  route: 'POST /leads',
   operationId: 'createLead',
   tag: 'Leads',
   summary: 'Create a lead',
@@ -17,7 +16,7 @@ export const createLead = operation({
   idempotent: true,
   etag: 'new',
   body: CreateLead,
-  answer: { description: 'The new lead.', schema: dataOf(Lead) },
+  answer: dataOf(Lead, 'The new lead.'),
   isBatched: true,
   handler: leadCreation(newLead),
 })

@@ -1,9 +1,8 @@
 import type { NewLead, Visitor } from '@leadwire/contracts'
 import { activeTraceparent, newTraceparent, parseTraceparent } from '@leadwire/service-kit'
-import { actorOf } from '../api/actor'
 import { idempotencyOf, replayable } from '../api/idempotency'
 import type { Handler } from '../api/operation'
-import { refusal } from '../api/reference-errors'
+import { referenceError } from '../api/reference-error'
 import { bodyOf } from '../body/body'
 import { tagged } from '../http/entity-tags'
 import type { Body } from '../validation/checker'
@@ -17,14 +16,16 @@ export const leadCreation =
     const { request, accountId, clients, limits } = call
     const body = bodyOf(request)
     const idempotency = idempotencyOf(request, body.fields)
-    const { value, faults, fields } = call.check(body)
-    if (faults) {
-      throw await refusal(call, faults, { userId: fields['user_id'], images: imagesOf(fields) })
+    const { value, errors, fields } = call.check(body)
+    if (errors) {
+      throw await referenceError(call, errors, { userId: fields['user_id'], images: imagesOf(fields) })
     }
     const traceparent =
       activeTraceparent() ?? parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
     const lead = newLead(visitorOf(request), value, body)
-    const actor = actorOf(request)
-    const created = await clients.createLead({ accountId, lead, idempotency, traceparent, actor }, limits)
+    const created = await clients.createLead(
+      { accountId, lead, idempotency, traceparent, actor: limits.actor },
+      limits,
+    )
     return tagged(call.reply, created.etag, replayable(call.reply, created))
   }

@@ -1,6 +1,6 @@
 import { LEAD_STATUSES, type LeadFilters, VISITOR_REFERRERS } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
-import { id, integer, notes, oneOf, text } from '../validation/fields'
+import { describe, id, integer, oneOf, text } from '../validation/fields'
 import { inMicroseconds, postcodeBeginning } from '../validation/formats'
 
 const instant = (description: string) => text(description, '2026-11-21T09:30:00Z', { format: 'instant' })
@@ -21,7 +21,7 @@ export const LeadQuery = Type.Partial(
       'Only those created or changed at this instant or later; a list has the oldest change first.',
     ),
     assigned_to: id('Only those assigned to the user with this id.'),
-    test: Type.Boolean(notes('Only test leads, or only the others.')),
+    test: Type.Boolean(describe('Only test leads, or only the others.')),
     q: text(
       'Only those where each of these words begins a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.',
       'ada',

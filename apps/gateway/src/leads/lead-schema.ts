@@ -1,7 +1,7 @@
 import { LEAD_STATUSES, VISITOR_REFERRERS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { flag, leadReferenceSchema, nullableOf, timestamp } from '../api/schemas'
-import { notes } from '../validation/fields'
+import { describe } from '../validation/fields'
 
 const nullableText = (description: string, example?: string) => nullableOf('string', description, example)
 
@@ -101,7 +101,7 @@ export const Quote = Type.Object(
 )
 
 const device = (what: string, example: string) =>
-  Type.String(notes(`${what}, told from the user agent; \`unknown\` when it can't be.`, example))
+  Type.String(describe(`${what}, told from the user agent; \`unknown\` when it can't be.`, example))
 
 const leadFields = {
   id: Type.Integer({ examples: [1] }),
@@ -110,7 +110,9 @@ const leadFields = {
   value: Type.Integer({ description: 'In pounds (GBP).', examples: [0] }),
   description: nullableText('Null when none was given.'),
   postcode: Type.String({ examples: ['SW1A 1AA'] }),
-  user_agent: Type.String(notes("The visitor's browser.", 'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0')),
+  user_agent: Type.String(
+    describe("The visitor's browser.", 'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0'),
+  ),
   ip: Type.String({ description: "The visitor's address.", examples: ['203.0.113.7'] }),
   referrer: Type.Unsafe<string>({ type: 'string', enum: VISITOR_REFERRERS, examples: ['Website'] }),
   referrer_url: nullableText('Where the visitor came from.'),

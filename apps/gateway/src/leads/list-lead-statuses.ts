@@ -14,8 +14,7 @@ const ANSWER = JSON.stringify({ data: LEAD_STATUSES })
 
 /** GET /leads/statuses (interface: List Lead Statuses). */
 export const listLeadStatuses = operation({
-  method: 'GET',
-  url: '/leads/statuses',
+  route: 'GET /leads/statuses',
   operationId: 'listLeadStatuses',
   tag: 'Leads',
   summary: 'List lead statuses',

@@ -1,11 +1,11 @@
 import { VISITOR_REFERRERS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { id, integer, notes, oneOf, text } from '../validation/fields'
+import { describe, id, integer, oneOf, text } from '../validation/fields'
 import { CreateLead, leadValue } from './lead-fields'
 
 const pence = (what: string) => integer(`${what} in pence.`, 45900)
 
-const decimal = (description: string) => Type.Number(notes(description, 0.25))
+const decimal = (description: string) => Type.Number(describe(description, 0.25))
 
 const QuoteItem = Type.Object(
   {
@@ -18,7 +18,7 @@ const QuoteItem = Type.Object(
     minimum: Type.Optional(decimal('Kept as it is given.')),
     maximum: Type.Optional(decimal('Kept as it is given.')),
     format: Type.Optional(text('By default `range`.', 'range')),
-    hidden: Type.Optional(Type.Boolean(notes('By default false.', false))),
+    hidden: Type.Optional(Type.Boolean(describe('By default false.', false))),
     status: Type.Optional(text('By default `active`.', 'active')),
     options: Type.Optional(
       Type.Unsafe<Record<string, string | number>>({
@@ -45,7 +45,7 @@ const QuoteItem = Type.Object(
 )
 
 // What a lead may have of quotes and items is leads-service's to say (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). These bounds are what
-// is looked at, so that a body made of faults costs no more than its answer.
+// is looked at, so that a body made of errors costs no more than its answer.
 const Quote = Type.Object(
   {
     status: Type.Optional(text('By default `complete`.', 'complete')),
@@ -82,7 +82,7 @@ export const VisitorLead = Type.Object(
       text("The visitor's address; by default that of the request.", '203.0.113.7', { format: 'ip' }),
     ),
     referrer_url: Type.Optional(text(undefined, 'https://search.example/?q=windows', { maxLength: 2048 })),
-    test: Type.Optional(Type.Boolean(notes('Marks a test lead.', false))),
+    test: Type.Optional(Type.Boolean(describe('Marks a test lead.', false))),
     quotes: Type.Optional(Type.Array(Quote, { maxItems: 50, description: 'By default at most 20.' })),
   },
   { title: 'CreateVisitorLeadRequest' },

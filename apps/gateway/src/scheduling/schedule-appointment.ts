@@ -1,17 +1,13 @@
-import { replayable } from '../api/idempotency'
-import { operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
-import { readEntry, SCHEDULING, Scheduled } from './schedule-fields'
+import { Scheduled, scheduleOperation } from './schedule-fields'
 
-/** POST /leads/:reference/appointments (interface: Schedule Appointment). */
-export const scheduleAppointment = operation({
-  ...SCHEDULING,
-  url: '/leads/:reference/appointments',
-  operationId: 'scheduleAppointment',
-  summary: 'Schedule an appointment',
-  answer: { description: 'The appointment.', schema: dataOf(Scheduled) },
-  handler: async (call) => {
-    const appointment = await readEntry(call)
-    return replayable(call.reply, await call.clients.leads.scheduleAppointment({ appointment }, call.limits))
+/** Interface: Schedule Appointment. */
+export const scheduleAppointment = scheduleOperation(
+  {
+    route: 'POST /leads/:reference/appointments',
+    operationId: 'scheduleAppointment',
+    summary: 'Schedule an appointment',
+    answer: dataOf(Scheduled, 'The appointment.'),
   },
-})
+  ({ clients, limits }, appointment) => clients.leads.scheduleAppointment({ appointment }, limits),
+)

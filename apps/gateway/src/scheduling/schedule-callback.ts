@@ -1,17 +1,13 @@
-import { replayable } from '../api/idempotency'
-import { operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
-import { readEntry, SCHEDULING, Scheduled } from './schedule-fields'
+import { Scheduled, scheduleOperation } from './schedule-fields'
 
-/** POST /leads/:reference/callbacks (interface: Schedule Callback). */
-export const scheduleCallback = operation({
-  ...SCHEDULING,
-  url: '/leads/:reference/callbacks',
-  operationId: 'scheduleCallback',
-  summary: 'Schedule a callback',
-  answer: { description: 'The callback.', schema: dataOf(Scheduled) },
-  handler: async (call) => {
-    const callback = await readEntry(call)
-    return replayable(call.reply, await call.clients.leads.scheduleCallback({ callback }, call.limits))
+/** Interface: Schedule Callback. */
+export const scheduleCallback = scheduleOperation(
+  {
+    route: 'POST /leads/:reference/callbacks',
+    operationId: 'scheduleCallback',
+    summary: 'Schedule a callback',
+    answer: dataOf(Scheduled, 'The callback.'),
   },
-})
+  ({ clients, limits }, callback) => clients.leads.scheduleCallback({ callback }, limits),
+)

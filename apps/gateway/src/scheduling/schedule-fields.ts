@@ -1,18 +1,18 @@
 import type { Appointment } from '@leadwire/contracts'
-import { type Static, Type } from '@sinclair/typebox'
-import { idempotencyOf } from '../api/idempotency'
-import { leadReference } from '../api/lead-reference'
-import type { Call } from '../api/operation'
-import { refusal } from '../api/reference-errors'
-import { LeadParams, leadReferenceSchema, timestamp } from '../api/schemas'
+import { Type } from '@sinclair/typebox'
+import { idempotencyOf, replayable } from '../api/idempotency'
+import { type Call, operation } from '../api/operation'
+import { leadReference } from '../api/path-parameters'
+import { referenceError } from '../api/reference-error'
+import { type Answer, leadReferenceSchema, timestamp } from '../api/schemas'
 import { bodyOf } from '../body/body'
-import { id, notes, text } from '../validation/fields'
+import { describe, id, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 
 /** The fields of Schedule Appointment and Schedule Callback, in the order of the interface. */
 export const ScheduleFields = Type.Object(
   {
-    notify: Type.Boolean(notes('Whether to notify the user.', true)),
+    notify: Type.Boolean(describe('Whether to notify the user.', true)),
     user_id: id('User it is assigned to.', 1),
     date: text(
       'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
@@ -35,28 +35,36 @@ export const Scheduled = Type.Object(
   { title: 'Scheduled', description: 'An appointment or a callback.' },
 )
 
-/** What both operations have in common. */
-export const SCHEDULING = {
-  method: 'POST',
-  tag: 'Scheduling',
-  description: 'The status of the lead does not change by it.',
-  scope: 'leads',
-  params: LeadParams,
-  idempotent: true,
-  problems: ['lead-erased'],
-  body: ScheduleFields,
-} as const
-
-/** What a request asks leads-service to schedule. Throws not_found, or invalid with every fault. */
-export const readEntry = async (call: Call<Static<typeof ScheduleFields>>): Promise<Appointment> => {
-  const { request, accountId } = call
-  const body = bodyOf(request)
-  const idempotency = idempotencyOf(request, body.fields)
-  const reference = leadReference(request)
-  const { value, faults, fields } = call.check(body)
-  if (faults) {
-    throw await refusal(call, faults, { leadReference: reference, userId: fields['user_id'] })
-  }
-  const date = localInstant(value.date, call.timeZone)!
-  return { accountId, reference, userId: value.user_id, notify: value.notify, date, idempotency }
-}
+/** An operation that schedules an entry. `create` resolves with the JSON of the response. */
+export const scheduleOperation = (
+  about: { route: `POST /leads/:reference/${string}`; operationId: string; summary: string; answer: Answer },
+  create: (
+    call: Call<unknown>,
+    entry: Appointment,
+  ) => Promise<{ body: Uint8Array; replayed?: boolean | undefined }>,
+) =>
+  operation({
+    ...about,
+    tag: 'Scheduling',
+    description: 'The status of the lead does not change by it.',
+    scope: 'leads',
+    idempotent: true,
+    problems: ['lead-erased'],
+    body: ScheduleFields,
+    handler: async (call) => {
+      const { request, reply, accountId } = call
+      const body = bodyOf(request)
+      const idempotency = idempotencyOf(request, body.fields)
+      const reference = leadReference(request)
+      const { value, errors, fields } = call.check(body)
+      if (errors) {
+        throw await referenceError(call, errors, { leadReference: reference, userId: fields['user_id'] })
+      }
+      const { user_id: userId, notify } = value
+      const date = localInstant(value.date, call.timeZone)!
+      return replayable(
+        reply,
+        await create(call, { accountId, reference, userId, notify, date, idempotency }),
+      )
+    },
+  })

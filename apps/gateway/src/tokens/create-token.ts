@@ -1,12 +1,12 @@
 import { Temporal } from '@js-temporal/polyfill'
 import type { VerifiedToken } from '@leadwire/contracts'
-import { type Faults, ServiceError } from '@leadwire/service-kit'
+import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { managementOperation } from '../api/operation'
+import { operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
 import { grants, SCOPES } from '../auth/authenticate'
-import { addFaults } from '../validation/errors'
-import { notes, oneOf, text } from '../validation/fields'
+import { addErrors, type FieldErrors } from '../validation/errors'
+import { describe, oneOf, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
 import { TokenRecord, tokenRecord } from './token-schema'
 
@@ -26,7 +26,7 @@ const CreateToken = Type.Object(
       ),
     ),
     test: Type.Optional(
-      Type.Boolean(notes('Its leads are test leads. By default false; with a test token true.', false)),
+      Type.Boolean(describe('Its leads are test leads. By default false; with a test token true.', false)),
     ),
   },
   { title: 'CreateTokenRequest' },
@@ -44,7 +44,7 @@ const CreatedToken = Type.Object(
 const instantMs = (given: unknown): number | undefined =>
   typeof given === 'string' && isInstant(given) ? Temporal.Instant.from(given).epochMilliseconds : undefined
 
-const expiryFaults = (expiresAt: unknown, now: number): Faults =>
+const expiryErrors = (expiresAt: unknown, now: number): FieldErrors =>
   (instantMs(expiresAt) ?? Number.POSITIVE_INFINITY) <= now
     ? { expires_at: ['The expires at must be a date in the future.'] }
     : {}
@@ -53,46 +53,44 @@ const expiryFaults = (expiresAt: unknown, now: number): Faults =>
  * What would make a token more than the one it is made with: no scope, no time and no live lead beyond it. Otherwise a
  * token that is lent for a test, or for a day, would be worth as much as any.
  */
-const excessFaults = (fields: Partial<Record<string, unknown>>, principal: VerifiedToken): Faults => {
+const excessErrors = (fields: Partial<Record<string, unknown>>, principal: VerifiedToken): FieldErrors => {
   const { scopes, expires_at: expiresAt, test } = fields
-  const faults: Faults = {}
+  const errors: FieldErrors = {}
   const wider = Array.isArray(scopes)
     ? SCOPES.filter((scope) => scopes.includes(scope) && !grants(principal.scopes, scope))
     : []
   if (wider.length > 0)
-    faults['scopes'] = [`This token can not give the scopes ${wider.join(', ')}: it does not have them.`]
+    errors['scopes'] = [`This token can not give the scopes ${wider.join(', ')}: it does not have them.`]
   if (principal.expiresAtMs !== undefined && !expiresWith(expiresAt, principal.expiresAtMs)) {
     const latest = new Date(principal.expiresAtMs).toISOString()
-    faults['expires_at'] = [
+    errors['expires_at'] = [
       `The expires at must be given and not be after ${latest}, when this token expires.`,
     ]
   }
-  if (principal.test && test === false) faults['test'] = ['A test token makes test tokens only.']
-  return faults
+  if (principal.test && test === false) errors['test'] = ['A test token makes test tokens only.']
+  return errors
 }
 
 const expiresWith = (expiresAt: unknown, latestMs: number) =>
   typeof expiresAt === 'string' && (instantMs(expiresAt) ?? latestMs) <= latestMs
 
-/** POST /manage/tokens. */
-export const createToken = managementOperation({
-  method: 'POST',
-  url: '/manage/tokens',
+export const createToken = operation({
+  route: 'POST /manage/tokens',
   operationId: 'createToken',
-  tag: 'Management',
   summary: 'Create a token',
   description:
     'A token can do no more than the one it is made with: it has none but its scopes, it expires no later, and what a test token makes is a test token.',
   body: CreateToken,
-  answer: { description: 'The new token.', schema: dataOf(CreatedToken) },
-  run: async ({ request: { principal }, accountId, clients, limits, now, check }) => {
-    const { value, faults, fields } = check()
+  savesResponse: true,
+  answer: dataOf(CreatedToken, 'The new token.'),
+  handler: async ({ request: { principal }, accountId, clients, limits, now, check }) => {
+    const { value, errors, fields } = check()
     const given = fields ?? value
-    const allFaults = addFaults(
-      addFaults(faults ?? {}, expiryFaults(given.expires_at, now())),
-      excessFaults(given, principal),
+    const allErrors = addErrors(
+      addErrors(errors ?? {}, expiryErrors(given.expires_at, now())),
+      excessErrors(given, principal),
     )
-    if (!value || Object.keys(allFaults).length > 0) throw ServiceError.invalid(allFaults)
+    if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(allErrors)
     const { token, secret } = await clients.accounts.createToken(
       {
         accountId,

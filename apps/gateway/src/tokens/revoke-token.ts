@@ -1,19 +1,15 @@
-import { managementOperation } from '../api/operation'
-import { pathId } from '../api/path-id'
-import { dataOf, IdParams } from '../api/schemas'
+import { operation } from '../api/operation'
+import { pathId } from '../api/path-parameters'
+import { dataOf } from '../api/schemas'
 import { TokenRecord, tokenRecord } from './token-schema'
 
-/** DELETE /manage/tokens/:id. */
-export const revokeToken = managementOperation({
-  method: 'DELETE',
-  url: '/manage/tokens/:id',
+export const revokeToken = operation({
+  route: 'DELETE /manage/tokens/:id',
   operationId: 'revokeToken',
-  tag: 'Management',
   summary: 'Revoke a token',
   description: 'It stops working everywhere within a second.',
-  params: IdParams,
-  answer: { description: 'The revoked token.', schema: dataOf(TokenRecord) },
-  run: async ({ request, accountId, clients, limits, now }) => {
+  answer: dataOf(TokenRecord, 'The revoked token.'),
+  handler: async ({ request, accountId, clients, limits, now }) => {
     const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId(request) }, limits)
     return tokenRecord(token!, now())
   },

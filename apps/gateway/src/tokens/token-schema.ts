@@ -1,5 +1,6 @@
 import type { Token } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { recordOf } from '../api/record'
 import { nullableTimestamp, timestamp } from '../api/schemas'
 import { SCOPES } from '../auth/authenticate'
 import { endsSoon } from '../auth/token-expiry'
@@ -31,16 +32,11 @@ export const TokenRecord = Type.Object(
   },
 )
 
+const recordOfToken = recordOf(TokenRecord)
+
 /** A token's public record. `now` is in milliseconds since the epoch. */
 export const tokenRecord = (token: Token, now: number) => ({
-  id: token.id,
-  name: token.name,
-  scopes: token.scopes,
-  test: token.test,
-  expires_at: token.expiresAt ?? null,
-  last_used_at: token.lastUsedAt ?? null,
-  revoked_at: token.revokedAt ?? null,
-  created_at: token.createdAt,
+  ...recordOfToken(token),
   expires_soon:
     token.revokedAt === undefined &&
     endsSoon(token.expiresAt === undefined ? undefined : Date.parse(token.expiresAt), now),

@@ -1,5 +1,5 @@
-import type { User } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { recordOf } from '../api/record'
 import { nullableTimestamp, timestamp } from '../api/schemas'
 import { text } from '../validation/fields'
 
@@ -19,11 +19,4 @@ export const UserRecord = Type.Object(
   { title: 'User', description: 'Someone leads are assigned to.' },
 )
 
-/** A user's public record. */
-export const userRecord = (user: User) => ({
-  id: user.id,
-  email: user.email,
-  name: user.name,
-  created_at: user.createdAt,
-  removed_at: user.removedAt ?? null,
-})
+export const userRecord = recordOf(UserRecord)

@@ -1,10 +1,13 @@
 import type { Faults } from '@leadwire/service-kit'
 
-/** The faults of both, field by field. */
-export const addFaults = (first: Faults, second: Faults): Faults => {
-  const faults = new Map(Object.entries(first))
+/** What is wrong with each field of a request, by its dotted path. */
+export type FieldErrors = Faults
+
+/** The errors of both, field by field. */
+export const addErrors = (first: FieldErrors, second: FieldErrors): FieldErrors => {
+  const errors = new Map(Object.entries(first))
   for (const [field, messages] of Object.entries(second)) {
-    faults.set(field, [...(faults.get(field) ?? []), ...messages])
+    errors.set(field, [...(errors.get(field) ?? []), ...messages])
   }
-  return Object.fromEntries(faults)
+  return Object.fromEntries(errors)
 }

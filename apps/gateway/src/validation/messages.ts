@@ -37,13 +37,13 @@ const hintOf = ({ data, params }: ErrorObject): string => {
   return meant ? ` With a zero in place of the letter O it is ${meant}.` : ''
 }
 
-const typeSentence = (label: string, type: string | string[]) => {
+const typeMessage = (label: string, type: string | string[]) => {
   const types = [type].flat().filter((name) => name !== 'null')
   if (types[0] === 'boolean') return `The ${label} field must be true or false.`
   return `The ${label} must be ${types.map((name) => TYPES[name]).join(' or ')}.`
 }
 
-const SENTENCES: Record<string, (label: string, limit: number) => string> = {
+const MESSAGES: Record<string, (label: string, limit: number) => string> = {
   required: (label) => `The ${label} field is required.`,
   maxLength: (label, limit) => `The ${label} may not be greater than ${limit} characters.`,
   minLength: (label, limit) => `The ${label} must be at least ${limit} characters.`,
@@ -63,12 +63,12 @@ const ruleOf = (field: string, { keyword, params }: ErrorObject): string => {
     format = '',
     allowedValues = [],
   } = params as { limit?: number; type?: string | string[]; format?: string; allowedValues?: unknown[] }
-  if (keyword === 'type') return typeSentence(label, type)
+  if (keyword === 'type') return typeMessage(label, type)
   if (keyword === 'enum')
     return `${selectedIsInvalid(field)} It may be: ${allowedValues.filter((value) => value !== null).join(', ')}.`
   if (keyword === 'format') return `The ${label} ${FORMATS[format] ?? 'format is invalid.'}`
-  return SENTENCES[keyword]?.(label, limit) ?? `The ${label} is invalid.`
+  return MESSAGES[keyword]?.(label, limit) ?? `The ${label} is invalid.`
 }
 
 /** What Ajv found, as Laravel 7 would say it. */
-export const sentenceOf = (field: string, error: ErrorObject): string => ruleOf(field, error) + hintOf(error)
+export const messageOf = (field: string, error: ErrorObject): string => ruleOf(field, error) + hintOf(error)

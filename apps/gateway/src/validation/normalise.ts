@@ -53,7 +53,7 @@ const isEmpty = (value: unknown) =>
 const normaliseArray = (schema: TSchema, given: unknown, source: Source): unknown => {
   const value = source === 'form' && typeof given === 'string' ? [given] : given
   if (!Array.isArray(value)) return value
-  // One more than allowed is enough to be told so; a million of them would be a million faults.
+  // One more than allowed is enough to be told so; a million of them would be a million errors.
   const kept = value.slice(0, (schema['maxItems'] ?? Number.MAX_SAFE_INTEGER) + 1)
   return kept.map((item) => normalise(schema['items'], item, source))
 }

@@ -1,26 +1,27 @@
 import type { Readable } from 'node:stream'
 import { type AdvanceImportRequest, type ClaimedImport, type ImportRow, leadCost } from '@leadwire/contracts'
-import { type Faults, ServiceError } from '@leadwire/service-kit'
+import { ServiceError } from '@leadwire/service-kit'
 import type { Static } from '@sinclair/typebox'
 import { newVisitorLead } from '../../leads/visitor-lead'
 import type { VisitorLead } from '../../leads/visitor-lead-fields'
 import type { Body, Checked } from '../../validation/checker'
+import type { FieldErrors } from '../../validation/errors'
 import { csvRows } from './csv-rows'
 import { ndjsonRows } from './ndjson-rows'
-import { FileFault, type Row } from './rows'
+import { type Row, UnreadableFile } from './rows'
 
 /** The rows of one transaction: what the next create of the account waits for. */
 const PORTION_ROWS = 100
 const PORTION_COST = 300
 /** Of a row's faulty fields so many are kept. */
-const FAULTY_FIELDS = 20
+const MAX_ERRORS = 20
 
 export type CheckRow = (body: Body) => Checked<Static<typeof VisitorLead>>
 
 type Portion = Pick<AdvanceImportRequest, 'to' | 'rows' | 'columns' | 'delimiter' | 'finished' | 'failure'>
 
-const faulty = (faults: Faults): ImportRow => {
-  const kept = Object.fromEntries(Object.entries(faults).slice(0, FAULTY_FIELDS))
+const faulty = (errors: FieldErrors): ImportRow => {
+  const kept = Object.fromEntries(Object.entries(errors).slice(0, MAX_ERRORS))
   return { row: { $case: 'faults', value: JSON.stringify(kept) } }
 }
 
@@ -28,8 +29,8 @@ const faulty = (faults: Faults): ImportRow => {
 const checkedRow = ({ read }: Row, { visitor }: ClaimedImport, check: CheckRow): ImportRow => {
   try {
     const body = read()
-    const { value, faults } = check(body)
-    return faults ? faulty(faults) : { row: { $case: 'lead', value: newVisitorLead(visitor!, value, body) } }
+    const { value, errors } = check(body)
+    return errors ? faulty(errors) : { row: { $case: 'lead', value: newVisitorLead(visitor!, value, body) } }
   } catch (error) {
     if (error instanceof ServiceError) return faulty({ row: [error.detail] })
     throw error
@@ -70,7 +71,7 @@ export async function* portionsOf(
     }
     yield portion({ to: claimed.fileSize, finished: true })
   } catch (error) {
-    if (!(error instanceof FileFault)) throw error
+    if (!(error instanceof UnreadableFile)) throw error
     yield portion({ failure: error.message })
   }
 }

@@ -1,7 +1,7 @@
 import { type Options, parse } from 'csv-parse/sync'
 import { LEAD_FIELDS } from '../../exports/lead-csv'
 import { VisitorLead } from '../../leads/visitor-lead-fields'
-import { FileFault, MAX_ROW_BYTES } from './rows'
+import { MAX_ROW_BYTES, UnreadableFile } from './rows'
 
 export const FIELDS = Object.keys(VisitorLead.properties)
 
@@ -59,20 +59,20 @@ const columnsOf = (head: Buffer, options: Options): string[] => {
 const refuseColumns = (columns: string[]): void => {
   // Its letters would be known all the same.
   if (columns.some((name) => name.includes('\0')))
-    throw new FileFault('The header has a NUL, as UTF-16 has where its byte order mark is missing.')
+    throw new UnreadableFile('The header has a NUL, as UTF-16 has where its byte order mark is missing.')
   const fields = fieldsOf(columns).filter((field) => field !== undefined)
   if (fields.length === 0)
-    throw new FileFault(`The first row has no known column. There are: ${FIELDS.join(', ')}.`)
+    throw new UnreadableFile(`The first row has no known column. There are: ${FIELDS.join(', ')}.`)
   const twice = fields.find((field, index) => fields.indexOf(field) < index)
-  if (twice !== undefined) throw new FileFault(`The header has the column ${twice} twice.`)
+  if (twice !== undefined) throw new UnreadableFile(`The header has the column ${twice} twice.`)
   const missing = REQUIRED.filter((field) => !fields.includes(field))
   if (missing.length > 0)
-    throw new FileFault(`The header lacks what each row must have: ${missing.join(', ')}.`)
+    throw new UnreadableFile(`The header lacks what each row must have: ${missing.join(', ')}.`)
 }
 
 /**
  * Reads the header of a file of CSV whose first bytes are `head`, on the line `from_line`: Excel may write `sep=;` before it. The
- * delimiter is the one that makes the most columns known. Throws FileFault where no row could be taken with it.
+ * delimiter is the one that makes the most columns known. Throws UnreadableFile where no row could be taken with it.
  */
 export const readHeader = (head: Buffer): CsvHeader & { from_line: number } => {
   const named = /^"?sep=(.)"?[\r\n]/i.exec(head.toString('latin1', 0, 16))?.[1]

@@ -5,10 +5,10 @@ import { CsvError, type Info, parse } from 'csv-parse'
 import { unguarded } from '../../exports/lead-csv'
 import { VisitorLead } from '../../leads/visitor-lead-fields'
 import type { Body } from '../../validation/checker'
-import { textFaults } from '../../validation/text-errors'
+import { textErrors } from '../../validation/text-errors'
 import { CSV, type CsvHeader, fieldsOf, readHeader } from './csv-header'
 import { exportedFields } from './exported-fields'
-import { FileFault, MAX_ROW_BYTES, type Row } from './rows'
+import { MAX_ROW_BYTES, type Row, UnreadableFile } from './rows'
 
 const PROPERTIES: Record<string, TSchema> = VisitorLead.properties
 
@@ -42,7 +42,7 @@ const bodyOf = (fields: (string | undefined)[], cells: string[]): Body => {
     if (Array.isArray(given[field])) lists.push(`${JSON.stringify(field)}:${cell}`)
   }
   const json = lists.length > 0 ? { json: `{${lists.join()}}` } : {}
-  return { fields: exportedFields(given), form: true, ...json, faults: textFaults(given) }
+  return { fields: exportedFields(given), form: true, ...json, errors: textErrors(given) }
 }
 
 /** The first bytes of a stream, as many as a row may have, and the whole stream again. */
@@ -62,7 +62,7 @@ const withHead = async (bytes: Readable): Promise<{ head: Buffer; all: AsyncIter
 }
 
 /**
- * The rows of CSV from byte `position` of a file on. At its beginning the header is read, and put into `header`. Throws FileFault where
+ * The rows of CSV from byte `position` of a file on. At its beginning the header is read, and put into `header`. Throws UnreadableFile where
  * no more can be read.
  */
 export async function* csvRows(bytes: Readable, position: number, header: CsvHeader): AsyncGenerator<Row> {
@@ -85,6 +85,8 @@ export async function* csvRows(bytes: Readable, position: number, header: CsvHea
     }
   } catch (error) {
     // Where the bytes could not be read, the file is not to blame.
-    throw error instanceof CsvError ? new FileFault(`The next rows are no CSV: ${error.message}.`) : error
+    throw error instanceof CsvError
+      ? new UnreadableFile(`The next rows are no CSV: ${error.message}.`)
+      : error
   }
 }

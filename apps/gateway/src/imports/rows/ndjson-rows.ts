@@ -3,7 +3,7 @@ import { jsonBody } from '../../body/body'
 import type { Body } from '../../validation/checker'
 import { FIELDS } from './csv-header'
 import { exportedFields } from './exported-fields'
-import { FileFault, MAX_ROW_BYTES, type Row } from './rows'
+import { MAX_ROW_BYTES, type Row, UnreadableFile } from './rows'
 
 const LINE_FEED = 0x0a
 
@@ -23,7 +23,7 @@ async function* linesOf(bytes: Readable, position: number): AsyncGenerator<{ lin
       if (!isBlank(line)) yield { line, end }
     }
     rest = rest.subarray(start)
-    if (rest.length > MAX_ROW_BYTES) throw new FileFault('The next row is longer than 1 MiB.')
+    if (rest.length > MAX_ROW_BYTES) throw new UnreadableFile('The next row is longer than 1 MiB.')
   }
   if (!isBlank(rest)) yield { line: rest, end: end + rest.length }
 }
@@ -33,10 +33,10 @@ const bodyOf = (line: Buffer): Body => {
   return { ...body, fields: exportedFields(body.fields) }
 }
 
-/** Throws FileFault where the first line says that the file is something else: each of its rows would be refused. */
+/** Throws UnreadableFile where the first line says that the file is something else: each of its rows would be refused. */
 const refuseOther = (line: Buffer): void => {
   if (!line.toString().trimStart().startsWith('{'))
-    throw new FileFault('The first line is no JSON object. A file of CSV is sent as text/csv.')
+    throw new UnreadableFile('The first line is no JSON object. A file of CSV is sent as text/csv.')
   let fields: object
   try {
     fields = bodyOf(line).fields
@@ -44,10 +44,10 @@ const refuseOther = (line: Buffer): void => {
     return
   }
   if (!FIELDS.some((field) => Object.hasOwn(fields, field)))
-    throw new FileFault(`The first line has no known field. There are: ${FIELDS.join(', ')}.`)
+    throw new UnreadableFile(`The first line has no known field. There are: ${FIELDS.join(', ')}.`)
 }
 
-/** The rows of NDJSON from byte `position` of a file on. Throws FileFault where no more can be read. */
+/** The rows of NDJSON from byte `position` of a file on. Throws UnreadableFile where no more can be read. */
 export async function* ndjsonRows(bytes: Readable, position: number): AsyncGenerator<Row> {
   let isFirst = position === 0
   for await (const { line, end } of linesOf(bytes, position)) {

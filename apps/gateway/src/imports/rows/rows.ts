@@ -9,7 +9,7 @@ export interface Row {
 }
 
 /** Why no more of a file can be read. */
-export class FileFault extends Error {}
+export class UnreadableFile extends Error {}
 
 /** The most bytes of a row, as of a request's body. */
 export const MAX_ROW_BYTES = 1024 * 1024

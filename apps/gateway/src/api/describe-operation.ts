@@ -12,7 +12,7 @@ import {
   REQUEST_ID,
   TOKEN_EXPIRES_AT,
 } from './response-headers'
-import { Problem } from './schemas'
+import { type Answer, Problem } from './schemas'
 
 export interface Description {
   /** The name that clients made from the document give to the operation. */
@@ -33,8 +33,8 @@ export interface Description {
   multipart?: TSchema
   /** The media types of a body that is read while it comes. */
   stream?: readonly string[]
-  /** `types` are the media types of a file. */
-  answer: { description: string; status?: 202 } & ({ schema: TSchema } | { types: readonly string[] })
+
+  answer: Answer
   /** Those of its own, beside the ones that follow from the rest. */
   problems?: readonly ProblemKind[]
 }
@@ -142,7 +142,7 @@ const contentOf = ({ body, multipart, stream }: Description) => {
 }
 
 /** The part of a route that the OpenAPI document is made of. Nothing of it is checked by Fastify itself. */
-export const describe = (options: Description): FastifySchema => {
+export const describeOperation = (options: Description): FastifySchema => {
   const content = contentOf(options)
   return {
     operationId: options.operationId,

@@ -1,6 +1,6 @@
 import { type CheckReferencesRequest, type CheckReferencesResponse, isEmail } from '@leadwire/contracts'
-import { type Faults, ServiceError } from '@leadwire/service-kit'
-import { addFaults } from '../validation/errors'
+import { ServiceError } from '@leadwire/service-kit'
+import { addErrors, type FieldErrors } from '../validation/errors'
 import { selectedIsInvalid } from '../validation/messages'
 import type { Call } from './operation'
 
@@ -16,7 +16,7 @@ const isId = (value: unknown): value is number => Number.isSafeInteger(value) &&
 
 const isEmailText = (value: unknown): value is string => typeof value === 'string' && isEmail(value)
 
-const referenceFaults = (references: References, found: CheckReferencesResponse): Faults => {
+const missingReferences = (references: References, found: CheckReferencesResponse): FieldErrors => {
   const missing = new Set(found.missingImageIds)
   const fields = [
     ...(found.userMissing ? [references.userId === undefined ? 'user_email' : 'user_id'] : []),
@@ -27,12 +27,12 @@ const referenceFaults = (references: References, found: CheckReferencesResponse)
 
 /**
  * The error to answer a request with whose fields are faulty. What it refers to is looked up first, because a missing
- * lead is a 404 whatever else is wrong, and an unknown user or image is listed with the other faults
+ * lead is a 404 whatever else is wrong, and an unknown user or image is listed with the other errors
  * (design: Errors). A sound request needs no such call: the operation itself finds what is missing.
  */
-export const refusal = async (
+export const referenceError = async (
   { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,
-  faults: Faults,
+  errors: FieldErrors,
   references: References,
 ): Promise<ServiceError> => {
   const request: CheckReferencesRequest = {
@@ -44,8 +44,8 @@ export const refusal = async (
   }
   const { leadReference, userId, userEmail, imageIds } = request
   const asked = [leadReference, userId, userEmail, ...imageIds].filter((reference) => reference !== undefined)
-  if (asked.length === 0) return ServiceError.invalid(faults)
+  if (asked.length === 0) return ServiceError.invalid(errors)
   const found = await clients.leads.checkReferences(request, limits)
   if (found.leadMissing) return new ServiceError('not_found', 'There is no such lead.')
-  return ServiceError.invalid(addFaults(faults, referenceFaults(references, found)))
+  return ServiceError.invalid(addErrors(errors, missingReferences(references, found)))
 }
