@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { recordOf } from '../api/record'
-import { timestamp } from '../api/schemas'
+import { named, timestamp } from '../api/schemas'
 import { nullable, text } from '../validation/fields'
 
 export const accountFields = {
@@ -13,13 +13,13 @@ export const accountFields = {
   ),
 }
 
-export const AccountRecord = Type.Object(
-  {
-    name: Type.String({ examples: ['Clear Windows'] }),
-    ...accountFields,
-    created_at: timestamp('When the account was made.'),
-  },
-  { title: 'Account', description: 'The account that the token belongs to.' },
-)
+export const AccountRecord = named(
+  'Account',
+  'The account that the token belongs to.',
+)({
+  name: Type.String({ examples: ['Clear Windows'] }),
+  ...accountFields,
+  created_at: timestamp('When the account was made.'),
+})
 
 export const accountRecord = recordOf(AccountRecord)

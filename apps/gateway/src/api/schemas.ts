@@ -1,6 +1,12 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { PROBLEMS_PATH } from '../http/problem'
 import { describe } from '../validation/fields'
+
+/** An object schema that is a component of the OpenAPI document, by its title. */
+export const named =
+  (title: string, description?: string) =>
+  <Fields extends TProperties>(fields: Fields) =>
+    Type.Object(fields, { title, ...(description !== undefined && { description }) })
 
 /** A timestamp as every record carries it. */
 export const timestamp = (description: string) =>

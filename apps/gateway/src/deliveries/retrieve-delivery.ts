@@ -2,32 +2,26 @@ import type { WebhookRequest } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { pathId } from '../api/path-parameters'
-import { dataOf, orNull } from '../api/schemas'
+import { dataOf, named, orNull } from '../api/schemas'
 import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
-const RequestRecord = Type.Object(
-  {
-    headers: Type.Record(Type.String(), Type.Unsafe<string | null>({ type: ['string', 'null'] }), {
-      description:
-        "By their names. Null stands for a value that is made for each attempt, such as a signature, and for those of the endpoint's own headers, which are secrets.",
-      examples: [{ 'Content-Type': 'application/json', 'X-SERVICE-Signature': null }],
-    }),
-    body: Type.String({
-      description: 'As every attempt sends it, byte for byte.',
-      examples: ['{"data":{"id":1}}'],
-    }),
-  },
-  { title: 'WebhookRequest' },
-)
+const RequestRecord = named('WebhookRequest')({
+  headers: Type.Record(Type.String(), Type.Unsafe<string | null>({ type: ['string', 'null'] }), {
+    description:
+      "By their names. Null stands for a value that is made for each attempt, such as a signature, and for those of the endpoint's own headers, which are secrets.",
+    examples: [{ 'Content-Type': 'application/json', 'X-SERVICE-Signature': null }],
+  }),
+  body: Type.String({
+    description: 'As every attempt sends it, byte for byte.',
+    examples: ['{"data":{"id":1}}'],
+  }),
+})
 
-const DeliveryWithAttempts = Type.Object(
-  {
-    ...DeliveryRecord.properties,
-    attempts: Type.Array(AttemptRecord),
-    request: orNull(RequestRecord, 'What each attempt sends; null when the lead was erased.'),
-  },
-  { title: 'DeliveryWithAttempts' },
-)
+const DeliveryWithAttempts = named('DeliveryWithAttempts')({
+  ...DeliveryRecord.properties,
+  attempts: Type.Array(AttemptRecord),
+  request: orNull(RequestRecord, 'What each attempt sends; null when the lead was erased.'),
+})
 
 const requestRecord = ({ headers, body }: WebhookRequest) => ({
   headers: Object.fromEntries(headers.map(({ name, value }) => [name, value ?? null])),

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { dataOf } from '../api/schemas'
+import { dataOf, named } from '../api/schemas'
 import {
   EndpointRecord,
   endpointFields,
@@ -10,26 +10,20 @@ import {
   headersOf,
 } from './endpoint-schema'
 
-const CreateWebhookEndpoint = Type.Object(
-  {
-    url: endpointFields.url,
-    description: Type.Optional(endpointFields.description),
-    enabled: Type.Optional(endpointFields.enabled),
-    events: Type.Optional(endpointFields.events),
-    leads: Type.Optional(endpointFields.leads),
-    headers: Type.Optional(endpointHeaders),
-    secret: Type.Optional(endpointSecret),
-  },
-  { title: 'CreateWebhookEndpointRequest' },
-)
+const CreateWebhookEndpoint = named('CreateWebhookEndpointRequest')({
+  url: endpointFields.url,
+  description: Type.Optional(endpointFields.description),
+  enabled: Type.Optional(endpointFields.enabled),
+  events: Type.Optional(endpointFields.events),
+  leads: Type.Optional(endpointFields.leads),
+  headers: Type.Optional(endpointHeaders),
+  secret: Type.Optional(endpointSecret),
+})
 
-const CreatedEndpoint = Type.Object(
-  {
-    ...EndpointRecord.properties,
-    secret: Type.String({ description: 'The key that signs, shown only here.', examples: ['whsec_…'] }),
-  },
-  { title: 'CreatedWebhookEndpoint' },
-)
+const CreatedEndpoint = named('CreatedWebhookEndpoint')({
+  ...EndpointRecord.properties,
+  secret: Type.String({ description: 'The key that signs, shown only here.', examples: ['whsec_…'] }),
+})
 
 export const createWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints',

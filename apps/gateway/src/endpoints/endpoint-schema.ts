@@ -1,7 +1,7 @@
 import { ENDPOINT_LEADS, type Endpoint, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { recordOf } from '../api/record'
-import { timestamp } from '../api/schemas'
+import { named, timestamp } from '../api/schemas'
 import { describe, nullable, oneOf, text } from '../validation/fields'
 
 export const endpointFields = {
@@ -43,33 +43,33 @@ export const endpointSecret = text(
   { minLength: 16, format: 'one-line' },
 )
 
-export const EndpointRecord = Type.Object(
-  {
-    id: Type.Integer({ examples: [1] }),
-    url: Type.String({
-      format: 'uri',
-      description: 'Where webhooks are sent.',
-      examples: ['https://crm.example.com/webhooks/leads'],
-    }),
-    description: endpointFields.description,
-    enabled: endpointFields.enabled,
-    events: endpointFields.events,
-    leads: endpointFields.leads,
-    disabled_reason: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      enum: ['failing', null],
-      description: 'Why it was disabled by itself: it had only failed for too long. Null otherwise.',
-      examples: [null],
-    }),
-    headers: Type.Record(Type.String(), Type.Unsafe<null>({ type: ['string', 'null'] }), {
-      description: 'The names of its own headers. Their values are not shown.',
-      examples: [{ 'X-Api-Key': null }],
-    }),
-    created_at: timestamp('When it was made.'),
-    updated_at: timestamp('When it changed last.'),
-  },
-  { title: 'WebhookEndpoint', description: 'An address that webhooks are sent to.' },
-)
+export const EndpointRecord = named(
+  'WebhookEndpoint',
+  'An address that webhooks are sent to.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  url: Type.String({
+    format: 'uri',
+    description: 'Where webhooks are sent.',
+    examples: ['https://crm.example.com/webhooks/leads'],
+  }),
+  description: endpointFields.description,
+  enabled: endpointFields.enabled,
+  events: endpointFields.events,
+  leads: endpointFields.leads,
+  disabled_reason: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    enum: ['failing', null],
+    description: 'Why it was disabled by itself: it had only failed for too long. Null otherwise.',
+    examples: [null],
+  }),
+  headers: Type.Record(Type.String(), Type.Unsafe<null>({ type: ['string', 'null'] }), {
+    description: 'The names of its own headers. Their values are not shown.',
+    examples: [{ 'X-Api-Key': null }],
+  }),
+  created_at: timestamp('When it was made.'),
+  updated_at: timestamp('When it changed last.'),
+})
 
 const recordOfEndpoint = recordOf(EndpointRecord)
 

@@ -1,35 +1,29 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { listOf, nullableTimestamp, timestamp } from '../api/schemas'
+import { listOf, named, nullableTimestamp, timestamp } from '../api/schemas'
 
 const count = (description: string) => Type.Integer({ description, examples: [0] })
 
 const CAPPED = '; 10000 stands for as many or more.'
 
-const Hour = Type.Object(
-  {
-    hour: timestamp('When the hour began.'),
-    succeeded: count('Attempts of the hour that succeeded.'),
-    failed: count('Attempts of the hour that failed.'),
-  },
-  { title: 'WebhookEndpointHour' },
-)
+const Hour = named('WebhookEndpointHour')({
+  hour: timestamp('When the hour began.'),
+  succeeded: count('Attempts of the hour that succeeded.'),
+  failed: count('Attempts of the hour that failed.'),
+})
 
-const Health = Type.Object(
-  {
-    endpoint_id: Type.Integer({ examples: [1] }),
-    last_success_at: nullableTimestamp(
-      'When the last attempt that succeeded began; null when none ever did.',
-      '2026-11-21T09:30:00.123456Z',
-    ),
-    pending: count(`Deliveries on their way${CAPPED}`),
-    held: count(`Deliveries that wait for the endpoint to be enabled${CAPPED}`),
-    exhausted: count(`Deliveries that were given up${CAPPED}`),
-    hours: Type.Array(Hour, { description: 'The last 24 hours, the current one last.' }),
-  },
-  { title: 'WebhookEndpointHealth' },
-)
+const Health = named('WebhookEndpointHealth')({
+  endpoint_id: Type.Integer({ examples: [1] }),
+  last_success_at: nullableTimestamp(
+    'When the last attempt that succeeded began; null when none ever did.',
+    '2026-11-21T09:30:00.123456Z',
+  ),
+  pending: count(`Deliveries on their way${CAPPED}`),
+  held: count(`Deliveries that wait for the endpoint to be enabled${CAPPED}`),
+  exhausted: count(`Deliveries that were given up${CAPPED}`),
+  hours: Type.Array(Hour, { description: 'The last 24 hours, the current one last.' }),
+})
 
 const hourRecord = recordOf(Hour)
 const healthRecord = recordOf(Health)

@@ -2,36 +2,30 @@ import { Temporal } from '@js-temporal/polyfill'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf } from '../api/schemas'
+import { dataOf, named } from '../api/schemas'
 import { oneOf, text } from '../validation/fields'
 import { readEndpointChange } from './read-endpoint-change'
 
-const RecoverWebhookEndpoint = Type.Object(
-  {
-    since: text('Deliveries recorded then or later, ISO 8601 with an offset.', '2026-11-20T00:00:00Z', {
-      format: 'instant',
-    }),
-    state: Type.Optional(
-      oneOf(
-        ['undelivered', 'exhausted', 'all'],
-        '`exhausted` (the default); `undelivered`: also those that wait for a retry, without waiting for its time; `all`: also those that were delivered.',
-        'undelivered',
-      ),
+const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest')({
+  since: text('Deliveries recorded then or later, ISO 8601 with an offset.', '2026-11-20T00:00:00Z', {
+    format: 'instant',
+  }),
+  state: Type.Optional(
+    oneOf(
+      ['undelivered', 'exhausted', 'all'],
+      '`exhausted` (the default); `undelivered`: also those that wait for a retry, without waiting for its time; `all`: also those that were delivered.',
+      'undelivered',
     ),
-  },
-  { title: 'RecoverWebhookEndpointRequest' },
-)
+  ),
+})
 
-const Recovered = Type.Object(
-  {
-    recovered: Type.Integer({
-      description: 'How many deliveries are attempted again; 10,000 at most are counted.',
-      examples: [12],
-    }),
-    recovered_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
-  },
-  { title: 'RecoveredDeliveries' },
-)
+const Recovered = named('RecoveredDeliveries')({
+  recovered: Type.Integer({
+    description: 'How many deliveries are attempted again; 10,000 at most are counted.',
+    examples: [12],
+  }),
+  recovered_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
+})
 
 const recoveredRecord = recordOf(Recovered)
 

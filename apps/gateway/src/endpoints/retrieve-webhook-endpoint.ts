@@ -2,28 +2,22 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { pathId } from '../api/path-parameters'
 import { recordOf } from '../api/record'
-import { dataOf, orNull, timestamp } from '../api/schemas'
+import { dataOf, named, orNull, timestamp } from '../api/schemas'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
-const RecoveryRecord = Type.Object(
-  {
-    since: timestamp('Deliveries recorded then or later.'),
-    remaining: Type.Integer({
-      description: 'How many are still to be attempted; 10,000 at most are counted.',
-      examples: [12],
-    }),
-    remaining_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
-  },
-  { title: 'WebhookEndpointRecovery' },
-)
+const RecoveryRecord = named('WebhookEndpointRecovery')({
+  since: timestamp('Deliveries recorded then or later.'),
+  remaining: Type.Integer({
+    description: 'How many are still to be attempted; 10,000 at most are counted.',
+    examples: [12],
+  }),
+  remaining_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
+})
 
-const RetrievedEndpoint = Type.Object(
-  {
-    ...EndpointRecord.properties,
-    recovery: orNull(RecoveryRecord, 'What is left of what is recovered; null when nothing is.'),
-  },
-  { title: 'RetrievedWebhookEndpoint' },
-)
+const RetrievedEndpoint = named('RetrievedWebhookEndpoint')({
+  ...EndpointRecord.properties,
+  recovery: orNull(RecoveryRecord, 'What is left of what is recovered; null when nothing is.'),
+})
 
 const recoveryRecord = recordOf(RecoveryRecord)
 

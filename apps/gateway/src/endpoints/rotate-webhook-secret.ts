@@ -1,33 +1,27 @@
 import { parseDuration } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { dataOf, timestamp } from '../api/schemas'
+import { dataOf, named, timestamp } from '../api/schemas'
 import { text } from '../validation/fields'
 import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
 import { readEndpointChange } from './read-endpoint-change'
 
-const RotateWebhookSecret = Type.Object(
-  {
-    overlap: Type.Optional(
-      text(
-        'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
-        '24h',
-        { format: 'overlap' },
-      ),
+const RotateWebhookSecret = named('RotateWebhookSecretRequest')({
+  overlap: Type.Optional(
+    text(
+      'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
+      '24h',
+      { format: 'overlap' },
     ),
-    secret: Type.Optional(endpointSecret),
-  },
-  { title: 'RotateWebhookSecretRequest' },
-)
+  ),
+  secret: Type.Optional(endpointSecret),
+})
 
-const RotatedEndpoint = Type.Object(
-  {
-    ...EndpointRecord.properties,
-    secret: Type.String({ description: 'The new key, shown only here.', examples: ['whsec_…'] }),
-    old_secret_until: timestamp('From then on the new secret signs alone.'),
-  },
-  { title: 'RotatedWebhookEndpoint' },
-)
+const RotatedEndpoint = named('RotatedWebhookEndpoint')({
+  ...EndpointRecord.properties,
+  secret: Type.String({ description: 'The new key, shown only here.', examples: ['whsec_…'] }),
+  old_secret_until: timestamp('From then on the new secret signs alone.'),
+})
 
 export const rotateWebhookSecret = operation({
   route: 'POST /manage/webhook-endpoints/:id/rotate-secret',

@@ -3,7 +3,7 @@ import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { leadReference } from '../api/path-parameters'
-import { dataOf } from '../api/schemas'
+import { dataOf, named } from '../api/schemas'
 import { Image } from '../leads/lead-schema'
 import { text } from '../validation/fields'
 import { recordFileOnce } from './record-file-once'
@@ -14,17 +14,14 @@ const AttachFields = Type.Object({
   name: text('Name of the file.', 'Survey of the house'),
 })
 
-const AttachForm = Type.Object(
-  {
-    ...AttachFields.properties,
-    file: Type.Unsafe({
-      type: 'string',
-      format: 'binary',
-      description: `The file, at most 10 MiB (10,485,760 bytes): ${FORMATS.join(', ')}.`,
-    }),
-  },
-  { title: 'AttachFileRequest' },
-)
+const AttachForm = named('AttachFileRequest')({
+  ...AttachFields.properties,
+  file: Type.Unsafe({
+    type: 'string',
+    format: 'binary',
+    description: `The file, at most 10 MiB (10,485,760 bytes): ${FORMATS.join(', ')}.`,
+  }),
+})
 
 const TAKEN = `The format of a file is detected from its content, and its name must have an extension of that format:
 

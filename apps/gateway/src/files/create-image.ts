@@ -1,7 +1,7 @@
 import { IMAGE_FORMATS } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { dataOf } from '../api/schemas'
+import { dataOf, named } from '../api/schemas'
 import { Image } from '../leads/lead-schema'
 import { text } from '../validation/fields'
 import { recordFileOnce } from './record-file-once'
@@ -13,17 +13,14 @@ const ImageFields = Type.Partial(
   }),
 )
 
-const ImageForm = Type.Object(
-  {
-    file: Type.Unsafe({
-      type: 'string',
-      format: 'binary',
-      description: `The image, at most 10 MiB: ${IMAGE_FORMATS.join(', ')}.`,
-    }),
-    ...ImageFields.properties,
-  },
-  { title: 'CreateImageRequest' },
-)
+const ImageForm = named('CreateImageRequest')({
+  file: Type.Unsafe({
+    type: 'string',
+    format: 'binary',
+    description: `The image, at most 10 MiB: ${IMAGE_FORMATS.join(', ')}.`,
+  }),
+  ...ImageFields.properties,
+})
 
 /** POST /manage/images: an image that quote items can refer to. */
 export const createImage = operation({

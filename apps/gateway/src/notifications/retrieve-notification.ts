@@ -1,17 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { pathId } from '../api/path-parameters'
-import { dataOf } from '../api/schemas'
+import { dataOf, named } from '../api/schemas'
 import { AttemptRecord, attemptRecord } from '../deliveries/delivery-schema'
 import { NotificationRecord, notificationRecord } from './notification-schema'
 
-const NotificationWithAttempts = Type.Object(
-  {
-    ...NotificationRecord.properties,
-    attempts: Type.Array(AttemptRecord),
-  },
-  { title: 'NotificationWithAttempts' },
-)
+const NotificationWithAttempts = named('NotificationWithAttempts')({
+  ...NotificationRecord.properties,
+  attempts: Type.Array(AttemptRecord),
+})
 
 /** GET /manage/notifications/:id: a notification with every attempt. */
 export const retrieveNotification = operation({

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { timestamp } from '../api/schemas'
+import { named, timestamp } from '../api/schemas'
 import { AttemptRecord, DeliveryRecord } from '../deliveries/delivery-schema'
 import { LeadHistoryEntry } from '../leads/lead-history-schema'
 import { Image, Lead } from '../leads/lead-schema'
@@ -20,32 +20,28 @@ const exportedEvent = (title: string, body: string, delivery: object) =>
     { title },
   )
 
-export const ExportedLead = Type.Object(
-  {
-    lead: Lead,
-    history: Type.Array(LeadHistoryEntry),
-    appointments: Type.Array(Scheduled),
-    callbacks: Type.Array(Scheduled),
-    attachments: Type.Array(Image, { description: 'The files are at their urls.' }),
-    webhooks: Type.Array(
-      exportedEvent(
-        'ExportedWebhook',
-        'What is sent. Null where it was erased, where nobody subscribed to it, or where there would be too much of it.',
-        DeliveryRecord.properties,
-      ),
+export const ExportedLead = named(
+  'ExportedLead',
+  'All that is held of a lead.',
+)({
+  lead: Lead,
+  history: Type.Array(LeadHistoryEntry),
+  appointments: Type.Array(Scheduled),
+  callbacks: Type.Array(Scheduled),
+  attachments: Type.Array(Image, { description: 'The files are at their urls.' }),
+  webhooks: Type.Array(
+    exportedEvent(
+      'ExportedWebhook',
+      'What is sent. Null where it was erased, where nobody subscribed to it, or where there would be too much of it.',
+      DeliveryRecord.properties,
     ),
-    notifications: Type.Array(
-      exportedEvent(
-        'ExportedNotification',
-        'What the message is made of; null likewise.',
-        notificationFields,
-      ),
-    ),
-    complete: Type.Boolean({
-      description:
-        'Whether that is all. Otherwise each list has its newest records; the lists of a lead have the others.',
-      examples: [true],
-    }),
-  },
-  { title: 'ExportedLead', description: 'All that is held of a lead.' },
-)
+  ),
+  notifications: Type.Array(
+    exportedEvent('ExportedNotification', 'What the message is made of; null likewise.', notificationFields),
+  ),
+  complete: Type.Boolean({
+    description:
+      'Whether that is all. Otherwise each list has its newest records; the lists of a lead have the others.',
+    examples: [true],
+  }),
+})

@@ -4,36 +4,33 @@ import { idempotencyOf, replayable } from '../api/idempotency'
 import { type Call, operation } from '../api/operation'
 import { leadReference } from '../api/path-parameters'
 import { referenceError } from '../api/reference-error'
-import { type Answer, leadReferenceSchema, timestamp } from '../api/schemas'
+import { type Answer, leadReferenceSchema, named, timestamp } from '../api/schemas'
 import { bodyOf } from '../body/body'
 import { describe, id, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 
 /** The fields of Schedule Appointment and Schedule Callback, in the order of the interface. */
-export const ScheduleFields = Type.Object(
-  {
-    notify: Type.Boolean(describe('Whether to notify the user.', true)),
-    user_id: id('User it is assigned to.', 1),
-    date: text(
-      'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
-      '24/12/2026 14:30',
-      { format: 'local-date-time' },
-    ),
-  },
-  { title: 'ScheduleRequest' },
-)
+export const ScheduleFields = named('ScheduleRequest')({
+  notify: Type.Boolean(describe('Whether to notify the user.', true)),
+  user_id: id('User it is assigned to.', 1),
+  date: text(
+    'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
+    '24/12/2026 14:30',
+    { format: 'local-date-time' },
+  ),
+})
 
-export const Scheduled = Type.Object(
-  {
-    id: Type.Integer({ examples: [1] }),
-    lead_reference: leadReferenceSchema(),
-    user_id: Type.Integer({ examples: [1] }),
-    date: timestamp('When it is to take place, in UTC.'),
-    notify: Type.Boolean({ examples: [true] }),
-    created_at: timestamp('When it was scheduled.'),
-  },
-  { title: 'Scheduled', description: 'An appointment or a callback.' },
-)
+export const Scheduled = named(
+  'Scheduled',
+  'An appointment or a callback.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  lead_reference: leadReferenceSchema(),
+  user_id: Type.Integer({ examples: [1] }),
+  date: timestamp('When it is to take place, in UTC.'),
+  notify: Type.Boolean({ examples: [true] }),
+  created_at: timestamp('When it was scheduled.'),
+})
 
 /** An operation that schedules an entry. `create` resolves with the JSON of the response. */
 export const scheduleOperation = (

@@ -3,42 +3,36 @@ import type { VerifiedToken } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { dataOf } from '../api/schemas'
+import { dataOf, named } from '../api/schemas'
 import { grants, SCOPES } from '../auth/authenticate'
 import { addErrors, type FieldErrors } from '../validation/errors'
 import { describe, oneOf, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
 import { TokenRecord, tokenRecord } from './token-schema'
 
-const CreateToken = Type.Object(
-  {
-    name: text('What the token is for.', 'Website form'),
-    scopes: Type.Array(oneOf(SCOPES, '`leads` includes `leads:read`.'), {
-      minItems: 1,
-      maxItems: 10,
-      examples: [['leads']],
-    }),
-    expires_at: Type.Optional(
-      text(
-        'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
-        '2030-01-01T00:00:00Z',
-        { format: 'instant' },
-      ),
+const CreateToken = named('CreateTokenRequest')({
+  name: text('What the token is for.', 'Website form'),
+  scopes: Type.Array(oneOf(SCOPES, '`leads` includes `leads:read`.'), {
+    minItems: 1,
+    maxItems: 10,
+    examples: [['leads']],
+  }),
+  expires_at: Type.Optional(
+    text(
+      'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
+      '2030-01-01T00:00:00Z',
+      { format: 'instant' },
     ),
-    test: Type.Optional(
-      Type.Boolean(describe('Its leads are test leads. By default false; with a test token true.', false)),
-    ),
-  },
-  { title: 'CreateTokenRequest' },
-)
+  ),
+  test: Type.Optional(
+    Type.Boolean(describe('Its leads are test leads. By default false; with a test token true.', false)),
+  ),
+})
 
-const CreatedToken = Type.Object(
-  {
-    ...TokenRecord.properties,
-    token: Type.String({ description: 'The token itself, shown only here.', examples: ['lw_live_…'] }),
-  },
-  { title: 'CreatedToken' },
-)
+const CreatedToken = named('CreatedToken')({
+  ...TokenRecord.properties,
+  token: Type.String({ description: 'The token itself, shown only here.', examples: ['lw_live_…'] }),
+})
 
 // Of what is no instant the check tells.
 const instantMs = (given: unknown): number | undefined =>

@@ -1,36 +1,33 @@
 import type { Token } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { recordOf } from '../api/record'
-import { nullableTimestamp, timestamp } from '../api/schemas'
+import { named, nullableTimestamp, timestamp } from '../api/schemas'
 import { SCOPES } from '../auth/authenticate'
 import { endsSoon } from '../auth/token-expiry'
 
 /** What a token is called where something is told of it. */
-export const TokenName = Type.Object(
-  { id: Type.Integer({ examples: [1] }), name: Type.String({ examples: ['CRM'] }) },
-  { title: 'TokenName' },
-)
+export const TokenName = named('TokenName')({
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['CRM'] }),
+})
 
-export const TokenRecord = Type.Object(
-  {
-    id: Type.Integer({ examples: [1] }),
-    name: Type.String({ examples: ['Website form'] }),
-    scopes: Type.Array(Type.Unsafe<string>({ type: 'string', enum: SCOPES }), { examples: [['leads']] }),
-    test: Type.Boolean({ description: 'Leads made with it are test leads.', examples: [false] }),
-    expires_at: nullableTimestamp('Null when it does not expire.'),
-    last_used_at: nullableTimestamp('Null when it was never used.'),
-    revoked_at: nullableTimestamp('Null until it is revoked.'),
-    created_at: timestamp('When it was made.'),
-    expires_soon: Type.Boolean({
-      description: 'It is not revoked and expires within 14 days.',
-      examples: [false],
-    }),
-  },
-  {
-    title: 'Token',
-    description: 'What is known of a bearer token. The token itself is shown once, when it is made.',
-  },
-)
+export const TokenRecord = named(
+  'Token',
+  'What is known of a bearer token. The token itself is shown once, when it is made.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['Website form'] }),
+  scopes: Type.Array(Type.Unsafe<string>({ type: 'string', enum: SCOPES }), { examples: [['leads']] }),
+  test: Type.Boolean({ description: 'Leads made with it are test leads.', examples: [false] }),
+  expires_at: nullableTimestamp('Null when it does not expire.'),
+  last_used_at: nullableTimestamp('Null when it was never used.'),
+  revoked_at: nullableTimestamp('Null until it is revoked.'),
+  created_at: timestamp('When it was made.'),
+  expires_soon: Type.Boolean({
+    description: 'It is not revoked and expires within 14 days.',
+    examples: [false],
+  }),
+})
 
 const recordOfToken = recordOf(TokenRecord)
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { recordOf } from '../api/record'
-import { nullableTimestamp, timestamp } from '../api/schemas'
+import { named, nullableTimestamp, timestamp } from '../api/schemas'
 import { text } from '../validation/fields'
 
 export const userFields = {
@@ -8,15 +8,15 @@ export const userFields = {
   name: text(undefined, 'Grace Hopper'),
 }
 
-export const UserRecord = Type.Object(
-  {
-    id: Type.Integer({ examples: [1] }),
-    email: Type.String({ examples: ['sales@example.com'] }),
-    name: Type.String({ examples: ['Grace Hopper'] }),
-    created_at: timestamp('When the user was made.'),
-    removed_at: nullableTimestamp('Null until the user is removed.'),
-  },
-  { title: 'User', description: 'Someone leads are assigned to.' },
-)
+export const UserRecord = named(
+  'User',
+  'Someone leads are assigned to.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  email: Type.String({ examples: ['sales@example.com'] }),
+  name: Type.String({ examples: ['Grace Hopper'] }),
+  created_at: timestamp('When the user was made.'),
+  removed_at: nullableTimestamp('Null until the user is removed.'),
+})
 
 export const userRecord = recordOf(UserRecord)

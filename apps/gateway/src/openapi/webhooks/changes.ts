@@ -1,6 +1,6 @@
 import type { EventType } from '@leadwire/contracts'
 import { type TSchema, Type } from '@sinclair/typebox'
-import { leadReferenceSchema } from '../../api/schemas'
+import { leadReferenceSchema, named } from '../../api/schemas'
 import { FieldChange } from '../../leads/lead-history-schema'
 import { Image, LeadListItem } from '../../leads/lead-schema'
 import { Scheduled } from '../../scheduling/schedule-fields'
@@ -12,18 +12,18 @@ const bodyOf = (title: string, type: Exclude<EventType, 'lead.created'>, data: T
     { title },
   )
 
-const UpdatedLead = Type.Object(
-  {
-    ...LeadListItem.properties,
-    changes: Type.Array(FieldChange, { description: 'What became another one.' }),
-  },
-  { title: 'LeadUpdatedLead', description: 'The lead after the change, without its customer and quotes.' },
-)
+const UpdatedLead = named(
+  'LeadUpdatedLead',
+  'The lead after the change, without its customer and quotes.',
+)({
+  ...LeadListItem.properties,
+  changes: Type.Array(FieldChange, { description: 'What became another one.' }),
+})
 
-const AddedAttachment = Type.Object(
-  { ...Image.properties, lead_reference: leadReferenceSchema() },
-  { title: 'AttachmentAddedAttachment', description: 'Its url needs the bearer token.' },
-)
+const AddedAttachment = named(
+  'AttachmentAddedAttachment',
+  'Its url needs the bearer token.',
+)({ ...Image.properties, lead_reference: leadReferenceSchema() })
 
 /** The webhooks of what happens to a lead after its creation. */
 export const LEAD_UPDATED = webhook({

@@ -1,20 +1,18 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '../../api/schemas'
 import { Lead, Quote, QuoteItem } from '../../leads/lead-schema'
 import { webhook } from './webhook'
 
 const PayloadItem = Type.Omit(QuoteItem, ['product_style'], { title: 'LeadCreatedQuoteItem' })
 
-const PayloadQuote = Type.Object(
-  { ...Quote.properties, items: Type.Array(PayloadItem) },
-  { title: 'LeadCreatedQuote' },
-)
+const PayloadQuote = named('LeadCreatedQuote')({ ...Quote.properties, items: Type.Array(PayloadItem) })
 
-const PayloadLead = Type.Object(
-  { ...Lead.properties, quotes: Type.Array(PayloadQuote) },
-  { title: 'LeadCreatedLead', description: 'The lead as it was created. Its items have no `product_style`.' },
-)
+const PayloadLead = named(
+  'LeadCreatedLead',
+  'The lead as it was created. Its items have no `product_style`.',
+)({ ...Lead.properties, quotes: Type.Array(PayloadQuote) })
 
-const LeadCreated = Type.Object({ data: PayloadLead }, { title: 'LeadCreated' })
+const LeadCreated = named('LeadCreated')({ data: PayloadLead })
 
 /** The Lead Created webhook (interface: Events). */
 export const LEAD_CREATED = webhook({
