@@ -3,7 +3,6 @@ import type { Scope } from '../auth/authenticate'
 import { describe } from '../validation/fields'
 import { type Call, operation } from './operation'
 import { cursorPageJson, filteredPageJson, pageNumber } from './page-json'
-import { leadReference } from './path-parameters'
 import { referenceError } from './reference-error'
 import { cursorPageOf, PageQuery, pageOrStepOf } from './schemas'
 
@@ -57,7 +56,7 @@ export const listOperation = <Filters extends TObject = TObject>({
     checks: query,
     answer: { description: answer, schema: cursorPageOf(record) },
     handler: async (call) => {
-      const lead = about.route.includes(':reference') ? { leadReference: leadReference(call.request) } : {}
+      const lead = about.route.includes(':reference') ? { leadReference: call.leadReference() } : {}
       const { value, errors } = call.check()
       if (errors) throw await referenceError(call, errors, lead)
       const { cursor, ...given } = value as { cursor?: string }
@@ -92,7 +91,7 @@ export const leadListOperation = ({ description, scope = 'leads:read', find, ...
     scope,
     description: [description, STEPS].filter(Boolean).join('\n\n'),
     find: async (call, _filters, cursor) => {
-      const reference = leadReference(call.request)
+      const reference = call.leadReference()
       const { items, nextBefore } = await find(call, {
         accountId: call.accountId,
         reference,

@@ -10,6 +10,7 @@ import { limitsOf } from './call-limits'
 import type { Dependencies } from './dependencies'
 import { type Description, describeOperation } from './describe-operation'
 import { idempotencyOf } from './idempotency'
+import { leadReference, pathId } from './path-parameters'
 import { IdParams, LeadParams } from './schemas'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -20,6 +21,10 @@ export interface Call<Fields> extends Omit<Dependencies, 'authenticate' | 'limit
   reply: FastifyReply
   accountId: number
   limits: CallLimits
+  /** The `id` of the address. Throws not_found. */
+  pathId: () => number
+  /** The `reference` of the address. Throws not_found. */
+  leadReference: () => string
   /** Checks the request's query where the operation has one, else its body; or other fields of it. */
   check: (body?: Body) => Checked<Fields>
   /**
@@ -123,6 +128,8 @@ export const operation =
           reply,
           accountId: request.principal?.accountId,
           limits: limitsOf(reply, idempotency),
+          pathId: () => pathId(request),
+          leadReference: () => leadReference(request),
           check,
           valid: async (lookUp) => {
             const { value, errors } = check()

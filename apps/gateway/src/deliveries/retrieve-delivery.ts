@@ -1,7 +1,6 @@
 import type { WebhookRequest } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf, named, orNull } from '../api/schemas'
 import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
@@ -36,8 +35,8 @@ export const retrieveDelivery = operation({
   summary: 'Retrieve a delivery',
   description: 'With every attempt that was made, and what each sends.',
   answer: dataOf(DeliveryWithAttempts, 'The delivery.'),
-  handler: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, deliveryId: pathId(request) }
+  handler: async ({ request, pathId, accountId, clients, limits }) => {
+    const key = { accountId, deliveryId: pathId() }
     const { delivery, attempts, request: sent } = await clients.webhooks.retrieveDelivery(key, limits)
     return {
       ...deliveryRecord(delivery!),

@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { DeliveryRecord, deliveryRecord } from './delivery-schema'
 
@@ -13,8 +12,8 @@ export const retryDelivery = operation({
   savesResponse: true,
   answer: dataOf(DeliveryRecord, 'The delivery, on its way.'),
   problems: ['conflict', 'lead-erased'],
-  handler: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, deliveryId: pathId(request) }
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, deliveryId: pathId() }
     const { delivery } = await clients.webhooks.retryDelivery(key, limits)
     return deliveryRecord(delivery!)
   },

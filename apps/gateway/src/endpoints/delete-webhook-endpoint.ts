@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
@@ -10,8 +9,8 @@ export const deleteWebhookEndpoint = operation({
   summary: 'Delete a webhook endpoint',
   description: 'What is pending for it is cancelled.',
   answer: dataOf(EndpointRecord, 'The endpoint as it was.'),
-  handler: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, endpointId: pathId(request) }
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, endpointId: pathId() }
     const { endpoint } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)
     await clients.webhooks.deleteWebhookEndpoint(key, limits)
     return endpointRecord(endpoint!)

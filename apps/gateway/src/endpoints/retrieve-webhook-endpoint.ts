@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { recordOf } from '../api/record'
 import { dataOf, named, orNull, timestamp } from '../api/schemas'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
@@ -27,8 +26,8 @@ export const retrieveWebhookEndpoint = operation({
   tag: 'Webhooks',
   summary: 'Retrieve a webhook endpoint',
   answer: dataOf(RetrievedEndpoint, 'The endpoint, without its secret.'),
-  handler: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, endpointId: pathId(request) }
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, endpointId: pathId() }
     const { endpoint, recovery } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)
     return { ...endpointRecord(endpoint!), recovery: recovery ? recoveryRecord(recovery) : null }
   },

@@ -2,7 +2,6 @@ import { FILE_FORMATS } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { leadReference } from '../api/path-parameters'
 import { dataOf, named } from '../api/schemas'
 import { Image } from '../leads/lead-schema'
 import { text } from '../validation/fields'
@@ -48,8 +47,8 @@ export const attachFile = operation({
   checks: AttachFields,
   answer: dataOf(Image, 'The attachment. Its url needs a bearer token.'),
   handler: async (call) => {
-    const { request, accountId, clients, addressOf } = call
-    const reference = leadReference(request)
+    const { request, leadReference, accountId, clients, addressOf } = call
+    const reference = leadReference()
     const { leadMissing } = await clients.leads.checkReferences({ accountId, leadReference: reference })
     if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
     return recordFileOnce(call, {

@@ -2,7 +2,6 @@ import { FILE_FORMATS } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { leadReference, pathId } from '../api/path-parameters'
 import { LeadParams } from '../api/schemas'
 import { sendFile } from '../api/send-file'
 import { attachmentDisposition } from './file-name'
@@ -25,11 +24,11 @@ export const downloadAttachment = operation({
     types: Object.values(FILE_FORMATS).map(({ contentType }) => contentType),
   },
   handler: async (call) => {
-    const { request, reply, accountId, clients } = call
+    const { pathId, leadReference, reply, accountId, clients } = call
     const { file } = await clients.attachments.retrieveAttachment({
       accountId,
-      reference: leadReference(request),
-      attachmentId: pathId(request),
+      reference: leadReference(),
+      attachmentId: pathId(),
     })
     if (!file) throw new ServiceError('internal', 'an attachment came without its file')
     const stored = await clients.files.download(file.key)

@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { ImportRecord } from './import-schema'
 
@@ -9,6 +8,6 @@ export const cancelImport = operation({
   summary: 'Cancel an import',
   description: 'Leads that were created stay. An import that has ended stays as it is.',
   answer: dataOf(ImportRecord, 'The import as it is now.'),
-  handler: async ({ request, accountId, clients, limits }) =>
-    (await clients.imports.cancelImport({ accountId, importId: pathId(request) }, limits)).body,
+  handler: async ({ pathId, accountId, clients, limits }) =>
+    (await clients.imports.cancelImport({ accountId, importId: pathId() }, limits)).body,
 })

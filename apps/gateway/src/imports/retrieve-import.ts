@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { ImportRecord } from './import-schema'
 
@@ -9,6 +8,6 @@ export const retrieveImport = operation({
   summary: 'Retrieve an import',
   description: 'How far it is. An import that ended 30 days ago is forgotten.',
   answer: dataOf(ImportRecord, 'The import.'),
-  handler: async ({ request, accountId, clients, limits }) =>
-    (await clients.imports.retrieveImport({ accountId, importId: pathId(request) }, limits)).body,
+  handler: async ({ pathId, accountId, clients, limits }) =>
+    (await clients.imports.retrieveImport({ accountId, importId: pathId() }, limits)).body,
 })

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { holdPlace } from '../admission/admission'
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 
 const POLL_MS = 1000
 /** Load balancers close a connection that is silent for a minute. */
@@ -57,8 +56,8 @@ export const watchImport = operation({
   description:
     'Server-sent events whose data is the import: `progress` when it has moved, at most once a second, and `end` when it has ended. Then the stream ends, and who connects again with the `Last-Event-ID` of the end gets 204.',
   answer: { description: 'Events.', types: ['text/event-stream'] },
-  handler: async ({ request, reply, accountId, clients, admission, limits, draining }) => {
-    const importId = pathId(request)
+  handler: async ({ request, pathId, reply, accountId, clients, admission, limits, draining }) => {
+    const importId = pathId()
     const signal = limits.goneSignal()
     const poll = async () =>
       progressOf((await clients.imports.retrieveImport({ accountId, importId }, { signal })).body)

@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { leadReference } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
 import { Lead } from './lead-schema'
@@ -14,11 +13,8 @@ export const retrieveLead = operation({
   etag: 'read',
   answer: dataOf(Lead, 'The lead with its customer and quotes.'),
   isBatched: true,
-  handler: async ({ request, reply, accountId, clients, limits }) => {
-    const { body, etag } = await clients.retrieveLead(
-      { accountId, reference: leadReference(request) },
-      limits,
-    )
+  handler: async ({ request, leadReference, reply, accountId, clients, limits }) => {
+    const { body, etag } = await clients.retrieveLead({ accountId, reference: leadReference() }, limits)
     return unlessKnown(request, reply, etag, body)
   },
 })

@@ -1,7 +1,6 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { leadReference } from '../api/path-parameters'
 import { referenceError } from '../api/reference-error'
 import { dataOf } from '../api/schemas'
 import { demandedTags, tagged } from '../http/entity-tags'
@@ -33,9 +32,9 @@ export const updateLead = operation({
   problems: ['method-not-allowed', 'lead-erased'],
   answer: dataOf(Lead, 'The lead as it is now.'),
   handler: async (call) => {
-    const { request, accountId, clients, limits } = call
+    const { request, leadReference, accountId, clients, limits } = call
     const ifMatch = demandedTags(request)
-    const reference = leadReference(request)
+    const reference = leadReference()
     const { value, errors, fields } = call.check()
     if (errors) {
       throw await referenceError(call, errors, { leadReference: reference, userEmail: fields['user_email'] })

@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf, named } from '../api/schemas'
 import { AttemptRecord, attemptRecord } from '../deliveries/delivery-schema'
 import { NotificationRecord, notificationRecord } from './notification-schema'
@@ -18,8 +17,8 @@ export const retrieveNotification = operation({
   summary: 'Retrieve a notification',
   description: 'With every attempt that was made.',
   answer: dataOf(NotificationWithAttempts, 'The notification.'),
-  handler: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, notificationId: pathId(request) }
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, notificationId: pathId() }
     const { notification, attempts } = await clients.webhooks.retrieveNotification(key, limits)
     return { ...notificationRecord(notification!), attempts: attempts.map(attemptRecord) }
   },

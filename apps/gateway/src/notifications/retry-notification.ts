@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { NotificationRecord, notificationRecord } from './notification-schema'
 
@@ -13,8 +12,8 @@ export const retryNotification = operation({
   savesResponse: true,
   answer: dataOf(NotificationRecord, 'The notification, on its way.'),
   problems: ['conflict', 'lead-erased'],
-  handler: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, notificationId: pathId(request) }
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, notificationId: pathId() }
     const { notification } = await clients.webhooks.retryNotification(key, limits)
     return notificationRecord(notification!)
   },

@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { leadReference } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { ExportedLead } from './export-schema'
 import { exportedLead } from './exported-lead'
@@ -12,5 +11,5 @@ export const exportLead = operation({
   description:
     'At most 1000 records of its history, appointments, callbacks and attachments each, 100 events of each kind with 500 deliveries, and 8 MB of their bodies.',
   answer: dataOf(ExportedLead, 'The lead and all that belongs to it.'),
-  handler: async (call) => `{"data":${await exportedLead(call, leadReference(call.request))}}`,
+  handler: async (call) => `{"data":${await exportedLead(call, call.leadReference())}}`,
 })

@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { leadReference } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { Erasure } from './erasure-schema'
 
@@ -10,8 +9,8 @@ export const retrieveErasure = operation({
   summary: "Retrieve the receipt of a lead's erasure",
   description: '404 for a lead that nobody asked to erase.',
   answer: dataOf(Erasure, 'The receipt.'),
-  handler: async ({ request, accountId, clients, limits }) => {
-    const asked = { accountId, reference: leadReference(request) }
+  handler: async ({ leadReference, accountId, clients, limits }) => {
+    const asked = { accountId, reference: leadReference() }
     return (await clients.leads.retrieveErasure(asked, limits)).body
   },
 })

@@ -2,7 +2,6 @@ import type { Appointment } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { idempotencyOf, replayable } from '../api/idempotency'
 import { type Call, operation } from '../api/operation'
-import { leadReference } from '../api/path-parameters'
 import { referenceError } from '../api/reference-error'
 import { type Answer, leadReferenceSchema, named, timestamp } from '../api/schemas'
 import { bodyOf } from '../body/body'
@@ -49,10 +48,10 @@ export const scheduleOperation = (
     problems: ['lead-erased'],
     body: ScheduleFields,
     handler: async (call) => {
-      const { request, reply, accountId } = call
+      const { request, leadReference, reply, accountId } = call
       const body = bodyOf(request)
       const idempotency = idempotencyOf(request, body.fields)
-      const reference = leadReference(request)
+      const reference = leadReference()
       const { value, errors, fields } = call.check(body)
       if (errors) {
         throw await referenceError(call, errors, { leadReference: reference, userId: fields['user_id'] })

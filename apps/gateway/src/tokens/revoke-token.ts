@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { TokenRecord, tokenRecord } from './token-schema'
 
@@ -9,8 +8,8 @@ export const revokeToken = operation({
   summary: 'Revoke a token',
   description: 'It stops working everywhere within a second.',
   answer: dataOf(TokenRecord, 'The revoked token.'),
-  handler: async ({ request, accountId, clients, limits, now }) => {
-    const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId(request) }, limits)
+  handler: async ({ pathId, accountId, clients, limits, now }) => {
+    const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId() }, limits)
     return tokenRecord(token!, now())
   },
 })

@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { UserRecord, userRecord } from './user-schema'
 
@@ -10,8 +9,8 @@ export const removeUser = operation({
   description:
     'The user is assigned to nothing more and told of nothing more, and its e-mail is free for another one. Leads, appointments and callbacks that it was assigned to keep its id, by which it can still be retrieved.',
   answer: dataOf(UserRecord, 'The removed user.'),
-  handler: async ({ request, accountId, clients, limits }) => {
-    const { user } = await clients.accounts.removeUser({ accountId, userId: pathId(request) }, limits)
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const { user } = await clients.accounts.removeUser({ accountId, userId: pathId() }, limits)
     return userRecord(user!)
   },
 })

@@ -1,5 +1,4 @@
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { UserRecord, userRecord } from './user-schema'
 
@@ -9,8 +8,8 @@ export const retrieveUser = operation({
   summary: 'Retrieve a user',
   description: 'Also one that was removed.',
   answer: dataOf(UserRecord, 'The user.'),
-  handler: async ({ request, accountId, clients, limits }) => {
-    const { user } = await clients.accounts.retrieveUser({ accountId, userId: pathId(request) }, limits)
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const { user } = await clients.accounts.retrieveUser({ accountId, userId: pathId() }, limits)
     return userRecord(user!)
   },
 })

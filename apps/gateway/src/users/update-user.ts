@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { pathId } from '../api/path-parameters'
 import { dataOf } from '../api/schemas'
 import { UserRecord, userFields, userRecord } from './user-schema'
 
@@ -13,8 +12,8 @@ export const updateUser = operation({
   description: 'Changes what is given and leaves the rest. A removed user can not be changed (422).',
   body: UpdateUser,
   answer: dataOf(UserRecord, 'The user as it is now.'),
-  handler: async ({ request, accountId, clients, limits, valid }) => {
-    const key = { accountId, userId: pathId(request) }
+  handler: async ({ pathId, accountId, clients, limits, valid }) => {
+    const key = { accountId, userId: pathId() }
     const value = await valid(() => clients.accounts.retrieveUser(key, limits))
     const { user } = await clients.accounts.updateUser({ ...key, ...value }, limits)
     return userRecord(user!)
