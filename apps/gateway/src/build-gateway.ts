@@ -19,7 +19,7 @@ import type { Dependencies } from './api/dependencies'
 import { createAuthenticate } from './auth/authenticate'
 import { createTokenVerifier } from './auth/token-verifier'
 import { readBodies } from './body/body'
-import { continueWhenJudged } from './body/expect-continue'
+import { continueWhenChecked } from './body/expect-continue'
 import { readMultipart } from './body/read-multipart'
 import { drainUnreadBodies } from './body/unread-body'
 import type { Clients } from './clients/connect-clients'
@@ -175,7 +175,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   drainUnreadBodies(app, lifecycle)
   observeRequests(app, { logger, metrics })
   readBodies(app, admission)
-  continueWhenJudged(app)
+  continueWhenChecked(app)
   serveOpenApi(app, { publicUrl, addressOf, events: WEBHOOKS })
 
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })

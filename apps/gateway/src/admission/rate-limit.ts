@@ -2,7 +2,6 @@ import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ProblemError } from '../http/problem'
 
-/** How many requests a token may send in a time. */
 export interface RateLimit {
   requests: number
   /** Whole seconds. */
@@ -12,10 +11,10 @@ export interface RateLimit {
 /** Counts a request whose token is known already. Rejects with rate-limited beyond the limit. */
 export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
-// Beyond it the token that was idle longest is forgotten: one that is at its limit never is.
+// Beyond it the token that was idle longest is deleted, which is never one at its limit.
 const MAX_TOKENS = 20_000
 
-/** Limits the requests of each token at this copy of the gateway, and shows in each response how much is left. */
+/** Limits the requests of each token at this copy of the gateway. Each response says how many are left. */
 export const createRateLimit = (app: FastifyInstance, { requests, windowMs }: RateLimit): CountRequest => {
   app.register(rateLimit, {
     global: false,

@@ -1,19 +1,18 @@
 import type { Actor, Idempotency } from '@leadwire/contracts'
 import type { CallLimits } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { tellReplayed } from './idempotency'
+import { markReplayed } from './idempotency'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Until when the request must be answered. */
+    /** When the request must have its response. */
     deadline: Date
   }
 }
 
-/** A request has so long from its first line to its answer; files, which take as long as their bytes do, are not bound by it. */
+/** From the first line of a request to its response. Files, which take as long as their bytes do, have other limits. */
 const REQUEST_LIMIT_MS = 10_000
 
-/** Gives each request its deadline. */
 export const setDeadlines = (app: FastifyInstance, limitMs = REQUEST_LIMIT_MS): void => {
   app.decorateRequest('deadline', null as unknown as Date)
   app.addHook('onRequest', (request, _reply, done) => {
@@ -22,7 +21,7 @@ export const setDeadlines = (app: FastifyInstance, limitMs = REQUEST_LIMIT_MS): 
   })
 }
 
-// Not Fastify's own `request.signal`: that one is aborted as soon as a body was read (seen with Fastify 5.12 on Node 20).
+// Fastify's own `request.signal` is aborted as soon as a body has been read (seen with Fastify 5.12 on Node 20).
 const signalOf = ({ raw }: FastifyReply): AbortSignal => {
   const controller = new AbortController()
   const abort = () => {
@@ -37,14 +36,14 @@ const actorOf = ({ principal, id }: FastifyRequest): Actor | undefined =>
   principal && { tokenId: principal.tokenId, tokenName: principal.name, requestId: id }
 
 /**
- * The limits of what a request asks of the services: they end at its deadline, and when its connection is gone. They say who
- * asks, which a service records with a change. With `idempotency` the call that takes them is answered once under its key.
+ * The limits of a request's calls to services: they end at its deadline, or when its connection is closed. They carry the actor, whom
+ * a service records with a change, and the Idempotency-Key under which it saves its response.
  */
 export const limitsOf = (reply: FastifyReply, idempotency?: Idempotency): CallLimits => ({
   deadline: reply.request.deadline,
   actor: actorOf(reply.request),
   idempotency,
-  onReplayed: () => tellReplayed(reply),
+  onReplayed: () => markReplayed(reply),
   isGone: () => reply.raw.destroyed,
   goneSignal: () => signalOf(reply),
 })

@@ -2,16 +2,19 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema } from 'fastify'
 import type { Scope } from '../auth/authenticate'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
-import { CONDITION_HEADERS, ETAG_HEADER, type EtagUse, NOT_MODIFIED } from './conditional-requests'
 import { documentedFields } from './documented-fields'
 import {
+  CONDITION_HEADERS,
+  ETAG_HEADER,
+  type EtagUse,
   type Headers,
   IDEMPOTENCY_REPLAYED,
+  NOT_MODIFIED,
   PROBLEM_HEADERS,
   RATE_LIMIT,
   REQUEST_ID,
   TOKEN_EXPIRES_AT,
-} from './response-headers'
+} from './headers'
 import { type Answer, Problem } from './schemas'
 
 export interface Description {
@@ -24,18 +27,17 @@ export interface Description {
   scope?: Scope
   params?: TSchema
   query?: TSchema
-  /** Whether it reads the Idempotency-Key. */
+  /** Whether the operation reads the Idempotency-Key. */
   idempotent?: boolean
   etag?: EtagUse
-  /** Of a JSON body; forms are read by the same schema. Its title is its name among the document's components. */
+  /** Of a JSON body or a form. Its title is its name among the document's components. */
   body?: TSchema
   /** Of a multipart/form-data body. */
   multipart?: TSchema
-  /** The media types of a body that is read while it comes. */
+  /** The media types of a body that is read as it arrives. */
   stream?: readonly string[]
-
   answer: Answer
-  /** Those of its own, beside the ones that follow from the rest. */
+  /** Problems that do not follow from the rest of the description. */
   problems?: readonly ProblemKind[]
 }
 
@@ -55,7 +57,7 @@ const IDEMPOTENCY_KEY = Type.Partial(
 
 const KINDS = Object.keys(PROBLEMS) as ProblemKind[]
 
-/** The response of a problem. Problems with one status have one response, which is a component of the document. */
+/** Problems with one status have one response, which is a component of the document. */
 export const problemResponse = (kind: ProblemKind) => {
   const kinds = KINDS.filter((other) => PROBLEMS[other].status === PROBLEMS[kind].status)
   return {
@@ -79,9 +81,9 @@ const kindsOf = ({
   'bad-request',
   ...(scope ? (['unauthenticated', 'forbidden', 'rate-limited'] as const) : []),
   ...(params ? (['not-found'] as const) : []),
-  // Parameters that are unknown.
+  // An unknown parameter.
   ...(query || scope === 'manage' ? (['invalid'] as const) : []),
-  // A key that was used before for another request is a 422.
+  // A key that was used for another request is a 422.
   ...(idempotent ? (['conflict', 'invalid'] as const) : []),
   ...(etag === 'change' ? (['precondition-failed'] as const) : []),
   ...problems,
@@ -109,7 +111,7 @@ const answerOf = ({ answer, scope, idempotent, etag }: Description) => ({
   content: 'schema' in answer ? { 'application/json': { schema: answer.schema } } : bytesOf(answer.types),
 })
 
-/** The fields that have an example of their own. One that names what an account may not have, a user above all, has none. */
+/** Fields that name what an account may not have, such as a user, have no example. */
 const exampleOf = (body: TSchema): object => {
   const fields = Object.entries(body['properties'] as Record<string, TSchema>)
   return Object.fromEntries(
@@ -117,7 +119,7 @@ const exampleOf = (body: TSchema): object => {
   )
 }
 
-// `/docs` fills in every field of a form. What has no example stays empty, which counts as absent.
+// `/docs` fills in every field of a form. A field without an example stays empty, which counts as absent.
 const formField = (field: TSchema): object =>
   field['examples']
     ? field
@@ -133,7 +135,6 @@ const contentOf = ({ body, multipart, stream }: Description) => {
   if (stream) return bytesOf(stream)
   if (multipart) return { 'multipart/form-data': { schema: documentedFields(multipart) } }
   if (!body) return undefined
-  // The document has the examples of a schema beside it, as those of the whole body.
   const documented = { ...documentedFields(body), examples: [exampleOf(body)] }
   return {
     'application/json': { schema: documented },
@@ -141,7 +142,7 @@ const contentOf = ({ body, multipart, stream }: Description) => {
   }
 }
 
-/** The part of a route that the OpenAPI document is made of. Nothing of it is checked by Fastify itself. */
+/** The schema of a route, for the OpenAPI document alone: Fastify checks nothing by it. */
 export const describeOperation = (options: Description): FastifySchema => {
   const content = contentOf(options)
   return {

@@ -1,7 +1,7 @@
 import { POSTCODE } from '@leadwire/contracts'
 import type { TSchema } from '@sinclair/typebox'
 
-// JSON Schema does not know the formats that requests are checked by (validation/formats.ts). This is how it can say them.
+// JSON Schema does not know the formats of validation/formats.ts.
 const FORMATS: Record<string, object> = {
   // Case and spaces do not matter.
   postcode: {
@@ -23,17 +23,17 @@ const FORMATS: Record<string, object> = {
 const isText = ({ type, format, enum: words }: TSchema) => type === 'string' && format !== 'binary' && !words
 
 const inJsonSchema = ({ format, ...rest }: TSchema) => {
-  const said = FORMATS[format]
-  return said ? { ...rest, ...said } : { ...rest, ...(format && { format }) }
+  const known = FORMATS[format]
+  return known ? { ...rest, ...known } : { ...rest, ...(format && { format }) }
 }
 
 const documentedField = (schema: TSchema, required: boolean) => ({
-  // An empty text counts as none.
+  // An empty text counts as absent.
   ...(required && isText(schema) && { minLength: 1 }),
   ...inJsonSchema(documentedFields(schema)),
 })
 
-/** The fields of a request as JSON Schema alone can say them. */
+/** The fields of a request in terms of JSON Schema alone. */
 export const documentedFields = (schema: TSchema): TSchema => {
   const { properties, items, required = [] } = schema
   if (items) return { ...schema, items: documentedFields(items) }

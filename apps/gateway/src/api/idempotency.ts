@@ -18,7 +18,7 @@ const keyOf = (header: string): string | undefined => {
  */
 export const idempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined => {
   if (raw.headers['idempotency-key'] === undefined) return undefined
-  // As they were sent: joined, two keys would look like a third.
+  // From the raw headers, because Node joins two keys into a third.
   const [header, ...others] = raw.rawHeaders.filter(
     (_, at, all) => at % 2 === 1 && /^idempotency-key$/i.test(all[at - 1]!),
   )
@@ -33,13 +33,13 @@ export const idempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | u
   return key
 }
 
-// The members of an object have no order: what is written in another one asks for the same.
+// Two bodies with the same members in different orders are the same request.
 const inOrder = (_name: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
     : value
 
-/** SHA-256 of what was asked: the method, the address (references in lower case) and the parsed content. */
+/** SHA-256 of the method, the address (references in lower case) and the parsed content. */
 export const requestFingerprints = (request: FastifyRequest, content: unknown): Fingerprints => {
   const path = request.url.split('?', 1)[0]!.toLowerCase().replace(/\/+$/, '')
   const digest = (text: string) =>
@@ -50,7 +50,7 @@ export const requestFingerprints = (request: FastifyRequest, content: unknown): 
   }
 }
 
-/** What a service needs to answer a request that is sent again as it was answered the first time. */
+/** What a service needs to give a repeated request its first response. */
 export const idempotencyOf = (request: FastifyRequest, content: unknown): Idempotency | undefined => {
   const key = idempotencyKey(request)
   return key === undefined
@@ -58,14 +58,13 @@ export const idempotencyOf = (request: FastifyRequest, content: unknown): Idempo
     : { tokenId: request.principal.tokenId, key, ...requestFingerprints(request, content) }
 }
 
-/** Says that the answer is the one that was saved. */
-export const tellReplayed = (reply: FastifyReply): void => void reply.header('idempotency-replayed', 'true')
+export const markReplayed = (reply: FastifyReply): void => void reply.header('idempotency-replayed', 'true')
 
-/** The JSON of an answer; the header says when it is the one that was saved. */
+/** The JSON of a response, with the header that marks a saved one. */
 export const replayable = (
   reply: FastifyReply,
   { body, replayed }: { body: Uint8Array; replayed?: boolean | undefined },
 ): Uint8Array => {
-  if (replayed) tellReplayed(reply)
+  if (replayed) markReplayed(reply)
   return body
 }

@@ -4,7 +4,7 @@ import { addErrors, type FieldErrors } from '../validation/errors'
 import { selectedIsInvalid } from '../validation/messages'
 import type { Call } from './operation'
 
-/** What a faulty request refers to; ids as they came, which may be anything. */
+/** What an invalid request refers to. The values are unchecked. */
 export interface References {
   leadReference?: string
   userId?: unknown
@@ -26,9 +26,9 @@ const missingReferences = (references: References, found: CheckReferencesRespons
 }
 
 /**
- * The error to answer a request with whose fields are faulty. What it refers to is looked up first, because a missing
- * lead is a 404 whatever else is wrong, and an unknown user or image is listed with the other errors
- * (design: Errors). A sound request needs no such call: the operation itself finds what is missing.
+ * The error of a request with invalid fields. What they refer to is retrieved first: a missing lead is a 404 whatever else is wrong,
+ * and an unknown user or image is listed with the other errors (design: Errors). A valid request needs no such call, because the
+ * operation itself finds what is missing.
  */
 export const referenceError = async (
   { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,

@@ -8,11 +8,9 @@ export const named =
   <Fields extends TProperties>(fields: Fields) =>
     Type.Object(fields, { title, ...(description !== undefined && { description }) })
 
-/** A timestamp as every record carries it. */
 export const timestamp = (description: string) =>
   Type.String({ description, format: 'date-time', examples: ['2026-11-21T09:30:00.123456Z'] })
 
-/** A timestamp that may be null. */
 export const nullableTimestamp = (description: string, example: string | null = null) =>
   Type.Unsafe<string | null>({
     type: ['string', 'null'],
@@ -21,18 +19,15 @@ export const nullableTimestamp = (description: string, example: string | null = 
     examples: [example],
   })
 
-/** A value that may be null. */
 export const nullableOf = (
   type: 'string' | 'integer' | 'number',
   description: string,
   example: string | number | null = null,
 ) => Type.Unsafe({ type: [type, 'null'], description, examples: [example] })
 
-/** A record that may be missing. */
 export const orNull = (schema: TSchema, description: string) =>
   Type.Unsafe({ anyOf: [schema, { type: 'null' }], description })
 
-/** A flag as the records of the interface carry it. */
 export const flag = (description: string) =>
   Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description, examples: [0] })
 
@@ -54,7 +49,7 @@ export const listOf = (schema: TSchema, description: string) => ({
   schema: Type.Object({ data: Type.Array(schema) }, { title: `${schema.title}List` }),
 })
 
-/** `{"data": [...], "next_cursor": ...}` around the records of a walk. */
+/** `{"data": [...], "next_cursor": ...}` around the records after a cursor. */
 export const cursorPageOf = (schema: TSchema) =>
   Type.Object(
     { data: Type.Array(schema), next_cursor: nullableOf('string', 'Null when there are no more.') },
@@ -82,8 +77,8 @@ export const pageOf = (schema: TSchema, path: string) => {
 }
 
 /**
- * A page, or a step of a walk. One schema, and its fields optional, because clients that are made from a choice of two schemas have
- * to unwrap each page. `only` says when the last two are there.
+ * A page, or the records after a cursor. It is one schema with optional fields, because generated clients would have to unwrap each
+ * page of two schemas. `only` says when the last two fields are there.
  */
 export const pageOrStepOf = (schema: TSchema, path: string, only = '') => {
   const { properties: fields, required, title } = pageOf(schema, path)
@@ -111,7 +106,6 @@ export const PageQuery = Type.Object({
   ),
 })
 
-/** The reference of a lead. */
 export const leadReferenceSchema = (description?: string) =>
   Type.String({ format: 'uuid', ...describe(description, '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10') })
 

@@ -14,7 +14,6 @@ const NO_BODY: Body = { fields: {}, errors: {} }
 const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json(?:\s*;|$)/i
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-/** Throws bad_request for text that is no JSON. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -26,7 +25,7 @@ export const parseJson = (text: string): unknown => {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The body that bytes of JSON are. Throws bad_request, or invalid where it is no object. */
+/** Throws bad_request, or invalid for JSON that is no object. */
 export const jsonBody = (bytes: Buffer): Body => {
   const json = decodeUtf8(bytes)
   const fields = parseJson(json)
@@ -36,7 +35,7 @@ export const jsonBody = (bytes: Buffer): Body => {
 
 const formBody = (bytes: Buffer): Body => {
   const text = decodeUtf8(bytes)
-  // As `curl -d` sends it, unless told otherwise. Of its fields none would be found.
+  // `curl -d` sends JSON with this type by default. None of its fields would be found.
   if (/^\s*(\{.*\}|\[.*\])\s*$/s.test(text)) {
     const detail = `The body looks like JSON, but its Content-Type is ${FORM_TYPE}. Send Content-Type: application/json.`
     throw new ProblemError('unsupported-media-type', detail)
@@ -49,19 +48,18 @@ const formBody = (bytes: Buffer): Body => {
 export const charsetOf = (type: string): string | undefined =>
   /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]?.toLowerCase()
 
-/** What an import is sent as. */
 const IMPORT_TYPE = /^(text\/csv|application\/x-ndjson)/i
 
 const otherCharset = (type: string) => {
   const charset = charsetOf(type)
   const isRead = charset === undefined || /^utf-?8$/.test(charset)
-  // Spreadsheets on Windows write it.
+  // Spreadsheets on Windows write Windows-1252.
   return !isRead && !(charset === 'windows-1252' && IMPORT_TYPE.test(type))
 }
 
 const unreadable = ({ headers }: FastifyRequest): ProblemError | undefined => {
   const { 'content-encoding': coding, 'transfer-encoding': transfer, 'content-type': type = '' } = headers
-  // Nothing here unpacks: a small body could become one without bounds (RFC 9110, 15.5.16 and 12.5.3). Node takes off `chunked` alone.
+  // Bodies are never unpacked: a small one could grow without bounds (RFC 9110, 15.5.16 and 12.5.3). Node decodes `chunked` alone.
   if (transfer !== undefined && !/^chunked$/i.test(transfer))
     return new ProblemError(
       'unsupported-media-type',
@@ -84,10 +82,10 @@ const refuseOtherCodings = (app: FastifyInstance): void => {
 
 const tooSlow = () => new ProblemError('timeout', 'The request did not arrive in time.')
 
-/** What is read while it comes, and has limits of its own: files, and the leads of an import. */
+/** Files, which are read as they arrive and have other limits. */
 const STREAMED_TYPE = /^(multipart\/|text\/csv|application\/x-ndjson)/i
 
-/** Answers a body that stalls when its request's time is over. */
+/** Answers a request whose body has not arrived by its deadline. */
 const limitBodies = (app: FastifyInstance): void => {
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (hasBody(request) && !STREAMED_TYPE.test(request.headers['content-type'] ?? '')) {
@@ -101,8 +99,8 @@ const limitBodies = (app: FastifyInstance): void => {
 }
 
 /**
- * Reads JSON and form bodies, and nothing else. Fastify's own JSON parser refuses keys such as __proto__; here they
- * are unknown fields like any other, because nothing is ever merged from a body.
+ * Reads JSON and form bodies, and nothing else. Fastify's own JSON parser refuses keys such as __proto__. Here they are unknown fields
+ * like any other, because no body is ever merged into an object.
  */
 export const readBodies = (app: FastifyInstance, admission: Admission): void => {
   app.removeAllContentTypeParsers()
@@ -110,7 +108,7 @@ export const readBodies = (app: FastifyInstance, admission: Admission): void => 
   refuseOtherCodings(app)
   limitBodies(app)
   const parserOf = (parse: (bytes: Buffer) => Body) => async (request: FastifyRequest, bytes: Buffer) => {
-    // The services have had none of the time that the client took.
+    // The client was slow, not the services.
     if (request.deadline.getTime() <= Date.now()) throw tooSlow()
     if (isLarge(bytes)) return parseLarge(request, () => parse(bytes))
     return bytes.length === 0 ? NO_BODY : parse(bytes)
@@ -120,7 +118,6 @@ export const readBodies = (app: FastifyInstance, admission: Admission): void => 
   refuseOtherTypes(app)
 }
 
-/** Answers 415 to a body of a type that the routes of `app` have no parser for. */
 export const refuseOtherTypes = (app: FastifyInstance): void => {
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
     if (!hasBody(request)) return undefined
@@ -128,5 +125,5 @@ export const refuseOtherTypes = (app: FastifyInstance): void => {
   })
 }
 
-/** The body of a request whose route reads JSON and forms; a request without one counts as `{}`. */
+/** The JSON or form body of a request; `{}` without one. */
 export const bodyOf = (request: FastifyRequest): Body => (request.body as Body | undefined) ?? NO_BODY

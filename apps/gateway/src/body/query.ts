@@ -5,7 +5,7 @@ import { addErrors, type FieldErrors } from '../validation/errors'
 import { textErrors } from '../validation/text-errors'
 
 const errorOf = (name: string, value: unknown, known: readonly string[]): string | undefined => {
-  // A misspelt filter would show other records than those asked for, and so would one of two values.
+  // With a misspelt or repeated filter the response would have the wrong records.
   if (!known.includes(name)) return `"${name}" is no parameter. There are: ${known.join(', ') || 'none'}.`
   return Array.isArray(value) ? `The parameter ${name} may be given once.` : undefined
 }
@@ -21,16 +21,16 @@ const errorsOf = (given: Record<string, unknown>, known: readonly string[]): Fie
 const both = (given: Record<string, unknown>): FieldErrors =>
   'page' in given && 'cursor' in given ? { page: ['The page can not be given with a cursor.'] } : {}
 
-/** The parameters of a query as fields to be checked, with an error for each that is not `known` or is repeated. */
+/** The parameters of a query as fields to check, with an error for each that is not `known` or is repeated. */
 export const queryOf = ({ query }: FastifyRequest, known: readonly string[]): Body => {
   const given = query as Record<string, unknown>
-  // What is no page is page 1, whatever it is (`pageNumber`).
+  // An invalid page is page 1 (`pageNumber`).
   const { page: _page, ...fields } = given
   const errors = [both(given), textErrors(fields)].reduce(addErrors, errorsOf(given, known))
   return { fields, form: true, errors }
 }
 
-/** Refuses any parameter. */
+/** Throws invalid for any parameter. */
 export const refuseQuery = (request: FastifyRequest): void => {
   const { errors } = queryOf(request, [])
   if (Object.keys(errors).length > 0) throw ServiceError.invalid(errors)

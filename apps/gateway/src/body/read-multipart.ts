@@ -12,12 +12,12 @@ import { parseJson, refuseOtherTypes } from './body'
 const MAX_PARTS = 50
 const MAX_FILES = 10
 
-/** A part of a form (RFC 7578), of which a file has a file name. */
+/** A part of a form (RFC 7578). A file has a file name. */
 export interface Part {
   name: string
   fileName: string | undefined
   contentType: string | undefined
-  /** Without the transfer encoding. */
+  /** Decoded from the transfer encoding. */
   bytes: Readable
 }
 
@@ -44,11 +44,11 @@ const NOT_FOUND = 'No part of the body starts with the boundary that its Content
 const NOT_ENDED = 'The body ends before its last boundary.'
 
 /**
- * The parts of a request in their order; each must be read before the next one. Throws bad_request for a broken form, and for
- * names that are not UTF-8; too_large for too many parts; the AbortError of the signal.
+ * The parts of a request in their order. Each must be read before the next one. Throws bad_request for a malformed form and for names
+ * that are not UTF-8, too_large for too many parts, and the AbortError of the signal.
  *
- * Busboy and @fastify/multipart read with Dicer too, but hide the headers of a part: of two file names one is lost, and U+FFFD
- * stands for bytes that are not UTF-8.
+ * Busboy and @fastify/multipart use Dicer too, but hide the headers of a part: they lose one of two file names, and replace bytes that
+ * are not UTF-8 by U+FFFD.
  */
 export async function* partsOf({ raw }: FastifyRequest, signal: AbortSignal): AsyncGenerator<Part> {
   const { boundary } = parse(raw.headers['content-type']!).parameters
@@ -64,7 +64,7 @@ export async function* partsOf({ raw }: FastifyRequest, signal: AbortSignal): As
     part.on('error', ignore).on('header', (header: Header) => opened.push({ part, header }))
   })
   dicer.on('finish', () => opened.push(null))
-  // Before the part that ends early says so in words of its own.
+  // Before the part emits its own, less specific error.
   dicer.on('error', () => {
     const error = badForm(count === 0 ? NOT_FOUND : NOT_ENDED)
     bytes?.destroy(error)
@@ -76,7 +76,7 @@ export async function* partsOf({ raw }: FastifyRequest, signal: AbortSignal): As
     if (names.fileName !== undefined) files += 1
     if (files > MAX_FILES) throw tooMany(`${MAX_FILES} files`)
     bytes = pipeline(part, decoderOf(header['content-transfer-encoding']?.[0]), ignore)
-    // It may fail before anybody reads it.
+    // It may fail before it is read.
     addAbortSignal(signal, bytes).on('error', ignore)
     yield { ...names, contentType: header['content-type']?.[0], bytes }
   }
@@ -96,7 +96,7 @@ const decoderOf = (encoding = '') => {
 }
 
 const namesOf = (header = '') => {
-  // Browsers escape no backslash: one is an escape only before a quote or another one.
+  // Browsers do not escape backslashes. A backslash is an escape only before a quote or another backslash.
   const disposition = decodeUtf8(Buffer.from(header, 'latin1')).replace(/\\["\\]?/g, (found) =>
     found === '\\' ? '\\\\' : found,
   )
@@ -106,7 +106,7 @@ const namesOf = (header = '') => {
   return { name, fileName: fileNameInPieces(parameters) ?? filename }
 }
 
-/** A long parameter comes in numbered pieces, of which those whose names end in `*` are percent-encoded (RFC 2231, 3 and 4.1). */
+/** A long parameter comes in numbered pieces. Those whose names end in `*` are percent-encoded (RFC 2231, 3 and 4.1). */
 const fileNameInPieces = (parameters: Record<string, string>): string | undefined => {
   let encoded = parameters['filename*0*'] === undefined ? "UTF-8''" : ''
   for (let index = 0; ; index += 1) {
@@ -130,7 +130,7 @@ const decoded = (bytes: Buffer, charset: string, isWhole: boolean): string => {
   }
 }
 
-/** The text of a field, or what its JSON says. A field too long for any of ours is cut. */
+/** The text of a field, or its value in JSON. A field that is longer than any of ours is truncated. */
 export const fieldOf = async ({ contentType = '', bytes }: Part): Promise<unknown> => {
   const chunks: Buffer[] = []
   let kept = 0

@@ -12,18 +12,16 @@ export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /**
- * An answer can come before its request was read to the end (a file that is too large, a missing token). Closing at
- * once would reset the connection under a client that is still sending, and the answer would be lost with it. So the
- * rest is read and thrown away, and then the next request on the connection is answered. Beyond the limits the
- * connection is cut.
+ * A response may be sent before its request has been read to the end (a file that is too large, a missing token). Closing the
+ * connection would reset it under a client that is still sending, and lose the response. So the rest is read and discarded, up to the
+ * limits, and then the next request on the connection is answered.
  */
 export const drainUnreadBodies = (app: FastifyInstance, lifecycle: Lifecycle): void => {
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     const unread = !raw.complete && !raw.destroyed && hasBody(raw)
-    // Fastify asks for a close after every body it refuses, also when all of it was read: the requests that are
-    // pipelined behind it would be lost.
+    // Fastify closes the connection after each body that it refuses, even one that was read. Pipelined requests would be lost.
     if (unread || (reply.hasHeader('connection') && !lifecycle.draining)) reply.removeHeader('connection')
-    // Who was not told to send the body may not send it: what came next on this connection would be taken for it.
+    // A client that got no `100 Continue` may not send the body. The next request would be read as the body.
     if (unread && waitsToSend(raw)) reply.header('connection', 'close')
     else if (unread) drainRest(raw, reply.raw)
     done(null, payload)
@@ -43,8 +41,7 @@ const drainRest = (request: IncomingMessage, response: ServerResponse): void => 
   finished(request, () => clearTimeout(timer))
 }
 
-// Where the client wants the connection closed, Node would do so as soon as the answer is written, in the middle of the
-// body. The header `connection`, which tells Node so too, was removed before.
+// Node would close the connection, where the client wants that, as soon as the response is written: in the middle of the body.
 const closeWhenRead = (request: IncomingMessage, response: ServerResponse): void => {
   if (response.shouldKeepAlive) return
   response.shouldKeepAlive = true

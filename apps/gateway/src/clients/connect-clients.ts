@@ -33,20 +33,19 @@ import { halveWhenTooLarge } from './halve-when-too-large'
 
 const DEADLINE_MS = 10_000
 const FILE_IDLE_MS = 30_000
-// Nothing of a request is done before its token is verified: so soon it can be told that it is in vain.
+// Nothing of a request is done before its token is verified, so it can be refused early.
 const VERIFY_LIMIT_MS = 3000
-const GATHERED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000, maxWaitMs: 3000 }
 
-// What travels together is answered together, and accounts take turns: none waits for more than a message of another's.
-const byAccount = { queueOf: ({ accountId }: { accountId: number }) => accountId }
+const BATCHED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000, maxWaitMs: 3000 }
 
-// The response to a read may have a megabyte; how large it is nobody knows before.
-const READS = { ...GATHERED, ...byAccount, maxBatch: 64 }
+// A batch is answered as a whole. With a queue for each account, a request waits for one batch of another account at most.
+const BY_ACCOUNT = { ...BATCHED, queueOf: ({ accountId }: { accountId: number }) => accountId }
 
-// A lead as large as they may be, or as many small ones as a message has.
-const CREATES = { ...GATHERED, ...byAccount, costOf: leadCost, maxBatchCost: 300 }
+// The response to a read may have a megabyte.
+const READS = { ...BY_ACCOUNT, maxBatch: 64 }
 
-const isLate = (error: unknown) => error instanceof ServiceError && error.code === 'late'
+// One lead of the largest size, or as many small ones as a message may have.
+const CREATES = { ...BY_ACCOUNT, costOf: leadCost, maxBatchCost: 300 }
 
 const isLarge = (item: CreateLead) => leadCost(item) > CREATES.maxBatchCost
 
@@ -64,10 +63,7 @@ const leadOf = ({ result, etag, replayed }: LeadResult) => ({
   replayed,
 })
 
-/**
- * Sends batches with `call`. Each item says how long whoever asked for it still waits, and the call is waited for until
- * nobody waits for any of them.
- */
+/** Sends batches with `call`. Each item carries the time it has left, and the call has until the last of their deadlines. */
 const inTime =
   <Item extends { timeoutMs?: number | undefined }, Result>(
     call: (items: Item[], deadline: number) => Promise<{ results: Result[] }>,
@@ -79,39 +75,28 @@ const inTime =
     return (await call(items, Math.max(...deadlines))).results
   }
 
-/**
- * Everything the gateway asks of the services behind it. Reads, creates and token checks are batched: what arrives
- * while a call is on its way travels in the next one.
- */
+/** The clients of the services. Reads, creates and verifications of tokens are batched: what arrives during a call is the next batch. */
 export const connectClients = (options: {
   leadsServiceUrl: string
   filesServiceUrls: readonly URL[]
   /** How long a stream of a file may stand still. */
   fileIdleMs?: number
   webhookServiceUrl: string
-  /** What services show each other; the first is sent. */
+  /** The first is sent. */
   tokens: readonly string[]
-  /** What services show each other of themselves, where they speak TLS. */
   tls?: Tls | undefined
   lifecycle: Lifecycle
   meters?: BatcherMeters
 }) => {
-  const { meters } = options
+  const { meters, tokens, tls, fileIdleMs: idleMs = FILE_IDLE_MS } = options
   const deadline = { deadlineMs: DEADLINE_MS }
-  const leadsConnection = connectGrpc(options.leadsServiceUrl, options)
-  const files = connectFiles({
-    urls: options.filesServiceUrls,
-    tokens: options.tokens,
-    tls: options.tls,
-    idleMs: options.fileIdleMs ?? FILE_IDLE_MS,
-  })
-  const webhooksConnection = connectGrpc(options.webhookServiceUrl, options)
-  const leads = leadsConnection.client(LeadsServiceDefinition, deadline)
-  const accounts = leadsConnection.client(AccountsServiceDefinition, deadline)
+  const files = connectFiles({ urls: options.filesServiceUrls, tokens, tls, idleMs })
+  const webhooks = connectGrpc(options.webhookServiceUrl, options)
+  const leads = connectGrpc(options.leadsServiceUrl, options)
   const batches = connectBatches(options.leadsServiceUrl, options)
   const retrieveLeads = batches.method(LeadsServiceDefinition, 'retrieveLeads')
   const listPages = batches.method(LeadsServiceDefinition, 'listLeads')
-  const createAll = batches.method(LeadsServiceDefinition, 'createLeads')
+  const createLeads = batches.method(LeadsServiceDefinition, 'createLeads')
   const verifyTokens = batches.method(AccountsServiceDefinition, 'verifyTokens')
 
   const retrieveLead = createBatcher<RetrieveLead, LeadResult>({
@@ -130,61 +115,56 @@ export const connectClients = (options: {
       halveWhenTooLarge(inTime((pages, deadline) => listPages({ pages }, deadline))),
     ),
   })
-  const createLeads = inTime((leads: CreateLead[], deadline) => createAll({ leads }, deadline))
-  const createLead = createBatcher<CreateLead, LeadResult>({
+  const creates = {
     ...CREATES,
-    meter: meters?.('create'),
-    send: createLeads,
-  })
-  // On their own: a call with one takes seconds, and two of them at once would hold up everybody's small ones.
+    send: inTime((leads: CreateLead[], deadline) => createLeads({ leads }, deadline)),
+  }
+  const createLead = createBatcher<CreateLead, LeadResult>({ ...creates, meter: meters?.('create') })
+  // In batches of their own: a large lead takes seconds, and two of them at once would hold up all small ones.
   const createLargeLead = createBatcher<CreateLead, LeadResult>({
-    ...CREATES,
-    ...{ maxWaitMs: DEADLINE_MS, meter: meters?.('create_large') },
-    send: createLeads,
+    ...{ ...creates, maxWaitMs: DEADLINE_MS, meter: meters?.('create_large') },
   })
   const verifyBatched = createBatcher<Uint8Array, VerifiedToken | undefined>({
-    ...GATHERED,
+    ...BATCHED,
     meter: meters?.('verify_token'),
     send: async (hashes, deadlines) => {
       const { results } = await verifyTokens({ hashes: hashes as Buffer[] }, Math.max(...deadlines))
       return results.map(({ token }) => token)
     },
   })
-  const verifyToken = async (hash: Uint8Array) => {
-    const deadline = new Date(Date.now() + VERIFY_LIMIT_MS)
-    return verifyBatched(hash, { deadline, isGone: () => false }).catch((cause) => {
-      throw isLate(cause)
-        ? new ServiceError('unavailable', 'The token could not be verified in time.', { cause })
-        : cause
-    })
-  }
 
   const checks: HealthCheck[] = [
-    { name: 'leads-service', check: leadsConnection.check },
+    { name: 'leads-service', check: leads.check },
     { name: 'files-service', check: files.check },
-    { name: 'webhook-service', check: webhooksConnection.check },
+    { name: 'webhook-service', check: webhooks.check },
   ]
 
   return {
     checks,
-    leads,
-    accounts,
-    attachments: leadsConnection.client(AttachmentsServiceDefinition, deadline),
-    imports: leadsConnection.client(ImportsServiceDefinition, deadline),
-    reconciliation: leadsConnection.client(ReconciliationServiceDefinition, deadline),
     files,
-    webhooks: webhooksConnection.client(WebhooksServiceDefinition, deadline),
-    /** The audit logs: each service has one of what it changes. */
-    audits: [leadsConnection, webhooksConnection].map((connection) =>
-      connection.client(AuditServiceDefinition, deadline),
-    ),
-    verifyToken,
-    /** The public JSON of one lead, and its entity tag. */
+    leads: leads.client(LeadsServiceDefinition, deadline),
+    accounts: leads.client(AccountsServiceDefinition, deadline),
+    attachments: leads.client(AttachmentsServiceDefinition, deadline),
+    imports: leads.client(ImportsServiceDefinition, deadline),
+    reconciliation: leads.client(ReconciliationServiceDefinition, deadline),
+    webhooks: webhooks.client(WebhooksServiceDefinition, deadline),
+    /** Each service has the audit log of what it changes. */
+    audits: [leads, webhooks].map((service) => service.client(AuditServiceDefinition, deadline)),
+    verifyToken: (hash: Uint8Array) => {
+      const deadline = new Date(Date.now() + VERIFY_LIMIT_MS)
+      return verifyBatched(hash, { deadline, isGone: () => false }).catch((cause) => {
+        const timedOut = cause instanceof ServiceError && cause.code === 'late'
+        throw timedOut
+          ? new ServiceError('unavailable', 'The token could not be verified in time.', { cause })
+          : cause
+      })
+    },
+    /** The public JSON of a lead, and its entity tag. */
     retrieveLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>
       leadOf(await retrieveLead(lead, limits)),
     listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
       resultOf<ListedLeads>((await listLeads(page, limits)).result),
-    /** Creates a lead. Resolves with the same of it. */
+    /** Resolves with the same of the new lead. */
     createLead: async (item: CreateLead, limits: CallLimits) =>
       leadOf(await (isLarge(item) ? createLargeLead : createLead)(item, limits)),
   }

@@ -17,7 +17,7 @@ const CHECK_LIMIT_MS = 800
 
 export interface OpenFile {
   size: number
-  /** Read no faster than they are taken. An early end of theirs is an error, never a short file. */
+  /** An early end is an error, never a short file. */
   bytes: Readable
 }
 
@@ -30,20 +30,19 @@ const textOf = ({ body }: Dispatcher.ResponseData): Promise<string> =>
 
 const failureOf = async (response: Dispatcher.ResponseData): Promise<ServiceError> => {
   const error = serviceErrorOfProblem(await textOf(response))
-  // Whoever asked the gateway is not to blame for a token that the gateway shows.
+  // The gateway's token was refused, not the client's.
   return error.code === 'unauthenticated'
     ? new ServiceError('internal', 'files-service does not know our token.', { cause: error })
     : error
 }
 
 /**
- * files-service over HTTP. What it refuses becomes the ServiceError it was; it is `late` when nothing moves for `idleMs`,
+ * files-service over HTTP. A problem document becomes the ServiceError that it was made of. It is `late` when no byte moves for `idleMs`,
  * and `unavailable` when no copy can be reached.
  */
 export const connectFiles = (options: {
   urls: readonly URL[]
   tokens: readonly string[]
-  /** With it the URLs are https, and both ends show a certificate. */
   tls?: Tls | undefined
   idleMs: number
 }) => {
@@ -63,10 +62,7 @@ export const connectFiles = (options: {
     })
 
   return {
-    /**
-     * Sends a file's bytes on, no faster than they are taken. Fails as soon as files-service refuses them: too_large, or
-     * invalid with what is wrong with the file.
-     */
+    /** Streams the bytes of a file. Throws too_large, or invalid, as soon as files-service refuses them. */
     upload: async (terms: UploadTerms, bytes: Readable, signal: AbortSignal): Promise<UploadedFile> => {
       const path = `/files?${new URLSearchParams({ ...terms } as never)}`
       try {
@@ -76,7 +72,7 @@ export const connectFiles = (options: {
         bytes.destroy()
       }
     },
-    /** Opens a stored file, from a byte of it on; whoever opened it reads or destroys it. Fails with not_found. */
+    /** Opens a stored file from a byte on. The caller reads or destroys it. Throws not_found. */
     download: async (key: string, from = 0): Promise<OpenFile> => {
       const range = from > 0 ? { headers: { range: `bytes=${from}-` } } : {}
       const { headers: answered, body } = await send({ method: 'GET', path: pathOf(key), ...range })

@@ -1,14 +1,14 @@
 import { ServiceError } from '@leadwire/service-kit'
 
-// gRPC's RESOURCE_EXHAUSTED: the answer is larger than a message may be.
+// gRPC's RESOURCE_EXHAUSTED: the response is larger than a message may be.
 const TOO_LARGE = 8
 
 const isTooLarge = (error: unknown) =>
   error instanceof ServiceError && (error.cause as { code?: unknown } | undefined)?.code === TOO_LARGE
 
 /**
- * Sends a batch again in halves when its answer is too large for one message, so that one account's huge leads never
- * fail the reads of others that were batched with them. Only for calls that change nothing.
+ * Sends a batch again in halves when its response is too large for one message, so that large leads never fail the reads of other
+ * accounts in the batch. Only for calls that change nothing.
  */
 export const halveWhenTooLarge =
   <Item, Result>(send: (items: Item[], deadlines: number[]) => Promise<Result[]>) =>

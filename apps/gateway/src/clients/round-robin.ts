@@ -6,8 +6,8 @@ import { Client, type Dispatcher, errors } from 'undici'
 
 export type HttpRequest = Omit<Dispatcher.RequestOptions, 'origin' | 'body'> & { body?: Readable }
 
-// undici destroys a stream that is the body of a request which could not connect, and then it could not be sent
-// elsewhere. An iterator it only leaves.
+// When a request can't connect, undici destroys a stream that is its body, which then can't be sent elsewhere. It leaves an iterator
+// alone.
 async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
   yield* body
 }
@@ -21,7 +21,7 @@ const couldNotConnect = (error: unknown): boolean =>
 const failureOf = (error: unknown): unknown => {
   if (error instanceof errors.HeadersTimeoutError)
     return new ServiceError('late', 'The service did not answer in time.', { cause: error })
-  // What is no failure of the network, or of TLS, is the body's own, which broke off.
+  // An error that is not of the network or of TLS is the body's own.
   return /^(E[A-Z]+|UND_ERR_.+|ERR_(SSL|TLS)_.+|.*CERT.*|UNABLE_TO_.+)$/.test(
     String((error as NodeJS.ErrnoException).code),
   )
@@ -34,13 +34,13 @@ const isUnavailable = (error: unknown): boolean =>
 
 interface Address {
   origin: URL
-  /** The name that it was found by, which its certificate is for. */
+  /** The name that its certificate is for. */
   name: string | undefined
 }
 
 /**
- * Every address behind the URLs. Names are looked up anew each time: the copies behind one come and go, and a request is a
- * whole file, beside which a look-up is nothing.
+ * Every address behind the URLs. Names are resolved each time, because copies come and go, and a request for a whole file takes much
+ * longer.
  */
 const addressesOf = async (urls: readonly URL[]): Promise<Address[]> => {
   const found = await Promise.allSettled(
@@ -62,8 +62,8 @@ const addressesOf = async (urls: readonly URL[]): Promise<Address[]> => {
 }
 
 /**
- * Requests to the copies of a service, each in its turn; a copy that does not take one is passed over. Each request has a
- * connection of its own: on one that is kept, a copy that drains could close under bytes which can't be sent again.
+ * Sends requests to the copies of a service in rotation, and skips a copy that refuses the connection. Each request has its own
+ * connection: a copy that drains could close a kept one under bytes that can't be sent again.
  */
 export const createRoundRobin = ({
   urls,
@@ -82,7 +82,7 @@ export const createRoundRobin = ({
   ): Promise<T> => {
     const client = new Client(origin, {
       connect: { timeout: ADDRESS_LIMIT_MS, ...(name && { servername: name }), ...tls?.current() },
-      // Both count from the last byte that went or came.
+      // Both count from the last byte in either direction.
       headersTimeout: idleMs,
       bodyTimeout: idleMs,
     })
@@ -95,20 +95,17 @@ export const createRoundRobin = ({
   }
 
   return {
-    /**
-     * Sends what may be done twice without harm, or what has a body: that is sent once. Fails with a ServiceError when no
-     * answer comes, and with the body's own error when that breaks off.
-     */
+    /** Throws a ServiceError, or the body's own error. A request without a body may be sent twice. */
     send: async ({ body, ...request }: HttpRequest): Promise<Dispatcher.ResponseData> => {
       let bodyIsSent = false
       const sendTo = async (client: Client): Promise<Dispatcher.ResponseData> => {
         if (!body) return client.request(request)
-        // A connection that only the kernel has accepted is reset when a copy stops listening, and what was sent of the
-        // body would be lost. Where a request was answered a process has accepted it.
+        // When a copy stops listening, the kernel resets the connections that the process has not accepted, and what was sent of
+        // the body would be lost. A response shows that the process has accepted this one.
         const alive = await client.request({ ...request, method: 'GET', path: '/healthz' })
         await alive.body.dump()
         bodyIsSent = true
-        // Its types leave out what its documentation names: iterables.
+        // undici's types omit iterables, which its documentation names.
         return client.request({ ...request, body: chunksOf(body) as never })
       }
 
@@ -127,7 +124,7 @@ export const createRoundRobin = ({
       }
       throw failure
     },
-    /** The same request to every copy at once: the first sound answer counts. Rejects when there is none. */
+    /** Sends the request to all copies at once. Rejects when none answers 200. */
     sendToAny: async (request: HttpRequest): Promise<void> => {
       const addresses = await addressesOf(urls)
       const ask = (address: Address) =>

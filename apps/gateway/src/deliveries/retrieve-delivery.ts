@@ -35,7 +35,7 @@ export const retrieveDelivery = operation({
   summary: 'Retrieve a delivery',
   description: 'With every attempt that was made, and what each sends.',
   answer: dataOf(DeliveryWithAttempts, 'The delivery.'),
-  handler: async ({ request, pathId, accountId, clients, limits }) => {
+  handler: async ({ pathId, accountId, clients, limits }) => {
     const key = { accountId, deliveryId: pathId() }
     const { delivery, attempts, request: sent } = await clients.webhooks.retrieveDelivery(key, limits)
     return {

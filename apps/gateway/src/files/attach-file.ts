@@ -5,7 +5,7 @@ import { operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
 import { Image } from '../leads/lead-schema'
 import { text } from '../validation/fields'
-import { recordFileOnce } from './record-file-once'
+import { recordFileOnce } from './record-upload-once'
 
 const FORMATS = Object.keys(FILE_FORMATS)
 
@@ -54,10 +54,10 @@ export const attachFile = operation({
     return recordFileOnce(call, {
       collection: 'attachments',
       formats: FORMATS,
-      record: ({ fields: { name }, file, ...key }) =>
+      record: ({ name }, file, saveUnder) =>
         clients.attachments.attachFile({
           ...{ accountId, reference, file: { name, ...file }, baseUrl: addressOf(request) },
-          ...key,
+          ...saveUnder,
         }),
     })
   },

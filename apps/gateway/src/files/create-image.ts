@@ -4,7 +4,7 @@ import { operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
 import { Image } from '../leads/lead-schema'
 import { text } from '../validation/fields'
-import { recordFileOnce } from './record-file-once'
+import { recordFileOnce } from './record-upload-once'
 
 const ImageFields = Type.Partial(
   Type.Object({
@@ -36,10 +36,10 @@ export const createImage = operation({
     recordFileOnce(call, {
       collection: 'images',
       formats: IMAGE_FORMATS,
-      record: ({ fields: { name = '', alt }, file, ...key }) =>
+      record: ({ name = '', alt }, file, saveUnder) =>
         // Without the deadline: the upload took its time.
         call.clients.attachments.createImage(
-          { accountId: call.accountId, file: { name, ...file }, alt, ...key },
+          { accountId: call.accountId, file: { name, ...file }, alt, ...saveUnder },
           { actor: call.limits.actor },
         ),
     }),

@@ -2,7 +2,7 @@ import { isInvisible, oneLine } from '@leadwire/contracts'
 
 const MAX_LENGTH = 255
 
-/** The base name of what a client calls its file: folders of either kind are left out (design: Attach). */
+/** The base name of a client's file, without folders of either kind (design: Attach). */
 export const baseName = (fileName: string): string => oneLine(fileName.split(/[/\\]/).pop()!.trim())
 
 /** What is wrong with a base name, or undefined. */
@@ -21,7 +21,6 @@ const extended = (name: string) =>
 
 /** A Content-Disposition that saves under a file name of any script (RFC 6266, RFC 8187). */
 export const attachmentDisposition = (fileName: string): string => {
-  // Records of older releases may have characters that turn the name around.
   const name = oneLine(fileName)
   const plain = `attachment; filename="${ascii(name)}"`
   return ascii(name) === name ? plain : `${plain}; filename*=UTF-8''${extended(name)}`

@@ -3,13 +3,13 @@ import type { ClaimIdempotencyKeyResponse } from '@leadwire/contracts'
 import { type Fingerprints, isSameRequest, keyUsedForAnother } from '@leadwire/service-kit'
 import type { Dependencies } from '../api/dependencies'
 
-/** The response that was saved under a claimed key, if one was. Throws invalid when it was saved for another request. */
-export const savedAnswer = ({ saved }: ClaimIdempotencyKeyResponse, asked: Fingerprints) => {
+/** The response that was saved under a claimed key. Throws invalid when it was saved for another request. */
+export const savedResponse = ({ saved }: ClaimIdempotencyKeyResponse, asked: Fingerprints) => {
   if (!saved || isSameRequest(saved, asked)) return saved?.body
   throw keyUsedForAnother()
 }
 
-/** A claim ends by itself after ten seconds, so that a request whose gateway died can be sent again. */
+/** A claim expires after ten seconds, so that a request whose gateway died can be sent again. */
 const RENEW_EVERY_MS = 3000
 
 type Held = { tokenId: number; key: string; claimId: string }
@@ -42,7 +42,7 @@ export const holdKey = async <T>(
   try {
     return await work(claim)
   } catch (error) {
-    // Failures are not saved: the key is free for the next try.
+    // Failures are not saved.
     await clients.attachments
       .releaseIdempotencyKey(held)
       .catch((err: unknown) => logger.warn({ err }, 'could not release an idempotency key'))

@@ -1,11 +1,10 @@
 import { type ErrorCode, ServiceError } from '@leadwire/service-kit'
 import type { Dependencies } from '../api/dependencies'
 
-// After these nobody knows whether the record was made. Bytes without a record only take room; a record without its
-// bytes is a file that somebody lost.
+// After these errors the record may have been made. Bytes without a record only take room; a record without its bytes is a lost file.
 const UNKNOWN: ReadonlySet<ErrorCode> = new Set(['unavailable', 'late', 'internal'])
 
-/** Deletes stored bytes that nobody wants. When that fails it is logged: they only take room. */
+/** Deletes stored bytes. A failure is logged: they only take room. */
 export const discardStoredFile = (
   { clients, logger }: Pick<Dependencies, 'clients' | 'logger'>,
   key: string,
@@ -14,7 +13,7 @@ export const discardStoredFile = (
     .delete(key)
     .catch((err: unknown) => logger.warn({ err, key }, 'could not delete a file without a record'))
 
-/** Runs `record`, which makes the record of stored bytes; when it is refused, the bytes are deleted again. */
+/** Runs `record`, which makes the record of stored bytes. When it is refused, the bytes are deleted. */
 export const keepStoredFile = async <T>(
   dependencies: Pick<Dependencies, 'clients' | 'logger'>,
   key: string,

@@ -11,7 +11,6 @@ import { discardStoredFile } from './keep-stored-file'
 /** The most bytes of a file: 10mb (interface: Limits). */
 export const MAX_FILE_BYTES = 10_485_760
 
-/** What files-service is to do with the file; with `keep` false it is only checked. */
 export type FileTerms = Omit<UploadTerms, 'file_name' | 'max_bytes'>
 
 export interface ReceivedFile<Fields> {
@@ -37,7 +36,7 @@ interface Receiving {
 const tooLarge = () =>
   new ServiceError('too_large', `The file may not be larger than ${MAX_FILE_BYTES} bytes.`)
 
-/** Reads bytes that nobody wants, and says how many there were. */
+/** Resolves to the number of bytes. */
 const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
   let size = 0
   for await (const chunk of bytes) {
@@ -53,7 +52,7 @@ const addError = (form: Form, field: string, message: string) => {
 
 const takeFile = async (part: Part, fileName: string, { form, terms, clients, signal }: Receiving) => {
   const name = baseName(fileName)
-  // An input that was left empty.
+  // A file input that was left empty.
   if (name === '' && (await discard(part.bytes)) === 0) return
   const error =
     part.name !== 'file' || form.fileName !== undefined
@@ -82,9 +81,9 @@ const takePart = async (part: Part, receiving: Receiving) => {
 }
 
 /**
- * Reads a multipart request with one file, and streams the file on to files-service while it comes. Other fields may
- * stand before or behind it. Throws invalid with every error, the file's own among them; bad_request for a broken body;
- * too_large as soon as one byte too many came; a 408 for a client that is too slow. Nothing is kept then.
+ * Reads a multipart request with one file, before or after its other fields, and streams the file to files-service as it arrives.
+ * Throws invalid with every error, the file's own among them; bad_request for a malformed body; too_large as soon as the limit is
+ * exceeded; a 408 for a client that is too slow. Then no file is kept.
  */
 export const receiveFile = <Fields>(call: Call<Fields>, terms: FileTerms): Promise<ReceivedFile<Fields>> => {
   const { request, reply, clients } = call
@@ -98,7 +97,7 @@ export const receiveFile = <Fields>(call: Call<Fields>, terms: FileTerms): Promi
       signal.throwIfAborted()
       return finishForm(form, call.check)
     } catch (error) {
-      // Stored already, before the rest of the form was known.
+      // The file may have been stored before the rest of the form was read.
       if (form.upload?.key) await discardStoredFile(call, form.upload.key)
       throw signal.aborted ? signal.reason : error
     }

@@ -2,7 +2,7 @@ import { type HealthCheck, type Lifecycle, readinessOf } from '@leadwire/service
 import { type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { PUBLIC, problemResponse } from '../api/describe-operation'
-import { REQUEST_ID } from '../api/response-headers'
+import { REQUEST_ID } from '../api/headers'
 import { named } from '../api/schemas'
 
 const answer = (description: string, schema: TObject) => ({

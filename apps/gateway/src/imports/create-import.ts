@@ -1,15 +1,13 @@
 import { PassThrough, Readable } from 'node:stream'
-import type { ClaimIdempotencyKeyResponse, UploadedFile } from '@leadwire/contracts'
+import type { UploadedFile } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../api/dependencies'
-import { idempotencyKey, replayable, requestFingerprints } from '../api/idempotency'
 import { type Call, operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
 import { charsetOf } from '../body/body'
-import { holdKey, savedAnswer } from '../files/hold-key'
-import { keepStoredFile } from '../files/keep-stored-file'
+import { recordUploadOnce } from '../files/record-upload-once'
 import { visitorOf } from '../leads/lead-fields'
 import { describe } from '../validation/fields'
 import { IMPORT_TYPES, ImportRecord } from './import-schema'
@@ -23,7 +21,7 @@ const Query = Type.Object({
 
 type ImportType = keyof typeof IMPORT_TYPES
 
-/** Streams the body on to files-service while it comes. Throws too_large, invalid, or a 408 for a client that is too slow. */
+/** Streams the body to files-service as it arrives. Throws too_large, invalid, or a 408 for a client that is too slow. */
 const receiveBody = (
   { request, reply, clients, receiveUpload }: Call<unknown>,
   terms: { max_bytes: number; keep: boolean; sha256: boolean },
@@ -33,7 +31,7 @@ const receiveBody = (
   if (Number(headers['content-length'] ?? 0) > maxBytes)
     throw new ServiceError('too_large', `The file may not be larger than ${maxBytes} bytes.`)
   return receiveUpload(request, reply, async (signal) => {
-    // What fails destroys the stream that it reads: the request's own would take the connection with it.
+    // A failed upload destroys the stream that it reads. Destroying the request's own would close the connection.
     const given = (body as Readable).pipe(new PassThrough())
     const text = utf8Text(given, charsetOf(headers['content-type']!))
     const bytes = Readable.from(text, { objectMode: false })
@@ -46,34 +44,7 @@ const receiveBody = (
   })
 }
 
-const takeImport = async (
-  call: Call<Static<typeof Query>>,
-  webhooks: boolean,
-  maxBytes: number,
-  claim?: ClaimIdempotencyKeyResponse,
-) => {
-  const { request, accountId, clients, limits } = call
-  const format =
-    IMPORT_TYPES[request.headers['content-type']!.split(';')[0]!.trim().toLowerCase() as ImportType]
-  const terms = { max_bytes: maxBytes, keep: !claim?.saved, sha256: claim !== undefined }
-  const { key, size, sha256 } = await receiveBody(call, terms)
-  const fingerprints = requestFingerprints(request, { format, webhooks, file: sha256 })
-  const replay = claim && savedAnswer(claim, fingerprints)
-  if (replay) return replayable(call.reply, { body: replay, replayed: true })
-  const { tokenId } = request.principal
-  const idempotency = claim ? { tokenId, key: idempotencyKey(request)!, ...fingerprints } : undefined
-  const asked = { accountId, format, webhooks, visitor: visitorOf(request), key, fileSize: size }
-  const created = await keepStoredFile(call, key, () =>
-    // Without the deadline: the upload took its time.
-    clients.imports.createImport(
-      { ...asked, idempotency, claimId: claim?.claimId ?? '' },
-      { actor: limits.actor },
-    ),
-  )
-  return replayable(call.reply, created)
-}
-
-/** POST /manage/imports: takes a file of leads in, to be worked on later. Stands in a scope that reads these types alone. */
+/** Stores a file of leads, which the import worker creates afterwards. `app` is a scope that reads these media types alone. */
 export const createImport = (app: FastifyInstance, dependencies: Dependencies): void => {
   const { importMaxBytes } = dependencies
   app.removeAllContentTypeParsers()
@@ -91,15 +62,24 @@ export const createImport = (app: FastifyInstance, dependencies: Dependencies): 
     bodyLimit: importMaxBytes,
     answer: { status: 202, ...dataOf(ImportRecord, 'The import, which waits for its turn.') },
     handler: async (call) => {
-      const { request, reply, valid } = call
-      const value = await valid()
+      const { request, reply, accountId, clients, limits } = call
+      const { webhooks = false } = await call.valid()
       if (!request.body) throw ServiceError.invalid({ file: ['The file must not be empty.'] })
-      const { webhooks = false } = value
-      const { tokenId } = request.principal
-      const key = idempotencyKey(request)
+      const mediaType = request.headers['content-type']!.split(';')[0]!.trim().toLowerCase()
+      const format = IMPORT_TYPES[mediaType as ImportType]
       reply.code(202)
-      if (key === undefined) return takeImport(call, webhooks, importMaxBytes)
-      return holdKey(call, { tokenId, key }, (claim) => takeImport(call, webhooks, importMaxBytes, claim))
+      return recordUploadOnce(call, {
+        receive: async (terms) => ({
+          upload: await receiveBody(call, { max_bytes: importMaxBytes, ...terms }),
+        }),
+        contentOf: ({ upload }) => ({ format, webhooks, file: upload.sha256 }),
+        record: ({ upload: { key, size: fileSize } }, saveUnder) =>
+          // Without the deadline: the upload took its time.
+          clients.imports.createImport(
+            { ...{ accountId, format, webhooks, visitor: visitorOf(request), key, fileSize }, ...saveUnder },
+            { actor: limits.actor },
+          ),
+      })
     },
   })(app, dependencies)
 }

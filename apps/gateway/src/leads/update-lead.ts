@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { referenceError } from '../api/reference-error'
 import { dataOf } from '../api/schemas'
-import { demandedTags, tagged } from '../http/entity-tags'
+import { ifMatchOf, tagged } from '../http/entity-tags'
 import { describe, oneOf, text } from '../validation/fields'
 import { leadValue } from './lead-fields'
 import { Lead } from './lead-schema'
@@ -33,7 +33,7 @@ export const updateLead = operation({
   answer: dataOf(Lead, 'The lead as it is now.'),
   handler: async (call) => {
     const { request, leadReference, accountId, clients, limits } = call
-    const ifMatch = demandedTags(request)
+    const ifMatch = ifMatchOf(request)
     const reference = leadReference()
     const { value, errors, fields } = call.check()
     if (errors) {

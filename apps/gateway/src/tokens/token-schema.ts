@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { recordOf } from '../api/record'
 import { named, nullableTimestamp, timestamp } from '../api/schemas'
 import { SCOPES } from '../auth/authenticate'
-import { endsSoon } from '../auth/token-expiry'
+import { endsSoon } from '../auth/token-verifier'
 
 /** What a token is called where something is told of it. */
 export const TokenName = named('TokenName')({

@@ -10,29 +10,29 @@ import { csvRows } from './csv-rows'
 import { ndjsonRows } from './ndjson-rows'
 import { type Row, UnreadableFile } from './rows'
 
-/** The rows of one transaction: what the next create of the account waits for. */
-const PORTION_ROWS = 100
-const PORTION_COST = 300
-/** Of a row's faulty fields so many are kept. */
+/** The rows of one transaction, for which the next create of the account waits. */
+const BATCH_ROWS = 100
+const BATCH_COST = 300
+/** How many fields of a refused row are kept. */
 const MAX_ERRORS = 20
 
 export type CheckRow = (body: Body) => Checked<Static<typeof VisitorLead>>
 
-type Portion = Pick<AdvanceImportRequest, 'to' | 'rows' | 'columns' | 'delimiter' | 'finished' | 'failure'>
+type Batch = Pick<AdvanceImportRequest, 'to' | 'rows' | 'columns' | 'delimiter' | 'finished' | 'failure'>
 
-const faulty = (errors: FieldErrors): ImportRow => {
+const refused = (errors: FieldErrors): ImportRow => {
   const kept = Object.fromEntries(Object.entries(errors).slice(0, MAX_ERRORS))
   return { row: { $case: 'faults', value: JSON.stringify(kept) } }
 }
 
-/** What a row says, checked as the body of POST /manage/leads is. */
+/** Checks a row as the body of POST /manage/leads is checked. */
 const checkedRow = ({ read }: Row, { visitor }: ClaimedImport, check: CheckRow): ImportRow => {
   try {
     const body = read()
     const { value, errors } = check(body)
-    return errors ? faulty(errors) : { row: { $case: 'lead', value: newVisitorLead(visitor!, value, body) } }
+    return errors ? refused(errors) : { row: { $case: 'lead', value: newVisitorLead(visitor!, value, body) } }
   } catch (error) {
-    if (error instanceof ServiceError) return faulty({ row: [error.detail] })
+    if (error instanceof ServiceError) return refused({ row: [error.detail] })
     throw error
   }
 }
@@ -41,21 +41,21 @@ const costOf = ({ row }: ImportRow): number =>
   row?.$case === 'lead' ? leadCost({ lead: row.value } as Parameters<typeof leadCost>[0]) : 1
 
 /**
- * The rest of an import's file, in portions of rows that one transaction creates. The last is finished, or says why no more can be
- * read. `bytes` begin where the import stands.
+ * The rest of an import's file in batches of rows, each for one transaction. The last is finished, or says why the file can't be read
+ * on. `bytes` begin at the import's position.
  */
-export async function* portionsOf(
+export async function* batchesOf(
   claimed: ClaimedImport,
   bytes: Readable,
   check: CheckRow,
-): AsyncGenerator<Portion> {
-  const header = { columns: claimed.columns, delimiter: claimed.delimiter }
-  const source =
-    claimed.format === 'csv' ? csvRows(bytes, claimed.position, header) : ndjsonRows(bytes, claimed.position)
-  let to = claimed.position
+): AsyncGenerator<Batch> {
+  const { columns, delimiter, position, fileSize, format } = claimed
+  const header = { columns, delimiter }
+  const source = format === 'csv' ? csvRows(bytes, position, header) : ndjsonRows(bytes, position)
+  let to = position
   let rows: ImportRow[] = []
   let cost = 0
-  const portion = (over: Partial<Portion> = {}): Portion => {
+  const batch = (over: Partial<Batch> = {}): Batch => {
     const taken = { to, rows, ...header, finished: false, failure: undefined, ...over }
     rows = []
     cost = 0
@@ -67,11 +67,11 @@ export async function* portionsOf(
       to = row.end
       rows.push(checked)
       cost += costOf(checked)
-      if (rows.length >= PORTION_ROWS || cost >= PORTION_COST) yield portion()
+      if (rows.length >= BATCH_ROWS || cost >= BATCH_COST) yield batch()
     }
-    yield portion({ to: claimed.fileSize, finished: true })
+    yield batch({ to: fileSize, finished: true })
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
-    yield portion({ failure: error.message })
+    yield batch({ failure: error.message })
   }
 }

@@ -1,7 +1,6 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { ProblemKind } from '../http/problem'
 
-/** The headers of a response, by their names. */
 export type Headers = Record<string, TSchema>
 
 export const REQUEST_ID: Headers = {
@@ -41,11 +40,50 @@ export const RATE_LIMIT: Headers = {
   }),
 }
 
-/** The headers of its own that a problem comes with. */
+/** The headers that only some problems have. */
 export const PROBLEM_HEADERS: Partial<Record<ProblemKind, Headers>> = {
   unauthenticated: { 'WWW-Authenticate': Type.String({ description: 'Begins with `Bearer` (RFC 6750).' }) },
   'method-not-allowed': { Allow: Type.String({ description: 'The methods that the address takes.' }) },
   conflict: RETRY_AFTER,
   'rate-limited': { ...RETRY_AFTER, ...RATE_LIMIT },
   unavailable: RETRY_AFTER,
+}
+
+/** What an operation does to the record that the entity tag names. */
+export type EtagUse = 'read' | 'new' | 'change'
+
+const EXAMPLE = '"3-264574550"'
+
+const header = (description: string) => Type.Optional(Type.String({ description, examples: [EXAMPLE] }))
+
+/** The conditions that a request may have. */
+export const CONDITION_HEADERS: Record<EtagUse, { headers?: TObject }> = {
+  read: {
+    headers: Type.Object({
+      'If-None-Match': header(
+        'ETags of what you have. While it is the same, the answer is 304 without a body.',
+      ),
+    }),
+  },
+  change: {
+    headers: Type.Object({
+      'If-Match': header(
+        'ETags one of which the record must still have. Otherwise nothing is changed, and the answer is 412.',
+      ),
+    }),
+  },
+  new: {},
+}
+
+export const ETAG_HEADER: Headers = {
+  ETag: Type.String({
+    description: 'Names the state of what is answered: another one as soon as anything of it changes.',
+    examples: [EXAMPLE],
+  }),
+}
+
+export const NOT_MODIFIED = {
+  type: 'null',
+  description: 'It is what If-None-Match names. There is no body.',
+  headers: { ...REQUEST_ID, ...ETAG_HEADER },
 }
