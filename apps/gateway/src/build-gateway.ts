@@ -100,18 +100,16 @@ export interface GatewayOptions {
   trustedProxies: string[]
   timeZone: string
   uploadLimits?: Partial<UploadLimits>
-  /** The most bytes of an import. */
   importMaxBytes?: number
-  /** Of each token; without it there is none. */
+  /** Of each token. By default there is no limit. */
   rateLimit?: RateLimit | undefined
-  /** Whose pages may use the API; `*` are all. */
+  /** Origins whose pages may use the API; `*` stands for all. */
   corsOrigins?: string[]
-  /** Whether JSON is compressed. */
   compression?: boolean
   now?: () => number
   /** How long a request may take to arrive, its body included. */
   requestTimeoutMs?: number
-  /** How long a request may take to its answer. */
+  /** How long a request may take from its first line to its response. */
   requestLimitMs?: number
 }
 
@@ -129,35 +127,34 @@ const createApp = ({
 }: GatewayOptions): FastifyInstance => {
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
-    // One logger for all: a child for each request costs more than the few lines that would use it.
+    // A logger for each request costs more than the few lines that would use it.
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     genReqId: requestId,
     bodyLimit: 1024 * 1024,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
-    // In a drain requests on open connections are still answered.
+    // In a drain, requests on open connections are still served.
     return503OnClosing: false,
     frameworkErrors: answerError(logger) as never,
     clientErrorHandler: answerClientError as never,
-    // Longer than the 60 s of common load balancers, so that it is never us who closes under their next request.
+    // Longer than the 60 s of common load balancers: a connection must not close under their next request.
     keepAliveTimeout: 72_000,
     requestTimeout: requestTimeoutMs,
     http: {
       headersTimeout: Math.min(20_000, requestTimeoutMs),
       connectionsCheckingInterval: Math.min(5000, requestTimeoutMs),
-      // Node's own answer to a missing Host has no body.
+      // Node's own response to a missing Host has no body.
       requireHostHeader: false,
     },
   })
-  // What a request may be is checked by the operations, after the token and the address (design: Errors); schemas
-  // are there for the document. Answers are finished JSON.
+  // Operations check requests, after the token and the address (design: Errors). Schemas are for the document. Handlers return JSON.
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   return app
 }
 
-/** The gateway's HTTP server with every route; nothing listens yet. */
+/** The gateway's HTTP server with every route. It does not listen yet. */
 export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const { clients, logger, lifecycle, metrics, publicUrl, timeZone, now = Date.now } = options
   const { rateLimit, corsOrigins = [], compression = false } = options

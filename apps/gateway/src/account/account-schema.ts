@@ -6,7 +6,7 @@ import { nullable, text } from '../validation/fields'
 export const accountFields = {
   contact_email: nullable(
     text(
-      'Who is told when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.',
+      'Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.',
       'it@example.com',
       { format: 'email' },
     ),

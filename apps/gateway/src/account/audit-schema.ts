@@ -36,7 +36,6 @@ export const AuditRecord = named(
   }),
 })
 
-/** The public JSON of an entry. */
 export const auditJson = (entry: AuditEntry): string => {
   const { id, at, action, tokenId, tokenName } = entry
   const target = { type: entry.targetType, id: entry.targetId }

@@ -8,7 +8,7 @@ const positionOf = (cursor: string | undefined): AuditPosition | undefined => {
   return at && id ? { at, id } : undefined
 }
 
-// Times have one length, and so have ids: they are ordered as PostgreSQL orders them.
+// All times have the same length, and all ids, so strings are ordered as PostgreSQL orders them.
 const isOlder = (a: AuditEntry, b: AuditEntry) => (a.at === b.at ? a.id < b.id : a.at < b.at)
 
 /** What was changed of an account: the entries of all services, merged. */

@@ -52,7 +52,6 @@ export const ReconciliationRecord = named(
 const unexplainedRecord = recordOf(UnexplainedRecord)
 const recordOfReconciliation = recordOf(ReconciliationRecord)
 
-/** The public record. */
 export const reconciliationRecord = (found: RetrieveReconciliationResponse) => ({
   ...recordOfReconciliation(found),
   unexplained: found.unexplained.map(unexplainedRecord),

@@ -133,17 +133,17 @@ export const pagedListOperation = <Filters extends TObject>({
   const cursor = Type.Optional(
     Type.String({
       pattern: `^(${ID})?$`,
-      ...describe('Walks from row to row: an empty one begins, `next_cursor` goes on.'),
+      ...describe('Leave it empty for the first rows; pass `next_cursor` for those that follow.'),
     }),
   )
   return operation({
     ...about,
     route,
-    description: `Newest first, 20 a page. Beyond 10,000 \`total\` is 10000 and \`total_capped\` true, and a later page is refused; a walk by \`cursor\` has them all, 100 a step, and repeats none while others are made.`,
+    description: `Newest first, 20 a page. Beyond 10,000 \`total\` is 10000 and \`total_capped\` true, and a later page is refused; with \`cursor\` all can be read, 100 at a time, and none twice while others are created.`,
     query: Type.Object({ ...filters.properties, ...PageQuery.properties, cursor }),
     checks: Type.Object({ ...filters.properties, cursor }),
     answer: {
-      description: 'A page, or with `cursor` a step of a walk.',
+      description: 'A page, or with `cursor` the rows that follow it.',
       schema: pageOrStepOf(record, route.split(' ')[1]!),
     },
     handler: async (call) => {

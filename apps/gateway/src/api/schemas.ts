@@ -128,7 +128,7 @@ export const Problem = Type.Object(
     }),
     errors: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'With status 422: every faulty field, by its dotted path, with what is wrong with it.',
+        description: 'With status 422: every invalid field, by its dotted path, with what is wrong with it.',
         examples: [{ postcode: ['The postcode format is invalid.'] }],
       }),
     ),

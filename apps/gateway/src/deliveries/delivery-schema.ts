@@ -17,7 +17,7 @@ export const DeliveryRecord = named(
     description: "Also the webhook's `webhook-id`.",
     examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
   }),
-  event: oneOf(EVENT_TYPES, 'What it tells of.', 'lead.created'),
+  event: oneOf(EVENT_TYPES, 'What it is about.', 'lead.created'),
   lead_reference: leadReferenceSchema(),
   status: Type.Unsafe<string>({ type: 'string', enum: DELIVERY_STATUSES, examples: ['delivered'] }),
   attempt_count: Type.Integer({ examples: [1] }),

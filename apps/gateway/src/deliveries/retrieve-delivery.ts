@@ -27,7 +27,6 @@ const requestRecord = ({ headers, body }: WebhookRequest) => ({
   body: new TextDecoder().decode(body),
 })
 
-/** GET /manage/deliveries/:id: a delivery with every attempt. */
 export const retrieveDelivery = operation({
   route: 'GET /manage/deliveries/:id',
   operationId: 'retrieveDelivery',

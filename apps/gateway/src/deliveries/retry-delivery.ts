@@ -8,7 +8,7 @@ export const retryDelivery = operation({
   tag: 'Webhooks',
   summary: 'Attempt a delivery again',
   description:
-    'One attempt at once, whatever the state of the delivery. It starts no new schedule and moves none. A conflict while an attempt is under way or due, or when the endpoint is disabled or deleted.',
+    'One attempt at once, whatever the state of the delivery. It starts no new schedule and moves none. A conflict while an attempt is in flight or due, or when the endpoint is disabled or deleted.',
   savesResponse: true,
   answer: dataOf(DeliveryRecord, 'The delivery, on its way.'),
   problems: ['conflict', 'lead-erased'],

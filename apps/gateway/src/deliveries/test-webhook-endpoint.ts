@@ -2,7 +2,6 @@ import { operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
 import { DeliveryRecord, deliveryRecord } from './delivery-schema'
 
-/** POST /manage/webhook-endpoints/:id/test: sends a sample. */
 export const testWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/test',
   operationId: 'testWebhookEndpoint',

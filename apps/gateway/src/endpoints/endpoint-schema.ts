@@ -16,10 +16,10 @@ export const endpointFields = {
     minItems: 1,
     maxItems: EVENT_TYPES.length,
     uniqueItems: true,
-    description: 'What it is told of; `lead.created` alone by default.',
+    description: 'What it subscribes to; `lead.created` alone by default.',
     examples: [['lead.created']],
   }),
-  leads: oneOf(ENDPOINT_LEADS, 'Of which leads it is told; `all` by default.', 'live'),
+  leads: oneOf(ENDPOINT_LEADS, 'The leads whose events it gets; `all` by default.', 'live'),
 }
 
 /** Header names and values; null keeps a value. */
@@ -33,7 +33,6 @@ export const endpointHeaders = Type.Record(
   },
 )
 
-/** As services take them. */
 export const headersOf = (given: Record<string, string | null> | undefined) =>
   given && { headers: Object.entries(given).map(([name, value]) => ({ name, value: value ?? undefined })) }
 

@@ -13,7 +13,7 @@ export const updateWebhookEndpoint = operation({
   operationId: 'updateWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Update a webhook endpoint',
-  description: 'Changes what is given and leaves the rest. When it is enabled, held deliveries go on.',
+  description: 'Changes what is given and leaves the rest. When it is enabled, held deliveries are sent.',
   body: UpdateWebhookEndpoint,
   answer: dataOf(EndpointRecord, 'The endpoint as it is now.'),
   handler: async (call) => {

@@ -30,7 +30,7 @@ const FORMATS = {
 
 type Batch = (after?: number) => Promise<ExportLeadsResponse>
 
-/** The text of an export. No batch is asked for before the one before it has left. */
+/** The text of an export. Each batch is requested after the one before it was sent. */
 async function* textOf(
   first: ExportLeadsResponse,
   batch: Batch,
@@ -44,7 +44,7 @@ async function* textOf(
     { leads, nextAfter } = await batch(nextAfter)
   ) {
     yield rows(leads)
-    // Breaks the connection off: the client sees that it does not have all.
+    // Closes the connection, so that the client sees that the file is not complete.
     draining.throwIfAborted()
   }
 }

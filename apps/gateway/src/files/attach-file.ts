@@ -33,7 +33,7 @@ const TAKEN = `The format of a file is detected from its content, and its name m
 
 What is refused says why. A file input that was left empty is ignored. Parts in base64 or quoted-printable are decoded.`
 
-/** POST /leads/:reference/attachments (interface: Attach a file). */
+/** Interface: Attach a file. */
 export const attachFile = operation({
   route: 'POST /leads/:reference/attachments',
   operationId: 'attachFile',

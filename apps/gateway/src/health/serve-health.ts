@@ -39,7 +39,6 @@ const NotReady = named('NotReady')({
   }),
 })
 
-/** GET /healthz: the process lives. GET /readyz: it can serve, or 503 with what is missing. Neither needs a token. */
 export const serveHealth = (
   app: FastifyInstance,
   options: { checks: HealthCheck[]; lifecycle: Lifecycle },

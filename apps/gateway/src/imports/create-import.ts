@@ -60,7 +60,7 @@ export const createImport = (app: FastifyInstance, dependencies: Dependencies): 
     checks: Query,
     stream: Object.keys(IMPORT_TYPES),
     bodyLimit: importMaxBytes,
-    answer: { status: 202, ...dataOf(ImportRecord, 'The import, which waits for its turn.') },
+    answer: { status: 202, ...dataOf(ImportRecord, 'The import, which is queued.') },
     handler: async (call) => {
       const { request, reply, accountId, clients, limits } = call
       const { webhooks = false } = await call.valid()

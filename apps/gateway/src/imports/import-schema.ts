@@ -32,7 +32,7 @@ export const ImportFault = named(
   row: Type.Integer({ description: 'From 1: the first row below the header.', examples: [17] }),
   errors: Type.Record(Type.String(), Type.Array(Type.String()), {
     description:
-      'Faulty fields, as in the `errors` of a problem; under `row` what is wrong with it as a whole.',
+      'Invalid fields, as in the `errors` of a problem; under `row` what is wrong with it as a whole.',
     examples: [{ email: ['The email must be a valid email address.'] }],
   }),
 })

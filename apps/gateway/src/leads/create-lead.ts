@@ -4,14 +4,14 @@ import { leadCreation } from './lead-creation'
 import { CreateLead, newLead } from './lead-fields'
 import { Lead } from './lead-schema'
 
-/** POST /leads (interface: Create Lead). */
+/** Interface: Create Lead. */
 export const createLead = operation({
   route: 'POST /leads',
   operationId: 'createLead',
   tag: 'Leads',
   summary: 'Create a lead',
   description:
-    "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are told from the request.",
+    "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request.",
   scope: 'leads',
   idempotent: true,
   etag: 'new',

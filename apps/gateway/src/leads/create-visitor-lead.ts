@@ -5,7 +5,6 @@ import { Lead } from './lead-schema'
 import { newVisitorLead } from './visitor-lead'
 import { VisitorLead } from './visitor-lead-fields'
 
-/** POST /manage/leads: a visitor's lead with its quotes, all or nothing. */
 export const createVisitorLead = operation({
   route: 'POST /manage/leads',
   operationId: 'createVisitorLead',

@@ -9,7 +9,7 @@ import type { Body } from '../validation/checker'
 import { visitorOf } from './lead-fields'
 import { imagesOf } from './visitor-lead'
 
-/** Makes the handler of an operation that creates a lead; `newLead` is the lead that the checked fields stand for. */
+/** The handler of an operation that creates a lead. `newLead` makes it of the checked fields. */
 export const leadCreation =
   <Fields>(newLead: (visitor: Visitor, fields: Fields, body: Body) => NewLead): Handler<Fields> =>
   async (call) => {

@@ -6,7 +6,6 @@ import { headerText } from '../http/utf8'
 import { visitorAddress } from '../http/visitor-address'
 import { id, integer, oneOf, text } from '../validation/fields'
 
-/** The value that a lead is given. */
 export const leadValue = integer('Value of the lead in GBP.', 4500, { minimum: 0, maximum: 2_147_483_647 })
 
 /** The fields of Create Lead, in the order of the interface. */
@@ -30,20 +29,20 @@ export const CreateLead = named('CreateLeadRequest')({
 
 const USER_AGENT_LENGTH = 1024
 
-/** The browser of a request, as far as a lead keeps it. */
+/** Truncated to what a lead keeps. */
 const userAgentOf = ({ headers }: FastifyRequest): string => {
   const text = oneLine(headerText(headers['user-agent'] ?? '')).trim() || 'unknown'
   return text.length > USER_AGENT_LENGTH ? [...text].slice(0, USER_AGENT_LENGTH).join('') : text
 }
 
-/** Whom a request comes from, as far as a lead that says nothing else keeps it. */
+/** The visitor that a request comes from, for a lead that names no other. */
 export const visitorOf = (request: FastifyRequest): Visitor => ({
   userAgent: userAgentOf(request),
   ip: visitorAddress(request),
   test: request.principal.test,
 })
 
-/** A lead as leads-service takes it, with nothing beyond what Create Lead gives (design: Create). */
+/** The lead of a Create Lead request (design: Create). */
 export const newLead = (
   { userAgent, ip, test }: Visitor,
   fields: Omit<Static<typeof CreateLead>, 'referrer'> & { referrer: string },

@@ -10,7 +10,7 @@ const LeadStatuses = named('LeadStatusList')({
 
 const ANSWER = JSON.stringify({ data: LEAD_STATUSES })
 
-/** GET /leads/statuses (interface: List Lead Statuses). */
+/** Interface: List Lead Statuses. */
 export const listLeadStatuses = operation({
   route: 'GET /leads/statuses',
   operationId: 'listLeadStatuses',

@@ -3,7 +3,7 @@ import { dataOf } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
 import { Lead } from './lead-schema'
 
-/** GET /leads/:reference (interface: Retrieve Lead). */
+/** Interface: Retrieve Lead. */
 export const retrieveLead = operation({
   route: 'GET /leads/:reference',
   operationId: 'retrieveLead',

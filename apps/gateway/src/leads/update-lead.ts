@@ -18,7 +18,7 @@ const UpdateLead = Type.Partial(
   { title: 'UpdateLeadRequest' },
 )
 
-/** PATCH /leads/:reference (interface: Update Lead). */
+/** Interface: Update Lead. */
 export const updateLead = operation({
   route: 'PATCH /leads/:reference',
   operationId: 'updateLead',

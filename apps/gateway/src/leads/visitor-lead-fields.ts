@@ -39,8 +39,8 @@ const QuoteItem = named('QuoteItemRequest')({
   image_id: id('An image sent before (POST /manage/images).', 5),
 })
 
-// What a lead may have of quotes and items is leads-service's to say (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). These bounds are what
-// is looked at, so that a body made of errors costs no more than its answer.
+// leads-service limits quotes and items (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). These bounds limit what is checked, so that a body of errors
+// costs no more than its response.
 const Quote = named('QuoteRequest')({
   status: Type.Optional(text('By default `complete`.', 'complete')),
   items: Type.Optional(
@@ -51,7 +51,7 @@ const Quote = named('QuoteRequest')({
   ),
 })
 
-/** A full visitor lead (design: section 5): what Create Lead takes, and all that a lead can carry beyond it. */
+/** A full visitor lead (design: section 5): the fields of Create Lead, and all others that a lead can have. */
 export const VisitorLead = named('CreateVisitorLeadRequest')({
   ...CreateLead.properties,
   referrer: oneOf(VISITOR_REFERRERS, 'Where the lead came from.', 'Direct'),

@@ -16,7 +16,7 @@ export const NotificationRecord = named(
     type: 'string',
     enum: ['assigned', 'appointment', 'callback', 'webhook_endpoint.failing'],
     description:
-      "What it tells of. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
+      "What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
     examples: ['appointment'],
   }),
   lead_reference: nullable(lead_reference),
@@ -30,7 +30,6 @@ export const NotificationRecord = named(
   date: nullableTimestamp('When the appointment or callback is, in UTC.', '2026-12-24T14:30:00.000000Z'),
 })
 
-/** A notification's public record. */
 export const notificationRecord = (notification: Notification) => {
   const { delivery, subject, userId, userEmail, date, endpointId } = notification
   const { event: _, ...record } = deliveryRecord(delivery!)

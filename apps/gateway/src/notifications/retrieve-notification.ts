@@ -9,7 +9,6 @@ const NotificationWithAttempts = named('NotificationWithAttempts')({
   attempts: Type.Array(AttemptRecord),
 })
 
-/** GET /manage/notifications/:id: a notification with every attempt. */
 export const retrieveNotification = operation({
   route: 'GET /manage/notifications/:id',
   operationId: 'retrieveNotification',

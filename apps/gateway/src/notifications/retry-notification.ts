@@ -8,7 +8,7 @@ export const retryNotification = operation({
   tag: 'Notifications',
   summary: 'Attempt a notification again',
   description:
-    'One attempt at once, whatever its state: a user who was told is told twice. It starts no new schedule and moves none. A conflict while an attempt is under way or due.',
+    'One attempt at once, whatever its state: a user who got the message gets it twice. It starts no new schedule and moves none. A conflict while an attempt is in flight or due.',
   savesResponse: true,
   answer: dataOf(NotificationRecord, 'The notification, on its way.'),
   problems: ['conflict', 'lead-erased'],

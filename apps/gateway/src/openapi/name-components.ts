@@ -12,7 +12,7 @@ const place = (components: Components, kind: keyof Components, name: string, con
   return { $ref: `#/components/${kind}/${name}` }
 }
 
-// An example may have a member called title too.
+// An example may have a member `title`.
 const isExample = (key: string) => key === 'example' || key === 'examples'
 
 const namedSchemas = (components: Components, node: unknown): unknown => {
@@ -34,10 +34,7 @@ const namedResponse = (components: Components, status: string, response: unknown
     : response
 }
 
-/**
- * An OpenAPI document whose schemas with a title, and whose problem responses, are components. Clients that are made from
- * the document get one type of each, with that name.
- */
+/** Makes components of schemas with a title and of problem responses, so that generated clients have one named type of each. */
 export const nameComponents = <Document extends object>(document: Document): Document => {
   const components: Components = { schemas: {}, responses: {} }
   const named = namedSchemas(components, document) as Json & { components: Json; paths: Json }

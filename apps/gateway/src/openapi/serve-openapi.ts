@@ -6,13 +6,13 @@ import { compressJson } from '../http/compress-json'
 import { addCodeSamples } from './code-samples/add-code-samples'
 import { nameComponents } from './name-components'
 
-const DESCRIPTION = `Stores sales leads and tells the outside world about each new one, and what happens to it, with signed webhooks.
+const DESCRIPTION = `Stores sales leads, and sends signed webhooks about each new lead and what happens to it.
 
 **Tokens.** Every operation but those under Health and Assets needs \`Authorization: Bearer <token>\`. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\`), \`leads:read\`, \`manage\`. When a token expires within 14 days, every answer to its requests says when, in the header \`Token-Expires-At\`.
 
 **Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. Booleans may be true, false, 1, 0, "1" and "0", in forms also \`true\` and \`false\`; a repeated field of a form is a list; integers may come as digits in a string; strings are trimmed, and but for descriptions of leads are one line without control characters; one in which nothing can be seen counts as null; unknown fields are ignored.
 
-**Errors** are \`application/problem+json\` (RFC 9457). With status 422 \`errors\` lists every faulty field at once.
+**Errors** are \`application/problem+json\` (RFC 9457). With status 422 \`errors\` lists every invalid field at once.
 
 **Times** in answers are ISO 8601 in UTC with microseconds.
 
@@ -26,18 +26,17 @@ const TAGS = [
   { name: 'Privacy', description: 'Erasing what is held of a person, and exporting it.' },
   { name: 'Webhooks', description: 'Where events are sent, and how that went.' },
   { name: 'Events', description: 'What webhook endpoints receive.' },
-  { name: 'Notifications', description: 'What users were told, and how that went.' },
+  { name: 'Notifications', description: 'Messages to users, and how they were delivered.' },
   { name: 'Assets', description: 'Stored images.' },
-  { name: 'Health', description: 'For whoever runs the service.' },
+  { name: 'Health', description: 'For operators of the service.' },
 ]
 
-/** GET /openapi.json: OpenAPI 3.1 of every route that follows. */
+/** GET /openapi.json: OpenAPI 3.1 of every route that is added afterwards. */
 export const serveOpenApi = (
   app: FastifyInstance,
   options: {
     publicUrl: string | undefined
     addressOf: Dependencies['addressOf']
-    /** By kind of event, and what they refer to. */
     events: { webhooks: Record<string, { $ref: string }>; pathItems: object }
   },
 ): void => {
@@ -48,7 +47,7 @@ export const serveOpenApi = (
         title: 'Leadwire',
         version: VERSION,
         description: DESCRIPTION,
-        contact: { name: 'Whoever runs this service' },
+        contact: { name: 'The operator of this service' },
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: options.publicUrl ?? '/' }],
@@ -68,7 +67,7 @@ export const serveOpenApi = (
     },
   })
   app.register(async (scope) => {
-    // It has no secret that a compressed answer could give away, and is a tenth as long.
+    // Always compressed: it has no secret, and is a tenth as long.
     await compressJson(scope)
     scope.get('/openapi.json', { schema: { hide: true } }, async (request, reply) =>
       reply

@@ -39,6 +39,6 @@ export const Erasure = named(
   finished_at: nullableTimestamp('When everything was done.'),
   erased: Type.Array(ErasedPlace, { description: 'What was erased where.' }),
   remains: Type.Array(Remains, {
-    description: 'What nobody can reach through the service, and that ends later.',
+    description: 'What can no longer be reached through the service, and ends later.',
   }),
 })

@@ -32,7 +32,7 @@ export const ExportedLead = named(
   webhooks: Type.Array(
     exportedEvent(
       'ExportedWebhook',
-      'What is sent. Null where it was erased, where nobody subscribed to it, or where there would be too much of it.',
+      'What is sent. Null where it was erased, where no endpoint subscribed to it, or where there would be too much of it.',
       DeliveryRecord.properties,
     ),
   ),

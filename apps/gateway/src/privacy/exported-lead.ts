@@ -2,8 +2,8 @@ import type { Attempt, Delivery, ExportedEvent } from '@leadwire/contracts'
 import type { Call } from '../api/operation'
 import { attemptRecord, deliveryRecord } from '../deliveries/delivery-schema'
 
-/** Answers of a list that an export reads at most; each has up to 100 records. */
-const ANSWERS = 10
+/** Each response of a list has up to 100 records. */
+const MAX_RESPONSES = 10
 
 interface Listed {
   items: Uint8Array
@@ -14,18 +14,18 @@ type Find = (asked: { accountId: number; reference: string; before: number | und
 
 const DATA = '{"data":'
 
-/** What belongs to a lead, newest first, as the records of a JSON array, and whether that is all. */
-const walk = async (find: Find, lead: { accountId: number; reference: string }) => {
+/** The newest records of a list as a JSON array, and whether these are all. */
+const readList = async (find: Find, lead: { accountId: number; reference: string }) => {
   const records: string[] = []
   let before: number | undefined
-  let answers = 0
+  let responses = 0
   do {
     const { items, nextBefore } = await find({ ...lead, before })
     const text = Buffer.from(items).toString().slice(1, -1)
     if (text !== '') records.push(text)
     before = nextBefore
-    answers += 1
-  } while (before !== undefined && answers < ANSWERS)
+    responses += 1
+  } while (before !== undefined && responses < MAX_RESPONSES)
   return { json: `[${records.join(',')}]`, complete: before === undefined }
 }
 
@@ -54,10 +54,10 @@ export const exportedLead = async (
   const { body } = await clients.retrieveLead(key, limits)
   const baseUrl = addressOf(request)
   const lists = await Promise.all([
-    walk((asked) => clients.leads.listLeadHistory(asked, limits), key),
-    walk((asked) => clients.leads.listAppointments(asked, limits), key),
-    walk((asked) => clients.leads.listCallbacks(asked, limits), key),
-    walk((asked) => clients.attachments.listAttachments({ ...asked, baseUrl }, limits), key),
+    readList((asked) => clients.leads.listLeadHistory(asked, limits), key),
+    readList((asked) => clients.leads.listAppointments(asked, limits), key),
+    readList((asked) => clients.leads.listCallbacks(asked, limits), key),
+    readList((asked) => clients.attachments.listAttachments({ ...asked, baseUrl }, limits), key),
   ])
   const [history, appointments, callbacks, attachments] = lists.map(({ json }) => json)
   const events = await clients.webhooks.exportLeadEvents({ accountId, leadReference: reference }, limits)

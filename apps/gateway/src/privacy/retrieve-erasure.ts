@@ -7,7 +7,7 @@ export const retrieveErasure = operation({
   operationId: 'retrieveErasure',
   tag: 'Privacy',
   summary: "Retrieve the receipt of a lead's erasure",
-  description: '404 for a lead that nobody asked to erase.',
+  description: '404 for a lead whose erasure was not requested.',
   answer: dataOf(Erasure, 'The receipt.'),
   handler: async ({ leadReference, accountId, clients, limits }) => {
     const asked = { accountId, reference: leadReference() }

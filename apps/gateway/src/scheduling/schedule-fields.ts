@@ -8,7 +8,6 @@ import { bodyOf } from '../body/body'
 import { describe, id, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 
-/** The fields of Schedule Appointment and Schedule Callback, in the order of the interface. */
 export const ScheduleFields = named('ScheduleRequest')({
   notify: Type.Boolean(describe('Whether to notify the user.', true)),
   user_id: id('User it is assigned to.', 1),

@@ -34,7 +34,7 @@ const CreatedToken = named('CreatedToken')({
   token: Type.String({ description: 'The token itself, shown only here.', examples: ['lw_live_…'] }),
 })
 
-// Of what is no instant the check tells.
+// The schema refuses what is no instant.
 const instantMs = (given: unknown): number | undefined =>
   typeof given === 'string' && isInstant(given) ? Temporal.Instant.from(given).epochMilliseconds : undefined
 
@@ -44,8 +44,8 @@ const expiryErrors = (expiresAt: unknown, now: number): FieldErrors =>
     : {}
 
 /**
- * What would make a token more than the one it is made with: no scope, no time and no live lead beyond it. Otherwise a
- * token that is lent for a test, or for a day, would be worth as much as any.
+ * A new token has no scope, no time and no live leads beyond the token that creates it. Otherwise a token for a test, or for a day,
+ * would be worth as much as any.
  */
 const excessErrors = (fields: Partial<Record<string, unknown>>, principal: VerifiedToken): FieldErrors => {
   const { scopes, expires_at: expiresAt, test } = fields

@@ -5,7 +5,6 @@ import { named, nullableTimestamp, timestamp } from '../api/schemas'
 import { SCOPES } from '../auth/authenticate'
 import { endsSoon } from '../auth/token-verifier'
 
-/** What a token is called where something is told of it. */
 export const TokenName = named('TokenName')({
   id: Type.Integer({ examples: [1] }),
   name: Type.String({ examples: ['CRM'] }),

@@ -5,7 +5,7 @@ import { formats } from './formats'
 import { messageOf } from './messages'
 import { normalise } from './normalise'
 
-/** A request body that could be read: an object, whatever its fields are. */
+/** A well-formed request body with unchecked fields. */
 export interface Body {
   fields: Record<string, unknown>
   /** The text of a JSON body; undefined for a form. */
@@ -16,14 +16,13 @@ export interface Body {
   errors: FieldErrors
 }
 
-/** Either the value in the schema's types, or every error and the fields as far as they could be read. */
+/** Either the value in the schema's types, or every error with the fields as they are. */
 export type Checked<T> =
   | { value: T; errors?: undefined; fields?: undefined }
   | { value?: undefined; errors: FieldErrors; fields: Record<string, unknown> }
 
 type Check<T> = (body: Body) => Checked<T>
 
-/** Makes the check of a schema. */
 export type CreateCheck = <Schema extends TObject>(schema: Schema) => Check<Static<Schema>>
 
 const MAX_FIELDS_WITH_ERRORS = 1000
@@ -55,16 +54,13 @@ const errorsOf = (found: ErrorObject[]): FieldErrors => {
   )
 }
 
-/**
- * Checks request fields against TypeBox schemas: the same schemas the types and the OpenAPI document come from.
- * `timeZone` is the one in which clients give dates.
- */
+/** Checks request fields by TypeBox schemas, of which types and OpenAPI document are made. `timeZone` is that of clients' dates. */
 export const createChecks = (timeZone: string): CreateCheck => {
   const ajv = new Ajv({
     allErrors: true,
     coerceTypes: false,
     allowUnionTypes: true,
-    // With what was given, for hints.
+    // Errors have the value, for hints.
     verbose: true,
     formats: formats(timeZone),
   })

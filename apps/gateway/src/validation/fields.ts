@@ -1,6 +1,6 @@
 import { type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 
-/** What the document says of a field. Without an example the field is left empty in the form on `/docs`. */
+/** A field without an example is empty in the form on `/docs`. */
 export const describe = (description?: string, example?: unknown) => ({
   ...(description !== undefined && { description }),
   ...(example !== undefined && { examples: [example] }),
@@ -20,16 +20,13 @@ export const integer = (
   { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = {},
 ) => Type.Integer({ minimum, maximum, ...describe(description, example) })
 
-/** The id of something: 1 and up. */
 export const id = (description: string, example?: number) => integer(description, example, { minimum: 1 })
 
-/** One of some words. */
 export const oneOf = <const Words extends readonly string[]>(
   words: Words,
   description?: string,
   example?: Words[number],
 ) => Type.Unsafe<Words[number]>({ type: 'string', enum: words, ...describe(description, example) })
 
-/** The same, or null. */
 export const nullable = <Schema extends TSchema>(schema: Schema): TUnsafe<Schema['static'] | null> =>
   Type.Unsafe({ ...schema, type: [schema['type'], 'null'] })

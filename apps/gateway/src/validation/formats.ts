@@ -5,7 +5,7 @@ import { parseDuration } from '@leadwire/service-kit'
 import { localInstant } from './local-instant'
 
 const inCapitals = (text: string): string =>
-  // Only ASCII letters: toUpperCase would make postcodes of ſ and ß too.
+  // Only ASCII letters, because toUpperCase would make postcodes of ſ and ß.
   text.replace(/\p{Cf}/gu, '').replace(/[a-z]/g, (letter) => letter.toUpperCase())
 
 /** A postcode as it is stored: upper case, one space before its last three characters, or before the number of a BFPO. */
@@ -16,7 +16,7 @@ export const normalPostcode = (text: string): string =>
 
 const LONGEST_POSTCODE = 'BFPO 9999'.length
 
-/** The postcode that was meant where a letter O stands for a zero. */
+/** The postcode with a zero for a letter O, if that makes one. */
 export const postcodeWithZero = (text: string): string | undefined => {
   // The text may be as long as a body.
   if (text.length > LONGEST_POSTCODE) return undefined
@@ -25,10 +25,10 @@ export const postcodeWithZero = (text: string): string | undefined => {
     .find((postcode) => POSTCODE.test(postcode))
 }
 
-// `SW11` is a first part, and could be the beginning of `SW1 1AA` too.
+// `SW11` is an outward code, although `SW1 1AA` starts with its letters too.
 const OUTWARD = /^[A-Z]{1,2}[0-9]?[A-Z0-9]?$/
 
-/** How a postcode begins, as it is stored: a space that was left out is put in where the second part has begun. */
+/** The start of a postcode as it is stored: with the space, if the text goes beyond the outward code. */
 export const postcodeBeginning = (text: string): string => {
   const letters = inCapitals(text).replace(/\s+/g, ' ')
   if (OUTWARD.test(letters)) return letters
@@ -37,13 +37,13 @@ export const postcodeBeginning = (text: string): string => {
 
 /** A web address that a webhook can be sent to: http or https, no credentials. */
 export const isWebUrl = (text: string): boolean => {
-  // The URL parser takes tabs and line breaks out without a word.
+  // The URL parser ignores tabs and line breaks.
   if (!/^https?:\/\//i.test(text) || /\p{Cc}/u.test(text) || !URL.canParse(text)) return false
   const { hostname, username, password } = new URL(text)
   return hostname !== '' && username === '' && password === ''
 }
 
-/** An instant in ISO 8601 that says its offset, such as 2026-03-29T01:30:00Z. */
+/** An instant in ISO 8601 with its offset, such as 2026-03-29T01:30:00Z. */
 export const isInstant = (text: string): boolean => {
   try {
     Temporal.Instant.from(text)
@@ -53,13 +53,13 @@ export const isInstant = (text: string): boolean => {
   }
 }
 
-/** An instant in UTC, cut to microseconds: PostgreSQL rounds what is finer, and the year 9999 would end in the year 10000. */
+/** An instant in UTC, truncated to microseconds: PostgreSQL would round it, the last one of 9999 to the year 10000. */
 export const inMicroseconds = (instant: string): string =>
   Temporal.Instant.from(instant).round({ smallestUnit: 'microsecond', roundingMode: 'trunc' }).toString()
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
 
-/** How long a secret that is replaced still signs, such as 0s, 15m, 24h; at most 30d. */
+/** How long a replaced secret still signs: 0s, 15m, 24h …, at most 30d. */
 export const isOverlap = (text: string): boolean => {
   try {
     return parseDuration(text) <= MAX_OVERLAP_MS
@@ -70,7 +70,7 @@ export const isOverlap = (text: string): boolean => {
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** The formats that schemas name. `timeZone` is the one in which clients give dates. */
+/** `timeZone` is that of clients' dates. */
 export const formats = (timeZone: string): Record<string, (text: string) => boolean> => ({
   email: isEmail,
   postcode: (text) => POSTCODE.test(text),

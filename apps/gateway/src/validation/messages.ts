@@ -8,7 +8,7 @@ import { FIRST_YEAR, LAST_YEAR } from './local-instant'
  */
 export const labelOf = (field: string): string => field.replace(/(?<=[^_])_(?=[^_])/g, ' ')
 
-/** What is said of a field that names something which is not there. */
+/** The message for a field that names a missing record. */
 export const selectedIsInvalid = (field: string): string => `The selected ${labelOf(field)} is invalid.`
 
 const TYPES: Record<string, string> = {
@@ -28,7 +28,7 @@ const FORMATS: Record<string, string> = {
   overlap: 'must be a time such as 0s, 15m or 24h, at most 30d.',
 }
 
-/** What a client can't see in what was given. */
+/** Names what a reader can't see in the value. */
 const hintOf = ({ data, params }: ErrorObject): string => {
   if (typeof data !== 'string') return ''
   const invisible = /\p{Cf}/u.exec(data)?.[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
@@ -70,5 +70,5 @@ const ruleOf = (field: string, { keyword, params }: ErrorObject): string => {
   return MESSAGES[keyword]?.(label, limit) ?? `The ${label} is invalid.`
 }
 
-/** What Ajv found, as Laravel 7 would say it. */
+/** The message of an Ajv error, in the words of Laravel 7. */
 export const messageOf = (field: string, error: ErrorObject): string => ruleOf(field, error) + hintOf(error)

@@ -2,10 +2,10 @@ import { ServiceError } from '@leadwire/service-kit'
 import type { FieldErrors } from './errors'
 import { labelOf } from './messages'
 
-// Deeper than this PHP reads no JSON either, and recursive code behind (JSON.stringify) would run out of stack.
+// PHP's limit. Deeper values would overflow the stack of recursive code such as JSON.stringify.
 const MAX_DEPTH = 512
 const MAX_ERRORS = 1000
-// A key may be as long as the body, and every error below it would repeat it.
+// A key may be as long as the body, and each error below it repeats it.
 const MAX_NAME = 255
 
 const LONE_SURROGATE = /\p{Surrogate}/u
@@ -18,17 +18,16 @@ const nameOf = (path: string, key: string) => {
 }
 
 /**
- * The fields, at any depth and known or not, whose text or key holds a NUL or half a character. PostgreSQL stores
- * neither, and a webhook's body could not be rendered from them. Very long names are cut. Throws bad_request on absurd
- * nesting.
+ * Errors of fields, at any depth and known or not, whose text or key has a NUL or a lone surrogate, which PostgreSQL does not store.
+ * Throws bad_request for a body that is nested too deep.
  */
 export const textErrors = (fields: Record<string, unknown>): FieldErrors => {
-  const faulty = new Set<string>()
-  const note = (path: string, key: string) => {
-    if (faulty.size < MAX_ERRORS) faulty.add(nameOf(path, key))
+  const refused = new Set<string>()
+  const addError = (path: string, key: string) => {
+    if (refused.size < MAX_ERRORS) refused.add(nameOf(path, key))
   }
   const todo: { value: object; path: string; depth: number }[] = [{ value: fields, path: '', depth: 1 }]
-  // A list instead of recursion: the nesting is the client's. It is followed to its end, however many errors there are.
+  // A list instead of recursion, because the client decides the depth. All levels are visited, however many errors there are.
   for (let next = todo.pop(); next; next = todo.pop()) {
     const { value, path, depth } = next
     if (depth > MAX_DEPTH)
@@ -38,12 +37,12 @@ export const textErrors = (fields: Record<string, unknown>): FieldErrors => {
       if (typeof member === 'object' && member !== null) {
         todo.push({ value: member, path: `${nameOf(path, key)}.`, depth: depth + 1 })
       } else if (typeof member === 'string' && isRefused(member)) {
-        note(path, key)
+        addError(path, key)
       }
-      if (isRefused(key)) note(path, key)
+      if (isRefused(key)) addError(path, key)
     }
   }
   return Object.fromEntries(
-    [...faulty].map((field) => [field, [`The ${labelOf(field)} contains characters that are not allowed.`]]),
+    [...refused].map((field) => [field, [`The ${labelOf(field)} contains characters that are not allowed.`]]),
   )
 }

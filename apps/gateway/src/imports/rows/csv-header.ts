@@ -7,12 +7,12 @@ export const FIELDS = Object.keys(VisitorLead.properties)
 
 const REQUIRED = VisitorLead.required ?? []
 
-// Of several that make as many columns known, the first counts.
+// Of several with as many known columns, the first counts.
 const DELIMITERS = [',', ';', '\t', '|']
 
-/** How rows are read (RFC 4180, and what spreadsheets make of it). Rows of blank cells are none. */
+/** How rows are read: RFC 4180, and what spreadsheets write. */
 export const CSV = {
-  // Of what the parser finds out by itself, the end of the first line would have to be that of all.
+  // The parser itself would expect the end of the first line at all lines.
   record_delimiter: ['\r\n', '\n', '\r'],
   skip_records_with_empty_values: true,
   relax_column_count: true,
@@ -20,10 +20,8 @@ export const CSV = {
   max_record_size: MAX_ROW_BYTES,
 } satisfies Options
 
-/** How a file of CSV is to be read. */
 export interface CsvHeader {
   delimiter: string
-  /** Its cells, as they came. */
   columns: string[]
 }
 
@@ -41,13 +39,13 @@ const FIELD_OF = new Map(
   ]),
 )
 
-/** The field of each column, found by the letters of its name alone; undefined where there is none. */
+/** The field of each column, by the letters of its name; undefined for an unknown column. */
 export const fieldsOf = (columns: string[]): (string | undefined)[] =>
   columns.map((name) => FIELD_OF.get(lettersOf(name)))
 
 const countFields = (columns: string[]) => fieldsOf(columns).filter(Boolean).length
 
-// With another delimiter than its own, quotes may end nowhere.
+// With the wrong delimiter, quotes may have no end.
 const columnsOf = (head: Buffer, options: Options): string[] => {
   try {
     return parse(head, { ...CSV, ...options, to: 1 })[0] ?? []
@@ -57,7 +55,7 @@ const columnsOf = (head: Buffer, options: Options): string[] => {
 }
 
 const refuseColumns = (columns: string[]): void => {
-  // Its letters would be known all the same.
+  // Its letters alone would be known.
   if (columns.some((name) => name.includes('\0')))
     throw new UnreadableFile('The header has a NUL, as UTF-16 has where its byte order mark is missing.')
   const fields = fieldsOf(columns).filter((field) => field !== undefined)
@@ -71,8 +69,8 @@ const refuseColumns = (columns: string[]): void => {
 }
 
 /**
- * Reads the header of a file of CSV whose first bytes are `head`, on the line `from_line`: Excel may write `sep=;` before it. The
- * delimiter is the one that makes the most columns known. Throws UnreadableFile where no row could be taken with it.
+ * Reads the header of a CSV file that starts with `head`. It is on the line `from_line`, because Excel may write `sep=;` before it. The
+ * delimiter is the one with the most known columns. Throws UnreadableFile for a header with which every row would be refused.
  */
 export const readHeader = (head: Buffer): CsvHeader & { from_line: number } => {
   const named = /^"?sep=(.)"?[\r\n]/i.exec(head.toString('latin1', 0, 16))?.[1]

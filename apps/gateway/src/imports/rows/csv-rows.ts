@@ -20,7 +20,7 @@ const jsonOf = (field: string, cell: string): unknown => {
   }
 }
 
-/** What a cell says of a field. Spreadsheets write TRUE, and 1500.00 where a column shows decimals. A list is JSON. */
+/** Spreadsheets write TRUE, and 1500.00 where a column shows decimals. A list is JSON. */
 const cellValue = (field: string, cell: string): unknown => {
   const { type } = PROPERTIES[field]!
   if (type === 'array') return cell.trim() === '' ? undefined : jsonOf(field, cell)
@@ -28,7 +28,7 @@ const cellValue = (field: string, cell: string): unknown => {
   return type === 'integer' ? cell.trim().replace(/^(-?\d+)\.0+$/, '$1') : cell
 }
 
-/** The fields of a row of cells. A CSV file has only text, as a form. What has no cell is absent. */
+/** The fields of a row. Like a form, CSV has only text. */
 const bodyOf = (fields: (string | undefined)[], cells: string[]): Body => {
   if (cells.slice(fields.length).some((cell) => cell.trim() !== ''))
     throw new ServiceError('invalid', `The row has ${cells.length} cells, and the header ${fields.length}.`)
@@ -38,14 +38,14 @@ const bodyOf = (fields: (string | undefined)[], cells: string[]): Body => {
     if (field === undefined || cells[index] === undefined) continue
     const cell = unguarded(cells[index])
     given[field] = cellValue(field, cell)
-    // The options of items are taken from the text of the JSON.
+    // The options of items are read from the text of the JSON.
     if (Array.isArray(given[field])) lists.push(`${JSON.stringify(field)}:${cell}`)
   }
   const json = lists.length > 0 ? { json: `{${lists.join()}}` } : {}
   return { fields: exportedFields(given), form: true, ...json, errors: textErrors(given) }
 }
 
-/** The first bytes of a stream, as many as a row may have, and the whole stream again. */
+/** The first bytes of a stream, as many as a row may have, and the whole stream. */
 const withHead = async (bytes: Readable): Promise<{ head: Buffer; all: AsyncIterable<Buffer> }> => {
   const chunks: Buffer[] = []
   const iterator = (bytes as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
@@ -62,8 +62,7 @@ const withHead = async (bytes: Readable): Promise<{ head: Buffer; all: AsyncIter
 }
 
 /**
- * The rows of CSV from byte `position` of a file on. At its beginning the header is read, and put into `header`. Throws UnreadableFile where
- * no more can be read.
+ * The rows of a CSV file whose bytes start at `position`. At 0 the header is read first, and written to `header`. Throws UnreadableFile.
  */
 export async function* csvRows(bytes: Readable, position: number, header: CsvHeader): AsyncGenerator<Row> {
   let [rest, from_line]: [AsyncIterable<Buffer>, number] = [bytes, 1]
@@ -75,7 +74,7 @@ export async function* csvRows(bytes: Readable, position: number, header: CsvHea
   }
   const fields = fieldsOf(header.columns)
   const parser = parse({ ...CSV, info: true, delimiter: header.delimiter, from_line })
-  // Its failure is the parser's, whose rows are iterated.
+  // The parser throws the errors of the pipeline.
   pipeline(rest, parser, () => undefined)
   let isHeader = position === 0
   try {
@@ -84,7 +83,7 @@ export async function* csvRows(bytes: Readable, position: number, header: CsvHea
       isHeader = false
     }
   } catch (error) {
-    // Where the bytes could not be read, the file is not to blame.
+    // Other errors are not of the file.
     throw error instanceof CsvError
       ? new UnreadableFile(`The next rows are no CSV: ${error.message}.`)
       : error

@@ -7,7 +7,7 @@ const each = (list: unknown, change: (item: Record<string, unknown>) => object):
 const imageId = ({ image_id, image }: Record<string, unknown>) =>
   isObject(image) ? { image_id: image_id ?? image['id'] } : {}
 
-/** The fields of a lead as an export shows it, by the names that POST /manage/leads has: an export can be imported again. */
+/** The fields of an exported lead by their names in POST /manage/leads: an export can be imported again. */
 export const exportedFields = ({
   customer,
   ...fields

@@ -9,7 +9,7 @@ const LINE_FEED = 0x0a
 
 const isBlank = (line: Buffer) => line.length < 4 && line.toString().trim() === ''
 
-/** The lines of a file from byte `position` on, without blank ones, and the byte behind each. */
+/** The lines that are not blank of a file whose bytes start at `position`, each with the byte after it. */
 async function* linesOf(bytes: Readable, position: number): AsyncGenerator<{ line: Buffer; end: number }> {
   let end = position
   let rest = Buffer.alloc(0)
@@ -33,7 +33,7 @@ const bodyOf = (line: Buffer): Body => {
   return { ...body, fields: exportedFields(body.fields) }
 }
 
-/** Throws UnreadableFile where the first line says that the file is something else: each of its rows would be refused. */
+/** Throws UnreadableFile for a first line that shows that every row would be refused. */
 const refuseOther = (line: Buffer): void => {
   if (!line.toString().trimStart().startsWith('{'))
     throw new UnreadableFile('The first line is no JSON object. A file of CSV is sent as text/csv.')
@@ -47,7 +47,7 @@ const refuseOther = (line: Buffer): void => {
     throw new UnreadableFile(`The first line has no known field. There are: ${FIELDS.join(', ')}.`)
 }
 
-/** The rows of NDJSON from byte `position` of a file on. Throws UnreadableFile where no more can be read. */
+/** The rows of an NDJSON file whose bytes start at `position`. Throws UnreadableFile. */
 export async function* ndjsonRows(bytes: Readable, position: number): AsyncGenerator<Row> {
   let isFirst = position === 0
   for await (const { line, end } of linesOf(bytes, position)) {

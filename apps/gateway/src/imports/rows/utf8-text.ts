@@ -12,9 +12,9 @@ const HINT = ' If the file is in Windows-1252, name it: Content-Type: text/csv; 
 
 interface Encoding {
   name: string
-  /** The text of bytes, up to the first that are not of the encoding, or are an incomplete character. */
+  /** The text of bytes up to the first invalid or incomplete character. */
   read: (bytes: Buffer) => string
-  /** How many bytes the text was made of. */
+  /** The size of the text in bytes of the encoding. */
   sizeOf: (text: string) => number
 }
 
@@ -29,7 +29,7 @@ const unicode = (name: string, label: string, sizeOf: Encoding['sizeOf']): Encod
   const read = (bytes: Buffer): string => {
     const all = decode(bytes)
     if (all !== undefined) return all
-    // A decoder does not say where it failed: halving finds the longest beginning that it takes.
+    // A decoder does not say where it failed. A binary search finds the longest valid prefix.
     let [good, bad] = [0, bytes.length]
     while (bad - good > 1) {
       const middle = (good + bad) >> 1
@@ -55,7 +55,7 @@ const MARKS: [mark: Buffer, Encoding][] = [
   [Buffer.from([0xfe, 0xff]), unicode('UTF-16', 'utf-16be', (text) => 2 * text.length)],
 ]
 
-/** Where the next character of a text stands. */
+/** The line and column of the next character of a text. */
 const createPlace = () => {
   let [line, column] = [1, 1]
   return {
@@ -72,8 +72,8 @@ const createPlace = () => {
 }
 
 /**
- * Turns a text into UTF-8 without a byte order mark, as it arrives. It is UTF-8, UTF-16 where its mark says so, or Windows-1252 where
- * the charset does. Throws invalid, which names the place of the first byte that is not.
+ * Converts a text to UTF-8 without a byte order mark, as it arrives. It is UTF-16 if it has the mark of UTF-16, else Windows-1252 if the
+ * charset says so, else UTF-8. Throws invalid with the line and column of the first invalid byte.
  */
 export async function* utf8Text(
   chunks: AsyncIterable<Buffer>,

@@ -16,7 +16,7 @@ interface Document {
   components: { schemas: Schemas }
 }
 
-/** Gives each operation of an OpenAPI document its samples: programs that a reader can run. */
+/** Adds programs that a reader can run to each operation of an OpenAPI document. */
 export const addCodeSamples = ({ paths, components: { schemas } }: Document): void => {
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {

@@ -2,7 +2,6 @@ import { DOWNLOAD, FILE, fillPath, indented, type SampleRequest, TEXT_FILE } fro
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** A sample for a shell with curl. */
 export const curl = ({
   method,
   path,

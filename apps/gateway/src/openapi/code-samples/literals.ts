@@ -5,7 +5,6 @@ interface Notation {
   words: { true: string; false: string; null: string }
   text: (value: string) => string
   map: { open: string; arrow: string; close: string; empty: string }
-  /** A name of a member. */
   name: (key: string) => string
 }
 
@@ -25,7 +24,7 @@ export const JAVASCRIPT: Notation = {
 export const PYTHON: Notation = {
   indent: 4,
   words: { true: 'True', false: 'False', null: 'None' },
-  // A string of JSON is one of Python.
+  // A JSON string is a Python string.
   text: (value) => JSON.stringify(value),
   name: (key) => JSON.stringify(key),
   map: BRACES,

@@ -31,7 +31,6 @@ const optionsOf = ({ method, needsToken, json, form, textType }: SampleRequest) 
   return options.length > 0 ? `, {${indented(`\n${options.join('\n')}`, 2)}\n}` : ''
 }
 
-/** A sample for Node, as a module. */
 export const node = (request: SampleRequest): string => {
   const path = fillPath(request.path, (name) => `\${process.env.${name}}`)
   return [

@@ -27,7 +27,6 @@ const optionsOf = (request: SampleRequest) => {
   ]
 }
 
-/** A sample for PHP with its curl extension. */
 export const php = (request: SampleRequest): string =>
   [
     '<?php',

@@ -9,7 +9,7 @@ const modulesOf = ({ form, isDownload }: SampleRequest) =>
 const part = (name: string, value: string) =>
   `f'--{boundary}\\r\\nContent-Disposition: form-data; name="${name}"\\r\\n\\r\\n${value}\\r\\n'`
 
-// The standard library makes no forms.
+// The standard library has no multipart forms.
 const formOf = (fields: [string, string][]) => [
   'boundary = uuid.uuid4().hex',
   'head = (',
@@ -38,7 +38,6 @@ const argumentsOf = ({ method, path, needsToken, json, form, textType }: SampleR
   ]
 }
 
-/** A sample for Python with its standard library. */
 export const python = (request: SampleRequest): string =>
   [
     ...modulesOf(request),

@@ -1,6 +1,6 @@
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 
-/** What a sample of an operation sends, and what it gets. */
+/** The request of a sample. */
 export interface SampleRequest {
   method: string
   /** With the parameters in braces, and the query. */
@@ -11,13 +11,12 @@ export interface SampleRequest {
   form?: [name: string, value: string][]
   /** The media type of a body that is a file of text, `TEXT_FILE`. */
   textType?: string
-  /** That of the answer, when it succeeds. */
+  /** The status of success. */
   status: number
-  /** Whether the answer is a file. */
+  /** Whether the response is a file. */
   isDownload: boolean
 }
 
-/** The file that samples send, from the working directory, and the one into which they write. */
 export const FILE = 'house.png'
 export const DOWNLOAD = 'download'
 export const TEXT_FILE = 'leads.csv'
@@ -27,7 +26,7 @@ interface Media {
   example?: Json
 }
 
-/** Of the optional parameters of these operations one must be given. That the document can say in words alone. */
+/** These operations need one of their optional parameters, which OpenAPI can't express. */
 const NEEDED_PARAMETERS: Record<string, string> = { exportPerson: 'email' }
 
 export interface DocumentedOperation {
@@ -38,7 +37,6 @@ export interface DocumentedOperation {
   responses: Record<string, { content?: Record<string, Media> }>
 }
 
-/** The schemas of the document's components, by their names. */
 export type Schemas = Record<string, { properties?: Record<string, { examples?: string[] }> }>
 
 const formOf = ({ schema }: Media, schemas: Schemas) =>
@@ -51,7 +49,6 @@ const queryOf = ({ operationId, parameters = [] }: DocumentedOperation): string 
   return needed ? `?${new URLSearchParams({ [needed.name]: needed.example! })}` : ''
 }
 
-/** The request of an operation's samples, with the examples of the document. */
 export const sampleRequest = (
   operation: DocumentedOperation,
   { method, path, schemas }: { method: string; path: string; schemas: Schemas },
@@ -74,9 +71,9 @@ export const sampleRequest = (
   }
 }
 
-/** The path with each parameter as `variable` writes the environment variable of its name. */
+/** The path with an environment variable, written by `variable`, for each parameter. */
 export const fillPath = (path: string, variable: (name: string) => string): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => variable(name.toUpperCase()))
 
-/** `text` with every line but the first further in. */
+/** Indents all lines but the first. */
 export const indented = (text: string, by: number): string => text.replaceAll('\n', `\n${' '.repeat(by)}`)
