@@ -29,7 +29,7 @@ afterEach(async () => {
   jest.restoreAllMocks()
 })
 
-test('each response tells what is left; beyond the limit requests are 429 and ask nothing of a service', async () => {
+test('each response says what is left; beyond the limit requests are 429 and reach no service', async () => {
   const first = await gateway.send({ url: LEAD })
   expect([first.statusCode, first.headers['ratelimit-policy'], first.headers['ratelimit']]).toEqual([
     ...[200, '"default";q=2;w=60', '"default";r=1;t=60'],

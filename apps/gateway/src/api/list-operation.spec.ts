@@ -41,7 +41,7 @@ describe.each([
 ])('%s', (what, also) => {
   const path = `/leads/${REFERENCE}/${what}`
 
-  test('are listed for whoever may read leads, and the cursor leads on to the end', async () => {
+  test('are listed for a token that may read leads, and cursors lead to the end', async () => {
     const first = await get(`/leads/${REFERENCE.toUpperCase()}/${what}`)
     expect([first.statusCode, first.headers['content-type']]).toEqual([
       200,

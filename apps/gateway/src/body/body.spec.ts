@@ -99,7 +99,7 @@ test.each([
   expect((await patch(payload, 'application/json')).statusCode).toBe(400)
 })
 
-test.each(['[]', '5', '"x"', 'null', 'true'])('%s is no object: 422, before the look-up', async (payload) => {
+test.each(['[]', '5', '"x"', 'null', 'true'])('%s is no object: 422, before the lead is retrieved', async (payload) => {
   const response = await patch(payload, 'application/json')
   expect(response.statusCode).toBe(422)
   expect(response.json().detail).toBe('The body must be a JSON object.')
@@ -175,7 +175,7 @@ test('in a form the last of several values counts', async () => {
   expect((await patch('value=x&value=7', 'application/x-www-form-urlencoded')).statusCode).toBe(200)
 })
 
-test('the token comes before the body, the body before the look-up', async () => {
+test('the token comes before the body, the body before the lead', async () => {
   const request = {
     method: 'PATCH',
     url: LEAD,
@@ -188,7 +188,7 @@ test('the token comes before the body, the body before the look-up', async () =>
   expect((await gateway.send({ ...request, payload: '{"value":-1}' })).statusCode).toBe(404)
 })
 
-test('a body that took all the time of its request is 408: nothing behind the API was late', async () => {
+test('a body that took all the time of its request is 408: no service timed out', async () => {
   const hasty = await startGateway({}, { requestLimitMs: 0 })
   const response = await hasty.send({ method: 'PATCH', url: LEAD, payload: { value: 5 } })
   expect([response.statusCode, response.json().type]).toEqual([408, '/problems#timeout'])

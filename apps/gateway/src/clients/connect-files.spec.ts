@@ -30,7 +30,7 @@ const listen = async (server: Server): Promise<URL> => {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-/** An address where nobody listens. */
+/** An address where no process listens. */
 const deadAddress = async (): Promise<URL> => {
   const url = await serve(() => undefined)
   await new Promise((resolve) => servers.pop()!.close(resolve))
@@ -50,14 +50,14 @@ const clientOf = (...urls: URL[]) => connectFiles({ urls, tokens: ['the-first', 
 const upload = (client: ReturnType<typeof clientOf>, bytes = Readable.from([Buffer.from('hello')])) =>
   client.upload(TERMS, bytes, NEVER)
 
-test('every copy has its turn', async () => {
+test('every copy gets requests', async () => {
   const counts: number[] = []
   const client = clientOf(await serve(counting(counts, 0)), await serve(counting(counts, 1)))
   for (let sent = 0; sent < 6; sent += 1) await upload(client)
   expect(counts).toEqual([3, 3])
 })
 
-test('a name is looked up, and a copy that is gone is passed over before anything is sent', async () => {
+test('a name is resolved, and a copy that is down is skipped before anything is sent', async () => {
   const counts: number[] = []
   const { port } = await serve(counting(counts, 0))
   const client = clientOf(await deadAddress(), new URL(`http://localhost:${port}`), await deadAddress())
@@ -65,14 +65,14 @@ test('a name is looked up, and a copy that is gone is passed over before anythin
   expect(counts).toEqual([6])
 })
 
-test('each of many at once passes over a copy that is gone', async () => {
+test('each of many requests at once skips a copy that is down', async () => {
   const counts: number[] = []
   const client = clientOf(await deadAddress(), await serve(counting(counts, 0)))
   await Promise.all(Array.from({ length: 20 }, () => upload(client)))
   expect(counts).toEqual([20])
 })
 
-test('a copy that breaks off is not tried again elsewhere: nobody knows what it did', async () => {
+test('an upload whose connection breaks is not sent to another copy: the first may have stored it', async () => {
   const counts: number[] = []
   const breaking = await serve((request) => void request.once('data', () => request.socket.destroy()))
   const client = clientOf(await serve(counting(counts, 0)), breaking)
@@ -84,7 +84,7 @@ test('a copy that breaks off is not tried again elsewhere: nobody knows what it 
   expect(counts).toEqual([1])
 })
 
-test('a copy that resets a connection before it answers is passed over', async () => {
+test('a copy that resets a connection before it answers is skipped', async () => {
   const counts: number[] = []
   const resetting = await listen(createServer(({ socket }) => socket.resetAndDestroy()))
   const client = clientOf(await serve(counting(counts, 0)), resetting)
@@ -128,7 +128,7 @@ test('the terms and the first token are sent', async () => {
   })
 })
 
-test('a refusal is the ServiceError it was; of our token it is a fault of ours', async () => {
+test('a refusal is the ServiceError it was; a refusal of our token is internal', async () => {
   let refusal = new ServiceError('invalid', '', { faults: { file: ['No.'] } })
   const url = await serve((_request, response) => {
     const problem = problemOf(refusal)
@@ -141,7 +141,7 @@ test('a refusal is the ServiceError it was; of our token it is a fault of ours',
   await expect(clientOf(url).delete('images/a.txt')).rejects.toMatchObject({ code: 'internal' })
 })
 
-test('bytes that break off are told as what they broke of, and not as a failure of files-service', async () => {
+test('an error of the bytes is thrown as it is, and not as a failure of files-service', async () => {
   const url = await serve((request) => void request.resume())
   const bytes = Readable.from(
     (async function* () {

@@ -138,7 +138,7 @@ const post = async (body: RequestInit['body'], headers: Record<string, string> =
 
 const attach = (...parts: Part[]) => post(form(...parts))
 
-/** What was stored before the form turned out to be faulty was deleted again. */
+/** A file that was stored before an error of the form was found has been deleted. */
 const expectNothingKept = () =>
   expect(deleted).toHaveLength(uploads.filter(({ outcome }) => outcome === 'kept').length)
 
@@ -158,7 +158,7 @@ const END = '--XX--\r\n'
 test.each<[string, Part[]]>([
   ['name before file', [['name', ' Survey '], FILE]],
   ['file before name', [FILE, ['name', 'Survey']]],
-  ['with fields nobody knows', [['x', '1'], FILE, ['name', 'Survey'], ['y', '2']]],
+  ['with unknown fields', [['x', '1'], FILE, ['name', 'Survey'], ['y', '2']]],
 ])('%s', async (_name, parts) => {
   const { status, body } = await attach(...parts)
   expect([status, body]).toEqual([200, '{"data":{"file_name":"notes.txt"}}'])
@@ -243,7 +243,7 @@ test.each<[string, Part[], Record<string, string[]>]>([
     ],
     { file: ['The file must have a name.'] },
   ],
-])('%s is a 422 with every fault, and nothing is kept', async (_name, parts, errors) => {
+])('%s is a 422 with every error, and nothing is kept', async (_name, parts, errors) => {
   const { status, body } = await attach(...parts)
   expect([status, JSON.parse(body).errors]).toEqual([422, errors])
   expectNothingKept()
@@ -314,7 +314,7 @@ test.each<[string, string, string?]>([
       NAME_PART +
       FILE_PART,
   ],
-  ['a field of 1 MiB that nobody knows', part('name="x"', 'é'.repeat(524_288)) + NAME_PART + FILE_PART],
+  ['an unknown field of 1 MiB', part('name="x"', 'é'.repeat(524_288)) + NAME_PART + FILE_PART],
   [
     'a name that has a content type',
     part('name="name"', 'n', ['Content-Type: application/octet-stream']) + FILE_PART,
@@ -366,7 +366,7 @@ test.each([
   })
 })
 
-test('a file in an encoding that nobody reads is a 415', async () => {
+test('a file in an unknown encoding is a 415', async () => {
   const { status, body } = await raw(
     NAME_PART +
       part('name="file"; filename="a.txt"', 'hello', ['Content-Transfer-Encoding: x-uuencode']) +
@@ -419,7 +419,7 @@ test.each<[string, string, string, string?]>([
   ['no boundary in it', 'hello', NOT_FOUND],
   ['no final boundary', NAME_PART + FILE_PART, NOT_ENDED],
   ['half a final boundary', `${NAME_PART}${FILE_PART}--XX-`, NOT_ENDED],
-  ['cut off in a header', '--XX\r\nContent-Disposition: form-data; na', NOT_ENDED],
+  ['truncated in a header', '--XX\r\nContent-Disposition: form-data; na', NOT_ENDED],
   [
     'a part without a name',
     part('x="y"', 'n') + FILE_PART + END,
@@ -495,7 +495,7 @@ test('a client that disconnects behind its file leaves nothing behind either', a
   expect(records).toEqual([])
 })
 
-test('when the record is refused the bytes are deleted; when nobody knows, they stay', async () => {
+test('when the record is refused the bytes are deleted; when that is unknown, they stay', async () => {
   refuseRecord = new ServiceError('not_found', 'There is no such lead.')
   expect((await attach(['name', 'n'], FILE)).status).toBe(404)
   expect(deleted).toEqual(['attachments/1.txt'])
@@ -551,7 +551,7 @@ describe('under an Idempotency-Key', () => {
   test('one still in flight is a 409; a failure frees the key', async () => {
     keys.set('busy', {})
     expect((await under('busy', ['name', 'n'], FILE)).status).toBe(409)
-    expect((await under('faulty', FILE)).status).toBe(422)
-    expect((await under('faulty', ['name', 'n'], FILE)).status).toBe(200)
+    expect((await under('invalid', FILE)).status).toBe(422)
+    expect((await under('invalid', ['name', 'n'], FILE)).status).toBe(200)
   })
 })

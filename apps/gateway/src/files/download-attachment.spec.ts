@@ -86,7 +86,7 @@ test.each([
   expect((await gateway.send({ url: URL_PATH })).headers['content-disposition']).toBe(disposition)
 })
 
-test('HEAD tells the size and reads nothing', async () => {
+test('HEAD has the size and reads nothing', async () => {
   fileName = 'huge.bin'
   chunksSent = 0
   const response = await gateway.send({ method: 'HEAD', url: URL_PATH })

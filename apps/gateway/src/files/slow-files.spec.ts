@@ -128,7 +128,7 @@ test('a files-service that does not answer is a 504 for an upload, and a 503 for
   expect([download.status, download.headers.get('retry-after')]).toEqual([503, '1'])
 })
 
-test('an account has so many uploads at once; the next is refused by name, and another takes its turn', async () => {
+test('an account has a limit of uploads at once; beyond it one is refused, and when one ends another is accepted', async () => {
   await start({ maxPerAccount: 3 })
   const slow = [beginUpload(), beginUpload(), beginUpload()]
   await eventually(() => expect(uploads).toHaveLength(3))
@@ -146,7 +146,7 @@ test('an account has so many uploads at once; the next is refused by name, and a
   })
 })
 
-test('a client that takes nothing of its download is cut off', async () => {
+test('the connection of a client that takes nothing of its download is closed', async () => {
   await start({ idleMs: 300 })
   let closed = false
   answerFiles = (_request, response) => {

@@ -148,7 +148,7 @@ test('every operation has a summary, a tag and its problems; all but public ones
 })
 
 test('what has an ETag says so, with the condition that it is for', () => {
-  const told = operations()
+  const documented = operations()
     .map(({ operation }) => operation)
     .filter((operation) => 'ETag' in (responseOf(operation, '200')?.headers ?? {}))
     .map(({ operationId, responses, parameters = [] }) => [
@@ -156,7 +156,7 @@ test('what has an ETag says so, with the condition that it is for', () => {
       Object.keys(responses).filter((status) => ['304', '412'].includes(status)),
       parameters.filter(({ name }) => name.startsWith('If-')).map(({ name }) => name),
     ])
-  expect(told.sort()).toEqual([
+  expect(documented.sort()).toEqual([
     ['createLead', [], []],
     ['createVisitorLead', [], []],
     ['listLeads', ['304'], ['If-None-Match']],
@@ -277,7 +277,7 @@ test('every example is valid by its own schema', () => {
   }
 })
 
-test('it comes compressed to whoever reads that', async () => {
+test('it is compressed for a client that accepts that', async () => {
   const plain = await gateway.app.inject({ url: '/openapi.json' })
   const gzipped = await gateway.app.inject({ url: '/openapi.json', headers: { 'accept-encoding': 'gzip' } })
   expect(gzipped.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })

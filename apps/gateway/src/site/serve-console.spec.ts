@@ -47,7 +47,7 @@ test.each([
   expect([again.statusCode, again.body]).toEqual([304, ''])
 })
 
-test('it comes compressed to whoever reads that', async () => {
+test('it is compressed for a client that accepts that', async () => {
   const plain = await get('/console/console.css')
   const gzipped = await get('/console/console.css', { 'accept-encoding': 'br;q=1, gzip' })
   expect(gzipped.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
@@ -56,7 +56,7 @@ test('it comes compressed to whoever reads that', async () => {
   expect(refused.headers).not.toHaveProperty('content-encoding')
 })
 
-test('nothing in the page runs or looks on its own', async () => {
+test('the page has no inline scripts or styles', async () => {
   const { body } = await get('/console')
   expect(body).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:/)
 })
