@@ -3,7 +3,7 @@ import type { Scope } from '../auth/authenticate'
 import { describe } from '../validation/fields'
 import { type Call, operation } from './operation'
 import { cursorPageJson, filteredPageJson, pageNumber } from './page-json'
-import { referenceError } from './reference-error'
+import { referenceErrors } from './reference-errors'
 import { cursorPageOf, PageQuery, pageOrStepOf } from './schemas'
 
 /** The ids that cursors are: the records of a response have lower ones, or where a list has the order of a file higher ones. */
@@ -57,24 +57,17 @@ export const listOperation = <Filters extends TObject = TObject>({
     answer: { description: answer, schema: cursorPageOf(record) },
     handler: async (call) => {
       const lead = about.route.includes(':reference') ? { leadReference: call.leadReference() } : {}
-      const { value, errors } = call.check()
-      if (errors) throw await referenceError(call, errors, lead)
-      const { cursor, ...given } = value as { cursor?: string }
+      const { cursor, ...given } = (await call.valid(() => referenceErrors(call, lead))) as {
+        cursor?: string
+      }
       const { items, next } = await find(call, given as Static<Filters>, cursor)
       return cursorPageJson(items, next)
     },
   })
 }
 
-interface LeadList {
-  route: `GET /${string}:reference/${string}`
-  operationId: string
-  tag?: string
-  summary: string
+interface LeadList extends Omit<List<TObject>, 'description' | 'filters'> {
   description?: string
-  /** `leads:read` by default. */
-  scope?: Scope
-  record: TSchema
   find: (
     call: Call<unknown>,
     asked: { accountId: number; reference: string; before: number | undefined },
@@ -84,19 +77,16 @@ interface LeadList {
 const STEPS =
   'Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.'
 
-/** A list of what belongs to a lead. */
+/** A list of what belongs to a lead, by default for the scope `leads:read`. */
 export const leadListOperation = ({ description, scope = 'leads:read', find, ...about }: LeadList) =>
   listOperation({
     ...about,
     scope,
     description: [description, STEPS].filter(Boolean).join('\n\n'),
     find: async (call, _filters, cursor) => {
-      const reference = call.leadReference()
-      const { items, nextBefore } = await find(call, {
-        accountId: call.accountId,
-        reference,
-        before: idOf(cursor),
-      })
+      const { accountId, leadReference } = call
+      const asked = { accountId, reference: leadReference(), before: idOf(cursor) }
+      const { items, nextBefore } = await find(call, asked)
       return { items, next: nextBefore }
     },
   })

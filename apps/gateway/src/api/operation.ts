@@ -6,6 +6,7 @@ import type { Scope } from '../auth/authenticate'
 import { bodyOf } from '../body/body'
 import { queryOf, refuseQuery } from '../body/query'
 import type { Body, Checked } from '../validation/checker'
+import { addErrors, type FieldErrors } from '../validation/errors'
 import { limitsOf } from './call-limits'
 import type { Dependencies } from './dependencies'
 import { type Description, describeOperation } from './describe-operation'
@@ -28,10 +29,10 @@ export interface Call<Fields> extends Omit<Dependencies, 'authenticate' | 'limit
   /** Checks the request's query where the operation has one, else its body; or other fields of it. */
   check: (body?: Body) => Checked<Fields>
   /**
-   * The checked fields. Throws invalid with every error. `lookUp` runs before, and throws not_found: a missing record is a 404
-   * whatever else is wrong.
+   * The checked fields. Throws invalid with every error, those that `find` resolves to among them. `find` throws not_found, because a
+   * missing record is a 404 whatever else is wrong.
    */
-  valid: (lookUp?: () => Promise<unknown>) => Promise<Fields>
+  valid: (find?: (fields: Record<string, unknown>) => Promise<FieldErrors>) => Promise<Fields>
 }
 
 interface Operation<Schema extends TObject> extends Omit<Description, 'scope' | 'tag' | 'params'> {
@@ -131,11 +132,10 @@ export const operation =
           pathId: () => pathId(request),
           leadReference: () => leadReference(request),
           check,
-          valid: async (lookUp) => {
-            const { value, errors } = check()
+          valid: async (find) => {
+            const { value, errors, fields } = check()
             if (!errors) return value
-            await lookUp?.()
-            throw ServiceError.invalid(errors)
+            throw ServiceError.invalid(find ? addErrors(errors, await find(fields)) : errors)
           },
         })
         return send(reply, result)

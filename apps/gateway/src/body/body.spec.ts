@@ -99,7 +99,13 @@ test.each([
   expect((await patch(payload, 'application/json')).statusCode).toBe(400)
 })
 
-test.each(['[]', '5', '"x"', 'null', 'true'])('%s is no object: 422, before the lead is retrieved', async (payload) => {
+test.each([
+  '[]',
+  '5',
+  '"x"',
+  'null',
+  'true',
+])('%s is no object: 422, before the lead is retrieved', async (payload) => {
   const response = await patch(payload, 'application/json')
   expect(response.statusCode).toBe(422)
   expect(response.json().detail).toBe('The body must be a JSON object.')

@@ -4,5 +4,9 @@ import type { Call } from '../api/operation'
 export const readEndpointChange = async <Fields>(call: Call<Fields>) => {
   const { pathId, accountId, clients, limits, valid } = call
   const key = { accountId, endpointId: pathId() }
-  return { key, value: await valid(() => clients.webhooks.retrieveWebhookEndpoint(key, limits)) }
+  const value = await valid(async () => {
+    await clients.webhooks.retrieveWebhookEndpoint(key, limits)
+    return {}
+  })
+  return { key, value }
 }

@@ -2,7 +2,7 @@ import type { NewLead, Visitor } from '@leadwire/contracts'
 import { activeTraceparent, newTraceparent, parseTraceparent } from '@leadwire/service-kit'
 import { idempotencyOf, replayable } from '../api/idempotency'
 import type { Handler } from '../api/operation'
-import { referenceError } from '../api/reference-error'
+import { referenceErrors } from '../api/reference-errors'
 import { bodyOf } from '../body/body'
 import { tagged } from '../http/entity-tags'
 import type { Body } from '../validation/checker'
@@ -16,10 +16,9 @@ export const leadCreation =
     const { request, accountId, clients, limits } = call
     const body = bodyOf(request)
     const idempotency = idempotencyOf(request, body.fields)
-    const { value, errors, fields } = call.check(body)
-    if (errors) {
-      throw await referenceError(call, errors, { userId: fields['user_id'], images: imagesOf(fields) })
-    }
+    const value = await call.valid((fields) =>
+      referenceErrors(call, { userId: fields['user_id'], images: imagesOf(fields) }),
+    )
     const traceparent =
       activeTraceparent() ?? parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
     const lead = newLead(visitorOf(request), value, body)

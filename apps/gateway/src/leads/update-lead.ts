@@ -1,7 +1,7 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { referenceError } from '../api/reference-error'
+import { referenceErrors } from '../api/reference-errors'
 import { dataOf } from '../api/schemas'
 import { ifMatchOf, tagged } from '../http/entity-tags'
 import { describe, oneOf, text } from '../validation/fields'
@@ -35,11 +35,13 @@ export const updateLead = operation({
     const { request, leadReference, accountId, clients, limits } = call
     const ifMatch = ifMatchOf(request)
     const reference = leadReference()
-    const { value, errors, fields } = call.check()
-    if (errors) {
-      throw await referenceError(call, errors, { leadReference: reference, userEmail: fields['user_email'] })
-    }
-    const { user_email: userEmail, notify = false, ...changes } = value
+    const {
+      user_email: userEmail,
+      notify = false,
+      ...changes
+    } = await call.valid((fields) =>
+      referenceErrors(call, { leadReference: reference, userEmail: fields['user_email'] }),
+    )
     const { body, etag } = await clients.leads.updateLead(
       { accountId, reference, ...changes, userEmail, notify, ifMatch },
       limits,

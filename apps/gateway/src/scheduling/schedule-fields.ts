@@ -2,7 +2,7 @@ import type { Appointment } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { idempotencyOf, replayable } from '../api/idempotency'
 import { type Call, operation } from '../api/operation'
-import { referenceError } from '../api/reference-error'
+import { referenceErrors } from '../api/reference-errors'
 import { type Answer, leadReferenceSchema, named, timestamp } from '../api/schemas'
 import { bodyOf } from '../body/body'
 import { describe, id, text } from '../validation/fields'
@@ -51,12 +51,14 @@ export const scheduleOperation = (
       const body = bodyOf(request)
       const idempotency = idempotencyOf(request, body.fields)
       const reference = leadReference()
-      const { value, errors, fields } = call.check(body)
-      if (errors) {
-        throw await referenceError(call, errors, { leadReference: reference, userId: fields['user_id'] })
-      }
-      const { user_id: userId, notify } = value
-      const date = localInstant(value.date, call.timeZone)!
+      const {
+        user_id: userId,
+        notify,
+        date: given,
+      } = await call.valid((fields) =>
+        referenceErrors(call, { leadReference: reference, userId: fields['user_id'] }),
+      )
+      const date = localInstant(given, call.timeZone)!
       return replayable(
         reply,
         await create(call, { accountId, reference, userId, notify, date, idempotency }),

@@ -14,7 +14,10 @@ export const updateUser = operation({
   answer: dataOf(UserRecord, 'The user as it is now.'),
   handler: async ({ pathId, accountId, clients, limits, valid }) => {
     const key = { accountId, userId: pathId() }
-    const value = await valid(() => clients.accounts.retrieveUser(key, limits))
+    const value = await valid(async () => {
+      await clients.accounts.retrieveUser(key, limits)
+      return {}
+    })
     const { user } = await clients.accounts.updateUser({ ...key, ...value }, limits)
     return userRecord(user!)
   },
