@@ -35,15 +35,18 @@ const isRange = (entry: string): boolean => {
   )
 }
 
-const proxies = makeValidator<string[]>((text) => {
-  const entries = text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '')
-  const wrong = entries.filter((entry) => !isRange(entry))
-  if (wrong.length > 0) throw new TypeError(`no address or CIDR range: ${wrong.join(', ')}`)
-  return entries
-})
+const entriesOf = (isEntry: (entry: string) => boolean, expected: string) =>
+  makeValidator<string[]>((text) => {
+    const entries = text
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '')
+    const wrong = entries.filter((entry) => !isEntry(entry))
+    if (wrong.length > 0) throw new TypeError(`no ${expected}: ${wrong.join(', ')}`)
+    return entries
+  })
+
+const proxies = entriesOf(isRange, 'address or CIDR range')
 
 const MAX_WINDOW_MS = 86_400_000
 
@@ -60,15 +63,7 @@ const rateLimit = makeValidator<RateLimit | undefined>((text) => {
 const isOrigin = (text: string): boolean =>
   text === '*' || (/^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text)
 
-const origins = makeValidator<string[]>((text) => {
-  const entries = text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '')
-  const wrong = entries.filter((entry) => !isOrigin(entry))
-  if (wrong.length > 0) throw new TypeError(`no origin such as https://app.example: ${wrong.join(', ')}`)
-  return entries
-})
+const origins = entriesOf(isOrigin, 'origin such as https://app.example')
 
 /** Throws a ConfigError with every error. */
 export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>

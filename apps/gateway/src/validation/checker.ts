@@ -1,7 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import { Ajv, type ErrorObject } from 'ajv'
 import { addErrors, type FieldErrors } from './errors'
-import { formats } from './formats'
+import { FORMATS } from './formats'
 import { messageOf } from './messages'
 import { normalise } from './normalise'
 
@@ -62,7 +62,9 @@ export const createChecks = (timeZone: string): CreateCheck => {
     allowUnionTypes: true,
     // Errors have the value, for hints.
     verbose: true,
-    formats: formats(timeZone),
+    formats: Object.fromEntries(
+      Object.entries(FORMATS).map(([name, { isValid }]) => [name, (text: string) => isValid(text, timeZone)]),
+    ),
   })
   return (schema) => {
     const validate = ajv.compile(schema)

@@ -1,42 +1,12 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
-import { isEmail, POSTCODE } from '@leadwire/contracts'
+import { isEmail, manyLines, oneLine, POSTCODE } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
-import { localInstant } from './local-instant'
-
-const inCapitals = (text: string): string =>
-  // Only ASCII letters, because toUpperCase would make postcodes of ſ and ß.
-  text.replace(/\p{Cf}/gu, '').replace(/[a-z]/g, (letter) => letter.toUpperCase())
-
-/** A postcode as it is stored: upper case, one space before its last three characters, or before the number of a BFPO. */
-export const normalPostcode = (text: string): string =>
-  inCapitals(text)
-    .replace(/\s+/g, '')
-    .replace(/^(BFPO(?=\d)|.+(?=.{3}$))/s, '$1 ')
-
-const LONGEST_POSTCODE = 'BFPO 9999'.length
-
-/** The postcode with a zero for a letter O, if that makes one. */
-export const postcodeWithZero = (text: string): string | undefined => {
-  // The text may be as long as a body.
-  if (text.length > LONGEST_POSTCODE) return undefined
-  return [...text.matchAll(/O/g)]
-    .map(({ index }) => `${text.slice(0, index)}0${text.slice(index + 1)}`)
-    .find((postcode) => POSTCODE.test(postcode))
-}
-
-// `SW11` is an outward code, although `SW1 1AA` starts with its letters too.
-const OUTWARD = /^[A-Z]{1,2}[0-9]?[A-Z0-9]?$/
-
-/** The start of a postcode as it is stored: with the space, if the text goes beyond the outward code. */
-export const postcodeBeginning = (text: string): string => {
-  const letters = inCapitals(text).replace(/\s+/g, ' ')
-  if (OUTWARD.test(letters)) return letters
-  return letters.replace(/^([A-Z]{1,2}[0-9][A-Z0-9]?|[A-Z]{3,4})([0-9][A-Z0-9]{0,3})$/, '$1 $2')
-}
+import { FIRST_YEAR, LAST_YEAR, localInstant } from './local-instant'
+import { normalPostcode } from './postcode'
 
 /** A web address that a webhook can be sent to: http or https, no credentials. */
-export const isWebUrl = (text: string): boolean => {
+const isWebUrl = (text: string): boolean => {
   // The URL parser ignores tabs and line breaks.
   if (!/^https?:\/\//i.test(text) || /\p{Cc}/u.test(text) || !URL.canParse(text)) return false
   const { hostname, username, password } = new URL(text)
@@ -60,7 +30,7 @@ export const inMicroseconds = (instant: string): string =>
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
 
 /** How long a replaced secret still signs: 0s, 15m, 24h …, at most 30d. */
-export const isOverlap = (text: string): boolean => {
+const isOverlap = (text: string): boolean => {
   try {
     return parseDuration(text) <= MAX_OVERLAP_MS
   } catch {
@@ -70,17 +40,67 @@ export const isOverlap = (text: string): boolean => {
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** `timeZone` is that of clients' dates. */
-export const formats = (timeZone: string): Record<string, (text: string) => boolean> => ({
-  email: isEmail,
-  postcode: (text) => POSTCODE.test(text),
-  phone: (text) => /\p{Nd}/u.test(text),
-  lines: () => true,
-  ip: (text) => isIP(text) !== 0,
-  'one-line': (text) => !/\p{Cc}/u.test(text),
-  'web-url': isWebUrl,
-  uuid: (text) => UUID.test(text),
-  instant: isInstant,
-  overlap: isOverlap,
-  'local-date-time': (text) => localInstant(text, timeZone) !== undefined,
-})
+interface Format {
+  /** Before the check. By default a text stays as it is. */
+  normalise?: (text: string) => string
+  /** `timeZone` is that of clients' dates. */
+  isValid: (text: string, timeZone: string) => boolean
+  /** What is wrong, after the name of the field. */
+  message?: string
+  /** The format in terms of JSON Schema. By default JSON Schema has a format of this name. */
+  schema?: object
+}
+
+/** The formats of texts in requests. A text without a format is a line. */
+export const FORMATS: Record<string, Format> = {
+  lines: { normalise: manyLines, isValid: () => true, schema: {} },
+  email: {
+    normalise: (text) => oneLine(text).normalize('NFC'),
+    isValid: isEmail,
+    message: 'must be a valid email address.',
+  },
+  phone: {
+    normalise: oneLine,
+    isValid: (text) => /\p{Nd}/u.test(text),
+    // The digits of other scripts are valid too.
+    schema: { pattern: '[0-9٠-٩۰-۹０-９]' },
+  },
+  postcode: {
+    normalise: (text) => normalPostcode(oneLine(text)),
+    isValid: (text) => POSTCODE.test(text),
+    // Case and spaces do not matter.
+    schema: {
+      pattern: POSTCODE.source
+        .replace(/A-Z|[A-Z]/g, (letter) =>
+          letter === 'A-Z' ? 'A-Za-z' : `[${letter}${letter.toLowerCase()}]`,
+        )
+        .replaceAll(' ', ' *'),
+    },
+  },
+  ip: {
+    isValid: (text) => isIP(text) !== 0,
+    message: 'must be a valid IP address.',
+    schema: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
+  },
+  'one-line': {
+    isValid: (text) => !/\p{Cc}/u.test(text),
+    schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' },
+  },
+  'web-url': { isValid: isWebUrl, schema: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } },
+  uuid: { isValid: (text) => UUID.test(text), message: 'must be a valid UUID.' },
+  instant: {
+    isValid: isInstant,
+    message: 'is not a valid date (ISO 8601 with its offset).',
+    schema: { format: 'date-time' },
+  },
+  overlap: {
+    isValid: isOverlap,
+    message: 'must be a time such as 0s, 15m or 24h, at most 30d.',
+    schema: { pattern: '^[0-9]+(ms|s|m|h|d)$' },
+  },
+  'local-date-time': {
+    isValid: (text, timeZone) => localInstant(text, timeZone) !== undefined,
+    message: `is not a date and time that exists, from ${FIRST_YEAR} to ${LAST_YEAR}, in the format dd/mm/yyyy hh:mm.`,
+    schema: { pattern: '^[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}$' },
+  },
+}

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv'
-import { postcodeWithZero } from './formats'
-import { FIRST_YEAR, LAST_YEAR } from './local-instant'
+import { FORMATS } from './formats'
+import { postcodeWithZero } from './postcode'
 
 /**
  * How a message names a field: `quotes.0.items.1.image_id` is "quotes.0.items.1.image id", as in Laravel 7. An unknown field may consist
@@ -17,15 +17,6 @@ const TYPES: Record<string, string> = {
   number: 'a number',
   array: 'an array',
   object: 'an object',
-}
-
-const FORMATS: Record<string, string> = {
-  email: 'must be a valid email address.',
-  ip: 'must be a valid IP address.',
-  uuid: 'must be a valid UUID.',
-  'local-date-time': `is not a date and time that exists, from ${FIRST_YEAR} to ${LAST_YEAR}, in the format dd/mm/yyyy hh:mm.`,
-  instant: 'is not a valid date (ISO 8601 with its offset).',
-  overlap: 'must be a time such as 0s, 15m or 24h, at most 30d.',
 }
 
 /** Names what a reader can't see in the value. */
@@ -66,7 +57,7 @@ const ruleOf = (field: string, { keyword, params }: ErrorObject): string => {
   if (keyword === 'type') return typeMessage(label, type)
   if (keyword === 'enum')
     return `${selectedIsInvalid(field)} It may be: ${allowedValues.filter((value) => value !== null).join(', ')}.`
-  if (keyword === 'format') return `The ${label} ${FORMATS[format] ?? 'format is invalid.'}`
+  if (keyword === 'format') return `The ${label} ${FORMATS[format]?.message ?? 'format is invalid.'}`
   return MESSAGES[keyword]?.(label, limit) ?? `The ${label} is invalid.`
 }
 

@@ -1,6 +1,6 @@
-import { isInvisible, manyLines, oneLine } from '@leadwire/contracts'
+import { isInvisible, oneLine } from '@leadwire/contracts'
 import type { TSchema } from '@sinclair/typebox'
-import { normalPostcode } from './formats'
+import { FORMATS } from './formats'
 
 const BOOLEANS = new Map<unknown, boolean>([
   [true, true],
@@ -13,17 +13,11 @@ const BOOLEANS = new Map<unknown, boolean>([
   ['false', false],
 ])
 
-/** How a text of a format is normalised; without a format it is a line. Texts of other formats stay as they are. */
-const TEXTS: Record<string, (text: string) => string> = {
-  line: oneLine,
-  lines: manyLines,
-  email: (text) => oneLine(text).normalize('NFC'),
-  phone: oneLine,
-  postcode: (text) => normalPostcode(oneLine(text)),
+const textOf = (text: string, { format, enum: words }: TSchema): string => {
+  if (words) return text
+  const { normalise = (same: string) => same } = format ? FORMATS[format]! : { normalise: oneLine }
+  return normalise(text)
 }
-
-const textOf = (text: string, { format, enum: words }: TSchema): string =>
-  words ? text : (TEXTS[format ?? 'line']?.(text) ?? text)
 
 /** A form has only text, and no difference between one value and a list of one. */
 export type Source = 'json' | 'form'
