@@ -2,6 +2,7 @@ import type { AuditEntry } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { named, nullableOf, orNull, timestamp } from '../api/schemas'
 import { TokenName } from '../tokens/token-schema'
+import { describe } from '../validation/fields'
 
 const Change = named('AuditChange')({
   from: Type.Unknown({ description: 'What it was; null where it was not.', examples: [true] }),
@@ -19,10 +20,7 @@ export const AuditRecord = named(
 )({
   id: Type.String({ format: 'uuid', examples: ['9a3c6d1e-5b7f-4c02-8d49-2e6f0a1b3c5d'] }),
   at: timestamp('When it was done.'),
-  action: Type.String({
-    description: 'The kind of record, and what was done to it.',
-    examples: ['webhook_endpoint.updated'],
-  }),
+  action: Type.String(describe('The kind of record, and what was done to it.', 'webhook_endpoint.updated')),
   target: Target,
   token: orNull(TokenName, 'Whose token did it. Null: an operator.'),
   request_id: nullableOf(

@@ -2,6 +2,7 @@ import type { RetrieveReconciliationResponse } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { recordOf } from '../api/record'
 import { named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
+import { describe } from '../validation/fields'
 
 const KINDS = [
   'lead_missing',
@@ -41,10 +42,9 @@ export const ReconciliationRecord = named(
   ),
   finished_at: nullableTimestamp('When it ended.', '2026-11-21T09:30:00.234567Z'),
   leads: Type.Integer({ description: 'How many leads the account has.', examples: [42] }),
-  checked_leads: Type.Integer({
-    description: 'Up to which number they are checked. Leads whose event is on its way are waited for.',
-    examples: [42],
-  }),
+  checked_leads: Type.Integer(
+    describe('Up to which number they are checked. Leads whose event is on its way are waited for.', 42),
+  ),
   unexplained_count: Type.Integer({ description: '10000 stands for as many or more.', examples: [1] }),
   unexplained: Type.Array(UnexplainedRecord, { description: 'The first hundred, oldest first.' }),
 })

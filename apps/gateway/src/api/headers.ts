@@ -1,5 +1,6 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { ProblemKind } from '../http/problem'
+import { describe } from '../validation/fields'
 
 export type Headers = Record<string, TSchema>
 
@@ -28,16 +29,18 @@ const RETRY_AFTER: Headers = {
 
 /** Of draft-ietf-httpapi-ratelimit-headers-10. */
 export const RATE_LIMIT: Headers = {
-  'RateLimit-Policy': Type.String({
-    description:
+  'RateLimit-Policy': Type.String(
+    describe(
       'Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`).',
-    examples: ['"default";q=600;w=60'],
-  }),
-  RateLimit: Type.String({
-    description:
+      '"default";q=600;w=60',
+    ),
+  ),
+  RateLimit: Type.String(
+    describe(
       'Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`).',
-    examples: ['"default";r=599;t=60'],
-  }),
+      '"default";r=599;t=60',
+    ),
+  ),
 }
 
 /** The headers that only some problems have. */
@@ -76,10 +79,9 @@ export const CONDITION_HEADERS: Record<EtagUse, { headers?: TObject }> = {
 }
 
 export const ETAG_HEADER: Headers = {
-  ETag: Type.String({
-    description: 'Names the state of what is answered: another one as soon as anything of it changes.',
-    examples: [EXAMPLE],
-  }),
+  ETag: Type.String(
+    describe('Names the state of what is answered: another one as soon as anything of it changes.', EXAMPLE),
+  ),
 }
 
 export const NOT_MODIFIED = {

@@ -122,10 +122,12 @@ export const Problem = Type.Object(
     title: Type.String({ examples: ['Unprocessable Content'] }),
     status: Type.Integer({ examples: [422] }),
     detail: Type.String({ examples: ['The given data was invalid.'] }),
-    request_id: Type.String({
-      description: 'Quote it when you ask us about a failure; also in X-Request-Id.',
-      examples: ['5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7'],
-    }),
+    request_id: Type.String(
+      describe(
+        'Quote it when you ask us about a failure; also in X-Request-Id.',
+        '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
+      ),
+    ),
     errors: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.String()), {
         description: 'With status 422: every invalid field, by its dotted path, with what is wrong with it.',

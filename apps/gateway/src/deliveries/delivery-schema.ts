@@ -19,7 +19,7 @@ export const DeliveryRecord = named(
   }),
   event: oneOf(EVENT_TYPES, 'What it is about.', 'lead.created'),
   lead_reference: leadReferenceSchema(),
-  status: Type.Unsafe<string>({ type: 'string', enum: DELIVERY_STATUSES, examples: ['delivered'] }),
+  status: oneOf(DELIVERY_STATUSES, undefined, 'delivered'),
   attempt_count: Type.Integer({ examples: [1] }),
   next_attempt_at: nullableTimestamp('Null unless another attempt is to come.'),
   created_at: timestamp('When it was recorded.'),

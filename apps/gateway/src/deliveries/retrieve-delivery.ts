@@ -2,6 +2,7 @@ import type { WebhookRequest } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { dataOf, named, orNull } from '../api/schemas'
+import { describe } from '../validation/fields'
 import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
 const RequestRecord = named('WebhookRequest')({
@@ -10,10 +11,7 @@ const RequestRecord = named('WebhookRequest')({
       "By their names. Null stands for a value that is made for each attempt, such as a signature, and for those of the endpoint's own headers, which are secrets.",
     examples: [{ 'Content-Type': 'application/json', 'X-SERVICE-Signature': null }],
   }),
-  body: Type.String({
-    description: 'As every attempt sends it, byte for byte.',
-    examples: ['{"data":{"id":1}}'],
-  }),
+  body: Type.String(describe('As every attempt sends it, byte for byte.', '{"data":{"id":1}}')),
 })
 
 const DeliveryWithAttempts = named('DeliveryWithAttempts')({

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, named } from '../api/schemas'
-import { oneOf, text } from '../validation/fields'
+import { describe, oneOf, text } from '../validation/fields'
 import { readEndpointChange } from './read-endpoint-change'
 
 const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest')({
@@ -20,10 +20,9 @@ const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest')({
 })
 
 const Recovered = named('RecoveredDeliveries')({
-  recovered: Type.Integer({
-    description: 'How many deliveries are attempted again; 10,000 at most are counted.',
-    examples: [12],
-  }),
+  recovered: Type.Integer(
+    describe('How many deliveries are attempted again; 10,000 at most are counted.', 12),
+  ),
   recovered_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
 })
 

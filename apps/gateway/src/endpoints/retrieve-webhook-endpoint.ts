@@ -2,14 +2,12 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, named, orNull, timestamp } from '../api/schemas'
+import { describe } from '../validation/fields'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
 const RecoveryRecord = named('WebhookEndpointRecovery')({
   since: timestamp('Deliveries recorded then or later.'),
-  remaining: Type.Integer({
-    description: 'How many are still to be attempted; 10,000 at most are counted.',
-    examples: [12],
-  }),
+  remaining: Type.Integer(describe('How many are still to be attempted; 10,000 at most are counted.', 12)),
   remaining_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
 })
 

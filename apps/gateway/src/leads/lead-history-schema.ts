@@ -1,12 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { named, nullableOf, orNull, timestamp } from '../api/schemas'
 import { TokenName } from '../tokens/token-schema'
+import { describe, oneOf } from '../validation/fields'
 
 export const FieldChange = named(
   'LeadFieldChange',
   'Of a user `from` and `to` have `id` and `email`, as it was then, or are null.',
 )({
-  field: Type.Unsafe<string>({ type: 'string', enum: ['status', 'value', 'user'], examples: ['status'] }),
+  field: oneOf(['status', 'value', 'user'], undefined, 'status'),
   from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
   to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
 })
@@ -15,16 +16,9 @@ export const LeadHistoryEntry = named(
   'LeadHistoryEntry',
   'One change of a lead.',
 )({
-  version: Type.Integer({
-    description: 'Counts the changes of a lead; its ETag begins with it.',
-    examples: [2],
-  }),
+  version: Type.Integer(describe('Counts the changes of a lead; its ETag begins with it.', 2)),
   at: timestamp('When it was done; also the updated_at of the lead then.'),
-  action: Type.Unsafe<string>({
-    type: 'string',
-    enum: ['created', 'updated', 'erased'],
-    examples: ['updated'],
-  }),
+  action: oneOf(['created', 'updated', 'erased'], undefined, 'updated'),
   token: orNull(TokenName, 'Whose token did it. Null for leads that were created before this was recorded.'),
   request_id: nullableOf(
     'string',

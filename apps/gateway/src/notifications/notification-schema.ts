@@ -2,7 +2,7 @@ import type { Notification } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { named, nullableOf, nullableTimestamp } from '../api/schemas'
 import { DeliveryRecord, deliveryRecord } from '../deliveries/delivery-schema'
-import { nullable } from '../validation/fields'
+import { describe, nullable, oneOf } from '../validation/fields'
 
 const { endpoint_id: _, event: __, event_id, lead_reference, ...fields } = DeliveryRecord.properties
 
@@ -12,21 +12,20 @@ export const NotificationRecord = named(
 )({
   ...fields,
   event_id: Type.String({ ...event_id, description: "The message's Message-ID begins with it." }),
-  subject: Type.Unsafe<string>({
-    type: 'string',
-    enum: ['assigned', 'appointment', 'callback', 'webhook_endpoint.failing'],
-    description:
-      "What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
-    examples: ['appointment'],
-  }),
+  subject: oneOf(
+    ['assigned', 'appointment', 'callback', 'webhook_endpoint.failing'],
+    "What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
+    'appointment',
+  ),
   lead_reference: nullable(lead_reference),
   endpoint_id: nullableOf('integer', 'The webhook endpoint that fails; null of the others.'),
   user_id: nullableOf('integer', "Null when it goes to the account's contact.", 1),
-  user_email: Type.String({
-    description:
+  user_email: Type.String(
+    describe(
       'Where the message goes: the address that the user, or the contact, had when it was recorded.',
-    examples: ['sam@example.com'],
-  }),
+      'sam@example.com',
+    ),
+  ),
   date: nullableTimestamp('When the appointment or callback is, in UTC.', '2026-12-24T14:30:00.000000Z'),
 })
 

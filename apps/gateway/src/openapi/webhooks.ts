@@ -4,6 +4,7 @@ import { leadReferenceSchema, named } from '../api/schemas'
 import { FieldChange } from '../leads/lead-history-schema'
 import { Image, Lead, LeadListItem, Quote, QuoteItem } from '../leads/lead-schema'
 import { Scheduled } from '../scheduling/schedule-fields'
+import { oneOf } from '../validation/fields'
 
 const header = (name: string, description: string, required = true) => ({
   name,
@@ -66,7 +67,7 @@ interface Webhook {
 }
 
 const bodyOf = (title: string, type: Exclude<EventType, 'lead.created'>, data: TSchema) =>
-  named(title)({ type: Type.Unsafe<string>({ type: 'string', enum: [type], examples: [type] }), data })
+  named(title)({ type: oneOf([type], undefined, type), data })
 
 const WEBHOOK_OF: Record<EventType, Webhook> = {
   'lead.created': {

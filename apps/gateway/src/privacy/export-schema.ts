@@ -4,6 +4,7 @@ import { AttemptRecord, DeliveryRecord } from '../deliveries/delivery-schema'
 import { LeadHistoryEntry } from '../leads/lead-history-schema'
 import { Image, Lead } from '../leads/lead-schema'
 import { Scheduled } from '../scheduling/schedule-fields'
+import { describe } from '../validation/fields'
 
 const { endpoint_id: _, event: __, ...notificationFields } = DeliveryRecord.properties
 
@@ -39,9 +40,10 @@ export const ExportedLead = named(
   notifications: Type.Array(
     exportedEvent('ExportedNotification', 'What the message is made of; null likewise.', notificationFields),
   ),
-  complete: Type.Boolean({
-    description:
+  complete: Type.Boolean(
+    describe(
       'Whether that is all. Otherwise each list has its newest records; the lists of a lead have the others.',
-    examples: [true],
-  }),
+      true,
+    ),
+  ),
 })

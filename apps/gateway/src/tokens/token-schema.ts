@@ -4,6 +4,7 @@ import { recordOf } from '../api/record'
 import { named, nullableTimestamp, timestamp } from '../api/schemas'
 import { SCOPES } from '../auth/authenticate'
 import { endsSoon } from '../auth/token-verifier'
+import { describe, oneOf } from '../validation/fields'
 
 export const TokenName = named('TokenName')({
   id: Type.Integer({ examples: [1] }),
@@ -16,16 +17,13 @@ export const TokenRecord = named(
 )({
   id: Type.Integer({ examples: [1] }),
   name: Type.String({ examples: ['Website form'] }),
-  scopes: Type.Array(Type.Unsafe<string>({ type: 'string', enum: SCOPES }), { examples: [['leads']] }),
+  scopes: Type.Array(oneOf(SCOPES), { examples: [['leads']] }),
   test: Type.Boolean({ description: 'Leads made with it are test leads.', examples: [false] }),
   expires_at: nullableTimestamp('Null when it does not expire.'),
   last_used_at: nullableTimestamp('Null when it was never used.'),
   revoked_at: nullableTimestamp('Null until it is revoked.'),
   created_at: timestamp('When it was made.'),
-  expires_soon: Type.Boolean({
-    description: 'It is not revoked and expires within 14 days.',
-    examples: [false],
-  }),
+  expires_soon: Type.Boolean(describe('It is not revoked and expires within 14 days.', false)),
 })
 
 const recordOfToken = recordOf(TokenRecord)
