@@ -80,6 +80,7 @@ import { scheduleCallback } from './scheduling/schedule-callback'
 import { serveConsole } from './site/serve-console'
 import { serveDocs } from './site/serve-docs'
 import { serveProblems } from './site/serve-problems'
+import { sendFiles } from './site/static-pages'
 import { createToken } from './tokens/create-token'
 import { listTokens } from './tokens/list-tokens'
 import { revokeToken } from './tokens/revoke-token'
@@ -209,6 +210,9 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   app.register(async (scope) => {
     serveHealth(scope, { checks: clients.checks, lifecycle })
     serveProblems(scope)
+  })
+  app.register(async (scope) => {
+    await sendFiles(scope)
     serveConsole(scope)
     serveDocs(scope, publicUrl)
   })

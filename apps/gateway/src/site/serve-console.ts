@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { consoleAssets } from '../paths'
-import { REVALIDATED, readStaticFiles, servePages } from './static-pages'
+import { REVALIDATED, servePages } from './static-pages'
 
 // The page shows text of strangers (descriptions, responses of receivers) beside a token that may manage the account: only our
 // scripts run, text never becomes markup, and nothing is sent elsewhere.
@@ -19,8 +19,7 @@ const POLICY = [
 
 /** A page to watch webhooks on. It holds no data: it calls /manage with its reader's token. */
 export const serveConsole = (app: FastifyInstance): void => {
-  const files = readStaticFiles(consoleAssets)
-  const pages = { policy: POLICY, caching: REVALIDATED }
-  servePages(app, '/console', { ...pages, fileOf: () => files.get('index.html') })
-  servePages(app, '/console/:name', { ...pages, fileOf: (name) => files.get(name) })
+  const pages = { folder: consoleAssets, policy: POLICY, caching: REVALIDATED }
+  servePages(app, '/console', { ...pages, fileOf: () => 'index.html' })
+  servePages(app, '/console/:name', { ...pages, fileOf: (name) => name })
 }

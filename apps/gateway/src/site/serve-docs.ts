@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { docsPages } from '../paths'
-import { REVALIDATED, readStaticFiles, servePages } from './static-pages'
+import { REVALIDATED, servePages } from './static-pages'
 
 // Scripts come from our own files alone. The explorer styles its elements inline, and its icons are data URLs.
 const policyOf = (publicUrl: string | undefined) => [
@@ -21,15 +21,12 @@ const FOREVER = 'public, max-age=31536000, immutable'
 
 /** The reference, the guides, and their parts. They hold no data: the reference calls the API with its reader's token. */
 export const serveDocs = (app: FastifyInstance, publicUrl: string | undefined): void => {
-  const files = readStaticFiles(docsPages)
-  const guides = readStaticFiles(join(docsPages, 'guides'))
-  const policy = policyOf(publicUrl)
-  const page = { policy, caching: REVALIDATED }
-  servePages(app, '/docs', { ...page, fileOf: () => files.get('index.html') })
+  const pages = { folder: docsPages, policy: policyOf(publicUrl), caching: REVALIDATED }
+  servePages(app, '/docs', { ...pages, fileOf: () => 'index.html' })
   servePages(app, '/docs/:name', {
-    policy,
-    caching: FOREVER,
-    fileOf: (name) => (name.endsWith('.html') ? undefined : files.get(name)),
+    ...{ ...pages, caching: FOREVER },
+    fileOf: (name) => (name.endsWith('.html') ? '' : name),
   })
-  servePages(app, '/docs/guides/:name', { ...page, fileOf: (name) => guides.get(`${name}.html`) })
+  const folder = join(docsPages, 'guides')
+  servePages(app, '/docs/guides/:name', { ...pages, folder, fileOf: (name) => `${name}.html` })
 }

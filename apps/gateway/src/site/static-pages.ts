@@ -1,62 +1,8 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { extname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isKnown } from '../http/entity-tags'
+import compress from '@fastify/compress'
+import serveStatic from '@fastify/static'
+import type { FastifyInstance } from 'fastify'
 import { ProblemError } from '../http/problem'
 
-interface StaticFile {
-  type: string
-  bytes: Buffer
-  /** Compressed at the first request: the largest takes 120 ms. */
-  gzipped: () => Promise<Buffer>
-  etag: string
-}
-
-const compress = promisify(gzip)
-
-const TYPES: Record<string, string> = {
-  '.css': 'text/css; charset=utf-8',
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json; charset=utf-8',
-  '.mjs': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-}
-
-const readStaticFile = (folder: string, name: string): StaticFile => {
-  const bytes = readFileSync(join(folder, name))
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  let gzipped: Promise<Buffer> | undefined
-  return {
-    type: TYPES[extname(name)]!,
-    bytes,
-    gzipped: () => {
-      gzipped ??= compress(bytes, { level: 9 })
-      return gzipped
-    },
-    etag,
-  }
-}
-
-/** The files of a folder by their names, read once. */
-export const readStaticFiles = (folder: string): Map<string, StaticFile> => {
-  const names = readdirSync(folder).filter((name) => extname(name) in TYPES)
-  return new Map(names.map((name) => [name, readStaticFile(folder, name)]))
-}
-
-const send = async (request: FastifyRequest, reply: FastifyReply, file: StaticFile) => {
-  reply.headers({ vary: 'accept-encoding', etag: file.etag })
-  if (isKnown(request, file.etag)) return reply.code(304).send()
-  reply.type(file.type)
-  if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(request.headers['accept-encoding'] ?? ''))
-    return reply.send(file.bytes)
-  return reply.header('content-encoding', 'gzip').send(await file.gzipped())
-}
-
-// A page loads no script but ours, is in no frame, and sends nothing elsewhere.
 const HEADERS = {
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -66,19 +12,27 @@ const HEADERS = {
 /** An upgrade must not leave a page with old and new parts, so a page is revalidated, which costs a 304. */
 export const REVALIDATED = 'no-cache'
 
-/** GET and HEAD of static files at `url`. `fileOf` finds the file by the parameter of the address. */
+/** Lets the routes of `app` send files, compressed. */
+export const sendFiles = async (app: FastifyInstance): Promise<void> => {
+  await app.register(compress, { encodings: ['gzip'], globalDecompression: false })
+  await app.register(serveStatic, { serve: false, root: __dirname, cacheControl: false, acceptRanges: false })
+}
+
+/** GET and HEAD of static files at `url`. `fileOf` finds the name of the file in `folder` by the parameter of the address. */
 export const servePages = (
   app: FastifyInstance,
   url: string,
   {
+    folder,
     policy,
     caching,
     fileOf,
   }: {
+    folder: string
     /** The content security policy. */
     policy: readonly string[]
     caching: string
-    fileOf: (name: string) => StaticFile | undefined
+    fileOf: (name: string) => string
   },
 ): void => {
   const headers = { ...HEADERS, 'content-security-policy': policy.join('; '), 'cache-control': caching }
@@ -88,7 +42,9 @@ export const servePages = (
     const isPage = caching === REVALIDATED && /\/(\?|$)/.test(request.url)
     if (isPage) return reply.redirect(`../${encodeURIComponent(name || url.slice(1))}`, 308)
     const file = fileOf(name)
-    if (!file) throw new ProblemError('not-found', 'There is nothing at this address.')
-    return send(request, reply.headers(headers), file)
+    if (!/^[\w-]+\.(css|html|js|json|mjs|svg)$/.test(file)) {
+      throw new ProblemError('not-found', 'There is nothing at this address.')
+    }
+    return reply.headers(headers).sendFile(file, folder)
   })
 }
