@@ -102,6 +102,7 @@ export interface GatewayOptions {
   timeZone: string
   uploadLimits?: Partial<UploadLimits>
   importMaxBytes?: number
+  wakeImports?: () => void
   /** Of each token. By default there is no limit. */
   rateLimit?: RateLimit | undefined
   /** Origins whose pages may use the API; `*` stands for all. */
@@ -187,6 +188,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     receiveUpload: createUploadLimiter(admission, limits),
     fileIdleMs: limits.idleMs,
     importMaxBytes: options.importMaxBytes ?? IMPORT_MAX_BYTES,
+    wakeImports: options.wakeImports ?? (() => undefined),
     addressOf,
     timeZone,
     draining: lifecycle.signal,

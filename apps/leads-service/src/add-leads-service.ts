@@ -23,54 +23,54 @@ import {
   type Sealer,
   type WithIdempotencyKey,
 } from '@leadwire/service-kit'
-import { deleteAccount } from './account-deletions/delete-account'
-import { retrieveAccountDeletion } from './account-deletions/retrieve-account-deletion'
 import { createAccount } from './accounts/create-account'
-import { createToken } from './accounts/create-token'
-import { createUser } from './accounts/create-user'
 import { listAccounts } from './accounts/list-accounts'
-import { listTokens } from './accounts/list-tokens'
-import { listUsers } from './accounts/list-users'
-import { removeUser } from './accounts/remove-user'
 import { resumeAccount } from './accounts/resume-account'
 import { retrieveAccount } from './accounts/retrieve-account'
-import { retrieveUser } from './accounts/retrieve-user'
-import { revokeToken } from './accounts/revoke-token'
 import { suspendAccount } from './accounts/suspend-account'
 import { updateAccount } from './accounts/update-account'
-import { updateUser } from './accounts/update-user'
-import { verifyTokens } from './accounts/verify-tokens'
 import { attachFile } from './attachments/attach-file'
 import { listAttachments } from './attachments/list-attachments'
 import { retrieveAttachment } from './attachments/retrieve-attachment'
-import { eraseLead } from './erasures/erase-lead'
-import { retrieveErasure } from './erasures/retrieve-erasure'
 import { claimKey, releaseKey, renewKey, underKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/create-image'
-import { advanceImport } from './imports/advance-import'
-import { cancelImport } from './imports/cancel-import'
-import { claimImport } from './imports/claim-import'
-import { createImport } from './imports/create-import'
-import { listImportFaults } from './imports/list-import-faults'
-import { listImports } from './imports/list-imports'
-import { releaseImport } from './imports/release-import'
-import { retrieveImport } from './imports/retrieve-import'
-import { checkReferences } from './leads/check-references'
-import { type CreateLeadsDeps, createLeads } from './leads/create-leads'
-import { exportLeads } from './leads/export-leads'
-import { findLeads } from './leads/find-leads'
-import { findPersonLeads } from './leads/find-person-leads'
-import { listLeadHistory } from './leads/list-lead-history'
-import { listLeads } from './leads/list-leads'
-import { retrieveLeads } from './leads/retrieve-leads'
-import { updateLead } from './leads/update-lead'
-import { reconcile } from './reconciliation/reconcile'
-import type { ReconcileDeps } from './reconciliation/reconcile-deps'
-import { retrieveReconciliation } from './reconciliation/retrieve-reconciliation'
+import { deleteAccount } from './jobs/delete/delete-account'
+import { retrieveAccountDeletion } from './jobs/delete/retrieve-account-deletion'
+import { eraseLead } from './jobs/erase/erase-lead'
+import { retrieveErasure } from './jobs/erase/retrieve-erasure'
+import { advanceImport } from './jobs/import/advance-import'
+import { cancelImport } from './jobs/import/cancel-import'
+import { claimImport } from './jobs/import/claim-import'
+import { createImport } from './jobs/import/create-import'
+import { listImportFaults } from './jobs/import/list-import-faults'
+import { listImports } from './jobs/import/list-imports'
+import { releaseImport } from './jobs/import/release-import'
+import { retrieveImport } from './jobs/import/retrieve-import'
+import { reconcile } from './jobs/reconcile/reconcile'
+import type { ReconcileDeps } from './jobs/reconcile/reconcile-deps'
+import { retrieveReconciliation } from './jobs/reconcile/retrieve-reconciliation'
+import { checkReferences } from './leads/create/check-references'
+import { type CreateLeadsDeps, createLeads } from './leads/create/create-leads'
+import { listLeadHistory } from './leads/history/list-lead-history'
+import { updateLead } from './leads/history/update-lead'
+import { exportLeads } from './leads/list/export-leads'
+import { findLeads } from './leads/list/find-leads'
+import { findPersonLeads } from './leads/list/find-person-leads'
+import { listLeads } from './leads/list/list-leads'
+import { retrieveLeads } from './leads/read/retrieve-leads'
 import { listAppointments } from './scheduling/list-appointments'
 import { listCallbacks } from './scheduling/list-callbacks'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
+import { createToken } from './tokens/create-token'
+import { listTokens } from './tokens/list-tokens'
+import { revokeToken } from './tokens/revoke-token'
+import { verifyTokens } from './tokens/verify-tokens'
+import { createUser } from './users/create-user'
+import { listUsers } from './users/list-users'
+import { removeUser } from './users/remove-user'
+import { retrieveUser } from './users/retrieve-user'
+import { updateUser } from './users/update-user'
 
 type Deps = CreateLeadsDeps &
   ReconcileDeps & {
@@ -78,6 +78,7 @@ type Deps = CreateLeadsDeps &
     backupRetentionDays: number | undefined
     sealer: Sealer
     underKey: WithIdempotencyKey
+    wakeErasures?: () => void
   }
 
 /** Each reads up to thousands of leads; with more of them at once creates would wait for PostgreSQL. */
@@ -98,7 +99,11 @@ const leadsService = (deps: Deps): LeadsServiceImplementation => {
     listCallbacks: perCall(deps, listCallbacks),
     listLeadHistory: perCall(deps, listLeadHistory),
     exportLeads: perCallInTurn(deps, exportLeads),
-    eraseLead: perCall(deps, eraseLead),
+    eraseLead: async (...call) => {
+      const receipt = await perCall(deps, eraseLead)(...call)
+      deps.wakeErasures?.()
+      return receipt
+    },
     retrieveErasure: perCall(deps, retrieveErasure),
     findPersonLeads: perCallInTurn(deps, findPersonLeads),
   }

@@ -18,24 +18,24 @@ import {
   watchTls,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { deleteOnce } from './account-deletions/run-account-deletions'
 import { addLeadsService } from './add-leads-service'
 import { createDeleteFiles } from './attachments/delete-files'
 import { deleteUnnamedFiles } from './attachments/delete-unnamed-files'
 import { createListFiles } from './attachments/list-files'
 import type { Config } from './config'
-import { eraseOnce } from './erasures/run-erasures'
-import { forgetImports, oldestImportAge } from './imports/forget-imports'
-import { migrateDatabase } from './migrate-database'
+import { migrateDatabase } from './database/migrate-database'
+import { deleteOnce } from './jobs/delete/run-account-deletions'
+import { eraseOnce } from './jobs/erase/run-erasures'
+import { forgetImports, oldestImportAge } from './jobs/import/forget-imports'
+import { addReconciliationMetrics } from './jobs/reconcile/reconciliation-metrics'
+import { reconcileInTurn } from './jobs/reconcile/run-reconciliation'
+import { startSearch } from './jobs/search/start-search'
 import { createNotifyContacts } from './notifications/notify-contacts'
 import { createDeleteMessage } from './outbox/delete-message'
 import { addOutboxMetrics, createPublishMetrics } from './outbox/outbox-metrics'
 import { createPublisher } from './outbox/publish'
 import { type Outbox, startOutbox } from './outbox/start-outbox'
 import { createFindPosition } from './outbox/stream-position'
-import { addReconciliationMetrics } from './reconciliation/reconciliation-metrics'
-import { reconcileInTurn } from './reconciliation/run-reconciliation'
-import { startSearch } from './search/start-search'
 
 /**
  * Starts everything in the order in which it is needed. The lifecycle undoes it in reverse: calls are answered, then what
@@ -116,11 +116,11 @@ export const startLeadsService = async ({
     portion: () => deleteUnnamedFiles({ ...elsewhere, listFiles, signal: lifecycle.signal }),
     runsApartMs: 3_600_000,
   })
-  loops.run('erasures', 500, () => eraseOnce(elsewhere))
-  loops.run('account deletions', 1000, () => deleteOnce(elsewhere))
+  const wakeErasures = loops.run('erasures', { pauseMs: 500, idleMs: 5000 }, () => eraseOnce(elsewhere))
+  loops.run('account deletions', { pauseMs: 1000, idleMs: 5000 }, () => deleteOnce(elsewhere))
   const { RECONCILE_INTERVAL: intervalMs } = config
   if (Number.isFinite(intervalMs))
-    loops.run('reconciliation', 1000, () =>
+    loops.run('reconciliation', Math.min(5000, intervalMs), () =>
       reconcileInTurn({ database, webhooks: asked }, { intervalMs, signal: lifecycle.signal }),
     )
   lifecycle.onStop('loops', loops.stop)
@@ -139,6 +139,7 @@ export const startLeadsService = async ({
     meters: createBatcherMeters(metrics),
     sealer: createSealer(config.ENCRYPTION_KEYS),
     backupRetentionDays: config.BACKUP_RETENTION_DAYS,
+    wakeErasures,
     onCommitted: (events) => {
       outbox?.enqueue(events)
       search.enqueue(events.filter(({ type }) => type === 'lead.created'))

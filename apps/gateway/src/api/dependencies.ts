@@ -17,6 +17,8 @@ export interface Dependencies {
   receiveUpload: ReceiveUpload
   /** The most bytes of an import. */
   importMaxBytes: number
+  /** Called when an import was created, so that the worker of this process starts it at once. */
+  wakeImports: () => void
   /** How long a client may take no bytes of its file. */
   fileIdleMs: number
   /** The address by which the request's client knows the API, without a slash at its end. */

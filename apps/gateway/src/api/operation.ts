@@ -17,7 +17,8 @@ import { IdParams, LeadParams } from './schemas'
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** A request whose token has the operation's scope, and what its response is made with. */
-export interface Call<Fields> extends Omit<Dependencies, 'authenticate' | 'limitRequests' | 'createCheck'> {
+export interface Call<Fields>
+  extends Omit<Dependencies, 'authenticate' | 'limitRequests' | 'createCheck' | 'wakeImports'> {
   request: FastifyRequest
   reply: FastifyReply
   accountId: number

@@ -1,9 +1,8 @@
-import { FILE_FORMATS } from '@leadwire/contracts'
+import { FILE_FORMATS, Image } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
-import { Image } from '../leads/lead-schema'
 import { text } from '../validation/fields'
 import { recordFileOnce } from './record-upload-once'
 

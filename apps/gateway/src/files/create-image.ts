@@ -1,8 +1,7 @@
-import { IMAGE_FORMATS } from '@leadwire/contracts'
+import { IMAGE_FORMATS, Image } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
-import { Image } from '../leads/lead-schema'
 import { text } from '../validation/fields'
 import { recordFileOnce } from './record-upload-once'
 

@@ -1,5 +1,5 @@
+import { Image } from '@leadwire/contracts'
 import { leadListOperation } from '../api/list-operation'
-import { Image } from '../leads/lead-schema'
 
 export const listAttachments = leadListOperation({
   route: 'GET /leads/:reference/attachments',

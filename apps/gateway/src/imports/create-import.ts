@@ -47,6 +47,7 @@ const receiveBody = (
 /** Stores a file of leads, which the import worker creates afterwards. `app` is a scope that reads these media types alone. */
 export const createImport = (app: FastifyInstance, dependencies: Dependencies): void => {
   const { importMaxBytes } = dependencies
+  app.addHook('onResponse', async () => dependencies.wakeImports())
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(Object.keys(IMPORT_TYPES), (_request, payload, done) => done(null, payload))
   operation({

@@ -1,14 +1,12 @@
 import { Readable } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { ClaimedImport } from '@leadwire/contracts'
-import { type Logger, ServiceError } from '@leadwire/service-kit'
+import { createLoops, type Logger, ServiceError } from '@leadwire/service-kit'
 import { closeFile } from '../api/send-file'
 import type { Clients } from '../clients/connect-clients'
 import { VisitorLead } from '../leads/visitor-lead-fields'
 import type { CreateCheck } from '../validation/checker'
 import { batchesOf, type CheckRow } from './rows/batches'
 
-const POLL_MS = 1000
 /** After so long another account's import is claimed. */
 const TURN_MS = 3000
 
@@ -78,26 +76,19 @@ export const startImportWorker = (options: {
   logger: Logger
 }) => {
   const { clients, createCheck, logger } = options
-  const controller = new AbortController()
-  const { signal } = controller
-  const deps = { clients, check: createCheck(VisitorLead), stopping: signal }
-  const run = async () => {
-    while (!signal.aborted) {
-      const busy = await claimAndAdvance(deps).catch((err: unknown) => {
-        // Readiness reports a service that is unavailable.
-        if (!(err instanceof ServiceError && err.code === 'unavailable'))
-          logger.warn({ err }, 'could not advance an import')
-        return false
-      })
-      if (!busy) await pause(POLL_MS, undefined, { signal }).catch(() => undefined)
-    }
-  }
-  const running = run()
+  const loops = createLoops(logger)
+  const deps = { clients, check: createCheck(VisitorLead), stopping: loops.signal }
+  const wake = loops.run('imports', { pauseMs: 1000, idleMs: 5000 }, () =>
+    claimAndAdvance(deps).catch((error: unknown) => {
+      // Readiness reports a service that is unavailable.
+      if (error instanceof ServiceError && error.code === 'unavailable') return 'pause'
+      throw error
+    }),
+  )
   return {
+    /** Called when an import was created. */
+    wake,
     /** Resolves when the batch in flight is done. */
-    stop: async (): Promise<void> => {
-      controller.abort()
-      await running
-    },
+    stop: loops.stop,
   }
 }

@@ -1,8 +1,8 @@
+import { Lead } from '@leadwire/contracts'
 import { operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
 import { leadCreation } from './lead-creation'
 import { CreateLead, newLead } from './lead-fields'
-import { Lead } from './lead-schema'
 
 /** Interface: Create Lead. */
 export const createLead = operation({

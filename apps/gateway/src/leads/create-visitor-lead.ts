@@ -1,7 +1,7 @@
+import { Lead } from '@leadwire/contracts'
 import { operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
 import { leadCreation } from './lead-creation'
-import { Lead } from './lead-schema'
 import { newVisitorLead } from './visitor-lead'
 import { VisitorLead } from './visitor-lead-fields'
 

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
+import { LeadListItem } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { cursorPageJson, filteredPageJson, pageJson, pageNumber } from '../api/page-json'
 import { PageQuery, pageOrStepOf } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
 import { asksMore, LeadQuery, leadFilters } from './lead-query'
-import { LeadListItem } from './lead-schema'
 
 const PER_PAGE = 20
 

@@ -1,7 +1,7 @@
+import { Lead } from '@leadwire/contracts'
 import { operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
-import { Lead } from './lead-schema'
 
 /** Interface: Retrieve Lead. */
 export const retrieveLead = operation({

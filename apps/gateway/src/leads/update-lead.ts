@@ -1,4 +1,4 @@
-import { LEAD_STATUSES } from '@leadwire/contracts'
+import { LEAD_STATUSES, Lead } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
@@ -6,7 +6,6 @@ import { dataOf } from '../api/schemas'
 import { ifMatchOf, tagged } from '../http/entity-tags'
 import { describe, oneOf, text } from '../validation/fields'
 import { leadValue } from './lead-fields'
-import { Lead } from './lead-schema'
 
 const UpdateLead = Type.Partial(
   Type.Object({

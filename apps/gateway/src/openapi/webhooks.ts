@@ -1,8 +1,7 @@
-import { EVENT_TYPES, type EventType } from '@leadwire/contracts'
+import { EVENT_TYPES, type EventType, Image, Lead, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { leadReferenceSchema, named } from '../api/schemas'
 import { FieldChange } from '../leads/lead-history-schema'
-import { Image, Lead, LeadListItem, Quote, QuoteItem } from '../leads/lead-schema'
 import { Scheduled } from '../scheduling/schedule-fields'
 import { oneOf } from '../validation/fields'
 

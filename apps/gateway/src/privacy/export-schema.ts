@@ -1,8 +1,8 @@
+import { Image, Lead } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { named, timestamp } from '../api/schemas'
 import { AttemptRecord, DeliveryRecord } from '../deliveries/delivery-schema'
 import { LeadHistoryEntry } from '../leads/lead-history-schema'
-import { Image, Lead } from '../leads/lead-schema'
 import { Scheduled } from '../scheduling/schedule-fields'
 import { describe } from '../validation/fields'
 

@@ -1,7 +1,7 @@
 import type { RetrieveAccountRequest, RetrieveAccountResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
-import { ACCOUNT } from './account-rows'
+import { ACCOUNT } from './account-row'
 
 const SELECT = `SELECT ${ACCOUNT.columns} FROM accounts WHERE id = $1`
 

@@ -1,7 +1,7 @@
 import type { Account, Actor } from '@leadwire/contracts'
 import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { demand, isId } from '../arguments'
-import { ACCOUNT } from './account-rows'
+import { ACCOUNT } from './account-row'
 
 const LOCK = `SELECT ${ACCOUNT.columns} FROM accounts WHERE id = $1 FOR NO KEY UPDATE`
 

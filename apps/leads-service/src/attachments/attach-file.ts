@@ -1,8 +1,8 @@
 import type { AttachFileRequest, AttachFileResponse } from '@leadwire/contracts'
 import { demand, fileFields, isId, isText } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
-import { lockLead } from '../leads/lock-lead'
-import { recordChange } from '../leads/record-change'
+import { lockLead } from '../leads/history/lock-lead'
+import { recordChange } from '../outbox/record-change'
 import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 import { ATTACHMENT_COLUMNS, type AttachmentRow, attachmentJson } from './attachment-row'
 

@@ -1,7 +1,7 @@
 import type { ListAttachmentsRequest, ListAttachmentsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { demand, isText } from '../arguments'
-import { listRecords } from '../leads/lead-records'
+import { listRecords } from '../leads/read/lead-records'
 import { ATTACHMENT_COLUMNS, type AttachmentRow, attachmentJson } from './attachment-row'
 
 /** A lead's attachments, newest first. */

@@ -5,7 +5,7 @@ import {
 } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { demand, isId, isUuid } from '../arguments'
-import { rowMapper } from '../row-mapper'
+import { rowMapper } from '../database/row-mapper'
 
 const FILE = rowMapper(StoredFile, 't')
 

@@ -20,7 +20,7 @@ import {
   type Transaction,
 } from '@leadwire/service-kit'
 import { demand, isId, isSaid, isUuid } from '../arguments'
-import { inserter, insertTogether } from '../inserter'
+import { inserter, insertTogether } from '../database/inserter'
 
 type Key = Pick<Idempotency, 'tokenId' | 'key'>
 

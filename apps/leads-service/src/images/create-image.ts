@@ -1,8 +1,8 @@
 import { type Actor, type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
 import { type Database, differences, type OpenTransaction, recordAudit } from '@leadwire/service-kit'
 import { demand, fileFields, isId, isText } from '../arguments'
+import type { Row } from '../database/row-mapper'
 import { underKey } from '../idempotency/idempotency-keys'
-import type { Row } from '../row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from './image-row'
 
 const INSERT = `

@@ -1,5 +1,5 @@
 import type { FindStoredEventsResponse } from '@leadwire/contracts'
-import type { Database, Logger, OpenTransaction } from '@leadwire/service-kit'
+import type { Database, Logger, OpenTransaction, Round } from '@leadwire/service-kit'
 import type { OutboxEvent } from './record-events'
 import type { StreamPosition } from './stream-position'
 
@@ -17,23 +17,22 @@ export type FindStoredEvents = (eventIds: string[]) => Promise<FindStoredEventsR
 // Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight. By now(), which the index
 // ends the search by; clock_timestamp() does not.
 const SELECT = `
-  SELECT id, event_id AS "eventId", type, sequence, published_at < now() - interval '${LATE_S} seconds' AS late FROM outbox
+  SELECT event_id AS "eventId", type, sequence, published_at < now() - interval '${LATE_S} seconds' AS late FROM outbox
   WHERE published_at < now() - interval '2 seconds'
   ORDER BY published_at LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
 
-const CLEAR = 'DELETE FROM outbox WHERE id = ANY ($1::bigint[])'
+const CLEAR = 'DELETE FROM outbox WHERE event_id = ANY ($1::uuid[])'
 
 // Its sequence stays: a new message id is made of it.
-const PUBLISH_AGAIN = 'UPDATE outbox SET published_at = NULL WHERE id = ANY ($1::bigint[])'
+const PUBLISH_AGAIN = 'UPDATE outbox SET published_at = NULL WHERE event_id = ANY ($1::uuid[])'
 
 // Neither relay nor sweep find it any more.
 const SET_ASIDE = `
   UPDATE outbox SET published_at = 'infinity', refusal = r.reason
-  FROM unnest($1::bigint[], $2::text[]) AS r (id, reason) WHERE outbox.id = r.id`
+  FROM unnest($1::uuid[], $2::text[]) AS r (event_id, reason) WHERE outbox.event_id = r.event_id`
 
 interface SweptRow {
-  id: number
   eventId: string
   type: OutboxEvent['type']
   sequence: number | null
@@ -47,7 +46,7 @@ interface Deps {
   logger: Logger
 }
 
-const idsOf = (rows: SweptRow[]) => rows.map(({ id }) => id)
+const idsOf = (rows: SweptRow[]) => rows.map(({ eventId }) => eventId)
 
 const setAside = (tx: OpenTransaction, refused: { row: SweptRow; reason: string }[], logger: Logger) => {
   const rows = refused.map(({ row }) => row)
@@ -59,9 +58,9 @@ const setAside = (tx: OpenTransaction, refused: { row: SweptRow; reason: string 
 /**
  * Lets go of published events that the consumer is known to hold, and sets those aside that it refused. The others are published
  * again when stream and consumer have passed them by: the stream may lose everything, and nothing is lost. What is still on
- * its way is not, however long it takes. Resolves with whether more may be waiting.
+ * its way is not, however long it takes.
  */
-export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: Deps): Promise<boolean> =>
+export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: Deps): Promise<Round> =>
   database.transaction(async (tx) => {
     const rows = await tx.query<SweptRow>({ name: 'swept-events', text: SELECT })
     if (rows.length === 0) return false
@@ -91,5 +90,5 @@ export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: 
       logger.warn({ events: lost.length }, 'publishing events again that the consumer does not have')
       tx.send({ text: PUBLISH_AGAIN, values: [idsOf(lost)] })
     }
-    return done.length + refused.length + lost.length === BATCH
+    return done.length + refused.length + lost.length === BATCH || 'pause'
   })

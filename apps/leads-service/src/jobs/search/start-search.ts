@@ -1,0 +1,66 @@
+import { createLoops, type Database, type Logger, type Round } from '@leadwire/service-kit'
+import { findBehind, indexLeads } from './index-leads'
+
+/** Words wait until no lead was created for so long, or the first of them has waited for so long. */
+const QUIET_MS = 500
+const MAX_LAG_MS = 10_000
+
+/**
+ * Writes the words that leads are found by, after they were committed: of accounts that this process has just written to, and of those
+ * that a crash or a new format left behind by a poll of 1,000 accounts every two seconds. Under load creates go first.
+ */
+export const startSearch = ({ database, logger }: { database: Database; logger: Logger }) => {
+  const loops = createLoops(logger)
+  const accounts = new Set<number>()
+  let polled = 0
+  let firstAt = Number.POSITIVE_INFINITY
+  let lastAt = 0
+  let stopped = false
+
+  const index = async (): Promise<Round> => {
+    const now = performance.now()
+    if (accounts.size === 0) return false
+    if (now - lastAt < QUIET_MS && now - firstAt < MAX_LAG_MS) return 'pause'
+    const waitingSince = firstAt
+    firstAt = Number.POSITIVE_INFINITY
+    let more = false
+    // A copy, so that accounts that are enqueued meanwhile do not wait for one with many leads.
+    for (const accountId of [...accounts]) {
+      if (stopped) return false
+      // Before, so that what is enqueued meanwhile counts.
+      accounts.delete(accountId)
+      const state = await indexLeads(database, accountId, { skip: true }).catch((error: unknown) => {
+        accounts.add(accountId)
+        throw error
+      })
+      if (state !== 'done') accounts.add(accountId)
+      more ||= state === 'more'
+    }
+    if (more) firstAt = waitingSince
+    return more || (accounts.size > 0 && 'pause')
+  }
+  const poll = async (): Promise<Round> => {
+    const { behind, last = 0 } = await findBehind(database, polled)
+    polled = last
+    for (const accountId of behind) accounts.add(accountId)
+    if (behind.length > 0) wake()
+    return behind.length > 0 && 'pause'
+  }
+
+  const wake = loops.run('search', { pauseMs: 250, idleMs: 60_000 }, index)
+  loops.run('search poll', { pauseMs: 2000, idleMs: 5000 }, poll)
+  return {
+    /** Makes the leads of these accounts searchable that were just committed. */
+    enqueue: (leads: { accountId: number }[]): void => {
+      lastAt = performance.now()
+      firstAt = Math.min(firstAt, lastAt)
+      for (const { accountId } of leads) accounts.add(accountId)
+      wake()
+    },
+    /** Resolves when the rounds in flight are over. What is left is found at the next start. */
+    stop: async (): Promise<void> => {
+      stopped = true
+      await loops.stop()
+    },
+  }
+}
