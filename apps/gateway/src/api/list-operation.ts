@@ -92,7 +92,7 @@ export const leadListOperation = ({ description, scope = 'leads:read', find, ...
   })
 
 /** What a paged list asks of a service: a page, or the rows with lower ids than the cursor. */
-export type Place = { page: number } | { page: 0; cursor: number }
+type Place = { page: number } | { page: 0; cursor: number }
 
 interface PagedList<Filters extends TObject> extends Omit<List<Filters>, 'description'> {
   filters: Filters

@@ -28,9 +28,6 @@ export const nullableOf = (
 export const orNull = (schema: TSchema, description: string) =>
   Type.Unsafe({ anyOf: [schema, { type: 'null' }], description })
 
-export const flag = (description: string) =>
-  Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description, examples: [0] })
-
 /** What a successful response has; `types` are the media types of a file. */
 export type Answer = { description: string; status?: 202 } & (
   | { schema: TSchema }

@@ -86,5 +86,3 @@ export const connectFiles = (options: {
       copies.sendToAny({ method: 'GET', path: '/readyz', signal: AbortSignal.timeout(CHECK_LIMIT_MS) }),
   }
 }
-
-export type FilesClient = ReturnType<typeof connectFiles>

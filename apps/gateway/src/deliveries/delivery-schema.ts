@@ -2,9 +2,17 @@ import { ATTEMPT_ERRORS, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { recordOf } from '../api/record'
 import { leadReferenceSchema, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
-import { oneOf } from '../validation/fields'
+import { oneOf, text } from '../validation/fields'
 
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
+const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
+
+/** The filters of deliveries and notifications. */
+export const DELIVERY_FILTERS = {
+  status: oneOf(DELIVERY_STATUSES, 'Only those in this state.', 'pending'),
+  lead_reference: text('Only those of this lead.', '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10', {
+    format: 'uuid',
+  }),
+}
 
 export const DeliveryRecord = named(
   'Delivery',

@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { pagedListOperation } from '../api/list-operation'
 import { id } from '../validation/fields'
-import { DELIVERY_FILTERS } from './delivery-filters'
-import { DeliveryRecord, deliveryRecord } from './delivery-schema'
+import { DELIVERY_FILTERS, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
 export const listDeliveries = pagedListOperation({
   route: 'GET /manage/deliveries',

@@ -6,7 +6,7 @@ export const LEAD_FIELDS = Object.keys(LeadListItem.properties)
 const CUSTOMER_FIELDS = Object.keys(Customer.properties)
 
 /** The columns of exported leads: the fields of a lead in its order, those of its customer, and its quotes as JSON. */
-export const LEAD_COLUMNS = [...LEAD_FIELDS, ...CUSTOMER_FIELDS.map((field) => `customer.${field}`), 'quotes']
+const LEAD_COLUMNS = [...LEAD_FIELDS, ...CUSTOMER_FIELDS.map((field) => `customer.${field}`), 'quotes']
 
 type Fields = Record<string, unknown>
 

@@ -9,9 +9,9 @@ import { baseName, fileNameError } from './file-name'
 import { discardStoredFile } from './keep-stored-file'
 
 /** The most bytes of a file: 10mb (interface: Limits). */
-export const MAX_FILE_BYTES = 10_485_760
+const MAX_FILE_BYTES = 10_485_760
 
-export type FileTerms = Omit<UploadTerms, 'file_name' | 'max_bytes'>
+type FileTerms = Omit<UploadTerms, 'file_name' | 'max_bytes'>
 
 export interface ReceivedFile<Fields> {
   fields: Fields

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { pagedListOperation } from '../api/list-operation'
-import { DELIVERY_FILTERS } from '../deliveries/delivery-filters'
+import { DELIVERY_FILTERS } from '../deliveries/delivery-schema'
 import { NotificationRecord, notificationRecord } from './notification-schema'
 
 export const listNotifications = pagedListOperation({

@@ -8,7 +8,7 @@ import { bodyOf } from '../body/body'
 import { describe, id, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 
-export const ScheduleFields = named('ScheduleRequest')({
+const ScheduleFields = named('ScheduleRequest')({
   notify: Type.Boolean(describe('Whether to notify the user.', true)),
   user_id: id('User it is assigned to.', 1),
   date: text(

@@ -20,7 +20,7 @@ const textOf = (text: string, { format, enum: words }: TSchema): string => {
 }
 
 /** A form has only text, and no difference between one value and a list of one. */
-export type Source = 'json' | 'form'
+type Source = 'json' | 'form'
 
 // Only an exact value of the type changes. The check reports others.
 const convert = (value: unknown, type: string, schema: TSchema): unknown => {
