@@ -160,9 +160,9 @@ const load = async (fresh) => {
   const { view, place } = target
   isLoading = true
   loads += 1
-  const turn = loads
+  const started = loads
   // An answer that was overtaken would show what was before.
-  const isOvertaken = () => place.signal.aborted || turn !== loads
+  const isOvertaken = () => place.signal.aborted || started !== loads
   try {
     const data = await view.load(place)
     if (isOvertaken()) return

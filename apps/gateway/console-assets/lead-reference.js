@@ -19,8 +19,8 @@ const isBeginning = (text) =>
   )
 
 /**
- * The whole reference for what somebody typed: the whole or its beginning. A beginning is looked for in what this tab
- * has shown, then in the newest deliveries.
+ * Completes a reference of which the reader typed the first characters, from the deliveries that this tab has shown, then from the
+ * newest ones.
  * @param {string} typed @param {URLSearchParams} query The other filters. @param {AbortSignal} signal
  * @returns {Promise<{reference: string} | {error: string}>}
  */

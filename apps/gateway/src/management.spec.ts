@@ -406,7 +406,7 @@ test('a page of deliveries keeps its filters', async () => {
   expect(asked[0]).toEqual({ accountId: 3, endpointId: 1, status: 'pending', page: 2 })
 })
 
-test('a walk goes from cursor to cursor, and keeps what is asked for', async () => {
+test('cursors lead to the end, and keep the filters', async () => {
   const { body } = await call('GET', 'deliveries?cursor=&status=pending')
   expect(body).toEqual({ data: [expect.objectContaining({ id: 4 })], next_cursor: '4' })
   expect((await call('GET', 'deliveries?cursor=4')).body).toMatchObject({ next_cursor: null })

@@ -74,7 +74,7 @@ export const createRoundRobin = ({
   idleMs: number
   tls?: Tls | undefined
 }) => {
-  let turn = 0
+  let next = 0
 
   const withClient = async <T>(
     { origin, name }: Address,
@@ -110,8 +110,8 @@ export const createRoundRobin = ({
       }
 
       const addresses = await addressesOf(urls)
-      turn += 1
-      const first = turn % addresses.length
+      next += 1
+      const first = next % addresses.length
       let failure: unknown
       for (const address of [...addresses.slice(first), ...addresses.slice(0, first)]) {
         try {

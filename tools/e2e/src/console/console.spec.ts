@@ -63,7 +63,7 @@ suite('the console in a browser', () => {
   test('asks for a token once, keeps it in the tab alone, and forgets it when told', async () => {
     await open()
     await heading('Endpoints').waitFor()
-    expect(await page.getByText('Nobody is told about new leads yet.').isVisible()).toBe(true)
+    expect(await page.getByText('No endpoint gets new leads yet.').isVisible()).toBe(true)
     await page.reload()
     await heading('Endpoints').waitFor()
     const kept = () =>
