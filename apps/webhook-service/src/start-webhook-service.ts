@@ -29,37 +29,36 @@ import type { Config } from './config'
 import { claimMsOf, connectTables, deliverEvents } from './deliver-events'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
-import { disableFailingEndpoint } from './endpoints/disable-failing-endpoint'
-import { goOnRecovering } from './endpoints/go-on-recovering'
-import { createSettleEndpoints } from './endpoints/settle-endpoints'
-import { sharedWithPreviousRelease } from './endpoints/shared-with-previous-release'
-import { encryptAllSecrets, removeEndedSecrets } from './endpoints/store-secrets'
-import { readEvent } from './events/read-event'
-import { addStreamMetrics } from './events/stream-metrics'
+import { runRecovery } from './endpoints/recovery/run-recovery'
+import { reencryptSecrets, removeEndedSecrets } from './endpoints/secrets/store-secrets'
+import { disableFailingEndpoint } from './endpoints/state/disable-failing-endpoint'
+import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
+import { readEvent } from './ingest/read-event'
+import { addStreamMetrics } from './ingest/stream-metrics'
 import { migrateDatabase } from './migrate-database'
 import { createMailboxes } from './notifications/ensure-mailbox'
-import { forgetMessages } from './notifications/forget-messages'
 import { notifyUser } from './notifications/notify-user'
 import { readNotification } from './notifications/read-notification'
-import { createPruneEvents, oldestEventAge } from './retention/prune-events'
+import { deleteMessagesFrom } from './notifications/send-message'
+import { createPruneEvents, oldestEventAge } from './removal/prune-events'
 import { webhooksService } from './webhooks-service'
 
-/** Connections to the mail server, for all accounts and for one. Mail servers take few of one client. */
+/** Connections to the mail server, for all accounts and for one. Mail servers accept few from one client. */
 const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.POSITIVE_INFINITY }
 
 /**
- * Starts everything in the order in which it is needed; the lifecycle undoes it in reverse: no more events are
- * taken, then no more attempts begun, then no more calls answered. Answers with the port of the gRPC server. Times are the
- * database's, unless `given` says them; `settle` moves the deliveries of endpoints that were changed.
+ * Starts everything in the order in which it is needed; the lifecycle stops it in reverse: first no more events are taken, then no
+ * more attempts start, then no more calls are answered. Resolves to the port of the gRPC server. Time is the database's, unless
+ * `given` is a clock; `sync` replaces the loop that moves the deliveries of changed endpoints.
  */
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
   given?: Clock,
-  settle?: () => Promise<boolean>,
+  sync?: () => Promise<boolean>,
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
-  // One finds, one claims, two store what accounts share, one what is stored apart (`event-lanes.ts`), two are for metrics.
+  // In the queue one polls, one claims, two store shared batches, one separate ones (`store-in-batches.ts`), two are for metrics.
   const pools = { url, lifecycle, observe: createPoolMetrics(metrics) }
   const leads = connectTables({ ...pools, name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
   const messages = connectTables({
@@ -75,12 +74,8 @@ export const startWebhookService = async (
   await migrateDatabase({ config, logger, lifecycle })
   const databaseClock = await createDatabaseClock(leads.results)
   const clock = given ?? databaseClock
-  const isShared = await sharedWithPreviousRelease(leads.database, {
-    periodMs: config.ROLLBACK_PERIOD,
-    clock,
-  })
-  const sealer = { ...createSealer(config.ENCRYPTION_KEYS), isShared }
-  await encryptAllSecrets(leads.database, { sealer, clock })
+  const sealer = createSealer(config.ENCRYPTION_KEYS)
+  await reencryptSecrets(leads.database, { sealer, clock })
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
     connectMs: WEBHOOK_TIMEOUT,
@@ -121,9 +116,6 @@ export const startWebhookService = async (
   const loops = createLoops(logger)
   loops.run('clock', READ_CLOCK_EVERY_MS, () => databaseClock.read().then(() => false))
   loops.run('ended secrets', 60_000, () => removeEndedSecrets(leads.database, { sealer, clock }))
-  loops.run('plain secrets', 3_600_000, () =>
-    encryptAllSecrets(leads.database, { sealer, clock }).then(() => false),
-  )
   const prune = startPruning({ loops, metrics })
   const keptMs = config.IDEMPOTENCY_RETENTION
   prune('idempotency_keys', {
@@ -136,9 +128,9 @@ export const startWebhookService = async (
       portion: createPruneEvents(database, kept),
       oldestAge: () => oldestEventAge(database),
     })
-  loops.run('unsettled endpoints', 250, settle ?? createSettleEndpoints(leads.database))
-  loops.run('unsettled mailboxes', 1000, settle ?? createSettleEndpoints(messages.database))
-  loops.run('recoveries', 500, () => goOnRecovering(leads.database, { clock }))
+  loops.run('endpoint syncs', 250, sync ?? createSyncDeliveries(leads.database))
+  loops.run('mailbox syncs', 1000, sync ?? createSyncDeliveries(messages.database))
+  loops.run('recoveries', 500, () => runRecovery(leads.database, { clock }))
   const { WEBHOOK_DISABLE_AFTER: afterMs } = config
   if (Number.isFinite(afterMs))
     loops.run('failing endpoints', 60_000, () => disableFailingEndpoint(leads.database, { afterMs, clock }))
@@ -146,14 +138,14 @@ export const startWebhookService = async (
   const both = [webhooks, notifications]
   const service = webhooksService({
     ...{ database: leads.database, notifications: messages.database, clock, sealer },
-    forgetMessages: forgetMessages(config.SMTP_URL),
+    deleteMessages: deleteMessagesFrom(config.SMTP_URL),
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
     disableAfterMs: afterMs,
     keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),
     longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
     claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
-    wake: webhooks.wake,
-    wakeNotifier: notifications.wake,
+    wakeWebhooks: webhooks.wake,
+    wakeNotifications: notifications.wake,
   })
   grpc.add(WebhooksServiceDefinition, service)
   grpc.add(AuditServiceDefinition, auditService(leads))
@@ -167,7 +159,7 @@ export const startWebhookService = async (
   natsCheck = () => nats.rtt()
   addStreamMetrics({ metrics, nats, logger })
 
-  lifecycle.onStop('messages in hand', () => Promise.all(both.map(({ settled }) => settled())))
+  lifecycle.onStop('messages in flight', () => Promise.all(both.map(({ done }) => done())))
   const { subjects } = LEADS_STREAM
   const stops = [
     webhooks.consume(nats, { subject: subjects.events, name: WEBHOOK_CONSUMER, read: readEvent }),

@@ -45,10 +45,10 @@ const failing = async (accountId: number, attempts: number) => {
 test('the schedule of a pending delivery stays as it was, and its attempts by hand are none of it', async () => {
   await failing(1, 1)
   const due = clock.now().getTime() + SCHEDULE[0]!
-  for (let byHand = 1; byHand <= 3; byHand += 1) {
+  for (let manual = 1; manual <= 3; manual += 1) {
     clock.advance(1000)
     expect(await retry(1)).toMatchObject({ status: 'pending', nextAttemptAt: iso(clock.now().getTime()) })
-    await eventuallyIs(1, { status: 'pending', attemptCount: 1 + byHand, nextAttemptAt: iso(due) })
+    await eventuallyIs(1, { status: 'pending', attemptCount: 1 + manual, nextAttemptAt: iso(due) })
   }
   clock.set(new Date(due - 1))
   await doors.looks()

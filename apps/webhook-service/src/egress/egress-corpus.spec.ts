@@ -4,7 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { createSealer } from '@leadwire/service-kit'
 import { type Receiver, startReceiver } from '@leadwire/test-kit'
 import { makeAttempt } from '../attempt/make-attempt'
-import { endpointUrlFaults } from '../endpoints/endpoint-url'
+import { urlViolation } from '../endpoints/endpoint-row'
+import { sealedFor } from '../service.fixture'
 import { PUBLIC, REFUSED_URLS, REFUSED_V4, REFUSED_V6, UNFIT_URLS } from './address-vectors.fixture'
 import { createEgressGuard } from './egress-guard'
 import { createGuardedDispatcher } from './guarded-dispatcher'
@@ -44,7 +45,7 @@ const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
   })
   dispatchers.push(dispatcher)
   const delivery = {
-    ...{ accountId: 1, sealedSecrets: null, secret: 'a secret', oldSecrets: [] },
+    ...{ accountId: 1, sealedSecrets: sealedFor(1) },
     eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
     ...{ accountKey: 'key', sequence: 1, leadVersion: 1 },
     body: Buffer.from('{}'),
@@ -79,7 +80,7 @@ test.each(REFUSED_URLS)('nothing is sent to %s', async (url) => {
 })
 
 test.each(UNFIT_URLS)('%j is no address for webhooks', (url) => {
-  expect(endpointUrlFaults(url)).not.toEqual({})
+  expect(urlViolation(url)).toBeDefined()
 })
 
 test.each(

@@ -1,18 +1,16 @@
-import type { Actor, DeleteWebhookEndpointRequest, DeleteWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, differences, recordAudit } from '@leadwire/service-kit'
+import { differences, recordAudit } from '@leadwire/service-kit'
+import type { Operation } from '../operation'
 import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
-import { forgetFailures } from './forget-failures'
-import { markUnsettled } from './mark-unsettled'
+import { deleteFailures, markOutOfSync } from './state/change-state'
 
 /**
- * Deletes an endpoint: what is open for it is cancelled. Its row stays, for its deliveries, which stay readable. Attempts that
- * were asked for by hand and have not begun are forgotten; what they were asked for stays as it was.
- * Throws not_found.
+ * Deletes an endpoint and cancels its open deliveries. Its row stays: its deliveries can still be read. Manual attempts that have
+ * not started are dropped, and leave their deliveries as they were. Throws not_found.
  */
-export const deleteWebhookEndpoint = async (
-  { database, actor }: { database: Database; actor?: Actor | undefined },
-  { accountId, endpointId }: DeleteWebhookEndpointRequest,
-): Promise<DeleteWebhookEndpointResponse> =>
+export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint', 'database' | 'actor'> = (
+  { database, actor },
+  { accountId, endpointId },
+) =>
   database.transaction(async (tx) => {
     const deleted = theEndpoint(
       await tx.query<object>({
@@ -24,7 +22,7 @@ export const deleteWebhookEndpoint = async (
     )
     const changes = differences(auditedEndpoint(deleted), {})
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.deleted', targetId: endpointId, changes })
-    await markUnsettled(tx, [endpointId])
-    await forgetFailures(tx, endpointId)
+    await markOutOfSync(tx, [endpointId])
+    await deleteFailures(tx, endpointId)
     return {}
   })

@@ -1,7 +1,7 @@
 import { type Delivery, Notification, NotificationRequested } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 
-/** Deliveries of notifications together with what they are about. */
+/** Deliveries of notifications with their subjects. */
 export const notificationsOf = async (
   database: Database,
   deliveries: Delivery[],

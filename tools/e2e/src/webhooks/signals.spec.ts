@@ -36,7 +36,7 @@ test('the trace of the request that made a lead goes on to its receiver and into
     endpoint_id: endpointId,
     event_id: receiver.requests[0]!.headers['webhook-id'],
     number: 1,
-    by_hand: false,
+    manual: false,
     status: 200,
     error: null,
     duration_ms: expect.any(Number),
