@@ -1,5 +1,6 @@
+import { fieldsOf } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
-import { columnOf } from './row-mapper'
+import type { TObject } from '@sinclair/typebox'
 
 type Column<Row> = [column: string, type: string, value: (row: Row) => unknown]
 
@@ -8,29 +9,70 @@ export interface Insert {
   table: string
   /** The statement, whose first parameter has the number `first`. */
   textFrom: (first: number) => string
-  /** One array for each column; none where there are no rows. */
-  values: unknown[][]
+  /** The parameters; none where there are no rows. */
+  values: unknown[]
 }
 
-/** Fields of the part of a row that `partOf` picks, each in the column of its name. */
-export const fields = <Row, Part>(
-  partOf: (row: Row) => Part,
-  type: string,
-  names: (keyof Part & string)[],
-): Column<Row>[] => names.map((name) => [columnOf(name), type, (row) => partOf(row)[name]])
+/** The columns of the fields of a record that `recordOf` picks from a row. */
+export const columnsOf = <Row>(schema: TObject, recordOf: (row: Row) => object): Column<Row>[] =>
+  fieldsOf(schema)
+    .filter(({ expression }) => expression === undefined)
+    .map(({ name, column, type }) => [
+      column,
+      type,
+      (row) => (recordOf(row) as Record<string, unknown>)[name],
+    ])
 
-/** A function that has any number of rows inserted with one statement, at whose end `onConflict` stands. */
+/** Values that travel as one parameter, with where each starts and how long it is: arrays of them are written and read as text. */
+const PACKED: Record<string, (bytes: string) => string> = {
+  bytea: (bytes) => bytes,
+  'long text': (bytes) => `convert_from(${bytes}, 'UTF8')`,
+}
+
+const pack = (values: unknown[]): [Buffer, (number | null)[], (number | null)[]] => {
+  const parts = values.map((value) =>
+    typeof value === 'string' ? Buffer.from(value) : (value as Buffer | null),
+  )
+  let next = 1
+  const starts = parts.map((part) => {
+    if (part === null) return null
+    next += part.length
+    return next - part.length
+  })
+  const bytes = Buffer.concat(parts.filter((part) => part !== null))
+  return [bytes, starts, parts.map((part) => part?.length ?? null)]
+}
+
+/** A function that inserts any number of rows with one statement, which ends with `onConflict`. */
 export const inserter = <Row>(table: string, columns: Column<Row>[], onConflict = '') => {
   const names = columns.map(([column]) => column).join(', ')
   const textFrom = (first: number) => {
-    const types = columns.map(([, type], index) => `$${first + index}::${type}[]`).join(', ')
-    return `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${types}) ${onConflict}`
+    let next = first
+    const arrays: string[] = []
+    const array = (name: string, type: string) => {
+      arrays.push(name)
+      return `$${next++}::${type}[]`
+    }
+    const from: string[] = []
+    const selected = columns.map(([column, type]) => {
+      const unpacked = PACKED[type]
+      if (!unpacked) {
+        from.push(array(column, type))
+        return column
+      }
+      const bytes = `$${next++}::bytea`
+      from.push(array(`${column}_start`, 'int'), array(`${column}_length`, 'int'))
+      return unpacked(`substring(${bytes} FROM ${column}_start FOR ${column}_length)`)
+    })
+    return `INSERT INTO ${table} (${names}) SELECT ${selected.join(', ')}
+      FROM unnest(${from.join(', ')}) AS given (${arrays.join(', ')}) ${onConflict}`
   }
-  return (rows: Row[]): Insert => ({
-    table,
-    textFrom,
-    values: rows.length === 0 ? [] : columns.map(([, , value]) => rows.map((row) => value(row) ?? null)),
-  })
+  const valuesOf = (rows: Row[]) =>
+    columns.flatMap(([, type, value]) => {
+      const values = rows.map((row) => value(row) ?? null)
+      return PACKED[type] ? pack(values) : [values]
+    })
+  return (rows: Row[]): Insert => ({ table, textFrom, values: rows.length === 0 ? [] : valuesOf(rows) })
 }
 
 const texts = new Map<string, string>()

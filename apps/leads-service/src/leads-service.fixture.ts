@@ -226,6 +226,6 @@ export const listedOf = ({ result }: LeadPageResult): ListedLeads => {
 
 /** The events in the outbox, oldest first. */
 export const outboxOf = async ({ db }: RunningLeadsService) => {
-  const rows = await db.query<{ payload: Buffer }>({ text: 'SELECT payload FROM outbox ORDER BY id' })
+  const rows = await db.query<{ payload: Buffer }>({ text: 'SELECT payload FROM outbox ORDER BY created_at' })
   return rows.map(({ payload }) => Event.decode(payload))
 }

@@ -1,4 +1,6 @@
+import { fieldsOf } from '@leadwire/contracts'
 import type { Query, Transaction } from '@leadwire/service-kit'
+import type { Static, TObject } from '@sinclair/typebox'
 
 /** A row as PostgreSQL answers with it. */
 export type Row = Record<string, unknown>
@@ -32,5 +34,26 @@ export const rowMapper = <Message extends object>(
     /** The messages of a statement that answers with these columns. */
     query: async (db: Transaction, query: Query): Promise<Message[]> =>
       (await db.query<Row>(query)).map(read),
+  }
+}
+
+/** Reads the columns of a record's fields, but those of `without`; in a row they are named after `as`. */
+export const recordMapper = <Schema extends TObject, Without extends keyof Static<Schema> & string = never>(
+  schema: Schema,
+  table: string,
+  { as = table, without = [] }: { as?: string; without?: Without[] } = {},
+) => {
+  const fields = fieldsOf(schema).filter(({ name }) => !(without as string[]).includes(name))
+  const names = fields.map(({ name }) => ({ name, alias: `${as}.${name}` }))
+  const sqlOf = ({ column, expression, type }: (typeof fields)[number]) =>
+    expression ?? (type === 'boolean' ? `${table}.${column}::int` : `${table}.${column}`)
+  return {
+    /** For SELECT and RETURNING. */
+    columns: fields.map((field) => `${sqlOf(field)} AS "${as}.${field.name}"`).join(', '),
+    read: (row: Row): Omit<Static<Schema>, Without> => {
+      const record: Row = {}
+      for (const { name, alias } of names) record[name] = row[alias]
+      return record as Omit<Static<Schema>, Without>
+    },
   }
 }

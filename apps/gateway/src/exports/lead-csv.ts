@@ -1,25 +1,10 @@
+import { Customer, LeadListItem } from '@leadwire/contracts'
 import { stringify } from 'csv-stringify/sync'
 
 /** A lead's own columns. */
-export const LEAD_FIELDS = [
-  ...['id', 'reference', 'name', 'value', 'description', 'postcode', 'user_agent', 'ip', 'referrer'],
-  ...[
-    'referrer_url',
-    'device_type',
-    'device_name',
-    'browser',
-    'browser_version',
-    'os',
-    'os_version',
-    'status',
-  ],
-  ...['type', 'test', 'created_at', 'updated_at'],
-]
+export const LEAD_FIELDS = Object.keys(LeadListItem.properties)
 
-const CUSTOMER_FIELDS = [
-  ...['id', 'first_name', 'last_name', 'name', 'company_name', 'email', 'phone', 'phone_link', 'mobile'],
-  ...['mobile_link', 'address_1', 'address_2', 'city', 'county', 'postcode', 'avatar_url', 'created_at'],
-]
+const CUSTOMER_FIELDS = Object.keys(Customer.properties)
 
 /** The columns of exported leads: the fields of a lead in its order, those of its customer, and its quotes as JSON. */
 export const LEAD_COLUMNS = [...LEAD_FIELDS, ...CUSTOMER_FIELDS.map((field) => `customer.${field}`), 'quotes']

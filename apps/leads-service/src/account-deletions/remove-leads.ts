@@ -5,7 +5,7 @@ import type { DeletionDeps } from './deletion-deps'
 const PORTION = 100
 
 const FIND = `
-  SELECT id, number, reference, customer_id AS "customerId" FROM leads WHERE account_id = $1 ORDER BY id LIMIT ${PORTION}`
+  SELECT id, number, reference FROM leads WHERE account_id = $1 ORDER BY id LIMIT ${PORTION}`
 
 const FIND_FILES = 'SELECT key FROM attachments WHERE account_id = $1 AND lead_id = ANY ($2)'
 
@@ -23,8 +23,6 @@ const CONDITIONS: [table: string, condition: string][] = [
   ['leads', 'id = ANY ($2)'],
 ]
 
-const DELETE_CUSTOMERS = 'DELETE FROM customers WHERE account_id = $1 AND id = ANY ($2)'
-
 const DELETE_WORDS = 'DELETE FROM lead_search WHERE account_id = $1 AND number = ANY ($2)'
 
 const COUNT = 'UPDATE account_deletions SET removed_leads = removed_leads + $2 WHERE account_id = $1'
@@ -33,7 +31,6 @@ interface FoundLead {
   id: number
   number: number
   reference: string
-  customerId: number
 }
 
 const deleteRows = ({ database }: DeletionDeps, accountId: number, leads: FoundLead[]): Promise<void> =>
@@ -44,7 +41,6 @@ const deleteRows = ({ database }: DeletionDeps, accountId: number, leads: FoundL
         text: `DELETE FROM ${table} WHERE account_id = $1 AND ${condition}`,
         values: [accountId, ids],
       })
-    tx.send({ text: DELETE_CUSTOMERS, values: [accountId, leads.map(({ customerId }) => customerId)] })
     // Who has read the leads to write their words has committed them then; who comes later finds no leads.
     await lockProgress(tx, accountId, { skip: false })
     tx.send({ text: DELETE_WORDS, values: [accountId, leads.map(({ number }) => number)] })

@@ -42,7 +42,7 @@ const schedule = (accountId: number, reference: string, userId: number) =>
 const notified = async (accountId: number) =>
   (
     await service.db.query({
-      text: `SELECT id FROM outbox WHERE type = 'notification.requested' AND account_id = $1`,
+      text: `SELECT event_id FROM outbox WHERE type = 'notification.requested' AND account_id = $1`,
       values: [accountId],
     })
   ).length

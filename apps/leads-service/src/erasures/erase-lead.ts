@@ -15,7 +15,6 @@ interface LockedLead {
   id: number
   number: number
   reference: string
-  customer_id: number
   version: number
   erased: boolean
   now: string
@@ -24,7 +23,7 @@ interface LockedLead {
 // FOR UPDATE, for which those wait that add something to the lead (`lock-lead.ts`). The clock is read when the row is locked, so
 // that the transaction has its id before: change-horizon.ts counts on it.
 const LOCK = `
-  SELECT id, number, reference, customer_id, version, erased_at IS NOT NULL AS erased,
+  SELECT id, number, reference, version, erased_at IS NOT NULL AS erased,
     greatest(clock_timestamp(), updated_at) AS now
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR UPDATE) l`
 
@@ -65,7 +64,7 @@ const eraseRows = async (tx: OpenTransaction, accountId: number, lead: LockedLea
 const seal = async (tx: OpenTransaction, accountId: number, lead: LockedLead, deps: Deps) => {
   const leads = await leadsFromColumns(tx, new Map([[lead.id, { accountId }]]), deps.assetsUrl)
   const { format, item, details } = leadJsonOf(
-    { ...leads.get(lead.id)!, updatedAt: lead.now },
+    { ...leads.get(lead.id)!, updated_at: lead.now },
     deps.jsonFormat,
   )
   tx.send({ text: SEAL, values: [accountId, lead.id, lead.now, format, item, details] })

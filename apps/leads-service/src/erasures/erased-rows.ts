@@ -1,47 +1,47 @@
+import { Customer, fieldsOf, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
+import type { TObject } from '@sinclair/typebox'
+
 /** What an erasure does to the rows of one kind, in this service's database. */
 interface ErasedRows {
   /** What the receipt calls it. */
   what: string
   /** An UPDATE or a DELETE: $1 is the account, $2 the lead's `by`. */
   text: string
-  by: 'id' | 'number' | 'reference' | 'customer_id'
+  by: 'id' | 'number' | 'reference'
 }
 
+/** Empties the personal fields of a record: texts that must be there become empty, the others NULL. */
+const emptied = (record: TObject): string[] =>
+  fieldsOf(record)
+    .filter(({ personal }) => personal)
+    .map(({ column, nullable }) => `${column} = ${nullable ? 'NULL' : "''"}`)
+
 /**
- * Every place of personal data in this service's database, beside the outbox (`take-events.ts`): a further one is a further
- * entry. What is countable stays: numbers, references, times, prices, and words of which there are only a few (status, referrer,
- * type). Texts that must be there become empty, the others NULL.
+ * Every place of personal data in this service's database, beside the outbox: a further one is a further entry. What is countable
+ * stays: numbers, references, times, prices, and words of which there are only a few (status, referrer, type).
  */
 export const ERASED_ROWS: ErasedRows[] = [
   {
     what: 'customer',
-    by: 'customer_id',
-    text: `
-      UPDATE customers SET first_name = '', last_name = '', company_name = NULL, email = '', phone = '', phone_link = '',
-        mobile = NULL, mobile_link = NULL, address_1 = NULL, address_2 = NULL, city = NULL, county = NULL, postcode = '',
-        avatar_url = NULL
-      WHERE account_id = $1 AND id = $2`,
+    by: 'id',
+    text: `UPDATE leads SET ${emptied(Customer)} WHERE account_id = $1 AND id = $2`,
   },
   {
     what: 'lead',
     by: 'id',
-    text: `
-      UPDATE leads SET name = '', description = NULL, postcode = '', user_agent = '', ip = '', referrer_url = NULL,
-        device_type = '', device_name = '', browser = '', browser_version = '', os = '', os_version = '',
-        created_by_request_id = NULL
-      WHERE account_id = $1 AND id = $2`,
+    text: `UPDATE leads SET ${emptied(LeadListItem)}, created_by_request_id = NULL WHERE account_id = $1 AND id = $2`,
   },
   {
     what: 'quotes',
     by: 'id',
-    text: `UPDATE quotes SET status = '' WHERE account_id = $1 AND lead_id = $2`,
+    text: `UPDATE quotes SET ${emptied(Quote)} WHERE account_id = $1 AND lead_id = $2`,
   },
   {
     what: 'quote_items',
     by: 'id',
     text: `
-      UPDATE quote_items SET name = '', format = '', status = '', options = '{}', product_style_sku = '',
-        product_style_name = '', product_name = ''
+      UPDATE quote_items SET ${emptied(QuoteItem)}, options = '{}', product_style_sku = '', product_style_name = '',
+        product_name = ''
       WHERE account_id = $1 AND quote_id = ANY (ARRAY (SELECT id FROM quotes WHERE account_id = $1 AND lead_id = $2))`,
   },
   {

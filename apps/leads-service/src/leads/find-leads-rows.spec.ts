@@ -13,12 +13,12 @@ let recent: { accountId: number; userId: number }
 // Thirty leads of an account have everything that is looked for, however many there are.
 const FILL = `
   INSERT INTO leads (account_id, id, number, reference, customer_id, user_id, name, value, postcode, user_agent, ip, referrer,
-    device_type, device_name, browser, browser_version, os, os_version, status, test, created_at, updated_at, json_format, json,
-    json_details)
+    device_type, device_name, browser, browser_version, os, os_version, status, type, test, created_at, updated_at, first_name,
+    last_name, email, phone, phone_link, json_format, json, json_details)
   SELECT l.account_id, nextval('leads_id_seq'), n, gen_random_uuid(), l.customer_id, CASE WHEN rare THEN $3::bigint END, l.name,
     0, CASE WHEN rare THEN 'SW1A 1AA' ELSE 'M1 1AA' END, '', '', CASE WHEN rare THEN 'Phone' ELSE 'Website' END, '', '', '', '', '',
-    '', CASE WHEN rare THEN 'sold' ELSE 'open' END, rare, l.created_at + n * interval '1 second',
-    l.created_at + n * interval '1 second', l.json_format, l.json, l.json_details
+    '', CASE WHEN rare THEN 'sold' ELSE 'open' END, 'quote', rare, l.created_at + n * interval '1 second',
+    l.created_at + n * interval '1 second', l.first_name, l.last_name, l.email, l.phone, l.phone_link, l.json_format, l.json, l.json_details
   FROM leads l, generate_series(2, $2::int) n, LATERAL (SELECT n % ($2::int / 30) = 0 AS rare) sparse
   WHERE l.account_id = $1`
 

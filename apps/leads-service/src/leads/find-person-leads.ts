@@ -10,13 +10,12 @@ const PER_ANSWER = 20
 
 // A range of an index, which is read before anything else. One row more than is answered with tells whether more follow.
 const SELECT = `
-  SELECT l.number, l.reference, c.email, c.phone, c.phone_link, c.mobile, c.mobile_link
+  SELECT l.number, l.reference, l.email, l.phone, l.phone_link, l.mobile, l.mobile_link
   FROM (
     SELECT number FROM lead_search WHERE account_id = $1 AND term = $2 AND number < $3
     ORDER BY number DESC LIMIT ${PER_ANSWER + 1}
   ) found
   JOIN leads l ON l.account_id = $1 AND l.number = found.number
-  JOIN customers c ON c.account_id = $1 AND c.id = l.customer_id
   ORDER BY l.number DESC`
 
 type Contact = Pick<Searched, 'email' | 'phone' | 'phone_link' | 'mobile' | 'mobile_link'>

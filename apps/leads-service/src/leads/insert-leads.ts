@@ -1,5 +1,5 @@
-import type { Quote, QuoteItem } from '@leadwire/contracts'
-import { fields, type Insert, inserter } from '../inserter'
+import { Customer, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
+import { columnsOf, type Insert, inserter } from '../inserter'
 import type { RenderedLead } from './render-new-lead'
 
 interface NewLeadRows extends Pick<RenderedLead, 'item' | 'number' | 'lead' | 'json'> {
@@ -7,21 +7,9 @@ interface NewLeadRows extends Pick<RenderedLead, 'item' | 'number' | 'lead' | 'j
   eventId: string | undefined
 }
 
-const leadOf = (row: NewLeadRows) => row.lead
-const customerOf = (row: NewLeadRows) => row.lead.customer!
-
-const customersOf = inserter<NewLeadRows>('customers', [
-  ['account_id', 'bigint', ({ item }) => item.accountId],
-  ...fields(customerOf, 'bigint', ['id']),
-  ...fields(customerOf, 'text', ['firstName', 'lastName', 'companyName', 'email', 'postcode']),
-  ...fields(customerOf, 'text', ['phone', 'phoneLink', 'mobile', 'mobileLink']),
-  ...fields(customerOf, 'timestamptz', ['createdAt']),
-])
-
 const leadsOf = inserter<NewLeadRows>('leads', [
   ['account_id', 'bigint', ({ item }) => item.accountId],
   ['number', 'bigint', ({ number }) => number],
-  ['customer_id', 'bigint', (row) => customerOf(row).id],
   ['user_id', 'bigint', ({ item }) => item.lead!.userId],
   // As it was marked: one with the status `test` is a test lead without it.
   ['test', 'boolean', ({ item }) => item.lead!.test],
@@ -29,15 +17,10 @@ const leadsOf = inserter<NewLeadRows>('leads', [
   ['created_by_token_id', 'bigint', ({ item }) => item.actor?.tokenId],
   ['created_by_request_id', 'text', ({ item }) => item.actor?.requestId],
   ['json_format', 'integer', ({ json }) => json.format],
-  ['json', 'text', ({ json }) => json.item],
-  ['json_details', 'text', ({ json }) => json.details],
-  ...fields(leadOf, 'bigint', ['id']),
-  ...fields(leadOf, 'uuid', ['reference']),
-  ...fields(leadOf, 'integer', ['value']),
-  ...fields(leadOf, 'text', ['name', 'description', 'postcode', 'status', 'type']),
-  ...fields(leadOf, 'text', ['userAgent', 'ip', 'referrer', 'referrerUrl']),
-  ...fields(leadOf, 'text', ['deviceType', 'deviceName', 'browser', 'browserVersion', 'os', 'osVersion']),
-  ...fields(leadOf, 'timestamptz', ['createdAt', 'updatedAt']),
+  ['json', 'long text', ({ json }) => json.item],
+  ['json_details', 'long text', ({ json }) => json.details],
+  ...columnsOf<NewLeadRows>(LeadListItem, ({ lead }) => lead),
+  ...columnsOf<NewLeadRows>(Customer, ({ lead }) => lead.customer),
 ])
 
 interface Owned<Record> {
@@ -45,31 +28,22 @@ interface Owned<Record> {
   record: Record
 }
 
-const quoteOf = (row: Owned<Quote>) => row.record
-const itemOf = (row: Owned<QuoteItem>) => row.record
-
 const quotesOf = inserter<Owned<Quote>>('quotes', [
   ['account_id', 'bigint', ({ accountId }) => accountId],
-  ...fields(quoteOf, 'bigint', ['id', 'leadId']),
-  ...fields(quoteOf, 'text', ['status']),
-  ...fields(quoteOf, 'timestamptz', ['createdAt', 'updatedAt']),
+  ...columnsOf<Owned<Quote>>(Quote, ({ record }) => record),
 ])
 
 const itemsOf = inserter<Owned<QuoteItem>>('quote_items', [
   ['account_id', 'bigint', ({ accountId }) => accountId],
-  ['product_style_sku', 'text', ({ record }) => record.productStyle!.sku],
-  ['product_style_name', 'text', ({ record }) => record.productStyle!.name],
-  ['product_name', 'text', ({ record }) => record.productStyle!.productName],
-  ['image_id', 'bigint', ({ record }) => record.image!.id],
-  ...fields(itemOf, 'bigint', ['id', 'quoteId', 'productStyleId', 'price', 'cost', 'tax']),
-  ...fields(itemOf, 'float8', ['margin', 'minimum', 'maximum']),
-  ...fields(itemOf, 'text', ['name', 'format', 'status']),
-  ...fields(itemOf, 'boolean', ['hidden']),
-  ...fields(itemOf, 'json', ['options']),
-  ...fields(itemOf, 'timestamptz', ['createdAt', 'updatedAt']),
+  ['product_style_sku', 'text', ({ record }) => record.product_style.sku],
+  ['product_style_name', 'text', ({ record }) => record.product_style.name],
+  ['product_name', 'text', ({ record }) => record.product_style.product.name],
+  ['image_id', 'bigint', ({ record }) => record.image.id],
+  ['options', 'json', ({ record }) => record.options],
+  ...columnsOf<Owned<QuoteItem>>(QuoteItem, ({ record }) => record),
 ])
 
-/** What is to be inserted of leads: their customers, quotes and items with them. */
+/** The inserts of leads, with their quotes and items. */
 export const insertsOf = (leads: NewLeadRows[]): Insert[] => {
   const quotes = leads.flatMap(({ item: { accountId }, lead }) =>
     lead.quotes.map((record) => ({ accountId, record })),
@@ -77,5 +51,5 @@ export const insertsOf = (leads: NewLeadRows[]): Insert[] => {
   const items = quotes.flatMap(({ accountId, record }) =>
     record.items.map((item) => ({ accountId, record: item })),
   )
-  return [customersOf(leads), leadsOf(leads), quotesOf(quotes), itemsOf(items)]
+  return [leadsOf(leads), quotesOf(quotes), itemsOf(items)]
 }

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { Event, type EventType } from '@leadwire/contracts'
 import { isTracing } from '@leadwire/service-kit'
 import type { OutboxEvent } from '../outbox/record-events'
-import { isTest } from './lead-rows'
 
 /** An event of a lead, with the finished body of its webhook. `at` is when it happened, by PostgreSQL's clock. */
 export const leadEvent = (of: {
   accountId: number
   accountKey: string
   type: EventType
-  lead: { reference: string; test: boolean; status: string; version: number }
+  lead: { reference: string; test: boolean; version: number }
   at: string
   traceparent: string | undefined
   body: Buffer
@@ -18,7 +17,7 @@ export const leadEvent = (of: {
   const eventId = randomUUID()
   const leadReference = lead.reference
   const payload = Event.encode({
-    ...{ eventId, accountId, accountKey, type, leadReference, leadVersion: lead.version, test: isTest(lead) },
+    ...{ eventId, accountId, accountKey, type, leadReference, leadVersion: lead.version, test: lead.test },
     ...{ traceparent, createdAt: at, body },
   }).finish()
   return {

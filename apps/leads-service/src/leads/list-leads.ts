@@ -16,7 +16,7 @@ import {
 } from '@leadwire/service-kit'
 import { faultsOf, invalidBy, isId } from '../arguments'
 import type { Row } from '../row-mapper'
-import { LEAD, leadOfRow } from './lead-rows'
+import { LEAD } from './lead-rows'
 
 const PER_PAGE = 20
 
@@ -56,7 +56,7 @@ const itemsFromColumns = async (db: Transaction, accountId: number, newest: numb
     text: SELECT_COLUMNS,
     values: [accountId, newest],
   })
-  return rows.map((row) => leadItemJson(leadOfRow(row))).join(',')
+  return rows.map((row) => leadItemJson(LEAD.read(row))).join(',')
 }
 
 const loadPages = async (db: Transaction, pages: LeadPage[], jsonFormat: number): Promise<ListedLeads[]> => {

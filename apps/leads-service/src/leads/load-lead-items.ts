@@ -1,7 +1,7 @@
 import { leadItemJson } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
 import type { Row } from '../row-mapper'
-import { LEAD, leadOfRow } from './lead-rows'
+import { LEAD } from './lead-rows'
 
 const FROM = `
   FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (number, ord)
@@ -27,5 +27,5 @@ export const loadLeadItems = async (
   })
   if (made!.items !== null) return Buffer.from(`[${made!.items}]`)
   const rows = await db.query<Row>({ name: 'lead-items-of-columns', text: SELECT_COLUMNS, values })
-  return Buffer.from(`[${rows.map((row) => leadItemJson(leadOfRow(row))).join(',')}]`)
+  return Buffer.from(`[${rows.map((row) => leadItemJson(LEAD.read(row))).join(',')}]`)
 }

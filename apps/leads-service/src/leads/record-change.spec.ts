@@ -26,7 +26,7 @@ const scene = async (over = {}) => {
 
 const changesOf = async (accountId: number) => {
   const rows = await service.db.query<{ event_id: string; payload: Buffer }>({
-    text: `SELECT event_id, payload FROM outbox WHERE type NOT IN ('lead.created', 'notification.requested') AND account_id = $1 ORDER BY id`,
+    text: `SELECT event_id, payload FROM outbox WHERE type NOT IN ('lead.created', 'notification.requested') AND account_id = $1 ORDER BY created_at`,
     values: [accountId],
   })
   return rows.map(({ event_id, payload }) => {

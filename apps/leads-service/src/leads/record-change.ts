@@ -7,13 +7,12 @@ import { leadEvent } from './lead-event'
 export interface ChangedLead {
   reference: string
   test: boolean
-  status: string
   version: number
   api_key: string
 }
 
 /** The columns of it, of a lead `l`. */
-export const CHANGED_LEAD = `l.reference, l.test, l.status, l.version,
+export const CHANGED_LEAD = `l.reference, l.test OR l.status = 'test' AS test, l.version,
   (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key`
 
 /**

@@ -32,9 +32,15 @@ export const renderNewLead = (
   }
   const { accountId, traceparent } = item
   const { accountKey, number, createdAt: at } = stamp
-  const { reference, test, status } = lead
+  const { reference } = lead
   const event = leadEvent({
-    ...{ accountId, accountKey, type: 'lead.created', lead: { reference, test, status, version: 1 }, at },
+    ...{
+      accountId,
+      accountKey,
+      type: 'lead.created',
+      lead: { reference, test: lead.test === 1, version: 1 },
+      at,
+    },
     ...{ traceparent, body: lead.quotes.length === 0 ? body : createdBody() },
   })
   return { item, number, lead, json, event, body }

@@ -26,7 +26,7 @@ const update = async (request: Parameters<typeof service.leads.updateLead>[0]) =
 
 const notifications = async (accountId: number) => {
   const rows = await service.db.query<{ payload: Buffer }>({
-    text: `SELECT payload FROM outbox WHERE type = 'notification.requested' AND account_id = $1 ORDER BY id`,
+    text: `SELECT payload FROM outbox WHERE type = 'notification.requested' AND account_id = $1 ORDER BY created_at`,
     values: [accountId],
   })
   return rows.map(({ payload }) => NotificationRequested.decode(payload))

@@ -23,7 +23,7 @@ import { fieldChanges, recordLeadChange } from './record-lead-change'
 // updated_at never goes back, whatever the clock does. The clock is read when the row is locked, so that the transaction has
 // its id before: change-horizon.ts counts on it.
 const LOCK_LEAD = `
-  SELECT ${LEAD.columns}, l.user_id, l.version, l.erased_at IS NOT NULL AS erased,
+  SELECT ${LEAD.columns}, l.user_id, l.test AS marked, l.version, l.erased_at IS NOT NULL AS erased,
     (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key, greatest(clock_timestamp(), l.updated_at) AS now
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR NO KEY UPDATE) l`
 
@@ -38,6 +38,8 @@ const UPDATE_LEAD = `
 
 interface LockedRow extends Row {
   user_id: number | null
+  /** Whether it is a test lead whatever its status. */
+  marked: boolean
   version: number
   api_key: string
   erased: boolean
@@ -95,24 +97,25 @@ export const updateLead =
         ...lead,
         value: value ?? lead.value,
         status: status ?? lead.status,
-        updatedAt: row.now,
+        updated_at: row.now,
       }
+      const test = isTest({ test: row.marked, status: changed.status })
       // What is set to what it was is no change.
       const before = { ...lead, userId: row.user_id }
       const changes = await fieldChanges(tx, accountId, before, { ...changed, userId })
       if (changes.length > 0) {
-        const json = leadItemJson({ ...changed, test: isTest(changed) })
-        const { id, updatedAt } = changed
+        const json = leadItemJson({ ...changed, test: test ? 1 : 0 })
+        const { id, updated_at: at } = changed
         tx.send({
           name: 'update-lead',
           text: UPDATE_LEAD,
-          values: [accountId, id, changed.value, changed.status, userId, updatedAt, deps.jsonFormat, json],
+          values: [accountId, id, changed.value, changed.status, userId, at, deps.jsonFormat, json],
         })
         const version = row.version + 1
-        recordLeadChange(tx, { accountId, leadId: id, version, actor: deps.actor, changes, at: updatedAt })
+        recordLeadChange(tx, { accountId, leadId: id, version, actor: deps.actor, changes, at })
         const data = `${json.slice(0, -1)},"changes":${JSON.stringify(changes)}}`
-        const after = { ...changed, version, api_key: row.api_key }
-        recordChange(tx, { accountId, lead: after, type: 'lead.updated', at: updatedAt, data })
+        const after = { reference: lead.reference, test, version, api_key: row.api_key }
+        recordChange(tx, { accountId, lead: after, type: 'lead.updated', at, data })
       }
       if (request.notify && userId !== null) {
         await recordNotification(tx, { accountId, leadId: lead.id, subject: 'assigned', userId })

@@ -5,7 +5,7 @@ import { UAParser } from 'ua-parser-js'
 /** What a User-Agent tells of the visitor. No field is ever empty. */
 type VisitorDevice = Pick<
   Lead,
-  'deviceType' | 'deviceName' | 'browser' | 'browserVersion' | 'os' | 'osVersion'
+  'device_type' | 'device_name' | 'browser' | 'browser_version' | 'os' | 'os_version'
 >
 
 const UNKNOWN = 'unknown'
@@ -14,12 +14,12 @@ const parse = (userAgent: string): VisitorDevice => {
   const { browser, device, os } = new UAParser(userAgent).getResult()
   return {
     // The parser names a type only for what is no desktop computer.
-    deviceType: device.type ?? (os.name ? 'desktop' : UNKNOWN),
-    deviceName: [device.vendor, device.model].filter(Boolean).join(' ') || UNKNOWN,
+    device_type: device.type ?? (os.name ? 'desktop' : UNKNOWN),
+    device_name: [device.vendor, device.model].filter(Boolean).join(' ') || UNKNOWN,
     browser: browser.name ?? UNKNOWN,
-    browserVersion: browser.version ?? UNKNOWN,
+    browser_version: browser.version ?? UNKNOWN,
     os: os.name ?? UNKNOWN,
-    osVersion: os.version ?? UNKNOWN,
+    os_version: os.version ?? UNKNOWN,
   }
 }
 

@@ -15,7 +15,7 @@ const ageOf = (where: string, order: string) => `
 
 /** A figure of the events in each state; `order` is the one in which the index of a state has them, oldest first. */
 const ofEachState = (figure: (where: string, order: string) => string) => `
-  SELECT 'unpublished' AS state, (${figure('published_at IS NULL', 'id')})::float8 AS figure
+  SELECT 'unpublished' AS state, (${figure('published_at IS NULL', 'created_at')})::float8 AS figure
   UNION ALL
   SELECT 'unconfirmed', (${figure("published_at < 'infinity'", 'published_at')})::float8`
 

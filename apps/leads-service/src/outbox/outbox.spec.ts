@@ -115,7 +115,7 @@ test('while the broker is unavailable events wait, and nothing is marked', async
   await fromMemory.settled()
   await leaveToRelay()
   await relay()
-  const waiting = await service.db.query({ text: 'SELECT id FROM outbox WHERE published_at IS NULL' })
+  const waiting = await service.db.query({ text: 'SELECT event_id FROM outbox WHERE published_at IS NULL' })
   expect(waiting.length).toBeGreaterThanOrEqual(1)
   await nats.restart()
   await eventually(async () => {

@@ -17,23 +17,22 @@ export type FindStoredEvents = (eventIds: string[]) => Promise<FindStoredEventsR
 // Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight. By now(), which the index
 // ends the search by; clock_timestamp() does not.
 const SELECT = `
-  SELECT id, event_id AS "eventId", type, sequence, published_at < now() - interval '${LATE_S} seconds' AS late FROM outbox
+  SELECT event_id AS "eventId", type, sequence, published_at < now() - interval '${LATE_S} seconds' AS late FROM outbox
   WHERE published_at < now() - interval '2 seconds'
   ORDER BY published_at LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
 
-const CLEAR = 'DELETE FROM outbox WHERE id = ANY ($1::bigint[])'
+const CLEAR = 'DELETE FROM outbox WHERE event_id = ANY ($1::uuid[])'
 
 // Its sequence stays: a new message id is made of it.
-const PUBLISH_AGAIN = 'UPDATE outbox SET published_at = NULL WHERE id = ANY ($1::bigint[])'
+const PUBLISH_AGAIN = 'UPDATE outbox SET published_at = NULL WHERE event_id = ANY ($1::uuid[])'
 
 // Neither relay nor sweep find it any more.
 const SET_ASIDE = `
   UPDATE outbox SET published_at = 'infinity', refusal = r.reason
-  FROM unnest($1::bigint[], $2::text[]) AS r (id, reason) WHERE outbox.id = r.id`
+  FROM unnest($1::uuid[], $2::text[]) AS r (event_id, reason) WHERE outbox.event_id = r.event_id`
 
 interface SweptRow {
-  id: number
   eventId: string
   type: OutboxEvent['type']
   sequence: number | null
@@ -47,7 +46,7 @@ interface Deps {
   logger: Logger
 }
 
-const idsOf = (rows: SweptRow[]) => rows.map(({ id }) => id)
+const idsOf = (rows: SweptRow[]) => rows.map(({ eventId }) => eventId)
 
 const setAside = (tx: OpenTransaction, refused: { row: SweptRow; reason: string }[], logger: Logger) => {
   const rows = refused.map(({ row }) => row)

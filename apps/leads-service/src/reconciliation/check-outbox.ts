@@ -15,7 +15,7 @@ const late = (state: string, order: string) => `
   WHERE ${state} AND created_at < clock_timestamp() - interval '${GRACE_S} seconds' AND account_id = coalesce($1, account_id)
   ORDER BY ${order} LIMIT ${TOLD})`
 
-const SELECT = `${late('published_at IS NULL', 'id')} UNION ALL ${late('published_at IS NOT NULL', 'published_at')}`
+const SELECT = `${late('published_at IS NULL', 'created_at')} UNION ALL ${late('published_at IS NOT NULL', 'published_at')}`
 
 interface WaitingRow {
   accountId: number

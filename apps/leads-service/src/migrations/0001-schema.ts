@@ -1,0 +1,20 @@
+import { AUDIT_TABLE, type Migration } from '@leadwire/service-kit'
+import { accounts } from './schema/accounts'
+import { attachments } from './schema/attachments'
+import { idempotency } from './schema/idempotency'
+import { imports } from './schema/imports'
+import { leads } from './schema/leads'
+import { outbox } from './schema/outbox'
+import { quotes } from './schema/quotes'
+import { reconciliation } from './schema/reconciliation'
+import { scheduling } from './schema/scheduling'
+
+const PARTS = [
+  ...[accounts, leads, quotes, scheduling, attachments, outbox, idempotency, imports, reconciliation],
+  AUDIT_TABLE,
+]
+
+export const schema: Migration = {
+  name: '0001-schema',
+  up: async (knex) => void (await knex.raw(PARTS.join('\n'))),
+}
