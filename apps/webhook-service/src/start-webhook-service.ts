@@ -17,6 +17,7 @@ import {
   createSealer,
   deleteOldKeys,
   oldestKeyAge,
+  type Round,
   type ServiceContext,
   startHealthServer,
   startPruning,
@@ -55,7 +56,7 @@ const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.PO
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
   given?: Clock,
-  settle?: () => Promise<boolean>,
+  settle?: () => Promise<Round>,
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
@@ -136,12 +137,22 @@ export const startWebhookService = async (
       portion: createPruneEvents(database, kept),
       oldestAge: () => oldestEventAge(database),
     })
-  loops.run('unsettled endpoints', 250, settle ?? createSettleEndpoints(leads.database))
-  loops.run('unsettled mailboxes', 1000, settle ?? createSettleEndpoints(messages.database))
-  loops.run('recoveries', 500, () => goOnRecovering(leads.database, { clock }))
+  const wakes = Object.entries({ endpoints: leads, mailboxes: messages }).map(([name, { database }]) =>
+    loops.run(`unsettled ${name}`, { pauseMs: 250, idleMs: 5000 }, settle ?? createSettleEndpoints(database)),
+  )
+  const wakeRecoveries = loops.run('recoveries', { pauseMs: 500, idleMs: 5000 }, () =>
+    goOnRecovering(leads.database, { clock }),
+  )
+  const wakeSettling = () => {
+    for (const wake of wakes) wake()
+  }
   const { WEBHOOK_DISABLE_AFTER: afterMs } = config
   if (Number.isFinite(afterMs))
-    loops.run('failing endpoints', 60_000, () => disableFailingEndpoint(leads.database, { afterMs, clock }))
+    loops.run('failing endpoints', 60_000, async () => {
+      const disabled = await disableFailingEndpoint(leads.database, { afterMs, clock })
+      if (disabled) wakeSettling()
+      return disabled
+    })
   lifecycle.onStop('loops', loops.stop)
   const both = [webhooks, notifications]
   const service = webhooksService({
@@ -154,6 +165,7 @@ export const startWebhookService = async (
     claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
     wake: webhooks.wake,
     wakeNotifier: notifications.wake,
+    ...{ wakeSettling, wakeRecoveries },
   })
   grpc.add(WebhooksServiceDefinition, service)
   grpc.add(AuditServiceDefinition, auditService(leads))

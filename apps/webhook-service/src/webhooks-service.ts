@@ -61,12 +61,25 @@ interface Dependencies {
   wake: () => void
   /** The same for notifications. */
   wakeNotifier: () => void
+  /** The same for deliveries that follow an endpoint that was changed. */
+  wakeSettling: () => void
+  /** The same for recoveries. */
+  wakeRecoveries: () => void
 }
 
 type Operation<Request, Response> = (
   dependencies: Dependencies & { actor: Actor | undefined },
   request: Request,
 ) => Promise<Response>
+
+/** The same operation, which calls `wake` when it has committed. */
+const waking =
+  <Given extends unknown[], Response>(operation: (...given: Given) => Promise<Response>, wake: () => void) =>
+  async (...given: Given): Promise<Response> => {
+    const response = await operation(...given)
+    wake()
+    return response
+  }
 
 type Context = Pick<CallContext, 'signal' | 'metadata' | 'header'>
 
@@ -114,11 +127,14 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     listWebhookEndpoints: each(listWebhookEndpoints),
     createWebhookEndpoint: once(createWebhookEndpoint, CreateWebhookEndpointResponse),
     retrieveWebhookEndpoint: each(retrieveWebhookEndpoint),
-    updateWebhookEndpoint: each(updateWebhookEndpoint),
-    deleteWebhookEndpoint: each(deleteWebhookEndpoint),
+    updateWebhookEndpoint: waking(each(updateWebhookEndpoint), dependencies.wakeSettling),
+    deleteWebhookEndpoint: waking(each(deleteWebhookEndpoint), dependencies.wakeSettling),
     rotateWebhookSecret: once(rotateWebhookSecret, RotateWebhookSecretResponse),
     testWebhookEndpoint: once(testWebhookEndpoint, TestWebhookEndpointResponse),
-    recoverWebhookEndpoint: once(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
+    recoverWebhookEndpoint: waking(
+      once(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
+      dependencies.wakeRecoveries,
+    ),
     listWebhookEndpointHealth: each(listWebhookEndpointHealth),
     listDeliveries: each(listDeliveries),
     retrieveDelivery: each(retrieveDelivery),
@@ -134,7 +150,7 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     checkDeliveries: each(checkDeliveries),
     eraseLeadEvents: each(eraseLeadEvents),
     exportLeadEvents: each(exportLeadEvents),
-    holdAccount: each(holdAccount),
+    holdAccount: waking(each(holdAccount), dependencies.wakeSettling),
     removeLeadEvents: each(removeLeadEvents),
     removeAccount: each(removeAccount),
   }

@@ -1,4 +1,4 @@
-import type { Database, OpenTransaction, Transaction } from '@leadwire/service-kit'
+import type { Database, OpenTransaction, Round, Transaction } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import { readInOrder } from './delivery-ranges'
 
@@ -86,7 +86,7 @@ const portionOf = async (
   return count < left
 }
 
-const settleOne = async (tx: OpenTransaction, moved: Moved, portion: number): Promise<boolean> => {
+const settleOne = async (tx: OpenTransaction, moved: Moved, portion: number): Promise<Round> => {
   const [next] = await tx.query<{ endpoint_id: number }>({ name: 'next-unsettled', text: NEXT })
   if (!next) return false
   const endpointId = next.endpoint_id
@@ -96,7 +96,7 @@ const settleOne = async (tx: OpenTransaction, moved: Moved, portion: number): Pr
     ? 'DELETE FROM unsettled_endpoints WHERE endpoint_id = $1'
     : 'UPDATE unsettled_endpoints SET turn = clock_timestamp() WHERE endpoint_id = $1'
   tx.send({ text, values: [endpointId] })
-  return settled
+  return settled || 'pause'
 }
 
 /**
@@ -110,7 +110,7 @@ const settleOne = async (tx: OpenTransaction, moved: Moved, portion: number): Pr
 export const createSettleEndpoints = (
   database: Database,
   { portion = PORTION }: { portion?: number } = {},
-): (() => Promise<boolean>) => {
+): (() => Promise<Round>) => {
   const moved: Moved = new LRUCache({ max: 10_000 })
   return () => database.transaction((tx) => settleOne(tx, moved, portion))
 }

@@ -185,7 +185,7 @@ const toggle = async () => {
   await updateWebhookEndpoint({ database, sealer, wake }, change)
 }
 
-let settleEndpoints: () => Promise<boolean>
+let settleEndpoints: () => Promise<unknown>
 const settle = () => settleEndpoints()
 
 const STEPS: (() => unknown)[] = [

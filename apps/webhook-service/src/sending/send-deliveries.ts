@@ -1,6 +1,12 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type BatcherMeters, type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
+import {
+  type BatcherMeters,
+  createAlarm,
+  type Database,
+  type Logger,
+  untilSuccess,
+} from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import { type ClaimedDelivery, newClaim } from '../claim'
 import type { Clock } from '../clock'
@@ -15,8 +21,10 @@ import { createSlots } from './slots'
 
 /** How often the database is asked for what other processes stored or let go of. */
 const LOOK_EVERY_MS = 250
+/** The same where several looks in a row found nothing. */
+const IDLE_LOOK_MS = 1000
 /** How far a look sees ahead; what becomes due meanwhile goes at its very time. */
-const AHEAD_MS = 1000
+const AHEAD_MS = 2000
 /** How many times as long as a whole look takes the next one is away. */
 const WHOLE_LOOKS_APART = 20
 /** A delivery is stored so long after it became due, at most: no statement takes longer. */
@@ -24,30 +32,6 @@ const STORED_WITHIN_MS = 10_000
 /** When the database comes back, results that waited for it are written before anything is claimed anew. */
 const PAUSE_MS = 1000
 const DRAIN_MS = 7000
-
-/** Sleeps until it is woken or a time has passed; a call that comes while nobody sleeps is not lost. */
-const createAlarm = () => {
-  let woken = false
-  let ring = (): void => undefined
-  return {
-    // Called twice for each attempt: an AbortController makes an exception for each call (seen: a tenth of the processor time).
-    wake: (): void => {
-      woken = true
-      ring()
-    },
-    sleep: async (ms: number): Promise<void> => {
-      if (!woken)
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, Math.min(ms, 60_000))
-          ring = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-      woken = false
-    },
-  }
-}
 
 const dueOf = ({ endpointId, accountId, dueAt }: ClaimedDelivery): DueEndpoint => ({
   ...{ endpointId, accountId, dueAt: Date.parse(dueAt) },
@@ -147,19 +131,23 @@ export const sendDeliveries = (options: {
   // all of them. So it takes a part of the time, and the looks in between begin where something may be due.
   let wholeLookAt = 0
   let from: Date | undefined
+  let sleepMs = LOOK_EVERY_MS
 
   const look = async () => {
     const startedAt = performance.now()
     const now = clock.now().getTime()
     if (startedAt >= wholeLookAt) from = undefined
-    addDue(await findDueEndpoints(queue, new Date(now + AHEAD_MS), from))
+    const found = await findDueEndpoints(queue, new Date(now + AHEAD_MS), from)
+    addDue(found)
+    if (found.length > 0) sleepMs = LOOK_EVERY_MS
     const apartMs = (performance.now() - startedAt) * WHOLE_LOOKS_APART
     if (!from && apartMs > LOOK_EVERY_MS) {
       const first = await firstPending(queue)
       from = new Date(Math.min(now - STORED_WITHIN_MS, first?.getTime() ?? now))
       wholeLookAt = performance.now() + apartMs
     }
-    await looks.sleep(LOOK_EVERY_MS)
+    const woken = await looks.sleep(sleepMs)
+    sleepMs = woken ? LOOK_EVERY_MS : Math.min(sleepMs * 2, IDLE_LOOK_MS)
   }
 
   /** Claims what is due and may begin; where nothing may, sleeps until something might. */
