@@ -101,6 +101,7 @@ export interface GatewayOptions {
   uploadLimits?: Partial<UploadLimits>
   /** The most bytes of an import. */
   importMaxBytes?: number
+  wakeImports?: () => void
   /** Of each token; without it there is none. */
   rateLimit?: RateLimit | undefined
   /** Whose pages may use the API; `*` are all. */
@@ -186,6 +187,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     uploads: createUploadDoor(limits),
     fileIdleMs: limits.idleMs,
     importMaxBytes: options.importMaxBytes ?? IMPORT_MAX_BYTES,
+    wakeImports: options.wakeImports ?? (() => undefined),
     addressOf,
     timeZone,
     draining: lifecycle.signal,

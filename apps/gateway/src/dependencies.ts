@@ -15,6 +15,8 @@ export interface Dependencies {
   uploads: UploadDoor
   /** The most bytes of an import. */
   importMaxBytes: number
+  /** Called when an import was created: the worker of this process takes it at once. */
+  wakeImports: () => void
   /** How long a client may take nothing of a file that it gets. */
   fileIdleMs: number
   /** The address the API is known by to this request's client, without a slash at its end. */

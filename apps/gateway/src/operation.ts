@@ -28,7 +28,13 @@ interface Route<Schema extends TObject> extends Description {
 export interface Call<Fields>
   extends Omit<
     Dependencies,
-    'authenticate' | 'takeTurns' | 'createCheck' | 'fileIdleMs' | 'importMaxBytes' | 'draining'
+    | 'authenticate'
+    | 'takeTurns'
+    | 'createCheck'
+    | 'fileIdleMs'
+    | 'importMaxBytes'
+    | 'wakeImports'
+    | 'draining'
   > {
   request: FastifyRequest
   reply: FastifyReply

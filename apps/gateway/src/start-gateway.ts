@@ -30,6 +30,7 @@ export const startGateway = async ({
     lifecycle,
     meters,
   })
+  const worker = startImportWorker({ clients, createCheck: createChecks(config.TIME_ZONE), logger })
   const gateway = buildGateway({
     clients,
     logger,
@@ -43,9 +44,9 @@ export const startGateway = async ({
     corsOrigins: config.CORS_ORIGINS,
     compression: config.COMPRESSION,
     importMaxBytes: config.IMPORT_MAX_BYTES,
+    wakeImports: worker.wake,
     uploadLimits: { maxPerAccount: config.ACCOUNT_MAX_UPLOADS },
   })
-  const worker = startImportWorker({ clients, createCheck: createChecks(config.TIME_ZONE), logger })
   lifecycle.onStop('import worker', () => worker.stop())
   await startHealthServer({
     host: config.HOST,

@@ -78,6 +78,7 @@ type Deps = CreateLeadsDeps &
     backupRetentionDays: number | undefined
     sealer: Sealer
     underKey: WithIdempotencyKey
+    wakeErasures?: () => void
   }
 
 /** Each reads up to thousands of leads; with more of them at once creates would wait for PostgreSQL. */
@@ -98,7 +99,11 @@ const leadsService = (deps: Deps): LeadsServiceImplementation => {
     listCallbacks: perCall(deps, listCallbacks),
     listLeadHistory: perCall(deps, listLeadHistory),
     exportLeads: perCallInTurn(deps, exportLeads),
-    eraseLead: perCall(deps, eraseLead),
+    eraseLead: async (...call) => {
+      const receipt = await perCall(deps, eraseLead)(...call)
+      deps.wakeErasures?.()
+      return receipt
+    },
     retrieveErasure: perCall(deps, retrieveErasure),
     findPersonLeads: perCallInTurn(deps, findPersonLeads),
   }

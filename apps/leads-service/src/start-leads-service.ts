@@ -116,11 +116,11 @@ export const startLeadsService = async ({
     portion: () => deleteUnnamedFiles({ ...elsewhere, listFiles, signal: lifecycle.signal }),
     runsApartMs: 3_600_000,
   })
-  loops.run('erasures', 500, () => eraseOnce(elsewhere))
-  loops.run('account deletions', 1000, () => deleteOnce(elsewhere))
+  const wakeErasures = loops.run('erasures', { pauseMs: 500, idleMs: 5000 }, () => eraseOnce(elsewhere))
+  loops.run('account deletions', { pauseMs: 1000, idleMs: 5000 }, () => deleteOnce(elsewhere))
   const { RECONCILE_INTERVAL: intervalMs } = config
   if (Number.isFinite(intervalMs))
-    loops.run('reconciliation', 1000, () =>
+    loops.run('reconciliation', Math.min(5000, intervalMs), () =>
       reconcileInTurn({ database, webhooks: asked }, { intervalMs, signal: lifecycle.signal }),
     )
   lifecycle.onStop('loops', loops.stop)
@@ -139,6 +139,7 @@ export const startLeadsService = async ({
     meters: createBatcherMeters(metrics),
     sealer: createSealer(config.ENCRYPTION_KEYS),
     backupRetentionDays: config.BACKUP_RETENTION_DAYS,
+    wakeErasures,
     onCommitted: (events) => {
       outbox?.enqueue(events)
       search.enqueue(events.filter(({ type }) => type === 'lead.created'))

@@ -13,6 +13,8 @@ import { claimDeliveries } from './queue/claim-deliveries'
 import { COUNT_OPEN } from './queue/delivery-metrics'
 import { findDueEndpoints } from './queue/find-due-endpoints'
 
+const wake = () => undefined
+
 type Filled = Awaited<ReturnType<typeof filled>>
 
 const clock = manualClock('2026-06-01T00:00:00Z')
@@ -97,7 +99,9 @@ test('how endpoints are doing, and the metric', async () => {
 test('a recovery: the request, what remains, its progress in each status', async () => {
   const request = { since: '2020-01-01T00:00:00Z', state: 'all' }
   const key = (endpointId: number) => ({ accountId: ACCOUNT, endpointId })
-  await costsTheSame(({ on }, database) => recoverWebhookEndpoint({ database }, { ...key(on), ...request }))
+  await costsTheSame(({ on }, database) =>
+    recoverWebhookEndpoint({ database, wake }, { ...key(on), ...request }),
+  )
   await costsTheSame(({ on }, database) => retrieveWebhookEndpoint({ database }, key(on)))
   for (const status of ['exhausted', 'held', 'pending', 'delivered']) {
     await costsTheSame((_, database) => runRecovery(database, { clock }))
@@ -125,10 +129,7 @@ test('disabling, enabling, deleting, and what looks and claims while the deliver
   }
   const update = (of: 'on' | 'off', enabled: boolean) =>
     costsTheSame((tables, database) =>
-      updateWebhookEndpoint(
-        { database, sealer: SEALER, wakeWebhooks: () => undefined },
-        change(tables[of], enabled),
-      ),
+      updateWebhookEndpoint({ database, sealer: SEALER, wake }, change(tables[of], enabled)),
     )
   expect(await update('on', false)).toBeLessThan(50)
   await lookAndClaim()
@@ -139,7 +140,7 @@ test('disabling, enabling, deleting, and what looks and claims while the deliver
   await costsTheSame((_, database) => createSyncDeliveries(database, { batch: 100 })())
   await lookAndClaim()
   const remove = await costsTheSame(({ on }, database) =>
-    deleteWebhookEndpoint({ database }, { accountId: ACCOUNT, endpointId: on }),
+    deleteWebhookEndpoint({ database, wake }, { accountId: ACCOUNT, endpointId: on }),
   )
   expect(remove).toBeLessThan(50)
   await lookAndClaim()

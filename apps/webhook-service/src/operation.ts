@@ -2,6 +2,9 @@ import type { Actor, WebhooksServiceClient, WebhooksServiceImplementation } from
 import type { Database, Sealer } from '@leadwire/service-kit'
 import type { Clock } from './clock'
 
+/** What finds work in the database: the senders of both kinds, and the loops for changed endpoints and for recoveries. */
+export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'recoveries'
+
 /** What operations depend on. */
 export interface Dependencies {
   /** The tables of webhooks. */
@@ -22,9 +25,8 @@ export interface Dependencies {
   longestPauseMs: number
   /** For how long deliveries of each kind are claimed. */
   claimMs: { webhooks: number; notifications: number }
-  /** Makes the senders poll for deliveries that are due. */
-  wakeWebhooks: () => void
-  wakeNotifications: () => void
+  /** Starts a round of a loop at once. Operations of one transaction call it before the commit, and it waits for that. */
+  wake: (loop: Loop) => void
 }
 
 type Implementation = WebhooksServiceImplementation

@@ -15,8 +15,10 @@ import {
   createMetrics,
   createPoolMetrics,
   createSealer,
+  type Database,
   deleteOldKeys,
   oldestKeyAge,
+  type Round,
   type ServiceContext,
   startHealthServer,
   startPruning,
@@ -40,6 +42,7 @@ import { createMailboxes } from './notifications/ensure-mailbox'
 import { notifyUser } from './notifications/notify-user'
 import { readNotification } from './notifications/read-notification'
 import { deleteMessagesFrom } from './notifications/send-message'
+import type { Loop } from './operation'
 import { createPruneEvents, oldestEventAge } from './removal/prune-events'
 import { webhooksService } from './webhooks-service'
 
@@ -54,7 +57,7 @@ const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.PO
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
   given?: Clock,
-  sync?: () => Promise<boolean>,
+  sync?: () => Promise<Round>,
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
@@ -128,12 +131,27 @@ export const startWebhookService = async (
       portion: createPruneEvents(database, kept),
       oldestAge: () => oldestEventAge(database),
     })
-  loops.run('endpoint syncs', 250, sync ?? createSyncDeliveries(leads.database))
-  loops.run('mailbox syncs', 1000, sync ?? createSyncDeliveries(messages.database))
-  loops.run('recoveries', 500, () => runRecovery(leads.database, { clock }))
+  const runSyncs = (name: string, tables: Database) =>
+    loops.run(name, { pauseMs: 250, idleMs: 5000 }, sync ?? createSyncDeliveries(tables))
+  const wakeSyncs = [runSyncs('endpoint syncs', leads.database), runSyncs('mailbox syncs', messages.database)]
+  const wakes: Record<Loop, (() => void)[]> = {
+    webhooks: [webhooks.wake],
+    notifications: [notifications.wake],
+    syncs: wakeSyncs,
+    recoveries: [
+      loops.run('recoveries', { pauseMs: 500, idleMs: 5000 }, () => runRecovery(leads.database, { clock })),
+    ],
+  }
+  const wake = (loop: Loop) => {
+    for (const each of wakes[loop]) each()
+  }
   const { WEBHOOK_DISABLE_AFTER: afterMs } = config
   if (Number.isFinite(afterMs))
-    loops.run('failing endpoints', 60_000, () => disableFailingEndpoint(leads.database, { afterMs, clock }))
+    loops.run('failing endpoints', 60_000, async () => {
+      const disabled = await disableFailingEndpoint(leads.database, { afterMs, clock })
+      if (disabled) wake('syncs')
+      return disabled
+    })
   lifecycle.onStop('loops', loops.stop)
   const both = [webhooks, notifications]
   const service = webhooksService({
@@ -144,8 +162,7 @@ export const startWebhookService = async (
     keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),
     longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
     claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
-    wakeWebhooks: webhooks.wake,
-    wakeNotifications: notifications.wake,
+    wake,
   })
   grpc.add(WebhooksServiceDefinition, service)
   grpc.add(AuditServiceDefinition, auditService(leads))

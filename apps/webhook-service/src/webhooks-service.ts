@@ -30,7 +30,7 @@ import { listNotifications } from './notifications/list-notifications'
 import { notifyContact } from './notifications/notify-contact'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
-import type { Dependencies } from './operation'
+import type { Dependencies, Loop } from './operation'
 import { checkDeliveries } from './reconciliation/check-deliveries'
 import { checkEvents, checkNextEvents } from './reconciliation/check-events'
 import { eraseLeadEvents } from './removal/erase-lead-events'
@@ -62,7 +62,7 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     async (request: Request, context: Context): Promise<Response> => {
       validateRequest(request)
       const { sealer } = dependencies
-      const woken: (() => void)[] = []
+      const woken = new Set<Loop>()
       const tables = dependencies[changes].until(context.signal)
       const answer = await answerOnce(
         context,
@@ -74,13 +74,12 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
               [changes]: database,
               actor: actorOfCall(context.metadata),
               // After the commit: a poll before it would find nothing.
-              wakeWebhooks: () => woken.push(dependencies.wakeWebhooks),
-              wakeNotifications: () => woken.push(dependencies.wakeNotifications),
+              wake: (loop) => woken.add(loop),
             },
             request,
           ),
       )
-      for (const wake of woken) wake()
+      for (const loop of woken) dependencies.wake(loop)
       return answer
     }
   return {

@@ -76,6 +76,7 @@ const takeImport = async (
 /** POST /manage/imports: takes a file of leads in, to be worked on later. Stands in a scope that reads these types alone. */
 export const createImport = (app: FastifyInstance, dependencies: Dependencies): void => {
   const { importMaxBytes } = dependencies
+  app.addHook('onResponse', async () => dependencies.wakeImports())
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(Object.keys(IMPORT_TYPES), (_request, payload, done) => done(null, payload))
   operation({

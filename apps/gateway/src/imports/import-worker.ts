@@ -1,15 +1,12 @@
 import { Readable } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { ClaimedImport } from '@leadwire/contracts'
-import { type Logger, ServiceError } from '@leadwire/service-kit'
+import { createLoops, type Logger, ServiceError } from '@leadwire/service-kit'
 import { closeFile } from '../attachments/serve-file'
 import type { Clients } from '../clients'
 import { VisitorLead } from '../leads/visitor-lead-fields'
 import type { CreateCheck } from '../validation/checker'
 import { type CheckRow, portionsOf } from './portions'
 
-/** How often is looked for an import when there was none. */
-const LOOK_MS = 1000
 /** So long one is worked on; then it is the turn of another account. */
 const TURN_MS = 3000
 
@@ -80,26 +77,19 @@ export const startImportWorker = (options: {
   logger: Logger
 }) => {
   const { clients, createCheck, logger } = options
-  const controller = new AbortController()
-  const { signal } = controller
-  const deps = { clients, check: createCheck(VisitorLead), stopping: signal }
-  const run = async () => {
-    while (!signal.aborted) {
-      const busy = await takeTurn(deps).catch((err: unknown) => {
-        // A service that starts or is rolled is told of by readiness.
-        if (!(err instanceof ServiceError && err.code === 'unavailable'))
-          logger.warn({ err }, 'a turn of an import failed')
-        return false
-      })
-      if (!busy) await pause(LOOK_MS, undefined, { signal }).catch(() => undefined)
-    }
-  }
-  const running = run()
+  const loops = createLoops(logger)
+  const deps = { clients, check: createCheck(VisitorLead), stopping: loops.signal }
+  const wake = loops.run('imports', { pauseMs: 1000, idleMs: 5000 }, () =>
+    takeTurn(deps).catch((error: unknown) => {
+      // A service that starts or is rolled is told of by readiness.
+      if (error instanceof ServiceError && error.code === 'unavailable') return 'pause'
+      throw error
+    }),
+  )
   return {
+    /** Says that there is an import. */
+    wake,
     /** Resolves when the portion under way is done. */
-    stop: async (): Promise<void> => {
-      controller.abort()
-      await running
-    },
+    stop: loops.stop,
   }
 }

@@ -1,5 +1,5 @@
 import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
-import type { Database, Logger } from '@leadwire/service-kit'
+import type { Database, Logger, Round } from '@leadwire/service-kit'
 import type { Erasure } from './erasure'
 import type { ErasureJob, PlaceDeps } from './erasure-job'
 import { PLACES } from './places'
@@ -74,9 +74,9 @@ const work = async (job: ErasureJob, deps: Deps): Promise<void> => {
   await deps.database.query({ name: 'record-erasure', text: RECORD, values })
 }
 
-/** Takes up a few erasures that are open, for what is beyond this service's database. Resolves with whether more may wait. */
-export const eraseOnce = async (deps: Deps): Promise<boolean> => {
+/** Takes up a few erasures that are open, for what is beyond this service's database. */
+export const eraseOnce = async (deps: Deps): Promise<Round> => {
   const rows = await deps.database.query<ClaimedRow>({ name: 'claim-erasures', text: CLAIM })
   await Promise.all(rows.map((row) => work(jobOf(row), deps)))
-  return rows.length === AT_ONCE
+  return rows.length === AT_ONCE || (rows.length > 0 && 'pause')
 }

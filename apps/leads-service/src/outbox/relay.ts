@@ -1,4 +1,4 @@
-import type { Database, Logger } from '@leadwire/service-kit'
+import type { Database, Logger, Round } from '@leadwire/service-kit'
 import type { Publish, PublishedEvent } from './publish'
 
 const BATCH = 500
@@ -24,12 +24,12 @@ const MARK = `
 
 /**
  * Publishes one batch of waiting events and marks those the stream has confirmed. Rows are locked meanwhile, so the
- * relays of several copies share the work. Resolves with whether more may be waiting.
+ * relays of several copies share the work.
  *
  * A crash between the stream's confirmation and the commit publishes an event a second time: consumers drop
  * duplicates by event id.
  */
-export const relayOnce = (deps: { database: Database; publish: Publish; logger: Logger }): Promise<boolean> =>
+export const relayOnce = (deps: { database: Database; publish: Publish; logger: Logger }): Promise<Round> =>
   deps.database.transaction(async (tx) => {
     const rows = await tx.query<PublishedEvent>({ name: 'claim-events', text: CLAIM })
     const published = await Promise.allSettled(rows.map((row) => deps.publish(row)))
@@ -44,5 +44,5 @@ export const relayOnce = (deps: { database: Database; publish: Publish; logger: 
     const failure = published.find((result) => result.status === 'rejected')
     if (failure)
       deps.logger.warn({ err: failure.reason, waiting: rows.length - confirmed.length }, 'could not publish')
-    return rows.length > 0 && !failure
+    return failure ? 'pause' : rows.length > 0
   })

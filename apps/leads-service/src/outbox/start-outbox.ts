@@ -1,6 +1,7 @@
 import { createLoops, type Database, type Logger } from '@leadwire/service-kit'
 import type { Publish, PublishUnconfirmed } from './publish'
 import { createPublishFromMemory } from './publish-from-memory'
+import type { OutboxEvent } from './record-events'
 import { relayOnce } from './relay'
 import type { StreamPosition } from './stream-position'
 import { type FindStoredEvents, sweepOnce } from './sweep'
@@ -21,12 +22,19 @@ export const startOutbox = (deps: {
 }) => {
   const fromMemory = createPublishFromMemory({ publish: deps.publishUnconfirmed, logger: deps.logger })
   const loops = createLoops(deps.logger)
-  loops.run('outbox relay', 500, () => relayOnce(deps))
+  const wakeRelay = loops.run('outbox relay', { pauseMs: 500, idleMs: 5000 }, () => relayOnce(deps))
   const findStoredEvents = (eventIds: string[]) => deps.findStoredEvents(eventIds, loops.signal)
-  loops.run('outbox sweep', 2000, () => sweepOnce({ ...deps, findStoredEvents }))
+  const wakeSweep = loops.run('outbox sweep', { pauseMs: 2000, idleMs: 5000 }, async () => {
+    const round = await sweepOnce({ ...deps, findStoredEvents })
+    if (round !== false) wakeRelay()
+    return round
+  })
   return {
     /** Publishes events that this process has just committed. */
-    enqueue: fromMemory.enqueue,
+    enqueue: (events: OutboxEvent[]): void => {
+      fromMemory.enqueue(events)
+      wakeSweep()
+    },
     /** Resolves when what was enqueued has been published, or left to the sweep, and the rounds in flight are over. */
     stop: async (): Promise<void> => {
       await fromMemory.settled()

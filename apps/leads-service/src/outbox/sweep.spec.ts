@@ -7,7 +7,7 @@ import {
   messageIdOf,
   WEBHOOK_CONSUMER,
 } from '@leadwire/contracts'
-import { connectNats, ensureStream } from '@leadwire/service-kit'
+import { connectNats, ensureStream, type Round } from '@leadwire/service-kit'
 import { eventually, startNats, type TestNats } from '@leadwire/test-kit'
 import { AckPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -63,8 +63,8 @@ const createUnpublished = async (count: number) => {
   outcomesOf(await service.leads.createLeads({ leads }))
 }
 
-const more = async (round: () => Promise<boolean>) => {
-  for (let left = true; left; ) left = await round()
+const more = async (round: () => Promise<Round>) => {
+  while ((await round()) === true);
 }
 
 const relay = () => more(() => relayOnce({ database: service.db, publish, logger: service.logger }))

@@ -1,5 +1,5 @@
 import type { FindStoredEventsResponse } from '@leadwire/contracts'
-import type { Database, Logger, OpenTransaction } from '@leadwire/service-kit'
+import type { Database, Logger, OpenTransaction, Round } from '@leadwire/service-kit'
 import type { OutboxEvent } from './record-events'
 import type { StreamPosition } from './stream-position'
 
@@ -58,9 +58,9 @@ const setAside = (tx: OpenTransaction, refused: { row: SweptRow; reason: string 
 /**
  * Lets go of published events that the consumer is known to hold, and sets those aside that it refused. The others are published
  * again when stream and consumer have passed them by: the stream may lose everything, and nothing is lost. What is still on
- * its way is not, however long it takes. Resolves with whether more may be waiting.
+ * its way is not, however long it takes.
  */
-export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: Deps): Promise<boolean> =>
+export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: Deps): Promise<Round> =>
   database.transaction(async (tx) => {
     const rows = await tx.query<SweptRow>({ name: 'swept-events', text: SELECT })
     if (rows.length === 0) return false
@@ -90,5 +90,5 @@ export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: 
       logger.warn({ events: lost.length }, 'publishing events again that the consumer does not have')
       tx.send({ text: PUBLISH_AGAIN, values: [idsOf(lost)] })
     }
-    return done.length + refused.length + lost.length === BATCH
+    return done.length + refused.length + lost.length === BATCH || 'pause'
   })

@@ -1,4 +1,4 @@
-import { createLoops, type Database, type Logger } from '@leadwire/service-kit'
+import { createLoops, type Database, type Logger, type Round } from '@leadwire/service-kit'
 import { findBehind, indexLeads } from './index-leads'
 
 /** Words wait until no lead was created for so long, or the first of them has waited for so long. */
@@ -17,9 +17,10 @@ export const startSearch = ({ database, logger }: { database: Database; logger: 
   let lastAt = 0
   let stopped = false
 
-  const index = async (): Promise<boolean> => {
+  const index = async (): Promise<Round> => {
     const now = performance.now()
-    if (now - lastAt < QUIET_MS && now - firstAt < MAX_LAG_MS) return false
+    if (accounts.size === 0) return false
+    if (now - lastAt < QUIET_MS && now - firstAt < MAX_LAG_MS) return 'pause'
     const waitingSince = firstAt
     firstAt = Number.POSITIVE_INFINITY
     let more = false
@@ -36,23 +37,25 @@ export const startSearch = ({ database, logger }: { database: Database; logger: 
       more ||= state === 'more'
     }
     if (more) firstAt = waitingSince
-    return more
+    return more || (accounts.size > 0 && 'pause')
   }
-  const poll = async (): Promise<boolean> => {
+  const poll = async (): Promise<Round> => {
     const { behind, last = 0 } = await findBehind(database, polled)
     polled = last
     for (const accountId of behind) accounts.add(accountId)
-    return false
+    if (behind.length > 0) wake()
+    return behind.length > 0 && 'pause'
   }
 
-  loops.run('search', 250, index)
-  loops.run('search poll', 2000, poll)
+  const wake = loops.run('search', { pauseMs: 250, idleMs: 60_000 }, index)
+  loops.run('search poll', { pauseMs: 2000, idleMs: 5000 }, poll)
   return {
     /** Makes the leads of these accounts searchable that were just committed. */
     enqueue: (leads: { accountId: number }[]): void => {
       lastAt = performance.now()
       firstAt = Math.min(firstAt, lastAt)
       for (const { accountId } of leads) accounts.add(accountId)
+      wake()
     },
     /** Resolves when the rounds in flight are over. What is left is found at the next start. */
     stop: async (): Promise<void> => {

@@ -78,11 +78,11 @@ export const retryEither = (
  *
  * Throws not_found, lead_erased, and conflict while an attempt is in flight or due, or with a disabled or deleted endpoint.
  */
-export const retryDelivery: Operation<
-  'retryDelivery',
-  'database' | 'actor' | 'clock' | 'wakeWebhooks'
-> = async (dependencies, request) => {
+export const retryDelivery: Operation<'retryDelivery', 'database' | 'actor' | 'clock' | 'wake'> = async (
+  dependencies,
+  request,
+) => {
   const delivery = await retryEither(dependencies, request, 'delivery')
-  dependencies.wakeWebhooks()
+  dependencies.wake('webhooks')
   return { delivery }
 }

@@ -34,8 +34,8 @@ const STORE = `
  */
 export const testWebhookEndpoint: Operation<
   'testWebhookEndpoint',
-  'database' | 'actor' | 'clock' | 'wakeWebhooks'
-> = async ({ database, actor, clock, wakeWebhooks }, { accountId, endpointId, accountKey }) => {
+  'database' | 'actor' | 'clock' | 'wake'
+> = async ({ database, actor, clock, wake }, { accountId, endpointId, accountKey }) => {
   validate({ account_key: isHeaderValue(accountKey) || 'must be a header value' })
   const now = clock.now().toISOString()
   const delivery = await database.transaction(async (tx) => {
@@ -53,6 +53,6 @@ export const testWebhookEndpoint: Operation<
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.tested', targetId: endpointId, changes })
     return stored
   })
-  wakeWebhooks()
+  wake('webhooks')
   return { delivery }
 }

@@ -7,11 +7,11 @@ import { deleteFailures, markOutOfSync } from './state/change-state'
  * Deletes an endpoint and cancels its open deliveries. Its row stays: its deliveries can still be read. Manual attempts that have
  * not started are dropped, and leave their deliveries as they were. Throws not_found.
  */
-export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint', 'database' | 'actor'> = (
-  { database, actor },
-  { accountId, endpointId },
-) =>
-  database.transaction(async (tx) => {
+export const deleteWebhookEndpoint: Operation<
+  'deleteWebhookEndpoint',
+  'database' | 'actor' | 'wake'
+> = async ({ database, actor, wake }, { accountId, endpointId }) => {
+  await database.transaction(async (tx) => {
     const deleted = theEndpoint(
       await tx.query<object>({
         name: 'delete-webhook-endpoint',
@@ -24,5 +24,7 @@ export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint', 'database
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.deleted', targetId: endpointId, changes })
     await markOutOfSync(tx, [endpointId])
     await deleteFailures(tx, endpointId)
-    return {}
   })
+  wake('syncs')
+  return {}
+}

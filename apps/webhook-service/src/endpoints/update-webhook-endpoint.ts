@@ -19,8 +19,8 @@ import { deleteFailures, markOutOfSync } from './state/change-state'
  */
 export const updateWebhookEndpoint: Operation<
   'updateWebhookEndpoint',
-  'database' | 'actor' | 'sealer' | 'wakeWebhooks'
-> = async ({ database, actor, sealer, wakeWebhooks }, request) => {
+  'database' | 'actor' | 'sealer' | 'wake'
+> = async ({ database, actor, sealer, wake }, request) => {
   const { accountId, endpointId, url, description, enabled, leads } = request
   const events = request.events?.types
   const headers = request.headers?.headers
@@ -67,6 +67,7 @@ export const updateWebhookEndpoint: Operation<
     if (enabled !== undefined || url !== undefined) await deleteFailures(tx, endpointId)
     return updated
   })
-  if (enabled) wakeWebhooks()
+  wake('syncs')
+  if (enabled) wake('webhooks')
   return { endpoint }
 }

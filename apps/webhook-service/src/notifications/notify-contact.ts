@@ -69,11 +69,8 @@ const failureOf = async (
  */
 export const notifyContact: Operation<
   'notifyContact',
-  'notifications' | 'clock' | 'disableAfterMs' | 'wakeNotifications'
-> = async (
-  { notifications, clock, disableAfterMs, wakeNotifications },
-  { endpointId, accountName, contactEmail },
-) => {
+  'notifications' | 'clock' | 'disableAfterMs' | 'wake'
+> = async ({ notifications, clock, disableAfterMs, wake }, { endpointId, accountName, contactEmail }) => {
   validate({ contact_email: contactEmail.includes('@') || 'must be an e-mail address' })
   const now = instant(clock.now().getTime())
   const isStored = await notifications.transaction(async (tx) => {
@@ -92,6 +89,6 @@ export const notifyContact: Operation<
     await tx.query({ name: 'store-failure-message', text: STORE, values: [eventId, accountId, body, now] })
     return true
   })
-  if (isStored) wakeNotifications()
+  if (isStored) wake('notifications')
   return {}
 }

@@ -174,10 +174,7 @@ const retry = async () => {
     text: 'SELECT id FROM deliveries ORDER BY id OFFSET $1 LIMIT 1',
     values: [dice.below(storedAt.size * endpointIds.length)],
   })
-  const asked = retryDelivery(
-    { database, clock, wakeWebhooks: wake },
-    { accountId: ACCOUNT, deliveryId: row?.id ?? 0 },
-  )
+  const asked = retryDelivery({ database, clock, wake }, { accountId: ACCOUNT, deliveryId: row?.id ?? 0 })
   await asked.catch((error) => {
     if (!(error instanceof ServiceError && ['conflict', 'not_found'].includes(error.code))) throw error
   })
@@ -185,10 +182,10 @@ const retry = async () => {
 
 const toggle = async () => {
   const change = { accountId: ACCOUNT, endpointId: dice.pick(endpointIds), enabled: chance(60) }
-  await updateWebhookEndpoint({ database, sealer, wakeWebhooks: wake }, change)
+  await updateWebhookEndpoint({ database, sealer, wake }, change)
 }
 
-let syncDeliveries: () => Promise<boolean>
+let syncDeliveries: () => Promise<unknown>
 const sync = () => syncDeliveries()
 
 const STEPS: (() => unknown)[] = [
@@ -299,10 +296,7 @@ const simulate = async () => {
     if (chance(60)) await settled()
   }
   for (const endpointId of endpointIds)
-    await updateWebhookEndpoint(
-      { database, sealer, wakeWebhooks: wake },
-      { accountId: ACCOUNT, endpointId, enabled: true },
-    )
+    await updateWebhookEndpoint({ database, sealer, wake }, { accountId: ACCOUNT, endpointId, enabled: true })
   // The rest of the schedule, with every receiver failing: it ends after the sixth.
   receiver.answerWith({ status: 500 })
   for (let round = 0; round <= SCHEDULE.length; round += 1) {

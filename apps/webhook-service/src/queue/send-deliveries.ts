@@ -1,6 +1,12 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type BatcherMeters, type Database, type Logger, untilSuccess } from '@leadwire/service-kit'
+import {
+  type BatcherMeters,
+  createAlarm,
+  type Database,
+  type Logger,
+  untilSuccess,
+} from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { Clock } from '../clock'
 import { createAttemptRecorder } from './attempt-recorder'
@@ -14,8 +20,10 @@ import { createSlots } from './slots'
 
 /** How often the database is polled for what other processes stored or released. */
 const POLL_EVERY_MS = 250
+/** The same after several polls that found nothing. */
+const IDLE_POLL_MS = 1000
 /** How far a poll sees ahead; what becomes due meanwhile starts on time. */
-const AHEAD_MS = 1000
+const AHEAD_MS = 2000
 /** The pause after a full poll, as a multiple of its duration. */
 const FULL_POLL_PAUSE = 20
 /** A delivery is stored at most so long after it became due: no statement takes longer. */
@@ -23,30 +31,6 @@ const STORED_WITHIN_MS = 10_000
 /** When the database comes back, results that waited for it are recorded before anything is claimed. */
 const PAUSE_MS = 1000
 const DRAIN_MS = 7000
-
-/** Sleeps until it is woken or a time has passed. A call that comes before the sleep ends it at once. */
-const createAlarm = () => {
-  let woken = false
-  let ring = (): void => undefined
-  return {
-    // Called twice for each attempt: an AbortController makes an exception for each call (seen: a tenth of the processor time).
-    wake: (): void => {
-      woken = true
-      ring()
-    },
-    sleep: async (ms: number): Promise<void> => {
-      if (!woken)
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, Math.min(ms, 60_000))
-          ring = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-      woken = false
-    },
-  }
-}
 
 const dueOf = ({ endpointId, accountId, dueAt }: ClaimedDelivery): DueEndpoint => ({
   ...{ endpointId, accountId, dueAt: Date.parse(dueAt) },
@@ -135,19 +119,23 @@ export const sendDeliveries = (options: {
   // So full polls take a part of the time, and those between start where something may be due.
   let fullPollAt = 0
   let from: Date | undefined
+  let sleepMs = POLL_EVERY_MS
 
   const poll = async () => {
     const startedAt = performance.now()
     const now = clock.now().getTime()
     if (startedAt >= fullPollAt) from = undefined
-    addDue(await findDueEndpoints(queue, new Date(now + AHEAD_MS), from))
+    const found = await findDueEndpoints(queue, new Date(now + AHEAD_MS), from)
+    addDue(found)
+    if (found.length > 0) sleepMs = POLL_EVERY_MS
     const pauseMs = (performance.now() - startedAt) * FULL_POLL_PAUSE
     if (!from && pauseMs > POLL_EVERY_MS) {
       const first = await firstPending(queue)
       from = new Date(Math.min(now - STORED_WITHIN_MS, first?.getTime() ?? now))
       fullPollAt = performance.now() + pauseMs
     }
-    await polls.sleep(POLL_EVERY_MS)
+    const woken = await polls.sleep(sleepMs)
+    sleepMs = woken ? POLL_EVERY_MS : Math.min(sleepMs * 2, IDLE_POLL_MS)
   }
 
   /** Claims what is due and may start, or sleeps until something might. */

@@ -41,7 +41,7 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
     help: 'Age of the oldest of the rows that are removed when they are old, at the last run; 0 when there are none.',
   })
   return (rows: string, { portion, oldestAge, runsApartMs = RUNS_APART_MS }: Prunable): void =>
-    loops.run(`old ${rows}`, runsApartMs, async () => {
+    void loops.run(`old ${rows}`, runsApartMs, async () => {
       const result = await portion()
       pruned.inc({ rows }, result.rows)
       if (result.more) {

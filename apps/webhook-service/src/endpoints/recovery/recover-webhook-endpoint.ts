@@ -25,10 +25,10 @@ const INSERT = `
  *
  * Throws invalid, not_found, and conflict for a disabled endpoint.
  */
-export const recoverWebhookEndpoint: Operation<'recoverWebhookEndpoint', 'database' | 'actor'> = async (
-  { database, actor },
-  request,
-) => {
+export const recoverWebhookEndpoint: Operation<
+  'recoverWebhookEndpoint',
+  'database' | 'actor' | 'wake'
+> = async ({ database, actor, wake }, request) => {
   const { accountId, endpointId, since, state = 'exhausted' } = request
   validate({
     since: !Number.isNaN(Date.parse(since)) || SINCE_VIOLATION,
@@ -36,7 +36,7 @@ export const recoverWebhookEndpoint: Operation<'recoverWebhookEndpoint', 'databa
   })
   const values = [endpointId, STATUSES[state], since]
   try {
-    return await database.transaction(async (tx) => {
+    const counted = await database.transaction(async (tx) => {
       const endpoint = await lockEndpoint(tx, endpointId)
       if (endpoint.deleted || endpoint.accountId !== accountId)
         throw new ServiceError('not_found', 'There is no such webhook endpoint.')
@@ -52,6 +52,8 @@ export const recoverWebhookEndpoint: Operation<'recoverWebhookEndpoint', 'databa
       recordAudit(tx, actor, { accountId, action, targetId: endpointId, changes })
       return { recovered: count, recoveredCapped: capped }
     })
+    wake('recoveries')
+    return counted
   } catch (error) {
     if (isInvalidTime(error)) validate({ since: SINCE_VIOLATION })
     throw error

@@ -16,7 +16,10 @@ afterAll(() => tables.close())
 const rows = <Row extends object>(text: string, values: unknown[]) =>
   tables.database.query<Row>({ text, values })
 const recover = (accountId: number, endpointId: number, since = '2020-01-01T00:00:00Z', state?: string) =>
-  recoverWebhookEndpoint({ database: tables.database }, { accountId, endpointId, since, state })
+  recoverWebhookEndpoint(
+    { database: tables.database, wake: () => undefined },
+    { accountId, endpointId, since, state },
+  )
 const left = async (accountId: number, endpointId: number) =>
   (await retrieveWebhookEndpoint({ database: tables.database }, { accountId, endpointId })).recovery
 /** Goes on as often as it may now, after as long as it waits. */
@@ -117,7 +120,7 @@ test('a recovery ends with the disabling of its endpoint, and does not begin aga
   await goOn()
   for (const enabled of [false, true])
     await updateWebhookEndpoint(
-      { database: tables.database, sealer: SEALER, wakeWebhooks: () => undefined },
+      { database: tables.database, sealer: SEALER, wake: () => undefined },
       { accountId: 5, endpointId: id, enabled },
     )
   expect(await left(5, id)).toBeUndefined()

@@ -17,10 +17,10 @@ const RESUME = change(true)
  * Disables the endpoints of a suspended account, so that their deliveries are held; or enables those that its suspension
  * disabled. May be repeated.
  */
-export const holdAccount: Operation<
-  'holdAccount',
-  'database' | 'notifications' | 'actor' | 'wakeWebhooks' | 'wakeNotifications'
-> = async ({ database, notifications, actor, wakeWebhooks, wakeNotifications }, { accountId, held }) => {
+export const holdAccount: Operation<'holdAccount', 'database' | 'notifications' | 'actor' | 'wake'> = async (
+  { database, notifications, actor, wake },
+  { accountId, held },
+) => {
   const changeIn = (tables: Database) =>
     tables.transaction(async (tx) => {
       const endpoints = await tx.query<{ id: number }>({ text: held ? HOLD : RESUME, values: [accountId] })
@@ -31,9 +31,10 @@ export const holdAccount: Operation<
     })
   await changeIn(database)
   await changeIn(notifications)
+  wake('syncs')
   if (!held) {
-    wakeWebhooks()
-    wakeNotifications()
+    wake('webhooks')
+    wake('notifications')
   }
   return {}
 }

@@ -75,7 +75,7 @@ test('enabled, deliveries show as pending at once, and are sent as far as they a
   expect(await totals(1)).toEqual({ ...none, pending: 5 })
   await doors.looks()
   expect(received(1)).toEqual([])
-  expect(await sync(2)).toBe(false)
+  expect(await sync(2)).toBe('pause')
   await eventually(() => expect(received(1).toSorted()).toEqual(ids.slice(0, 2).toSorted()))
   await syncAll(2)
   await eventually(() => expect(received(1).toSorted()).toEqual(ids.toSorted()))
@@ -156,7 +156,7 @@ test('endpoints take turns, so that none waits for all deliveries of another', a
   const [large, small] = [await holding(8, 9), await holding(9, 1)]
   await set(large.endpoint, true)
   await set(small.endpoint, true)
-  expect(await sync(2)).toBe(false)
+  expect(await sync(2)).toBe('pause')
   expect(await sync(2)).toBe(true)
   expect((await rowsOf(9))['held']).toBeUndefined()
   expect((await rowsOf(8))['held']).toBe(7)

@@ -1,4 +1,4 @@
-import type { Database, OpenTransaction, Transaction } from '@leadwire/service-kit'
+import type { Database, OpenTransaction, Round, Transaction } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import { readInOrder } from '../../delivery-sql'
 
@@ -43,12 +43,12 @@ type Move = [from: 'pending' | 'held', to: 'pending' | 'held' | 'cancelled']
  * starts where the last one of this process ended: while an old snapshot is open, PostgreSQL keeps moved rows in the index, and
  * each batch would read all of them again.
  *
- * The function resolves with whether to continue at once: after a full batch the database is left to others for a moment.
+ * After a full batch the function pauses, and leaves the database to others for a moment.
  */
 export const createSyncDeliveries = (
   database: Database,
   { batch = BATCH }: { batch?: number } = {},
-): (() => Promise<boolean>) => {
+): (() => Promise<Round>) => {
   /** By status and endpoint, up to which due time deliveries were moved. */
   const movedTo = new LRUCache<string, string>({ max: 10_000 })
 
@@ -86,7 +86,7 @@ export const createSyncDeliveries = (
     return dropped!.count < left
   }
 
-  const syncNext = async (tx: OpenTransaction): Promise<boolean> => {
+  const syncNext = async (tx: OpenTransaction): Promise<Round> => {
     const [next] = await tx.query<{ endpointId: number }>({ name: 'next-endpoint-to-sync', text: NEXT })
     if (!next) return false
     readInOrder(tx)
@@ -95,7 +95,7 @@ export const createSyncDeliveries = (
       ? 'DELETE FROM endpoint_syncs WHERE endpoint_id = $1'
       : 'UPDATE endpoint_syncs SET queued_at = clock_timestamp() WHERE endpoint_id = $1'
     tx.send({ text, values: [next.endpointId] })
-    return done
+    return done || 'pause'
   }
   return () => database.transaction(syncNext)
 }
