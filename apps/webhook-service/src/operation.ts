@@ -7,9 +7,7 @@ export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'recoveries'
 
 /** What operations depend on. */
 export interface Dependencies {
-  /** The tables of webhooks. */
   database: Database
-  /** The tables of notifications. */
   notifications: Database
   actor?: Actor | undefined
   clock: Clock
@@ -21,7 +19,6 @@ export interface Dependencies {
   disableAfterMs: number
   /** How long events and deliveries are kept at least; Infinity: for good. */
   keptMs: number
-  /** The longest pause of the schedule. */
   longestPauseMs: number
   /** For how long deliveries of each kind are claimed. */
   claimMs: { webhooks: number; notifications: number }

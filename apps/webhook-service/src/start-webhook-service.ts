@@ -100,7 +100,6 @@ export const startWebhookService = async (
     concurrency: config.WEBHOOK_CONCURRENCY,
     endpointConcurrency: config.WEBHOOK_ENDPOINT_CONCURRENCY,
   })
-  // Each attempt listens to it.
   setMaxListeners(0, lifecycle.signal)
   const mail = {
     ...{ target: config.SMTP_URL, from: config.SMTP_FROM, timeZone: config.TIME_ZONE },

@@ -28,20 +28,18 @@ const signingSecrets = ({ secret, oldSecrets }: Secrets, at: Date): [string, ...
   return [first, ...others]
 }
 
-type Order = Pick<Webhook, 'sequence' | 'leadVersion'>
-
-const orderHeaders = ({ sequence, leadVersion }: Order) => ({
-  ...(sequence !== null && { 'webhook-sequence': String(sequence) }),
-  ...(leadVersion !== null && { 'webhook-lead-version': String(leadVersion) }),
-})
-
 /**
  * The headers of every attempt, before one is made. Null stands for values that each attempt computes, and for those of the
  * endpoint's own headers, which are secrets.
  */
 export const knownHeaders = (
-  { eventId, accountKey, ...order }: Pick<Webhook, 'eventId' | 'accountKey'> & Order,
-  headerNames: string[],
+  {
+    eventId,
+    accountKey,
+    sequence,
+    leadVersion,
+  }: Omit<Webhook, 'url' | 'body' | 'traceparent' | keyof SealedSecrets>,
+  headerNames: string[] = [],
 ): Record<string, string | null> => ({
   ...Object.fromEntries(headerNames.map((name) => [name, null])),
   'Content-Type': 'application/json',
@@ -51,7 +49,8 @@ export const knownHeaders = (
   'webhook-id': eventId,
   'webhook-timestamp': null,
   'webhook-signature': null,
-  ...orderHeaders(order),
+  ...(sequence !== null && { 'webhook-sequence': String(sequence) }),
+  ...(leadVersion !== null && { 'webhook-lead-version': String(leadVersion) }),
   traceparent: null,
 })
 
@@ -64,21 +63,17 @@ export const webhookHeaders = (
   webhook: Webhook,
   { secrets, startedAt }: { secrets: Secrets; startedAt: Date },
 ): Record<string, string> => {
-  const { eventId, accountKey, body, traceparent } = webhook
+  const { eventId: id, body, traceparent } = webhook
   const timestamp = Math.floor(startedAt.getTime() / 1000)
   const signing = signingSecrets(secrets, startedAt)
-  return {
-    ...secrets.headers,
-    'Content-Type': 'application/json',
-    'User-Agent': USER_AGENT,
+  const computed = {
     'X-SERVICE-Signature': serviceSignature(signing[0], body),
-    'X-SERVICE-Account-Key': accountKey,
-    'webhook-id': eventId,
     'webhook-timestamp': String(timestamp),
     'webhook-signature': signing
-      .map((secret) => standardSignature(secret, { id: eventId, timestamp, body }))
+      .map((secret) => standardSignature(secret, { id, timestamp, body }))
       .join(' '),
-    ...orderHeaders(webhook),
     traceparent: activeTraceparent() ?? (traceparent ? childTraceparent(traceparent) : newTraceparent()),
   }
+  // In the order of the known ones; none of them stays null.
+  return { ...secrets.headers, ...(knownHeaders(webhook) as Record<string, string>), ...computed }
 }

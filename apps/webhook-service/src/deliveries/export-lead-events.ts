@@ -7,6 +7,7 @@ import {
 import type { Database } from '@leadwire/service-kit'
 import { isUuid, toSnakeCase } from '../arguments'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 import { ATTEMPT_COLUMNS } from './retrieve-delivery'
 
@@ -15,36 +16,36 @@ const EVENTS = 100
 const DELIVERIES = 500
 const BODY_BYTES = 8_000_000
 
-const SELECT_EVENTS = `
+type EventRow = { id: string; createdAt: string; body: Buffer | null }
+type AttemptRow = Attempt & { deliveryId: number }
+
+const selectEvents = statement<EventRow>('export-events')`
   SELECT id, created_at AS "createdAt",
     CASE WHEN sum(octet_length(body)) OVER (ORDER BY created_at DESC, id) <= ${BODY_BYTES} THEN body END AS body
   FROM events WHERE lead_reference = $2 AND account_id = $1
   ORDER BY created_at DESC, id LIMIT ${EVENTS + 1}`
 
-const SELECT_DELIVERIES = `
+const selectDeliveries = statement('export-deliveries')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id DESC LIMIT ${DELIVERIES + 1}`
 
-const SELECT_ATTEMPTS = `
+const selectAttempts = statement<AttemptRow>('export-attempts')`
   SELECT delivery_id AS "deliveryId", ${ATTEMPT_COLUMNS}
   FROM attempts WHERE delivery_id = ANY ($1::bigint[]) ORDER BY delivery_id, number`
-
-type EventRow = { id: string; createdAt: string; body: Buffer | null }
-type AttemptRow = Attempt & { deliveryId: number }
 
 const exportFrom = async (
   database: Database,
   { accountId, leadReference }: ExportLeadEventsRequest,
   textOf: (body: Buffer) => string,
 ): Promise<{ events: ExportedEvent[]; complete: boolean }> => {
-  const query = <Row extends object>(name: string, text: string, ...values: unknown[]) =>
-    database.query<Row>({ name, text, values })
-  const rows = await query<EventRow>('export-events', SELECT_EVENTS, accountId, leadReference)
+  const rows = await selectEvents(database, accountId, leadReference)
   const shown = rows.slice(0, EVENTS)
   const ids = shown.map(({ id }) => id)
-  const found = await query<object>('export-deliveries', SELECT_DELIVERIES, ids)
+  const found = await selectDeliveries(database, ids)
   const deliveries = found.slice(0, DELIVERIES).map(deliveryOf)
-  const deliveryIds = deliveries.map(({ id }) => id)
-  const attempts = await query<AttemptRow>('export-attempts', SELECT_ATTEMPTS, deliveryIds)
+  const attempts = await selectAttempts(
+    database,
+    deliveries.map(({ id }) => id),
+  )
   const attemptsOf = (delivery: number) =>
     attempts
       .filter(({ deliveryId }) => deliveryId === delivery)
@@ -64,7 +65,6 @@ const messageText = (body: Buffer): string => {
   return JSON.stringify(Object.fromEntries(fields.map(([field, value]) => [toSnakeCase(field), value])))
 }
 
-/** All that is stored of a lead: events, their deliveries and attempts. */
 export const exportLeadEvents: Operation<'exportLeadEvents', 'database' | 'notifications'> = async (
   { database, notifications },
   request,

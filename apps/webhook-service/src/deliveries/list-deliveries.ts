@@ -3,6 +3,7 @@ import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
 import { isUuid, validate } from '../arguments'
 import { below, NEWEST_FIRST, readInOrder, shownStatus } from '../delivery-sql'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { DELIVERY_COLUMNS, deliveryOf, ENDED, hasManualAttempt, SHOWN, STATUSES } from './delivery-row'
 
 const PER_PAGE = 20
@@ -11,7 +12,6 @@ const PER_CURSOR_PAGE = 100
 export const MAX_COUNT = 10_000
 
 type Filter = Pick<ListDeliveriesRequest, 'accountId' | 'endpointId' | 'status' | 'leadReference'>
-/** Adds a value; answers with its placeholder. */
 type Given = (value: unknown) => string
 
 // A range of one index, compared and ordered by all of its columns (see `delivery-sql.ts`).
@@ -69,6 +69,9 @@ const count = async (tx: Transaction, filter: Filter): Promise<number> => {
   return row!.count
 }
 
+const deliveriesById = statement('deliveries-by-id')`
+  SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ANY ($1::bigint[]) ORDER BY id DESC`
+
 /** Up to `limit` deliveries, and the cursor of those behind them. */
 const read = async (
   tx: Transaction,
@@ -81,11 +84,7 @@ const read = async (
     values: [filter.accountId, before, offset + limit + 1, ...values],
   })
   const ids = found.slice(0, limit).map(({ id }) => id)
-  const rows = await tx.query<object>({
-    name: 'deliveries-by-id',
-    text: `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ANY ($1::bigint[]) ORDER BY id DESC`,
-    values: [ids],
-  })
+  const rows = await deliveriesById(tx, ids)
   return { deliveries: rows.map(deliveryOf), nextCursor: found.length > limit ? ids.at(-1) : undefined }
 }
 

@@ -2,15 +2,27 @@ import { Attempt, type Delivery, type RetrieveDeliveryRequest, WebhookRequest } 
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { knownHeaders, type Webhook } from '../attempt/webhook-headers'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
-
-const REQUEST = `
-  SELECT e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.body,
-    p.header_names AS "headerNames"
-  FROM events e, endpoints p WHERE e.id = $1 AND e.erased_at IS NULL AND p.id = $2`
 
 export const ATTEMPT_COLUMNS =
   'number, started_at AS "startedAt", duration_ms AS "durationMs", status, error, response'
+
+const retrieve = statement('retrieve-delivery')`
+  SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`
+
+// An attempt that ended after the delivery was read is left out, so that both agree.
+const attemptsOf = statement('attempts-of-delivery')`
+  SELECT ${ATTEMPT_COLUMNS} FROM attempts WHERE delivery_id = $1 AND number <= $2 ORDER BY number`
+
+type RequestRow = Pick<Webhook, 'accountKey' | 'sequence' | 'leadVersion' | 'body'> & {
+  headerNames: string[]
+}
+
+const requestData = statement<RequestRow>('request-of-delivery')`
+  SELECT e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.body,
+    p.header_names AS "headerNames"
+  FROM events e, endpoints p WHERE e.id = $1 AND e.erased_at IS NULL AND p.id = $2`
 
 /** A delivery of either kind with its attempts, first to last. Throws not_found. */
 export const findDelivery = async (
@@ -18,33 +30,18 @@ export const findDelivery = async (
   { accountId, deliveryId }: RetrieveDeliveryRequest,
   what: 'delivery' | 'notification',
 ): Promise<{ delivery: Delivery; attempts: Attempt[] }> => {
-  const [row] = await database.query<object>({
-    name: 'retrieve-delivery',
-    text: `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`,
-    values: [accountId, deliveryId],
-  })
+  const [row] = await retrieve(database, accountId, deliveryId)
   if (!row) throw new ServiceError('not_found', `There is no such ${what}.`)
   const delivery = deliveryOf(row)
-  const attempts = await database.query<object>({
-    name: 'attempts-of-delivery',
-    // An attempt that ended between the two statements is left out, so that both agree.
-    text: `SELECT ${ATTEMPT_COLUMNS} FROM attempts WHERE delivery_id = $1 AND number <= $2 ORDER BY number`,
-    values: [deliveryId, delivery.attemptCount],
-  })
+  const attempts = await attemptsOf(database, deliveryId, delivery.attemptCount)
   return { delivery, attempts: attempts.map((attempt) => Attempt.fromPartial(attempt)) }
 }
-
-type Row = Pick<Webhook, 'accountKey' | 'sequence' | 'leadVersion' | 'body'> & { headerNames: string[] }
 
 const requestOf = async (
   database: Database,
   { eventId, endpointId }: Delivery,
 ): Promise<WebhookRequest | undefined> => {
-  const [row] = await database.query<Row>({
-    name: 'request-of-delivery',
-    text: REQUEST,
-    values: [eventId, endpointId],
-  })
+  const [row] = await requestData(database, eventId, endpointId)
   if (!row) return undefined
   const headers = Object.entries(knownHeaders({ eventId, ...row }, row.headerNames))
   return WebhookRequest.fromPartial({

@@ -4,6 +4,7 @@ import type { Clock } from '../clock'
 import { UNCLAIMED } from '../delivery-sql'
 import { type LockedEndpoint, lockEndpoint } from '../endpoints/lock-endpoint'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 
 interface LockedRow {
@@ -13,20 +14,22 @@ interface LockedRow {
   claimed: boolean
 }
 
-const ENDPOINT = 'SELECT endpoint_id FROM deliveries WHERE account_id = $1 AND id = $2'
+const endpointOf = statement<{ endpointId: number }>('endpoint-of-delivery')`
+  SELECT endpoint_id AS "endpointId" FROM deliveries WHERE account_id = $1 AND id = $2`
 
-const LOCK = `SELECT status, next_attempt_at, manual_at, NOT ${UNCLAIMED} AS claimed FROM deliveries WHERE id = $1 FOR UPDATE`
+const lock = statement<LockedRow>('lock-delivery')`
+  SELECT status, next_attempt_at, manual_at, NOT ${UNCLAIMED} AS claimed FROM deliveries WHERE id = $1 FOR UPDATE`
 
-const IS_ERASED = `
+const eventOf = statement<{ erased: boolean }>('is-event-erased')`
   SELECT e.erased_at IS NOT NULL AS erased FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.id = $1`
 
-const RETRY = `
+const requestAttempt = statement('retry-delivery')`
   UPDATE deliveries SET manual_at = $2, updated_at = clock_timestamp() WHERE id = $1 RETURNING ${DELIVERY_COLUMNS}`
 
 const reasonAgainst = (row: LockedRow, endpoint: LockedEndpoint, now: Date): string | undefined => {
   if (endpoint.deleted) return 'Its endpoint was deleted.'
   if (!endpoint.enabled) return 'Its endpoint is disabled. What is held for it goes on when it is enabled.'
-  if (row.claimed) return 'An attempt is under way.'
+  if (row.claimed) return 'An attempt is in flight.'
   const dueAt = row.manual_at ?? (['pending', 'held'].includes(row.status) ? row.next_attempt_at : null)
   return dueAt !== null && Date.parse(dueAt) <= now.getTime() ? 'An attempt is due now already.' : undefined
 }
@@ -42,15 +45,12 @@ const retry = async (
   { accountId, deliveryId }: RetryDeliveryRequest,
   { what, now, actor }: { what: 'delivery' | 'notification'; now: Date; actor: Actor | undefined },
 ): Promise<Delivery> => {
-  const values = [deliveryId]
-  const found = await tx.query<{ endpoint_id: number }>({
-    ...{ name: 'endpoint-of-delivery', text: ENDPOINT, values: [accountId, deliveryId] },
-  })
+  const { endpointId } = theRow(await endpointOf(tx, accountId, deliveryId), what)
   // The endpoint first, as in every transaction that locks both.
-  const endpoint = await lockEndpoint(tx, theRow(found, what).endpoint_id)
-  const locked = theRow(await tx.query<LockedRow>({ name: 'lock-delivery', text: LOCK, values }), what)
+  const endpoint = await lockEndpoint(tx, endpointId)
+  const locked = theRow(await lock(tx, deliveryId), what)
   // Behind the lock, which an erasure waits for as well.
-  const [event] = await tx.query<{ erased: boolean }>({ name: 'is-event-erased', text: IS_ERASED, values })
+  const [event] = await eventOf(tx, deliveryId)
   if (event?.erased)
     throw new ServiceError(
       'lead_erased',
@@ -58,14 +58,11 @@ const retry = async (
     )
   const reason = reasonAgainst(locked, endpoint, now)
   if (reason) throw new ServiceError('conflict', reason)
-  const [updated] = await tx.query<object>({
-    ...{ name: 'retry-delivery', text: RETRY, values: [deliveryId, now.toISOString()] },
-  })
+  const [updated] = await requestAttempt(tx, deliveryId, now)
   recordAudit(tx, actor, { accountId, action: `${what}.retried`, targetId: deliveryId })
   return deliveryOf(updated!)
 }
 
-/** `retryDelivery` for either kind. */
 export const retryEither = (
   { database, clock, actor }: { database: Database; clock: Clock; actor?: Actor | undefined },
   request: RetryDeliveryRequest,

@@ -3,6 +3,7 @@ import { EVENT_TYPES, type EventType } from '@leadwire/contracts'
 import { differences, newTraceparent, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { isHeaderValue, validate } from '../arguments'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 import samples from './samples.json'
 
@@ -11,10 +12,10 @@ const REFERENCE = '00000000-0000-4000-8000-000000000000'
 
 const SAMPLES: Record<EventType, object> = samples
 
-const SUBSCRIBED =
-  'SELECT events FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE'
+const subscribed = statement<{ events: string[] }>('types-of-endpoint')`
+  SELECT events FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE`
 
-const STORE = `
+const store = statement('test-webhook-endpoint')`
   WITH receiving AS (
     SELECT id, account_id, enabled FROM endpoints
     WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE
@@ -40,13 +41,12 @@ export const testWebhookEndpoint: Operation<
   const now = clock.now().toISOString()
   const delivery = await database.transaction(async (tx) => {
     const key = [accountId, endpointId]
-    const query = { name: 'types-of-endpoint', text: SUBSCRIBED, values: key }
-    const [subscribed] = await tx.query<{ events: string[] }>(query)
-    if (!subscribed) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
-    const type: EventType = EVENT_TYPES.find((each) => subscribed.events.includes(each)) ?? 'lead.created'
+    const [endpoint] = await subscribed(tx, ...key)
+    if (!endpoint) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
+    const type: EventType = EVENT_TYPES.find((each) => endpoint.events.includes(each)) ?? 'lead.created'
     const body = Buffer.from(JSON.stringify(SAMPLES[type]).replaceAll('{now}', now.replace('Z', '000Z')))
     const values = [...key, randomUUID(), accountKey, REFERENCE, body, newTraceparent(), now, type]
-    const [row] = await tx.query<object>({ name: 'test-webhook-endpoint', text: STORE, values })
+    const [row] = await store(tx, ...values)
     // The statement does not see the event that it stores.
     const stored = deliveryOf({ ...row, event: type })
     const changes = differences({}, { delivery_id: stored.id })

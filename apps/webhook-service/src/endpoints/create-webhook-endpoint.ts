@@ -1,6 +1,7 @@
 import { differences, recordAudit } from '@leadwire/service-kit'
 import { validate } from '../arguments'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 import {
   auditedEndpoint,
   ENDPOINT_COLUMNS,
@@ -15,6 +16,15 @@ import { sealSecrets } from './secrets/sealed-secrets'
 
 /** The first key of these advisory locks; any constant that no other lock of the database has. */
 const ACCOUNT_LOCKS = 1_280_791_892
+
+const lockAccount = statement('lock-account')`
+  SELECT pg_advisory_xact_lock(${ACCOUNT_LOCKS}, ($1::bigint % 2147483647)::int)`
+
+const create = statement('create-webhook-endpoint')`
+  INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names)
+  SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[]
+  WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
+  RETURNING ${ENDPOINT_COLUMNS}`
 
 /**
  * Creates an endpoint, with a new secret unless the request has one. Throws invalid, also when the account has as many endpoints
@@ -36,22 +46,9 @@ export const createWebhookEndpoint: Operation<
   const { sealed } = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })
   const endpoint = await database.transaction(async (tx) => {
     // One endpoint of an account at a time, so that the count is right.
-    tx.send({
-      name: 'lock-account',
-      text: 'SELECT pg_advisory_xact_lock($1, ($2::bigint % 2147483647)::int)',
-      values: [ACCOUNT_LOCKS, accountId],
-    })
-    const [row] = await tx.query<object>({
-      name: 'create-webhook-endpoint',
-      text: `INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names)
-             SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[]
-             WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
-             RETURNING ${ENDPOINT_COLUMNS}`,
-      values: [
-        ...[accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)],
-        endpointsPerAccount,
-      ],
-    })
+    lockAccount.send(tx, accountId)
+    const columns = [accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)]
+    const [row] = await create(tx, ...columns, endpointsPerAccount)
     validate({
       webhook_endpoints: row ? undefined : `must not be more than ${endpointsPerAccount} for an account`,
     })

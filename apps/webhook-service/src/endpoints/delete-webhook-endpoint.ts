@@ -1,7 +1,12 @@
 import { differences, recordAudit } from '@leadwire/service-kit'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
 import { deleteFailures, markOutOfSync } from './state/change-state'
+
+const markDeleted = statement('delete-webhook-endpoint')`
+  UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
+  WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`
 
 /**
  * Deletes an endpoint and cancels its open deliveries. Its row stays: its deliveries can still be read. Manual attempts that have
@@ -12,14 +17,7 @@ export const deleteWebhookEndpoint: Operation<
   'database' | 'actor' | 'wake'
 > = async ({ database, actor, wake }, { accountId, endpointId }) => {
   await database.transaction(async (tx) => {
-    const deleted = theEndpoint(
-      await tx.query<object>({
-        name: 'delete-webhook-endpoint',
-        text: `UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
-               WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`,
-        values: [accountId, endpointId],
-      }),
-    )
+    const deleted = theEndpoint(await markDeleted(tx, accountId, endpointId))
     const changes = differences(auditedEndpoint(deleted), {})
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.deleted', targetId: endpointId, changes })
     await markOutOfSync(tx, [endpointId])

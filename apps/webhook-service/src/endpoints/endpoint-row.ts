@@ -1,5 +1,6 @@
 import { ENDPOINT_LEADS, Endpoint, EVENT_TYPES } from '@leadwire/contracts'
 import { ServiceError, type Transaction } from '@leadwire/service-kit'
+import { statement } from '../statement'
 
 const MAX_URL = 2048
 
@@ -21,18 +22,14 @@ export const theEndpoint = ([row]: object[]): Endpoint => {
   return endpointOf(row)
 }
 
+const find = statement('retrieve-webhook-endpoint')`
+  SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`
+
 /** Throws not_found. */
 export const findEndpoint = async (
   database: Transaction,
   { accountId, endpointId }: { accountId: number; endpointId: number },
-): Promise<Endpoint> =>
-  theEndpoint(
-    await database.query<object>({
-      name: 'retrieve-webhook-endpoint',
-      text: `SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`,
-      values: [accountId, endpointId],
-    }),
-  )
+): Promise<Endpoint> => theEndpoint(await find(database, accountId, endpointId))
 
 /** Why a text is no URL for webhooks. The egress guard checks the address when it connects: DNS may change. */
 export const urlViolation = (text: string): string | undefined => {

@@ -1,5 +1,6 @@
 import type { AttemptsInHour, EndpointHealth } from '@leadwire/contracts'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 
 const HOUR_MS = 3_600_000
 /** Counts stop here. */
@@ -17,7 +18,7 @@ const countOf = (...statuses: string[]) => `(
 )`
 
 // At most 24 rows of hours for an endpoint, however many deliveries it has.
-const HEALTH = `
+const healthOf = statement<Row>('list-webhook-endpoint-health')`
   SELECT p.id AS "endpointId", h.last_success_at AS "lastSuccessAt", coalesce(h.hours, '[]') AS hours,
     CASE WHEN p.enabled THEN w.open ELSE 0 END AS pending, CASE WHEN p.enabled THEN 0 ELSE w.open END AS held,
     ${countOf('exhausted')} AS exhausted
@@ -47,8 +48,7 @@ export const listWebhookEndpointHealth: Operation<'listWebhookEndpointHealth', '
   { database, clock },
   { accountId },
 ) => {
-  const query = { name: 'list-webhook-endpoint-health', text: HEALTH, values: [accountId] }
-  const rows = await database.query<Row>(query)
+  const rows = await healthOf(database, accountId)
   const now = clock.now().getTime()
   const endpoints = rows.map(({ lastSuccessAt, hours, ...counts }) => ({
     ...counts,

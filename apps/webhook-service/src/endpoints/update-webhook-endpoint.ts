@@ -1,6 +1,7 @@
 import { differences, recordAudit } from '@leadwire/service-kit'
 import { validate } from '../arguments'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 import {
   auditedEndpoint,
   ENDPOINT_COLUMNS,
@@ -12,6 +13,22 @@ import {
 } from './endpoint-row'
 import { headerViolations, replaceHeaders } from './secrets/endpoint-headers'
 import { deleteFailures, markOutOfSync } from './state/change-state'
+
+const lock = statement('lock-endpoint-for-update')`
+  SELECT ${ENDPOINT_COLUMNS} FROM endpoints
+  WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`
+
+const update = statement('update-webhook-endpoint')`
+  UPDATE endpoints SET
+    url = coalesce($3, url),
+    description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END,
+    enabled = coalesce($5, enabled),
+    disabled_reason = CASE WHEN $5::boolean IS NULL THEN disabled_reason END,
+    events = coalesce($6::text[], events),
+    leads = coalesce($7, leads),
+    header_names = coalesce($8::text[], header_names),
+    updated_at = clock_timestamp()
+  WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`
 
 /**
  * Changes the given fields. An empty description clears it; a header without a value keeps its value. Disabling holds what is
@@ -34,31 +51,11 @@ export const updateWebhookEndpoint: Operation<
     ...headerViolations(headers ?? []),
   })
   const endpoint = await database.transaction(async (tx) => {
-    const before = await tx.query<object>({
-      name: 'lock-endpoint-for-update',
-      text: `SELECT ${ENDPOINT_COLUMNS} FROM endpoints
-             WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`,
-      values: [accountId, endpointId],
-    })
+    const before = theEndpoint(await lock(tx, accountId, endpointId))
     const headerNames = headers && (await replaceHeaders(tx, sealer, { accountId, endpointId, headers }))
-    const rows = await tx.query<object>({
-      name: 'update-webhook-endpoint',
-      text: `UPDATE endpoints SET
-               url = coalesce($3, url),
-               description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END,
-               enabled = coalesce($5, enabled),
-               disabled_reason = CASE WHEN $5::boolean IS NULL THEN disabled_reason END,
-               events = coalesce($6::text[], events),
-               leads = coalesce($7, leads),
-               header_names = coalesce($8::text[], header_names),
-               updated_at = clock_timestamp()
-             WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`,
-      values: [accountId, endpointId, url, description, enabled, events, leads, headerNames].map(
-        (each) => each ?? null,
-      ),
-    })
-    const updated = theEndpoint(rows)
-    const changes = differences(auditedEndpoint(theEndpoint(before)), auditedEndpoint(updated))
+    const fields = [url, description, enabled, events, leads, headerNames].map((each) => each ?? null)
+    const updated = theEndpoint(await update(tx, accountId, endpointId, ...fields))
+    const changes = differences(auditedEndpoint(before), auditedEndpoint(updated))
     // Values are not compared: the same names may have new ones.
     if (headers) changes['headers'] ??= { from: updated.headerNames, to: updated.headerNames }
     if (Object.keys(changes).length > 0)

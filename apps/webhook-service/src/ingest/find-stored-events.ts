@@ -1,10 +1,12 @@
 import type { DeadLetter } from '@leadwire/contracts'
 import { isUuid } from '../arguments'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 
-const STORED = 'SELECT id FROM events WHERE id = ANY ($1::uuid[])'
+const findStored = statement<{ id: string }>('find-stored-events')`
+  SELECT id FROM events WHERE id = ANY ($1::uuid[])`
 
-const DEAD_LETTERS = `
+const findDeadLetters = statement<DeadLetter>('find-dead-letters')`
   SELECT event_id AS "eventId", stream_sequence AS sequence, reason FROM dead_letters WHERE event_id = ANY ($1::uuid[])`
 
 /**
@@ -15,10 +17,9 @@ export const findStoredEvents: Operation<'findStoredEvents', 'database' | 'notif
   { database, notifications },
   { eventIds },
 ) => {
-  const values = [eventIds.filter(isUuid)]
-  const inBoth = <Row extends object>(name: string, text: string) =>
-    Promise.all([database, notifications].map((tables) => tables.query<Row>({ name, text, values })))
-  const stored = await inBoth<{ id: string }>('find-stored-events', STORED)
-  const deadLetters = await inBoth<DeadLetter>('find-dead-letters', DEAD_LETTERS)
+  const ids = eventIds.filter(isUuid)
+  const both = [database, notifications]
+  const stored = await Promise.all(both.map((tables) => findStored(tables, ids)))
+  const deadLetters = await Promise.all(both.map((tables) => findDeadLetters(tables, ids)))
   return { eventIds: stored.flat().map(({ id }) => id), refused: deadLetters.flat() }
 }

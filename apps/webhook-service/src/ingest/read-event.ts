@@ -15,7 +15,6 @@ const violationOf = (event: Event): string | undefined => {
   return event.body.length === 0 ? 'it has no body' : undefined
 }
 
-/** Reads an Event message. Throws InvalidEvent. */
 export const readEvent = (message: Uint8Array): StoredEvent => {
   const { event, id } = decodeEvent(Event, message, violationOf)
   const { accountId, accountKey, type, leadReference, leadVersion, test, createdAt } = event

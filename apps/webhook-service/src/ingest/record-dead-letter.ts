@@ -1,9 +1,10 @@
 import type { DeadLetter } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
+import { statement } from '../statement'
 
 const MAX_REASON = 500
 
-const INSERT = `
+const insert = statement('record-dead-letter')`
   INSERT INTO dead_letters (event_id, stream_sequence, reason) VALUES ($1, $2, $3)
   ON CONFLICT (event_id) DO UPDATE
   SET stream_sequence = excluded.stream_sequence, reason = excluded.reason, recorded_at = excluded.recorded_at`
@@ -15,5 +16,5 @@ export const recordDeadLetter = async (
 ): Promise<void> => {
   // PostgreSQL stores no NUL in a text.
   const text = reason.replaceAll('\0', '').slice(0, MAX_REASON)
-  await database.query({ name: 'record-dead-letter', text: INSERT, values: [eventId, sequence, text] })
+  await insert(database, eventId, sequence, text)
 }

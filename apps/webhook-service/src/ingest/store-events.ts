@@ -1,6 +1,7 @@
 import { type Transaction, violatedConstraint } from '@leadwire/service-kit'
 import type { ClaimedDelivery, DueEndpoint } from '../queue/claim'
 import type { Claimable } from '../queue/send-deliveries'
+import { statement } from '../statement'
 import type { StoredEvent } from './stored-event'
 
 interface StoreOptions extends Claimable {
@@ -14,7 +15,7 @@ interface StoreOutcome {
   claimed: ClaimedDelivery[]
   due: Omit<DueEndpoint, 'dueAt'>[]
   /** Events that did not fit into the statement. */
-  unfit: Set<string>
+  remaining: Set<string>
 }
 
 type Row = { fits: boolean; status: string | null; claim: number | null } & Omit<
@@ -22,7 +23,7 @@ type Row = { fits: boolean; status: string | null; claim: number | null } & Omit
   'claim' | 'body' | 'dueAt' | 'storedAt'
 >
 
-const STORE = `
+const storeStatement = statement<Row>('store-events')`
   WITH asked AS (
     SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $8::int[], $9::int[], $10::text[], $11::boolean[],
       $12::bigint[], $19::int[], $20::timestamptz[]) WITH ORDINALITY
@@ -99,22 +100,19 @@ const startsOf = (events: StoredEvent[]): number[] => {
 const store = async (database: Transaction, options: StoreOptions): Promise<StoreOutcome> => {
   const { events, dueAt, claim } = options
   const column = <Key extends keyof StoredEvent>(key: Key) => events.map((event) => event[key] ?? null)
-  const rows = await database.query<Row>({
-    name: 'store-events',
-    text: STORE,
-    values: [
-      ...(['id', 'accountId', 'accountKey', 'leadReference'] as const).map(column),
-      Buffer.concat(events.map(({ body }) => body)),
-      column('traceparent'),
-      dueAt,
-      startsOf(events),
-      events.map(({ body }) => body.length),
-      ...(['type', 'test', 'streamSequence'] as const).map(column),
-      ...[claim.number, claim.validMs, options.claimable, options.perEndpoint, options.waiting],
-      options.maxRows,
-      ...(['leadVersion', 'createdAt'] as const).map(column),
-    ],
-  })
+  const rows = await storeStatement(
+    database,
+    ...(['id', 'accountId', 'accountKey', 'leadReference'] as const).map(column),
+    Buffer.concat(events.map(({ body }) => body)),
+    column('traceparent'),
+    dueAt,
+    startsOf(events),
+    events.map(({ body }) => body.length),
+    ...(['type', 'test', 'streamSequence'] as const).map(column),
+    ...[claim.number, claim.validMs, options.claimable, options.perEndpoint, options.waiting],
+    options.maxRows,
+    ...(['leadVersion', 'createdAt'] as const).map(column),
+  )
   const bodies = new Map(events.map(({ id, body }) => [id, body]))
   const claimed = rows
     .filter((row) => row.claim !== null)
@@ -127,7 +125,7 @@ const store = async (database: Transaction, options: StoreOptions): Promise<Stor
   return {
     claimed,
     due: rows.filter((row) => row.status === 'pending' && row.claim === null),
-    unfit: new Set(rows.filter(({ fits }) => !fits).map(({ eventId }) => eventId)),
+    remaining: new Set(rows.filter(({ fits }) => !fits).map(({ eventId }) => eventId)),
   }
 }
 
@@ -145,7 +143,7 @@ const store = async (database: Transaction, options: StoreOptions): Promise<Stor
  * as text.
  *
  * The statement writes at most `maxRows` rows, and at least one event, those with the fewest endpoints first; the others are
- * `unfit`. An account's endpoints count whatever they subscribe to.
+ * `remaining`. An account's endpoints count whatever they subscribe to.
  *
  * Up to `claimable` deliveries are claimed, `perEndpoint` of each endpoint and none of those in `waiting`. `due` are the endpoints
  * of the others. Only claimed deliveries are joined with their endpoints: without statistics PostgreSQL compares each with each

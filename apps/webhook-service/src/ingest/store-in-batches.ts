@@ -23,7 +23,6 @@ const SEPARATE_FOR_MS = 10_000
 export type StoreResult = 'stored' | { error: unknown }
 
 const isLarge = ({ body }: StoredEvent) => body.length > LARGE_BYTES
-// PostgreSQL will answer the same next time.
 const isOfTheEvents = (error: unknown) => isTimedOut(error) || isRefusedValue(error)
 
 /**
@@ -35,7 +34,6 @@ const isOfTheEvents = (error: unknown) => isTimedOut(error) || isRefusedValue(er
  * moment ago.
  */
 export const createStore = (options: {
-  /** As `connectTables` connects it. */
   queue: Database
   clock: Clock
   sender: Pick<Sender, 'claimable' | 'onStored'>
@@ -47,7 +45,7 @@ export const createStore = (options: {
   /** Answers with one result for each event; undefined for one that did not fit. */
   const store = async (events: StoredEvent[]): Promise<('stored' | undefined)[]> => {
     const now = clock.now()
-    const { claimed, due, unfit } = await storeEvents(queue, {
+    const { claimed, due, remaining } = await storeEvents(queue, {
       ...{ events, dueAt: now.toISOString(), maxRows: BATCH_ROWS },
       ...sender.claimable(new Set(events.map(({ accountId }) => accountId))),
       // Large bodies are read when they are claimed, as far as memory has room.
@@ -57,7 +55,7 @@ export const createStore = (options: {
       claimed,
       due.map((endpoint) => ({ ...endpoint, dueAt: now.getTime() })),
     )
-    return events.map(({ id }) => (unfit.has(id) ? undefined : 'stored'))
+    return events.map(({ id }) => (remaining.has(id) ? undefined : 'stored'))
   }
 
   const storeOfAccount = async (events: StoredEvent[]): Promise<(StoreResult | undefined)[]> => {

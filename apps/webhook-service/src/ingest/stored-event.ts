@@ -1,23 +1,18 @@
 import { isUuid } from '../arguments'
 
-/** An event as it is stored. */
 export interface StoredEvent {
   id: string
-  /** `lead.created` and so on. */
   type: string
   /** The lead's version after the change; null of a notification, which is not in its account's log. */
   leadVersion: number | null
-  /** Whether its lead is a test lead. */
   test: boolean
   accountId: number
   accountKey: string
   leadReference: string
-  /** What every attempt sends, byte for byte. */
   body: Buffer
   traceparent: string | null
   /** When the event happened, ISO 8601; null: when it is stored. */
   createdAt: string | null
-  /** The number of its message in the stream. */
   streamSequence?: number
 }
 

@@ -70,7 +70,6 @@ const createInFlight = () => {
  * publishes its event again when all messages before it have ended.
  */
 export const takeMessages = (options: {
-  /** Resolves when the event is stored, so that no crash of the database loses it. */
   store: (event: StoredEvent) => Promise<StoreResult>
   recordDeadLetter: (deadLetter: { eventId: string; sequence: number; reason: string }) => Promise<void>
   metrics: { eventsTaken: { inc(): void }; eventsRefused: { inc(): void } }

@@ -9,14 +9,12 @@ CREATE TABLE endpoints (
   description text,
   enabled boolean NOT NULL,
   disabled_reason text,
-  -- Resuming the account enables it again.
   disabled_by_suspension boolean NOT NULL DEFAULT false,
-  -- Encrypted: the secret, those that were replaced and still sign, and the values of the endpoint's own headers.
+  -- The secret, replaced ones that still sign until secrets_end_at, and the values of the endpoint's own headers.
   sealed_secrets bytea,
-  -- When the first of the replaced secrets ends.
   secrets_end_at timestamptz,
   header_names text[] NOT NULL DEFAULT '{}',
-  -- The types of event that the endpoint subscribes to. No list of types is checked here: a new type takes no migration.
+  -- Not checked against a list of types: a new type takes no migration.
   events text[] NOT NULL DEFAULT '{lead.created}',
   leads text NOT NULL DEFAULT 'all',
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -35,7 +33,7 @@ CREATE TABLE endpoint_hours (
   hour timestamptz NOT NULL,
   succeeded bigint NOT NULL,
   failed bigint NOT NULL,
-  -- Of all time, as far as this row has seen: it outlives the hour.
+  -- Outlives the hour.
   last_success_at timestamptz,
   PRIMARY KEY (endpoint_id, hour_of_day)
 ) WITH (fillfactor = 50);
@@ -44,11 +42,9 @@ CREATE TABLE endpoint_hours (
 CREATE TABLE endpoint_failures (
   endpoint_id bigint PRIMARY KEY,
   since timestamptz NOT NULL,
-  -- When the account's contact was notified.
   notified_at timestamptz
 );
 CREATE INDEX endpoint_failures_since ON endpoint_failures (since);
--- An endpoint may fail for years: those of which the contact was notified are left out.
 CREATE INDEX endpoint_failures_unnotified ON endpoint_failures (endpoint_id) WHERE notified_at IS NULL;
 
 -- Endpoints that were disabled, enabled or deleted, and whose open deliveries do not have the matching status yet. A table of
@@ -64,9 +60,8 @@ CREATE TABLE recoveries (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   endpoint_id bigint NOT NULL,
   status text NOT NULL,
-  -- Of deliveries created at this time or later.
   since timestamptz NOT NULL,
-  -- A delivery attempted after this time is not attempted again.
+  -- Deliveries attempted after this time are skipped.
   requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- Deliveries up to this id are done.
   after_id bigint NOT NULL DEFAULT 0,
@@ -83,17 +78,14 @@ CREATE TABLE events (
   -- The place in the log of the account: 1, 2, 3 … in the order of storing. NULL of what is not in it.
   number bigint,
   lead_reference uuid NOT NULL,
-  -- NULL of a notification.
   lead_version integer,
   test boolean NOT NULL DEFAULT false,
   -- A sample has no lead: reconciliation leaves it out.
   sample boolean NOT NULL DEFAULT false,
-  -- What every attempt sends, byte for byte.
   body bytea NOT NULL,
   traceparent text,
-  -- The message in the stream; NULL of what did not come from it.
   stream_sequence bigint,
-  -- How many deliveries the event was stored with; NULL where that was not recorded.
+  -- How many deliveries the event was stored with; NULL of samples and tombstones.
   fan_out integer,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- Counts instead of created_at when the event is pruned.
@@ -178,9 +170,8 @@ CREATE TABLE event_counters (account_id bigint PRIMARY KEY, last bigint NOT NULL
 CREATE TABLE idempotency_keys (
   token_id bigint NOT NULL,
   key text NOT NULL,
-  -- SHA-256 of the request.
   fingerprint bytea NOT NULL,
-  -- The message of the response, encrypted.
+  -- Encrypted.
   body bytea NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (token_id, key)

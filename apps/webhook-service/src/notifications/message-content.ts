@@ -18,7 +18,6 @@ export const SUBJECTS: Record<string, { title: string; what: string; minutes: nu
 /** Waiting deliveries are counted up to here; a message shows no more. */
 export const MAX_COUNT = 10_000
 
-/** An instant as people of a time zone write it, with the zone. */
 const timeIn = (timeZone: string, date: string): string => {
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
   return `${format.format(new Date(date))} (${timeZone})`

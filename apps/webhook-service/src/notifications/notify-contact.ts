@@ -5,6 +5,7 @@ import { validate } from '../arguments'
 import { below, LAST, NEWEST_FIRST, readInOrder } from '../delivery-sql'
 import { notifiedSince } from '../endpoints/state/list-failing-endpoints'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { ensureMailbox } from './ensure-mailbox'
 import { MAX_COUNT } from './message-content'
 
@@ -12,12 +13,12 @@ import { MAX_COUNT } from './message-content'
 const NEWEST = 1000
 
 // Schemas are named: the connection is that of notifications.
-const MARK = `
+const markNotified = statement<{ accountId: number; url: string; since: string }>('mark-as-notified')`
   UPDATE public.endpoint_failures f SET notified_at = $3 FROM public.endpoints p
   WHERE f.endpoint_id = $1 AND f.notified_at IS NULL AND f.since <= $2 AND p.id = f.endpoint_id
   RETURNING p.account_id AS "accountId", p.url, f.since`
 
-const DETAILS = `
+const detailsOf = statement<{ waiting: number; error: string | null }>('details-of-failure')`
   SELECT (
     SELECT count(*)::int FROM (
       SELECT FROM unnest(ARRAY['pending', 'held']) AS s (status) CROSS JOIN LATERAL (
@@ -35,7 +36,7 @@ const DETAILS = `
     ORDER BY a.started_at DESC LIMIT 1
   ) AS error`
 
-const STORE = `
+const store = statement('store-failure-message')`
   WITH stored AS (
     INSERT INTO events (id, account_id, account_key, type, body) VALUES ($1, $2, '', 'notification.requested', $3)
     RETURNING id, account_id
@@ -52,8 +53,7 @@ const failureOf = async (
   disableAfterMs: number,
 ): Promise<EndpointFailure> => {
   readInOrder(tx)
-  const query = { name: 'details-of-failure', text: DETAILS, values: [endpointId] }
-  const [details] = await tx.query<{ waiting: number; error: string | null }>(query)
+  const [details] = await detailsOf(tx, endpointId)
   const { host, pathname } = new URL(url)
   return {
     ...{ endpointId, address: host + pathname, since },
@@ -74,8 +74,7 @@ export const notifyContact: Operation<
   validate({ contact_email: contactEmail.includes('@') || 'must be an e-mail address' })
   const now = instant(clock.now().getTime())
   const isStored = await notifications.transaction(async (tx) => {
-    const query = { name: 'mark-as-notified', text: MARK, values: [endpointId, notifiedSince(clock), now] }
-    const [found] = await tx.query<{ accountId: number; url: string; since: string }>(query)
+    const [found] = await markNotified(tx, endpointId, notifiedSince(clock), now)
     if (!found) return false
     const { accountId } = found
     const eventId = randomUUID()
@@ -86,7 +85,7 @@ export const notifyContact: Operation<
     })
     await ensureMailbox(tx, accountId)
     const body = Buffer.from(NotificationRequested.encode(event).finish())
-    await tx.query({ name: 'store-failure-message', text: STORE, values: [eventId, accountId, body, now] })
+    await store(tx, eventId, accountId, body, now)
     return true
   })
   if (isStored) wake('notifications')

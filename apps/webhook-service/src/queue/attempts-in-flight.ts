@@ -1,5 +1,6 @@
 import type { Database, Logger } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
+import { statement } from '../statement'
 import type { ClaimedDelivery } from './claim'
 import type { DeliveryMetrics } from './delivery-metrics'
 import { createLargeBodies } from './large-bodies'
@@ -13,7 +14,7 @@ const ERROR_PAUSE_MS = 1000
  */
 const MAX_UNRECORDED = 1000
 
-const RELEASE = `
+const releaseClaims = statement('release-claims')`
   UPDATE deliveries d SET claim = NULL, claimed_until = NULL
   FROM unnest($1::bigint[], $2::int[]) AS unmade (id, claim) WHERE d.id = unmade.id AND d.claim = unmade.claim`
 
@@ -25,7 +26,6 @@ export const createAttemptsInFlight = (options: {
   slots: Slots
   /** Called when an attempt may start that could not before. */
   onFree: () => void
-  /** Aborted when results are no longer recorded. */
   signal: AbortSignal
   metrics: DeliveryMetrics
   logger: Logger
@@ -39,8 +39,12 @@ export const createAttemptsInFlight = (options: {
 
   /** Ends the claims of attempts that were not made: others may make them at once. */
   const release = async (unmade: ClaimedDelivery[]): Promise<void> => {
-    const values = [unmade.map(({ id }) => id), unmade.map(({ claim }) => claim)]
-    await database.query({ name: 'release-claims', text: RELEASE, values })
+    const claims = unmade.map(({ claim }) => claim)
+    await releaseClaims(
+      database,
+      unmade.map(({ id }) => id),
+      claims,
+    )
   }
 
   const make = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>): Promise<Outcome> => {

@@ -1,11 +1,12 @@
 import type { Transaction } from '@leadwire/service-kit'
 import { isReceiving, UNCLAIMED } from '../delivery-sql'
 import { sealedSecretsOf } from '../endpoints/secrets/sealed-secrets'
+import { statement } from '../statement'
 import type { Claim, ClaimedDelivery } from './claim'
 import { LARGE_BYTES } from './large-bodies'
 
 // The ids as an array: the planner then takes the primary key, whatever it estimates for the LIMITs.
-const CLAIM = `
+const claimStatement = statement<ClaimedDelivery>('claim-deliveries')`
   WITH wanted AS MATERIALIZED (
     SELECT w.* FROM unnest($1::bigint[], $2::int[], $7::timestamptz[]) AS w (endpoint_id, room, since)
       JOIN endpoints p ON p.id = w.endpoint_id
@@ -49,17 +50,17 @@ export const claimDeliveries = (
   database: Transaction,
   options: {
     rooms: Map<number, number>
-    /** Milliseconds since 1970, by endpoint. */
     from: Map<number, number>
     now: Date
-    /** Deliveries that are not claimed. */
     except: number[]
     claim: Claim
   },
 ): Promise<ClaimedDelivery[]> => {
   const { rooms, from, now, except, claim } = options
   const ids = [...rooms.keys()]
-  const since = ids.map((id) => new Date(from.get(id) ?? 0))
-  const values = [ids, [...rooms.values()], now.toISOString(), claim.number, claim.validMs, except, since]
-  return database.query<ClaimedDelivery>({ name: 'claim-deliveries', text: CLAIM, values })
+  return claimStatement(
+    database,
+    ...[ids, [...rooms.values()], now, claim.number, claim.validMs, except],
+    ids.map((id) => new Date(from.get(id) ?? 0)),
+  )
 }

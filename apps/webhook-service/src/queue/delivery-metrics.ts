@@ -2,6 +2,7 @@ import { type Database, type Logger, lookUpOnce, type Metrics } from '@leadwire/
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Clock } from '../clock'
 import { openAt } from '../delivery-sql'
+import { statement } from '../statement'
 import { findDueEndpoints } from './find-due-endpoints'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -32,7 +33,8 @@ const countOpen = (status: 'pending' | 'held') => `(
 )`
 
 /** How many deliveries are open, by status; `$1` at most. */
-export const COUNT_OPEN = `SELECT ${countOpen('pending')} AS pending, ${countOpen('held')} AS held`
+export const countOpenDeliveries = statement<{ pending: number; held: number }>('count-open-deliveries')`
+  SELECT ${countOpen('pending')} AS pending, ${countOpen('held')} AS held`
 
 interface Dependencies {
   /** Part of each metric's name. */
@@ -62,8 +64,7 @@ const addBacklog = ({ kind, metrics, queue, clock, logger }: Dependencies): void
     `Deliveries that are not at their end, by status; ${MAX_COUNT} stands for as many or more.`,
     ['status'],
     async (gauge) => {
-      const query = { name: 'count-open-deliveries', text: COUNT_OPEN, values: [MAX_COUNT] }
-      const [row] = await queue.query<{ pending: number; held: number }>(query)
+      const [row] = await countOpenDeliveries(queue, MAX_COUNT)
       for (const [status, count] of Object.entries(row ?? {})) gauge.set({ status }, count)
     },
   )

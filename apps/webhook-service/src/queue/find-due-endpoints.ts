@@ -1,5 +1,6 @@
 import type { Transaction } from '@leadwire/service-kit'
 import { isReceiving, UNCLAIMED } from '../delivery-sql'
+import { statement } from '../statement'
 import type { DueEndpoint } from './claim'
 
 /** Deliveries that are read in the order of their due time, before endpoints are probed one by one. */
@@ -18,7 +19,7 @@ const firstOfEach = (name: string, at: string, condition: string, start: string)
     ) following
   )`
 
-const FIND = `
+const findDue = statement<{ endpoint_id: number; account_id: number; due_at: string }>('find-due-endpoints')`
   WITH RECURSIVE soon AS MATERIALIZED (
     SELECT endpoint_id, next_attempt_at FROM deliveries
     WHERE status = 'pending' AND next_attempt_at BETWEEN $2 AND $1 AND ${UNCLAIMED}
@@ -49,20 +50,18 @@ export const findDueEndpoints = async (
   until: Date,
   from = new Date(0),
 ): Promise<DueEndpoint[]> => {
-  const rows = await database.query<{ endpoint_id: number; account_id: number; due_at: string }>({
-    ...{ name: 'find-due-endpoints', text: FIND, values: [until.toISOString(), from.toISOString()] },
-  })
+  const rows = await findDue(database, until, from)
   return rows.map(({ endpoint_id: endpointId, account_id: accountId, due_at }) => ({
     ...{ endpointId, accountId, dueAt: Date.parse(due_at) },
   }))
 }
 
+const firstDue = statement<{ at: string }>('first-pending')`
+  SELECT next_attempt_at AS at FROM deliveries WHERE status = 'pending' AND next_attempt_at IS NOT NULL
+  ORDER BY next_attempt_at LIMIT 1`
+
 /** When the first pending delivery is due, claimed or not. */
 export const firstPending = async (database: Transaction): Promise<Date | undefined> => {
-  const [first] = await database.query<{ at: string }>({
-    name: 'first-pending',
-    text: `SELECT next_attempt_at AS at FROM deliveries WHERE status = 'pending' AND next_attempt_at IS NOT NULL
-           ORDER BY next_attempt_at LIMIT 1`,
-  })
+  const [first] = await firstDue(database)
   return first && new Date(first.at)
 }

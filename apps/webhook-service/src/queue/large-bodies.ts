@@ -1,10 +1,13 @@
 import { createFairQueue, type Database, TooBusy } from '@leadwire/service-kit'
+import { statement } from '../statement'
 
 /** A larger body is stored in a batch of its account, and read after its claim. The number of attempts bounds the others. */
 export const LARGE_BYTES = 16 * 1024
 /** In memory at once, of all accounts and of one. */
 const BYTES = 64 * 1024 * 1024
 const BYTES_OF_ACCOUNT = 16 * 1024 * 1024
+
+const bodyOf = statement<{ body: Buffer }>('large-body')`SELECT body FROM events WHERE id = $1`
 
 interface Body {
   bytes: Promise<Buffer>
@@ -23,8 +26,7 @@ export const createLargeBodies = (database: Database) => {
   })
 
   const read = async (eventId: string): Promise<Buffer> => {
-    const text = 'SELECT body FROM events WHERE id = $1'
-    const [event] = await database.query<{ body: Buffer }>({ name: 'large-body', text, values: [eventId] })
+    const [event] = await bodyOf(database, eventId)
     if (!event) throw new Error('the event was removed')
     return event.body
   }

@@ -1,5 +1,6 @@
 import type { Transaction } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
+import { statement } from '../statement'
 import type { ClaimedDelivery } from './claim'
 
 /** The outcome of an attempt. A manual one leaves the schedule as it is. */
@@ -10,7 +11,7 @@ export interface AttemptRecord {
   retryAt: Date | null
 }
 
-const RECORD = `
+const record = statement<{ id: number }>('record-attempts')`
   WITH ended AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::int[], $3::timestamptz[], $4::int[], $5::int[], $6::text[],
       $7::text[], $8::timestamptz[], $9::boolean[])
@@ -76,20 +77,17 @@ const RECORD = `
  */
 export const recordAttempts = async (database: Transaction, records: AttemptRecord[]): Promise<boolean[]> => {
   const column = <Value>(read: (record: AttemptRecord) => Value) => records.map(read)
-  const rows = await database.query<{ id: number }>({
-    name: 'record-attempts',
-    text: RECORD,
-    values: [
-      column(({ delivery }) => delivery.id),
-      column(({ delivery }) => delivery.claim),
-      column(({ outcome }) => outcome.startedAt.toISOString()),
-      ...(['durationMs', 'status', 'error', 'response'] as const).map((key) =>
-        column(({ outcome }) => outcome[key]),
-      ),
-      column(({ retryAt }) => retryAt?.toISOString() ?? null),
-      column(({ delivery }) => delivery.manual),
-    ],
-  })
+  const rows = await record(
+    database,
+    column(({ delivery }) => delivery.id),
+    column(({ delivery }) => delivery.claim),
+    column(({ outcome }) => outcome.startedAt),
+    ...(['durationMs', 'status', 'error', 'response'] as const).map((key) =>
+      column(({ outcome }) => outcome[key]),
+    ),
+    column(({ retryAt }) => retryAt),
+    column(({ delivery }) => delivery.manual),
+  )
   const written = new Set(rows.map(({ id }) => id))
   return records.map(({ delivery }) => written.has(delivery.id))
 }

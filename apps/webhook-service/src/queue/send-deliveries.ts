@@ -49,7 +49,6 @@ export interface Claimable {
 /** Sends what is due, until it is stopped, as one of any number of processes. */
 export const sendDeliveries = (options: {
   database: Database
-  /** As `connectTables` connects it. */
   queue: Database
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
   /** For how many milliseconds a claim is valid: every attempt has ended by then, and is recorded. */
@@ -57,7 +56,6 @@ export const sendDeliveries = (options: {
   schedule: number[]
   concurrency: number
   endpointConcurrency: number
-  /** As `createSlots` takes it. */
   waitingAfterMs?: number
   clock: Clock
   metrics: DeliveryMetrics

@@ -1,5 +1,6 @@
 import { DeliveryFault } from '@leadwire/contracts'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 
 /** How long an attempt may be overdue while no attempt of its endpoint is in flight. */
 const OVERDUE_MS = 120_000
@@ -10,8 +11,20 @@ const OUT_OF_SYNC_MS = 1_800_000
 /** Endpoints of one call, and deliveries of each, in the order of claims: a valid claim is among them. */
 const ENDPOINTS = 1000
 const PER_ENDPOINT = 50
-/** Deliveries beyond the schedule that are reported. */
 const MAX_BEYOND = 100
+
+interface Row {
+  lastEndpointId: number
+  /** Null: nothing of the endpoint is found. */
+  id: number | null
+  accountId: number
+  leadReference: string | null
+  eventId: string
+  endpointId: number
+  dueAt: string
+  claimed: boolean | null
+  claimedTooLong: boolean | null
+}
 
 // A loose index scan: one probe for each endpoint with open deliveries of the status, however many these are.
 const endpointsWith = (status: 'pending' | 'held') => `
@@ -28,7 +41,13 @@ const endpointsWith = (status: 'pending' | 'held') => `
 const COLUMNS = `d.id, d.account_id AS "accountId", d.lead_reference AS "leadReference", d.event_id AS "eventId",
   d.endpoint_id AS "endpointId", d.next_attempt_at AS "dueAt"`
 
-const open = (status: 'pending' | 'held', condition: string, limit: number, ofEndpoint = '') => `
+const open = (
+  name: string,
+  status: 'pending' | 'held',
+  condition: string,
+  limit: number,
+  ofEndpoint = '',
+) => statement<Row>(name)`
   WITH RECURSIVE ${status} AS (${endpointsWith(status)}), checked AS MATERIALIZED (
     SELECT endpoint_id FROM ${status} LIMIT ${ENDPOINTS}
   )
@@ -44,31 +63,19 @@ const open = (status: 'pending' | 'held', condition: string, limit: number, ofEn
   ) d ON true
   ORDER BY 1`
 
-const OVERDUE = open('pending', 'd.next_attempt_at < $2', PER_ENDPOINT)
-const HELD = open(
+const findOverdue = open('check-overdue', 'pending', 'd.next_attempt_at < $2', PER_ENDPOINT)
+const findHeld = open(
+  'check-held',
   'held',
   'd.next_attempt_at IS NOT NULL',
   1,
   'AND NOT EXISTS (SELECT FROM endpoint_syncs s WHERE s.endpoint_id = p.id AND s.queued_at >= $2)',
 )
 
-const BEYOND_SCHEDULE = `
+const findBeyondSchedule = statement<Row>('check-beyond-schedule')`
   SELECT ${COLUMNS} FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id
   WHERE d.status = 'pending' AND d.next_attempt_at > $1 AND p.enabled AND p.deleted_at IS NULL
   ORDER BY d.next_attempt_at DESC LIMIT ${MAX_BEYOND}`
-
-interface Row {
-  lastEndpointId: number
-  /** Null: nothing of the endpoint is found. */
-  id: number | null
-  accountId: number
-  leadReference: string | null
-  eventId: string
-  endpointId: number
-  dueAt: string
-  claimed: boolean | null
-  claimedTooLong: boolean | null
-}
 
 const violation = (kind: string, detail: string, row: Row): DeliveryFault =>
   DeliveryFault.fromPartial({
@@ -110,18 +117,15 @@ export const checkDeliveries: Operation<
   { notifications: areNotifications, afterEndpointId = 0, accountId },
 ) => {
   const claimMs = claims[areNotifications ? 'notifications' : 'webhooks']
-  const at = (ms: number) => new Date(clock.now().getTime() + ms).toISOString()
-  const query = (name: string, text: string, ...values: unknown[]) =>
-    (areNotifications ? notifications : database).query<Row>({ name: `check-${name}`, text, values })
+  const at = (ms: number) => new Date(clock.now().getTime() + ms)
+  const tables = areNotifications ? notifications : database
   const [due, held] = await Promise.all([
-    query('overdue', OVERDUE, afterEndpointId, at(-claimMs - OVERDUE_MS), claimMs),
-    query('held', HELD, afterEndpointId, at(-OUT_OF_SYNC_MS), claimMs),
+    findOverdue(tables, afterEndpointId, at(-claimMs - OVERDUE_MS), claimMs),
+    findHeld(tables, afterEndpointId, at(-OUT_OF_SYNC_MS), claimMs),
   ])
   // Not paged by endpoint: in the first call alone.
   const beyond =
-    afterEndpointId === 0
-      ? await query('beyond-schedule', BEYOND_SCHEDULE, at(longestPauseMs + claimMs + BEYOND_MS))
-      : []
+    afterEndpointId === 0 ? await findBeyondSchedule(tables, at(longestPauseMs + claimMs + BEYOND_MS)) : []
   const found = [
     ...overdue(due),
     ...held

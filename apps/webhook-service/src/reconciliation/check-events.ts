@@ -2,6 +2,7 @@ import { type CheckEventsResponse, DeliveryCounts, DeliveryFault } from '@leadwi
 import { isUuid, validate } from '../arguments'
 import { UNCLAIMED } from '../delivery-sql'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 
 /** Events that one call reads in the order of their ids. */
 const BATCH = 1000
@@ -41,8 +42,9 @@ const countOf = (condition: string) => `
     ) by_state
   ) counted ORDER BY id`
 
-const BY_ID = countOf('id = ANY ($1::uuid[])')
-const NEXT = countOf(`id > $1 ORDER BY id LIMIT ${BATCH}`)
+const eventsById = statement<EventRow>('count-deliveries')`${countOf('id = ANY ($1::uuid[])')}`
+const nextEvents = statement<EventRow>('count-next-deliveries')`
+  ${countOf(`id > $1 ORDER BY id LIMIT ${BATCH}`)}`
 
 const countAll = (rows: EventRow[]): DeliveryCounts => {
   const counts = DeliveryCounts.fromPartial({})
@@ -86,8 +88,7 @@ export const checkEvents: Operation<'checkEvents', 'database' | 'notifications' 
   { eventIds },
 ) => {
   validate({ event_ids: eventIds.every(isUuid) || 'must be UUIDs' })
-  const query = { name: 'count-deliveries', text: BY_ID, values: [eventIds] }
-  const found = await Promise.all([database, notifications].map((tables) => tables.query<EventRow>(query)))
+  const found = await Promise.all([database, notifications].map((tables) => eventsById(tables, eventIds)))
   const rows = found.flat()
   const keptSince = keptSinceOf(keptMs)
   return { storedEventIds: rows.map(({ id }) => id), ...summarize(rows, keptSince), keptSince }
@@ -99,8 +100,7 @@ export const checkNextEvents: Operation<'checkNextEvents', 'database' | 'notific
   { notifications: areNotifications, afterId = FIRST, accountId },
 ) => {
   validate({ after_id: isUuid(afterId) || 'must be a UUID' })
-  const query = { name: 'count-next-deliveries', text: NEXT, values: [afterId] }
-  const rows = await (areNotifications ? notifications : database).query<EventRow>(query)
+  const rows = await nextEvents(areNotifications ? notifications : database, afterId)
   const wanted = rows.filter((row) => accountId === undefined || row.accountId === accountId)
   const lastId = rows.length < BATCH ? undefined : rows.at(-1)!.id
   return { events: wanted.length, ...summarize(wanted, keptSinceOf(keptMs)), lastId }

@@ -1,23 +1,25 @@
 import { NotificationRequested } from '@leadwire/contracts'
 import type { Database, OpenTransaction } from '@leadwire/service-kit'
 import { isUuid, validate } from '../arguments'
+import { findStoredEvents } from '../ingest/find-stored-events'
 import type { Operation } from '../operation'
-import { messagesOf } from './remove-lead-events'
+import { statement } from '../statement'
+import { eventsOfLeads, messagesOf } from './remove-lead-events'
 
 /** Events that one transaction erases; each has a delivery for each endpoint. */
 const BATCH = 20
 
-const SELECT_BATCH = `
+const nextEvents = statement<{ id: string; body: Buffer }>('events-to-erase')`
   SELECT id, body FROM events
   WHERE lead_reference = $2 AND account_id = $1 AND erased_at IS NULL ORDER BY id LIMIT ${BATCH} FOR UPDATE`
 
-const ERASE_EVENTS = `
+const eraseEvents = statement('erase-events')`
   UPDATE events SET body = e.body, traceparent = NULL, erased_at = clock_timestamp()
   FROM unnest($1::uuid[], $2::bytea[]) AS e (id, body) WHERE events.id = e.id`
 
 // An attempt in flight loses its claim, so that its response is not recorded. Exhausted deliveries are cancelled too: they could be
 // attempted again. Locked in the order of ids, as by every statement that waits for locks of many deliveries.
-const CANCEL = `
+const cancelDeliveries = statement('cancel-deliveries-of-events')`
   WITH of_events AS (
     SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
   )
@@ -26,17 +28,24 @@ const CANCEL = `
     next_attempt_at = NULL, manual_at = NULL, claim = NULL, claimed_until = NULL, updated_at = clock_timestamp()
   FROM of_events o WHERE d.id = o.id`
 
-const ERASE_RESPONSES = `
+const eraseResponses = statement('erase-responses')`
   UPDATE attempts SET response = NULL
   WHERE delivery_id = ANY (ARRAY (SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]))) AND response IS NOT NULL`
 
-const TOMBSTONE = `
+const insertTombstones = statement('insert-tombstones')`
   INSERT INTO events (id, account_id, account_key, lead_reference, body, erased_at)
   SELECT id, $1, '', $2, '', clock_timestamp() FROM unnest($3::uuid[]) AS id ORDER BY id
   ON CONFLICT (id) DO NOTHING`
 
+interface Counts {
+  events: number
+  cancelled: number
+  attempts: number
+  unplacedAt: string | null
+}
+
 // By way of the events, which have the index: each attempt would pay for one more on deliveries.
-const COUNT = `
+const count = statement<Counts>('count-erased')`
   WITH of_lead AS MATERIALIZED (
     SELECT id, stream_sequence, created_at, sample FROM events
     WHERE lead_reference = $2 AND account_id = $1 AND erased_at IS NOT NULL
@@ -45,18 +54,6 @@ const COUNT = `
     coalesce(sum(d.attempt_count), 0)::int AS attempts,
     (SELECT max(created_at) FROM of_lead WHERE stream_sequence IS NULL AND NOT sample) AS "unplacedAt"
   FROM deliveries d WHERE d.event_id = ANY (ARRAY (SELECT id FROM of_lead))`
-
-const SELECT =
-  'SELECT id AS "eventId", stream_sequence AS sequence FROM events WHERE lead_reference = $2 AND account_id = $1'
-
-const STORED = 'SELECT id FROM events WHERE id = ANY ($1::uuid[])'
-
-interface Counts {
-  events: number
-  cancelled: number
-  attempts: number
-  unplacedAt: string | null
-}
 
 // Which user was notified of what and when stays: the user is none of the lead's persons.
 const redactNotification = (body: Buffer): Buffer => {
@@ -74,22 +71,20 @@ const eraseIn = async (
   lead: [accountId: number, leadReference: string],
   { redact, tombstones }: { redact: (body: Buffer) => Buffer; tombstones: string[] },
 ) => {
-  if (tombstones.length > 0) await database.query({ text: TOMBSTONE, values: [...lead, tombstones] })
+  if (tombstones.length > 0) await insertTombstones(database, ...lead, tombstones)
   const eraseBatch = async (tx: OpenTransaction): Promise<number> => {
-    const query = { name: 'events-to-erase', text: SELECT_BATCH, values: lead }
-    const events = await tx.query<{ id: string; body: Buffer }>(query)
+    const events = await nextEvents(tx, ...lead)
     const ids = events.map(({ id }) => id)
     const bodies = events.map(({ body }) => redact(body))
-    tx.send({ name: 'erase-events', text: ERASE_EVENTS, values: [ids, bodies] })
-    tx.send({ name: 'cancel-deliveries-of-events', text: CANCEL, values: [ids] })
-    tx.send({ name: 'erase-responses', text: ERASE_RESPONSES, values: [ids] })
+    eraseEvents.send(tx, ids, bodies)
+    cancelDeliveries.send(tx, ids)
+    eraseResponses.send(tx, ids)
     return ids.length
   }
   while ((await database.transaction(eraseBatch)) === BATCH);
-  const [counts] = await database.query<Counts>({ name: 'count-erased', text: COUNT, values: lead })
-  const events = await database.query<{ eventId: string; sequence: number | null }>({
-    ...{ text: SELECT, values: lead },
-  })
+  const [counts] = await count(database, ...lead)
+  const [accountId, leadReference] = lead
+  const events = await eventsOfLeads(database, accountId, [leadReference])
   return { ...counts!, stored: events }
 }
 
@@ -105,8 +100,7 @@ export const eraseLeadEvents: Operation<
   validate({
     lead_reference: [leadReference, ...eventIds].every(isUuid) || 'must be a UUID, and so must events',
   })
-  const storedIn = (tables: Database) => tables.query<{ id: string }>({ text: STORED, values: [eventIds] })
-  const stored = (await Promise.all([database, notifications].map(storedIn))).flat().map(({ id }) => id)
+  const { eventIds: stored } = await findStoredEvents({ database, notifications }, { eventIds })
   const missing = eventIds.filter((id) => !stored.includes(id))
   const tombstones = bury ? missing : []
   const lead: [number, string] = [accountId, leadReference]

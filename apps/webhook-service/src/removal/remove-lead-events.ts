@@ -2,29 +2,35 @@ import type { StreamMessage } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { isUuid, validate } from '../arguments'
 import type { Operation } from '../operation'
+import { statement } from '../statement'
 
-const OF_LEADS = `
+interface EventRow {
+  eventId: string
+  sequence: number | null
+}
+
+export const eventsOfLeads = statement<EventRow>('events-of-leads')`
   SELECT id AS "eventId", stream_sequence AS sequence FROM events
   WHERE lead_reference = ANY ($2::uuid[]) AND account_id = $1`
 
-const DELETE_ATTEMPTS = `
+const deleteAttempts = statement('delete-attempts-of-events')`
   DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[])))`
 
-const DELETE_DELIVERIES = `
+const deleteDeliveries = statement('delete-deliveries-of-events')`
   DELETE FROM deliveries WHERE id = ANY (
     ARRAY (SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)
   )`
 
-const DELETE_EVENTS = 'DELETE FROM events WHERE id = ANY ($1::uuid[])'
+const deleteEvents = statement('delete-events')`DELETE FROM events WHERE id = ANY ($1::uuid[])`
 
 /** Removes events with their deliveries and attempts. The result of an attempt in flight changes nothing then. */
 export const removeEvents = (database: Database, ids: string[]): Promise<void> =>
   database.transaction(async (tx) => {
-    for (const text of [DELETE_ATTEMPTS, DELETE_DELIVERIES, DELETE_EVENTS]) tx.send({ text, values: [ids] })
+    for (const each of [deleteAttempts, deleteDeliveries, deleteEvents]) each.send(tx, ids)
   })
 
 /** The messages of the stream that events came from. */
-export const messagesOf = (events: { eventId: string; sequence: number | null }[]): StreamMessage[] =>
+export const messagesOf = (events: EventRow[]): StreamMessage[] =>
   events.flatMap(({ eventId, sequence }) => (sequence === null ? [] : [{ eventId, sequence }]))
 
 /** Removes the events of leads with their deliveries and attempts. Answers with their messages in the stream. Throws invalid. */
@@ -33,12 +39,10 @@ export const removeLeadEvents: Operation<
   'database' | 'notifications' | 'deleteMessages'
 > = async ({ database, notifications, deleteMessages }, { accountId, leadReferences }) => {
   validate({ lead_references: leadReferences.every(isUuid) || 'must be UUIDs' })
-  const find = (tables: Database) =>
-    tables.query<{ eventId: string; sequence: number | null }>({
-      ...{ text: OF_LEADS, values: [accountId, leadReferences] },
-    })
   const idsOf = (events: { eventId: string }[]) => events.map(({ eventId }) => eventId)
-  const [webhooks, messages] = await Promise.all([find(database), find(notifications)])
+  const [webhooks = [], messages = []] = await Promise.all(
+    [database, notifications].map((tables) => eventsOfLeads(tables, accountId, leadReferences)),
+  )
   await deleteMessages(idsOf(messages))
   await removeEvents(database, idsOf(webhooks))
   await removeEvents(notifications, idsOf(messages))

@@ -2,18 +2,20 @@ import { differences, isInvalidTime, recordAudit, ServiceError } from '@leadwire
 import { validate } from '../../arguments'
 import { readInOrder } from '../../delivery-sql'
 import type { Operation } from '../../operation'
+import { statement } from '../../statement'
 import { lockEndpoint } from '../lock-endpoint'
 import { countNewest, isRequested, isWaiting, isWhole, STATUSES } from './recovery'
 
 const SINCE_VIOLATION = 'must be an instant, such as 2026-01-31T09:30:00Z'
 
-const COUNT = countNewest(
+const countToRecover = countNewest(
+  'count-to-recover',
   'SELECT status, $3::timestamptz AS since FROM unnest($2::text[]) AS status',
   `${isWaiting('d')} AND ${isWhole('d')} AND NOT ${isRequested('d')}`,
 )
 
 // In the order in which run-recovery.ts takes them: by id.
-const INSERT = `
+const insert = statement('insert-recoveries')`
   INSERT INTO recoveries (endpoint_id, status, since)
   SELECT $1, status, $3 FROM unnest($2::text[]) WITH ORDINALITY AS requested (status, place) ORDER BY place`
 
@@ -42,11 +44,9 @@ export const recoverWebhookEndpoint: Operation<
         throw new ServiceError('not_found', 'There is no such webhook endpoint.')
       if (!endpoint.enabled) throw new ServiceError('conflict', 'The endpoint is disabled. Enable it first.')
       readInOrder(tx)
-      const [found] = await tx.query<{ count: number; capped: boolean }>({
-        ...{ name: 'count-to-recover', text: COUNT, values },
-      })
+      const [found] = await countToRecover(tx, ...values)
       const { count, capped } = found!
-      if (count > 0 || capped) tx.send({ text: INSERT, values })
+      if (count > 0 || capped) insert.send(tx, ...values)
       const changes = differences({}, { since, state: request.state })
       const action = 'webhook_endpoint.recovered'
       recordAudit(tx, actor, { accountId, action, targetId: endpointId, changes })

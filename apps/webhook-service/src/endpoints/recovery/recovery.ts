@@ -1,6 +1,7 @@
 import type { Recovery } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { below, LAST, NEWEST_FIRST, readInOrder, UNCLAIMED } from '../../delivery-sql'
+import { statement } from '../../statement'
 
 /** Counts stop here. */
 const MAX_COUNT = 10_000
@@ -33,10 +34,11 @@ export const isRequested = (alias: string) => `EXISTS (
 )`
 
 /**
- * SQL: how many deliveries `d` of the endpoint $1 meet a condition, among the newest 10,000 of each status in `requested`
+ * Counts how many deliveries `d` of the endpoint $1 meet a condition, among the newest 10,000 of each status in `requested`
  * (status, since), and whether there may be more. No row without a request.
  */
-export const countNewest = (requested: string, condition: string) => `
+export const countNewest = (name: string, requested: string, condition: string) =>
+  statement<{ since: string; count: number; capped: boolean }>(name)`
   SELECT min(since) AS since, least(sum(count), ${MAX_COUNT})::int AS count,
     bool_or(capped) OR sum(count) > ${MAX_COUNT} AS capped
   FROM (${requested}) requested CROSS JOIN LATERAL (
@@ -48,7 +50,8 @@ export const countNewest = (requested: string, condition: string) => `
   ) counted
   HAVING count(*) > 0`
 
-const REMAINING = countNewest(
+const remaining = countNewest(
+  'recovery-of-endpoint',
   'SELECT status, min(since) AS since FROM recoveries WHERE endpoint_id = $1 GROUP BY status',
   `(d.manual_at IS NOT NULL OR ${isRequested('d')})`,
 )
@@ -57,7 +60,6 @@ const REMAINING = countNewest(
 export const recoveryOf = (database: Database, endpointId: number): Promise<Recovery | undefined> =>
   database.transaction(async (tx) => {
     readInOrder(tx)
-    const query = { name: 'recovery-of-endpoint', text: REMAINING, values: [endpointId] }
-    const [found] = await tx.query<{ since: string; count: number; capped: boolean }>(query)
+    const [found] = await remaining(tx, endpointId)
     return found && { since: found.since, remaining: found.count, remainingCapped: found.capped }
   })

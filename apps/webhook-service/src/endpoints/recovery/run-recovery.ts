@@ -1,6 +1,7 @@
 import type { Database, OpenTransaction } from '@leadwire/service-kit'
 import type { Clock } from '../../clock'
 import { above, OLDEST_FIRST, readInOrder, UNCLAIMED } from '../../delivery-sql'
+import { statement } from '../../statement'
 import { isWaiting, isWhole } from './recovery'
 
 /** A receiver that has just come back must not be overloaded by its own backlog. */
@@ -20,20 +21,20 @@ interface Row {
 }
 
 // One process at a time, and one recovery of an endpoint: so further requests do not raise the pace.
-const NEXT = `
+const nextRecovery = statement<Row>('next-recovery')`
   SELECT id, endpoint_id, status, since, requested_at, after_id FROM recoveries r
   WHERE next_at <= clock_timestamp()
     AND NOT EXISTS (SELECT FROM recoveries o WHERE o.endpoint_id = r.endpoint_id AND o.id < r.id)
   ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED`
 
-const WAITING = `
+const manualAttempts = statement<{ count: number; last: string | null }>('manual-attempts-waiting')`
   SELECT count(*)::int AS count, max(manual_at) AS last FROM (
     SELECT manual_at FROM deliveries WHERE endpoint_id = $1 AND manual_at IS NOT NULL AND ${UNCLAIMED}
     ORDER BY manual_at DESC LIMIT ${MAX_WAITING}
   ) waiting`
 
 // Locked in the order of ids, as by every statement that waits for locks of many deliveries.
-const MARK = `
+const mark = statement<{ chosen: number; last: number | null }>('mark-to-recover')`
   WITH scanned AS MATERIALIZED (
     SELECT * FROM deliveries WHERE ${above('$1', '$8::text', '$2::bigint')} ${OLDEST_FIRST} LIMIT ${BATCH}
   ), chosen AS MATERIALIZED (
@@ -51,31 +52,27 @@ const MARK = `
   SELECT (SELECT count(*) FROM chosen)::int AS chosen, CASE WHEN (SELECT count(*) FROM chosen) = $5
     THEN (SELECT max(id) FROM chosen) ELSE (SELECT max(id) FROM scanned) END AS last`
 
+const endRecovery = statement('end-recovery')`DELETE FROM recoveries WHERE id = $1`
+
+const advance = statement('advance-recovery')`
+  UPDATE recoveries SET after_id = $2, next_at = clock_timestamp() + $3 * interval '1 ms' WHERE id = $1`
+
 const runNext = async (tx: OpenTransaction, clock: Clock): Promise<boolean> => {
-  const [recovery] = await tx.query<Row>({ name: 'next-recovery', text: NEXT })
+  const [recovery] = await nextRecovery(tx)
   if (!recovery) return false
   const { id, endpoint_id: endpointId, after_id: afterId, since, requested_at, status } = recovery
-  const [waiting] = await tx.query<{ count: number; last: string | null }>({
-    ...{ name: 'manual-attempts-waiting', text: WAITING, values: [endpointId] },
-  })
+  const [waiting] = await manualAttempts(tx, endpointId)
   const room = MAX_WAITING - waiting!.count
   let [chosen, last]: [number, number | null] = [0, afterId]
   if (room > 0) {
     readInOrder(tx)
-    const now = clock.now().toISOString()
-    const values = [endpointId, afterId, since, requested_at, room, now, waiting!.last, status]
-    const query = { name: 'mark-to-recover', text: MARK, values }
-    const [marked] = await tx.query<{ chosen: number; last: number | null }>(query)
+    const values = [endpointId, afterId, since, requested_at, room, clock.now(), waiting!.last, status]
+    const [marked] = await mark(tx, ...values)
     ;({ chosen, last } = marked!)
   }
   // With nothing left to read, the recovery ends when the last of its attempts was made.
-  if (last === null && waiting!.count === 0)
-    tx.send({ text: 'DELETE FROM recoveries WHERE id = $1', values: [id] })
-  else {
-    const pauseMs = chosen > 0 || last === null || last === afterId ? 1000 : 0
-    const text = `UPDATE recoveries SET after_id = $2, next_at = clock_timestamp() + $3 * interval '1 ms' WHERE id = $1`
-    tx.send({ text, values: [id, last ?? afterId, pauseMs] })
-  }
+  if (last === null && waiting!.count === 0) endRecovery.send(tx, id)
+  else advance.send(tx, id, last ?? afterId, chosen > 0 || last === null || last === afterId ? 1000 : 0)
   return true
 }
 

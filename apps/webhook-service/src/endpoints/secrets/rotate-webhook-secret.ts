@@ -1,6 +1,7 @@
 import { differences, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { validate } from '../../arguments'
 import type { Operation } from '../../operation'
+import { statement } from '../../statement'
 import { ENDPOINT_COLUMNS, findEndpoint, theEndpoint } from '../endpoint-row'
 import { newSecret, secretViolation } from './endpoint-secret'
 import { lockSecrets, saveSecrets } from './store-secrets'
@@ -9,12 +10,15 @@ const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
 // Each adds a signature to the header of every attempt.
 const MAX_OLD_SECRETS = 8
 
+const touch = statement('touch-endpoint')`
+  UPDATE endpoints SET updated_at = clock_timestamp() WHERE id = $1 RETURNING ${ENDPOINT_COLUMNS}`
+
 /**
  * Gives an endpoint a new secret. Until the overlap ends, the replaced secret signs too (see `signingSecrets`); from
  * `old_secret_until` on, the new one signs alone.
  *
  * A second rotation during an overlap keeps every secret that still signs, but none longer than the newest overlap. So a receiver
- * that knows all of them never fails before the last `old_secret_until`, and an overlap of 0 ends all at once, as a leak demands.
+ * that knows all of them never fails before the last `old_secret_until`, and an overlap of 0 ends all at once, as a leak requires.
  * Throws invalid, not_found, and conflict when too many secrets still sign.
  */
 export const rotateWebhookSecret: Operation<
@@ -40,15 +44,11 @@ export const rotateWebhookSecret: Operation<
     await saveSecrets(tx, sealer, [
       { id: endpointId, accountId, secrets: { ...current, secret, oldSecrets } },
     ])
-    const rows = await tx.query<object>({
-      name: 'touch-endpoint',
-      text: `UPDATE endpoints SET updated_at = clock_timestamp() WHERE id = $1 RETURNING ${ENDPOINT_COLUMNS}`,
-      values: [endpointId],
-    })
+    const endpoint = theEndpoint(await touch(tx, endpointId))
     const oldSecretUntil = until.replace('Z', '000Z')
     const changes = differences({}, { old_secret_until: oldSecretUntil })
     const action = 'webhook_endpoint.secret_rotated'
     recordAudit(tx, actor, { accountId, action, targetId: endpointId, changes })
-    return { endpoint: theEndpoint(rows), secret, oldSecretUntil }
+    return { endpoint, secret, oldSecretUntil }
   })
 }

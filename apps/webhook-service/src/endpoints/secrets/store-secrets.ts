@@ -1,5 +1,6 @@
 import { type Database, type Sealer, ServiceError, type Transaction } from '@leadwire/service-kit'
 import type { Clock } from '../../clock'
+import { statement } from '../../statement'
 import { openSecrets, type SealedSecrets, type Secrets, sealedSecretsOf, sealSecrets } from './sealed-secrets'
 
 /** Endpoints of one transaction; more would hold their locks for too long. */
@@ -7,18 +8,31 @@ const BATCH = 1000
 
 type Row = SealedSecrets & { id: number }
 
+const lock = statement<SealedSecrets>('lock-endpoint-secrets')`
+  SELECT ${sealedSecretsOf('p')} FROM endpoints p WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE`
+
+const save = statement('save-secrets')`
+  UPDATE endpoints p SET sealed_secrets = s.sealed, secrets_end_at = s.ends_at
+  FROM unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS s (id, sealed, ends_at) WHERE p.id = s.id`
+
+const lastEndpoint = statement<{ last: number }>('last-endpoint')`
+  SELECT coalesce(max(id), 0) AS last FROM endpoints`
+
+const underOtherKeys = statement<Row>('secrets-under-other-keys')`
+  SELECT id, ${sealedSecretsOf('p')} FROM endpoints p
+  WHERE id >= $1 AND id < $2 AND substring(sealed_secrets FOR $3) <> $4 ORDER BY id FOR UPDATE`
+
+const ended = statement<Row>('ended-secrets')`
+  SELECT id, ${sealedSecretsOf('p')} FROM endpoints p WHERE secrets_end_at <= $1
+  ORDER BY secrets_end_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`
+
 /** An endpoint's secrets, locked until the transaction ends. Throws not_found. */
 export const lockSecrets = async (
   tx: Transaction,
   sealer: Sealer,
   { accountId, endpointId }: { accountId: number; endpointId: number },
 ): Promise<Secrets> => {
-  const [row] = await tx.query<SealedSecrets>({
-    name: 'lock-endpoint-secrets',
-    text: `SELECT ${sealedSecretsOf('p')} FROM endpoints p
-           WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE`,
-    values: [accountId, endpointId],
-  })
+  const [row] = await lock(tx, accountId, endpointId)
   if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
   return openSecrets(sealer, row)
 }
@@ -30,16 +44,13 @@ export const saveSecrets = async (
   endpoints: { id: number; accountId: number; secrets: Secrets }[],
 ): Promise<void> => {
   const sealed = endpoints.map(({ accountId, secrets }) => sealSecrets(sealer, accountId, secrets))
-  await tx.query({
-    name: 'save-secrets',
-    text: `UPDATE endpoints p SET sealed_secrets = s.sealed, secrets_end_at = s.ends_at
-           FROM unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS s (id, sealed, ends_at) WHERE p.id = s.id`,
-    values: [
-      endpoints.map(({ id }) => id),
-      sealed.map((each) => each.sealed),
-      sealed.map((each) => each.endsAt),
-    ],
-  })
+  const ids = endpoints.map(({ id }) => id)
+  await save(
+    tx,
+    ids,
+    sealed.map((each) => each.sealed),
+    sealed.map(({ endsAt }) => endsAt),
+  )
 }
 
 /** Encrypts with the first key, and leaves out secrets that have ended. */
@@ -54,39 +65,27 @@ const refresh = (tx: Transaction, sealer: Sealer, rows: Row[], now: Date) =>
     }),
   )
 
+type Dependencies = { sealer: Sealer; clock: Clock }
+
 /** Encrypts with the first key all secrets that are under another. Throws internal for secrets that no key opens. */
 export const reencryptSecrets = async (
   database: Database,
-  { sealer, clock }: { sealer: Sealer; clock: Clock },
+  { sealer, clock }: Dependencies,
 ): Promise<void> => {
-  const [{ last } = { last: 0 }] = await database.query<{ last: number }>({
-    text: 'SELECT coalesce(max(id), 0) AS last FROM endpoints',
-  })
+  const { prefix } = sealer
+  const [{ last } = { last: 0 }] = await lastEndpoint(database)
   for (let first = 1; first <= last; first += BATCH)
     await database.transaction(async (tx) => {
-      const rows = await tx.query<Row>({
-        name: 'secrets-to-encrypt',
-        text: `SELECT id, ${sealedSecretsOf('p')} FROM endpoints p
-               WHERE id >= $1 AND id < $2 AND substring(sealed_secrets FOR $3) <> $4 ORDER BY id FOR UPDATE`,
-        values: [first, first + BATCH, sealer.prefix.length, sealer.prefix],
-      })
+      const rows = await underOtherKeys(tx, first, first + BATCH, prefix.length, prefix)
       if (rows.length > 0) await refresh(tx, sealer, rows, clock.now())
     })
 }
 
 /** Removes a batch of replaced secrets that have ended. Resolves with whether there may be more. */
-export const removeEndedSecrets = (
-  database: Database,
-  { sealer, clock }: { sealer: Sealer; clock: Clock },
-): Promise<boolean> =>
+export const removeEndedSecrets = (database: Database, { sealer, clock }: Dependencies): Promise<boolean> =>
   database.transaction(async (tx) => {
     const now = clock.now()
-    const rows = await tx.query<Row>({
-      name: 'ended-secrets',
-      text: `SELECT id, ${sealedSecretsOf('p')} FROM endpoints p WHERE secrets_end_at <= $1
-             ORDER BY secrets_end_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`,
-      values: [now.toISOString()],
-    })
+    const rows = await ended(tx, now)
     if (rows.length > 0) await refresh(tx, sealer, rows, now)
     return rows.length === BATCH
   })

@@ -1,10 +1,12 @@
 import { type Database, differences, recordAudit } from '@leadwire/service-kit'
 import type { Clock } from '../../clock'
+import { statement } from '../../statement'
 import { deleteFailures, markOutOfSync } from './change-state'
 
-const FIND = 'SELECT endpoint_id FROM endpoint_failures WHERE since <= $1 ORDER BY since LIMIT 1'
+const findFailing = statement<{ endpointId: number }>('find-failing')`
+  SELECT endpoint_id AS "endpointId" FROM endpoint_failures WHERE since <= $1 ORDER BY since LIMIT 1`
 
-const DISABLE = `
+const disable = statement<{ accountId: number }>('disable-failing')`
   UPDATE endpoints SET enabled = false, disabled_reason = 'failing', updated_at = clock_timestamp()
   WHERE id = $1 AND enabled AND deleted_at IS NULL RETURNING account_id AS "accountId"`
 
@@ -14,15 +16,10 @@ export const disableFailingEndpoint = (
   { afterMs, clock }: { afterMs: number; clock: Clock },
 ): Promise<boolean> =>
   database.transaction(async (tx) => {
-    const before = new Date(clock.now().getTime() - afterMs).toISOString()
-    const [found] = await tx.query<{ endpoint_id: number }>({
-      ...{ name: 'find-failing', text: FIND, values: [before] },
-    })
+    const [found] = await findFailing(tx, new Date(clock.now().getTime() - afterMs))
     if (!found) return false
-    const { endpoint_id: endpointId } = found
-    const [disabled] = await tx.query<{ accountId: number }>({
-      ...{ name: 'disable-failing', text: DISABLE, values: [endpointId] },
-    })
+    const { endpointId } = found
+    const [disabled] = await disable(tx, endpointId)
     if (disabled) {
       await markOutOfSync(tx, [endpointId])
       const changes = differences({ enabled: true }, { enabled: false, disabled_reason: 'failing' })

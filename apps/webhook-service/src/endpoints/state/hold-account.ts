@@ -1,8 +1,9 @@
 import { type Database, recordAudit } from '@leadwire/service-kit'
 import type { Operation } from '../../operation'
+import { statement } from '../../statement'
 import { markOutOfSync } from './change-state'
 
-const change = (enabled: boolean) => `
+const change = (name: string, enabled: boolean) => statement<{ id: number }>(name)`
   UPDATE endpoints SET enabled = ${enabled}, disabled_by_suspension = ${!enabled}, updated_at = clock_timestamp()
   WHERE id = ANY (ARRAY (
     SELECT id FROM endpoints
@@ -10,8 +11,8 @@ const change = (enabled: boolean) => `
   ))
   RETURNING id`
 
-const HOLD = change(false)
-const RESUME = change(true)
+const hold = change('hold-account', false)
+const resume = change('resume-account', true)
 
 /**
  * Disables the endpoints of a suspended account, so that their deliveries are held; or enables those that its suspension
@@ -23,18 +24,13 @@ export const holdAccount: Operation<'holdAccount', 'database' | 'notifications' 
 ) => {
   const changeIn = (tables: Database) =>
     tables.transaction(async (tx) => {
-      const endpoints = await tx.query<{ id: number }>({ text: held ? HOLD : RESUME, values: [accountId] })
-      const ids = endpoints.map(({ id }) => id)
+      const ids = (await (held ? hold : resume)(tx, accountId)).map(({ id }) => id)
       await markOutOfSync(tx, ids)
       const action = held ? 'account.held' : 'account.let_go'
       if (ids.length > 0) recordAudit(tx, actor, { accountId, action, targetId: accountId })
     })
   await changeIn(database)
   await changeIn(notifications)
-  wake('syncs')
-  if (!held) {
-    wake('webhooks')
-    wake('notifications')
-  }
+  for (const loop of ['syncs', 'webhooks', 'notifications'] as const) wake(loop)
   return {}
 }

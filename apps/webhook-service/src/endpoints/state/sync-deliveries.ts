@@ -1,19 +1,21 @@
 import type { Database, OpenTransaction, Round, Transaction } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import { readInOrder } from '../../delivery-sql'
+import { statement } from '../../statement'
 
 /** Deliveries that one transaction moves: some 100 ms of PostgreSQL's time on one processor. */
 export const BATCH = 2000
 
 // One process at a time moves deliveries of an endpoint, and a change of the endpoint waits for it: so its state is the current one.
-const NEXT = `
+const nextEndpoint = statement<{ endpointId: number }>('next-endpoint-to-sync')`
   SELECT endpoint_id AS "endpointId" FROM endpoint_syncs ORDER BY queued_at LIMIT 1 FOR UPDATE SKIP LOCKED`
 
-const STATE = 'SELECT enabled, deleted_at IS NOT NULL AS deleted FROM endpoints WHERE id = $1'
+const stateOf = statement<{ enabled: boolean; deleted: boolean }>('state-of-endpoint')`
+  SELECT enabled, deleted_at IS NOT NULL AS deleted FROM endpoints WHERE id = $1`
 
 // The longest due first: they go first where the endpoint is enabled, and else are the first that a poll for due deliveries reads.
 // Locked in the order of ids, as by every statement that waits for locks of many deliveries.
-const MOVE = `
+const moveDeliveries = statement<{ count: number; last: string }>('move-deliveries')`
   WITH chosen AS MATERIALIZED (
     SELECT id, next_attempt_at FROM deliveries WHERE endpoint_id = $1 AND status = $2 AND next_attempt_at >= $5
     ORDER BY next_attempt_at LIMIT $4
@@ -25,7 +27,7 @@ const MOVE = `
   )
   SELECT count(*)::int AS count, max(next_attempt_at) AS last FROM chosen`
 
-const DROP_MANUAL = `
+const dropManual = statement<{ count: number }>('drop-manual-attempts')`
   WITH locked AS MATERIALIZED (
     SELECT id FROM deliveries WHERE id = ANY (
       ARRAY (SELECT id FROM deliveries WHERE endpoint_id = $1 AND manual_at IS NOT NULL ORDER BY manual_at LIMIT $2)
@@ -34,6 +36,11 @@ const DROP_MANUAL = `
     UPDATE deliveries d SET manual_at = NULL FROM locked WHERE d.id = locked.id
   )
   SELECT count(*)::int AS count FROM locked`
+
+const endSync = statement('end-sync')`DELETE FROM endpoint_syncs WHERE endpoint_id = $1`
+
+const queueAgain = statement('queue-sync-again')`
+  UPDATE endpoint_syncs SET queued_at = clock_timestamp() WHERE endpoint_id = $1`
 
 type Move = [from: 'pending' | 'held', to: 'pending' | 'held' | 'cancelled']
 
@@ -55,9 +62,7 @@ export const createSyncDeliveries = (
   const move = async (tx: Transaction, endpointId: number, [from, to]: Move, limit: number) => {
     const key = `${from} ${endpointId}`
     const since = movedTo.get(key)
-    const [row] = await tx.query<{ count: number; last: string }>({
-      ...{ name: 'move-deliveries', text: MOVE, values: [endpointId, from, to, limit, since ?? '-infinity'] },
-    })
+    const [row] = await moveDeliveries(tx, endpointId, from, to, limit, since ?? '-infinity')
     const { count, last } = row!
     if (count === limit) movedTo.set(key, last)
     else movedTo.delete(key)
@@ -67,9 +72,7 @@ export const createSyncDeliveries = (
 
   /** Resolves with whether all deliveries of the endpoint are in sync. */
   const moveBatch = async (tx: Transaction, endpointId: number): Promise<boolean> => {
-    const [endpoint] = await tx.query<{ enabled: boolean; deleted: boolean }>({
-      ...{ name: 'state-of-endpoint', text: STATE, values: [endpointId] },
-    })
+    const [endpoint] = await stateOf(tx, endpointId)
     if (!endpoint) return true
     if (!endpoint.deleted)
       return (await move(tx, endpointId, endpoint.enabled ? ['held', 'pending'] : ['pending', 'held'], batch))
@@ -80,21 +83,17 @@ export const createSyncDeliveries = (
       if (!done) return false
       left -= count
     }
-    const [dropped] = await tx.query<{ count: number }>({
-      ...{ name: 'drop-manual-attempts', text: DROP_MANUAL, values: [endpointId, left] },
-    })
+    const [dropped] = await dropManual(tx, endpointId, left)
     return dropped!.count < left
   }
 
   const syncNext = async (tx: OpenTransaction): Promise<Round> => {
-    const [next] = await tx.query<{ endpointId: number }>({ name: 'next-endpoint-to-sync', text: NEXT })
+    const [next] = await nextEndpoint(tx)
     if (!next) return false
     readInOrder(tx)
     const done = await moveBatch(tx, next.endpointId)
-    const text = done
-      ? 'DELETE FROM endpoint_syncs WHERE endpoint_id = $1'
-      : 'UPDATE endpoint_syncs SET queued_at = clock_timestamp() WHERE endpoint_id = $1'
-    tx.send({ text, values: [next.endpointId] })
+    const end = done ? endSync : queueAgain
+    end.send(tx, next.endpointId)
     return done || 'pause'
   }
   return () => database.transaction(syncNext)
