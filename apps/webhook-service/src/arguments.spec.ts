@@ -58,7 +58,7 @@ test.each(CALLS)('%s refuses arguments that are wrong as invalid', async (operat
     await expect(call({ ...request, ...change })).rejects.toMatchObject({ code: 'invalid' })
 })
 
-test('what is no id of an event is held by nobody, and harms none beside it', async () => {
+test('what is no id of an event is not stored, and harms none beside it', async () => {
   expect(await service.client.findStoredEvents({ eventIds: ['\0', 'nonsense', '-1'] })).toEqual({
     eventIds: [],
     refused: [],

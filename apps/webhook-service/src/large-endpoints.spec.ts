@@ -91,7 +91,7 @@ test('a list of a lead', async () => {
   })
 })
 
-test('how endpoints are doing, and the metric', async () => {
+test('the health of endpoints, and the metric', async () => {
   await costsTheSame((_, database) => listWebhookEndpointHealth({ database, clock }, { accountId: ACCOUNT }))
   await costsTheSame((_, database) => countOpenDeliveries(database, 10_000))
 })
@@ -112,7 +112,7 @@ test('a recovery: the request, what remains, its progress in each status', async
   }
 })
 
-test('disabling, enabling, deleting, and what looks and claims while the deliveries wait to be moved', async () => {
+test('disabling, enabling, deleting, and polls and claims while the deliveries are out of sync', async () => {
   const change = (endpointId: number, enabled: boolean) => ({ accountId: ACCOUNT, endpointId, enabled })
   const lookAndClaim = async () => {
     await costsTheSame((_, database) => findDueEndpoints(database, clock.now()))

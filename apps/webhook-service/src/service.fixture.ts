@@ -94,7 +94,7 @@ export const newEvent = (accountId: number, over: Partial<Event> = {}): Event =>
 export const storedEvent = (accountId: number, over: Partial<Event> = {}) =>
   readEvent(Event.encode(newEvent(accountId, over)).finish())
 
-/** The doors of a running stack: JetStream to publish to, PostgreSQL to look into. */
+/** Connections to a running stack: JetStream to publish to, PostgreSQL to read. */
 export const openDoors = async () => {
   const [database, nats] = await Promise.all([createDatabase({ name: 'webhooks' }), startNats()])
   const connection = await connect({
@@ -114,12 +114,12 @@ export const openDoors = async () => {
     event: newEvent,
     rows,
     /**
-     * Waits until the database was looked at several times over: what was due and has not happened by then is not going
-     * to. Each look is told by a delivery of nobody's that only a look can find.
+     * Waits for several polls: what was due and was not attempted by then will not be. Each poll is seen by a delivery of account 0
+     * that only a poll can find.
      */
-    looks: async () => {
-      const nobodys = `endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)`
-      for (let look = 0; look < 3; look += 1) {
+    polls: async () => {
+      const ofAccount0 = `endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)`
+      for (let poll = 0; poll < 3; poll += 1) {
         await rows(
           `
           WITH endpoint AS (
@@ -134,12 +134,14 @@ export const openDoors = async () => {
           [sealedFor(0)],
         )
         await eventually(async () =>
-          expect(await rows(`SELECT attempt_count FROM deliveries WHERE ${nobodys}`)).toEqual([
+          expect(await rows(`SELECT attempt_count FROM deliveries WHERE ${ofAccount0}`)).toEqual([
             { attempt_count: 1 },
           ]),
         )
-        await rows(`DELETE FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE ${nobodys})`)
-        await rows(`DELETE FROM deliveries WHERE ${nobodys}`)
+        await rows(
+          `DELETE FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE ${ofAccount0})`,
+        )
+        await rows(`DELETE FROM deliveries WHERE ${ofAccount0}`)
         await rows('DELETE FROM events WHERE account_id = 0')
         await rows(
           'DELETE FROM endpoint_hours WHERE endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)',
@@ -147,7 +149,7 @@ export const openDoors = async () => {
         await rows('DELETE FROM endpoints WHERE account_id = 0')
       }
     },
-    /** Publishes events until JetStream has them, without its own look for duplicates. */
+    /** Publishes events until JetStream has them, without its check for duplicates. */
     publish: async (...events: Event[]) => {
       const js = jetstream(connection)
       const send = (event: Event) =>

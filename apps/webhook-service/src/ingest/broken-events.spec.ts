@@ -34,7 +34,7 @@ test('an event with a broken part is refused, counted, logged once, and nothing 
     { leadVersion: 0 },
     { body: new Uint8Array() },
   ].map((over) => doors.event(1, over))
-  // What has no id or no account belongs to nobody's outbox.
+  // What has no id or no account is in no outbox.
   const strange = [doors.event(1, { eventId: 'none' }), doors.event(0)]
   await doors.publish(...broken, ...strange)
   await doors.publish(...broken, doors.event(1))

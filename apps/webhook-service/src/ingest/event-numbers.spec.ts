@@ -80,7 +80,7 @@ test('a dead letter, a test send and the trace of an erased event draw no number
   const [service] = services
   const { id: endpointId } = await service!.endpoint(5, receiver.url)
   const leadReference = randomUUID()
-  const [before, after, late] = [
+  const [before, after, missing] = [
     doors.event(5, { leadReference }),
     doors.event(5),
     doors.event(5, { leadReference }),
@@ -96,9 +96,9 @@ test('a dead letter, a test send and the trace of an erased event draw no number
     doors.event(5, { createdAt: '2026-02-31T00:00:00.000000Z' }),
   )
   await service!.client.testWebhookEndpoint({ accountId: 5, endpointId, accountKey: 'key' })
-  const erased = { accountId: 5, leadReference, eventIds: [before.eventId, late.eventId], bury: true }
+  const erased = { accountId: 5, leadReference, eventIds: [before.eventId, missing.eventId], bury: true }
   await service!.client.eraseLeadEvents(erased)
-  await doors.publish(late, after)
+  await doors.publish(missing, after)
   await held(after.eventId)
   expect((await logOf(5)).map(({ id }) => id)).toEqual([before.eventId, after.eventId])
   expect(await numbersOf(5)).toEqual([1, 2])

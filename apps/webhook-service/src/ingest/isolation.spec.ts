@@ -74,7 +74,7 @@ const lockEndpoints = async () => {
   }
 }
 
-test('an account whose endpoint is locked for long holds up nobody, and its events come when it is free', async () => {
+test('an account whose endpoint is locked for long delays no other, and its events are stored when it is free', async () => {
   await crowd(2)
   const unlock = await lockEndpoints()
   const events = Array.from({ length: 20 }, () => doors.event(CROWDED))
@@ -85,7 +85,7 @@ test('an account whose endpoint is locked for long holds up nobody, and its even
   await eventually(async () => expect(await heldOf(events)).toBe(events.length))
 })
 
-test('nor does it with more events than are kept in hand', async () => {
+test('nor does it with more events than may be in flight', async () => {
   await crowd(1)
   const unlock = await lockEndpoints()
   const events = Array.from({ length: 6000 }, () => doors.event(CROWDED))

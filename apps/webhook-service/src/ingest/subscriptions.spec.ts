@@ -49,7 +49,7 @@ test('an event goes to the endpoints that subscribe to its type, with the body a
   ])
 })
 
-test('an event that nobody subscribes to is kept with its body, and without deliveries', async () => {
+test('an event without subscribers is kept with its body, and without deliveries', async () => {
   await service.endpoint(2, receiver.url)
   const unheard = doors.event(2, { type: 'lead.updated' })
   await doors.publish(unheard)
@@ -65,7 +65,7 @@ test('an event that nobody subscribes to is kept with its body, and without deli
   await eventually(() => expect(receiver.requests).toHaveLength(1))
 })
 
-test('an endpoint that subscribes later is told of what happens from then on', async () => {
+test('an endpoint that subscribes later gets the events from then on', async () => {
   const { id } = await service.endpoint(3, `${receiver.url}/later`)
   const [before, after] = [doors.event(3, { type: 'lead.updated' }), doors.event(3, { type: 'lead.updated' })]
   await doors.publish(before)
@@ -80,15 +80,15 @@ test('an endpoint that subscribes later is told of what happens from then on', a
   )
 })
 
-test('an endpoint is told of all leads, of live ones or of test ones', async () => {
+test('an endpoint gets events of all leads, of live ones or of test ones', async () => {
   for (const leads of ['all', 'live', 'test'])
     await service.endpoint(6, `${receiver.url}/${leads}`, { types: ['lead.created', 'lead.updated'], leads })
   const tested = doors.event(6)
   const live = doors.event(6, { type: 'lead.updated' })
   await doors.publish({ ...tested, test: true }, live)
   await eventually(() => expect(receiver.requests).toHaveLength(4))
-  const told = receiver.requests.map(({ url, headers }) => [url.split('/').at(-1), headers['webhook-id']])
-  expect(told.toSorted()).toEqual(
+  const received = receiver.requests.map(({ url, headers }) => [url.split('/').at(-1), headers['webhook-id']])
+  expect(received.toSorted()).toEqual(
     [
       ['all', tested.eventId],
       ['test', tested.eventId],
@@ -98,7 +98,7 @@ test('an endpoint is told of all leads, of live ones or of test ones', async () 
   )
 })
 
-test('which leads are told of may be all, live or test', async () => {
+test('the leads of an endpoint may be all, live or test', async () => {
   const endpoint = { accountId: 5, url: receiver.url, enabled: true, leads: 'dead' }
   await expect(service.client.createWebhookEndpoint(endpoint)).rejects.toMatchObject({
     faults: { leads: ['must be one of all, live, test'] },

@@ -21,17 +21,17 @@ afterEach(async () => {
 
 const largeEvent = (accountId: number) =>
   doors.event(accountId, { body: eventBody('lead.created', JSON.stringify({ note: 'x'.repeat(MIB) })) })
-const bytesInHand = async () => (await service.metric('leadwire_webhook_bodies_in_hand_bytes'))!
+const bytesInFlight = async () => (await service.metric('leadwire_webhook_bodies_in_hand_bytes'))!
 
 test('forty endpoints that hang share the body of an event', async () => {
   receiver.answerWith('hang')
   for (let count = 0; count < 40; count += 1) await service.endpoint(1, receiver.url)
   await doors.publish(largeEvent(1))
   await eventually(() => expect(receiver.requests).toHaveLength(40))
-  expect(await bytesInHand()).toBeLessThan(1.1 * MIB)
+  expect(await bytesInFlight()).toBeLessThan(1.1 * MIB)
 })
 
-test('large bodies in hand are bounded, small ones of others go past them, and in the end all arrive', async () => {
+test('large bodies in flight are bounded, small ones of others pass them, and in the end all arrive', async () => {
   let open = false
   receiver.answerWith(({ url }) => (open || url.endsWith('/small') ? { status: 200 } : 'hang'))
   for (let count = 0; count < 4; count += 1) await service.endpoint(1, receiver.url)
@@ -50,12 +50,12 @@ test('large bodies in hand are bounded, small ones of others go past them, and i
     await eventually(() =>
       expect(receiver.requests.filter(({ url }) => url.endsWith('/small'))).toHaveLength(count),
     )
-    expect(await bytesInHand()).toBeLessThan(18 * MIB)
+    expect(await bytesInFlight()).toBeLessThan(18 * MIB)
   }
   open = true
   await doors.rows(`UPDATE deliveries SET next_attempt_at = now() WHERE status = 'pending'`)
   await eventually(async () => {
-    expect(await bytesInHand()).toBeLessThan(18 * MIB)
+    expect(await bytesInFlight()).toBeLessThan(18 * MIB)
     const { total } = await service.client.listDeliveries({ accountId: 1, status: 'delivered', page: 1 })
     expect(
       total + (await service.client.listDeliveries({ accountId: 1, status: 'pending', page: 1 })).total,

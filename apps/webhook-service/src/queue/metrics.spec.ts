@@ -1,7 +1,7 @@
 import { eventually, manualClock, startReceiver } from '@leadwire/test-kit'
 import { openDoors, startService } from '../service.fixture'
 
-test('the age of what is due longest is told while it waits, and 0 when nothing does', async () => {
+test('the age of the oldest due delivery is reported while it waits, else 0', async () => {
   const doors = await openDoors()
   const receiver = await startReceiver()
   const clock = manualClock()

@@ -122,8 +122,8 @@ const wake = () => {
   for (const { sender } of alive()) sender.wake()
 }
 
-// A claim that ended on a delivery that is held is left to whoever attempts it when its endpoint is enabled.
-const settled = () =>
+// A claim that ended on a delivery that is held stays until its endpoint is enabled.
+const quiet = () =>
   eventually(
     async () => {
       wake()
@@ -163,9 +163,9 @@ const advance = async () => {
   clock.set(new Date(Math.max(to, clock.now().getTime())))
 }
 
-// Not between a claim and the beginning of its attempt: nobody could see that in time.
+// Not between a claim and the start of its attempt: no process could notice that in time.
 const goBack = async () => {
-  await settled()
+  await quiet()
   clock.advance(-dice.below(600_000))
 }
 
@@ -203,10 +203,10 @@ const STEPS: (() => unknown)[] = [
   () => dice.pick(alive()).cut(),
 ]
 
-/** What the document's table says of a delivery, told only what came of its attempts (interface: Delivery). */
+/** What the document's table says of a delivery, from the outcomes of its attempts alone (interface: Delivery). */
 const model = (stored: number, attempts: (AttemptRow & { manual: boolean })[]) => {
   let [due, scheduled, delivered] = [stored, 0, false]
-  // When a scheduled attempt with this number may begin; undefined when none may.
+  // When a scheduled attempt with this number may start; undefined when none may.
   const dueOf = new Map<number, number | undefined>([[1, due]])
   for (const { number, error, manual, started_at, duration_ms } of attempts) {
     if (!manual) due = Date.parse(started_at) + duration_ms + (SCHEDULE[scheduled++] ?? 0)
@@ -293,17 +293,17 @@ const simulate = async () => {
     await dice.pick(STEPS)()
     steps += 1
     wake()
-    if (chance(60)) await settled()
+    if (chance(60)) await quiet()
   }
   for (const endpointId of endpointIds)
     await updateWebhookEndpoint({ database, sealer, wake }, { accountId: ACCOUNT, endpointId, enabled: true })
   // The rest of the schedule, with every receiver failing: it ends after the sixth.
   receiver.answerWith({ status: 500 })
   for (let round = 0; round <= SCHEDULE.length; round += 1) {
-    await settled()
+    await quiet()
     clock.advance(2 * 3_600_000)
   }
-  await settled()
+  await quiet()
   await check()
 }
 

@@ -43,7 +43,7 @@ test('a failing delivery is tried six times, each pause counted from the failure
       nextAttemptAt: due.toISOString().replace('Z', '000Z'),
     })
     clock.advance(pause - 1)
-    await doors.looks()
+    await doors.polls()
     expect(receiver.requests).toHaveLength(index + 1)
     clock.advance(1)
   }
@@ -60,7 +60,7 @@ test('a failing delivery is tried six times, each pause counted from the failure
   )
 
   clock.advance(365 * 24 * 3_600_000)
-  await doors.looks()
+  await doors.polls()
   expect(receiver.requests).toHaveLength(6)
   const [first, ...others] = receiver.requests
   for (const other of others) expect(other.body.equals(first!.body)).toBe(true)
@@ -78,6 +78,6 @@ test('a delivery ends with the first 2xx answer', async () => {
     expect((await onlyDelivery(2)).delivery).toMatchObject({ status: 'delivered', attemptCount: 2 }),
   )
   clock.advance(300_000)
-  await doors.looks()
+  await doors.polls()
   expect(receiver.requests).toHaveLength(2)
 })

@@ -106,7 +106,7 @@ test('without free sockets no attempt is spent: the same is made again a moment 
   expect(outcomes).toEqual(['ours', 'ours', null])
 })
 
-test('while attempts cannot be written down few more begin, and none is made twice', async () => {
+test('while attempts cannot be recorded few more start, and none is made twice', async () => {
   await database.query({ text: INSERT_ENDPOINTS, values: [100] })
   await database.query({ text: INSERT_DELIVERIES, values: [30] })
   const attempted: number[] = []
@@ -117,7 +117,7 @@ test('while attempts cannot be written down few more begin, and none is made twi
   const locking = database.transaction(async (tx) => {
     await tx.query({ text: 'LOCK TABLE attempts IN ACCESS EXCLUSIVE MODE' })
     release()
-    // Claims are over that nobody could write anything down for.
+    // Claims have ended whose attempts could not be recorded.
     await eventually(async () => {
       const [{ expired }] = (await tx.query<{ expired: number }>({
         text: 'SELECT count(*)::int AS expired FROM deliveries WHERE claimed_until < clock_timestamp()',

@@ -29,7 +29,7 @@ const setUp = ({ concurrency = 16, perEndpoint = 4 } = {}) => {
 const pass = (ms: number) => jest.advanceTimersByTime(ms)
 const many = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
-test('an endpoint never has more attempts under way than its share', () => {
+test('an endpoint never has more attempts in flight than its share', () => {
   const { running, fill } = setUp()
   for (let round = 0; round < 20; round += 1) {
     fill([1])
@@ -38,7 +38,7 @@ test('an endpoint never has more attempts under way than its share', () => {
   expect(running).toHaveLength(4)
 })
 
-test('attempts at work are bounded, whoever is due, and one that waits makes room', () => {
+test('attempts with a slot are bounded, whatever is due, and one that waits leaves its slot', () => {
   const { slots, running, fill } = setUp()
   fill(many(100))
   expect([running.length, slots.inUse()]).toEqual([16, 16])
@@ -92,11 +92,11 @@ test('a thousand endpoints that hang leave room for one that answers, at every m
     pass(100)
   }
   expect(running.length).toBeGreaterThan(16 * 8)
-  // So many are late, and what began before they were.
+  // So many are slow, and what started before they were.
   expect(running.length).toBeLessThanOrEqual(16 * (8 + 10))
 })
 
-test('a hanging endpoint that begins to answer is slow no more', () => {
+test('a hanging endpoint that answers again is slow no more', () => {
   const { slots, fill, start, finishAll } = setUp({ perEndpoint: 16 })
   fill([1])
   pass(5000)

@@ -60,7 +60,7 @@ test('when a process is killed in the middle of attempts, another makes the same
   const survivor = await startService(doors, { WEBHOOK_TIMEOUT: 600_000 })
   try {
     victim.kill('SIGKILL')
-    await doors.looks()
+    await doors.polls()
     expect(receiver.requests).toHaveLength(10)
     // The longest attempt, and 4 s to write its result.
     expect(
@@ -84,7 +84,7 @@ test('when a process is killed in the middle of attempts, another makes the same
   }
 })
 
-test('an attempt by hand that died with its process is not made when its endpoint was deleted meanwhile', async () => {
+test('a manual attempt that died with its process is not made after its endpoint was deleted', async () => {
   const service = await startService(doors)
   try {
     const { id: endpointId } = await service.endpoint(1, receiver.url)
@@ -101,7 +101,7 @@ test('an attempt by hand that died with its process is not made when its endpoin
     )
     await service.client.deleteWebhookEndpoint({ accountId: 1, endpointId })
     await endClaims()
-    await doors.looks()
+    await doors.polls()
     const { deliveries } = await service.client.listDeliveries({ accountId: 1, page: 1 })
     expect(deliveries).toMatchObject([{ status: 'exhausted', attemptCount: 1 }])
     expect(receiver.requests).toHaveLength(1)
@@ -110,7 +110,7 @@ test('an attempt by hand that died with its process is not made when its endpoin
   }
 })
 
-test('the result of a claim that was lost comes too late and changes nothing', async () => {
+test('the result of a replaced claim changes nothing', async () => {
   const service = await startService(doors)
   try {
     await service.endpoint(1, receiver.url)
@@ -123,7 +123,7 @@ test('the result of a claim that was lost comes too late and changes nothing', a
     await endClaims()
     await eventually(() => expect(receiver.requests).toHaveLength(2))
     first.open()
-    await doors.looks()
+    await doors.polls()
     second.open()
     await eventually(async () =>
       expect(await service.client.listDeliveries({ accountId: 1, page: 1 })).toMatchObject({
@@ -141,7 +141,7 @@ test('a drain lets attempts end and leaves no claim behind', async () => {
   const service = await startService(doors)
   await service.endpoint(1, receiver.url)
   const answered = gate()
-  // One that begins while the drain begins has no end, and is given back.
+  // One that starts with the drain never ends, and is released.
   receiver.answerWith((_, index) => (index < 16 ? { status: 200, after: answered.opened } : 'hang'))
   await doors.publish(...Array.from({ length: 20 }, () => doors.event(1)))
   await eventually(() => expect(receiver.requests).toHaveLength(16))
@@ -156,7 +156,7 @@ test('a drain lets attempts end and leaves no claim behind', async () => {
   ])
 })
 
-test('attempts whose end falls into an absence of the database are written down when it is back, and not repeated', async () => {
+test('attempts that end while the database is away are recorded when it is back, and not repeated', async () => {
   const service = await startService(doors)
   try {
     await service.endpoint(1, receiver.url)

@@ -33,7 +33,7 @@ const daysPass = async (days: number, schema = 'public') => {
   await doors.rows(`UPDATE ${schema}.deliveries SET updated_at = updated_at - $1::interval`, by)
 }
 
-// The first round begins when a service starts.
+// A service starts with a round.
 const prune = async () => {
   const service = await start()
   const runs = 'leadwire_pruning_last_run_timestamp_seconds(?={[^}]*rows="webhooks")'
@@ -87,7 +87,7 @@ test('what is delivered goes after 30 days, what is exhausted and samples after 
   await daysPass(29.9)
   expect(await prune()).toBe(0)
   await daysPass(0.2)
-  // Delivery and event of one, an event of nobody's, and a delivery of the mixed one.
+  // Delivery and event of one, an event without deliveries, and a delivery of the mixed one.
   expect(await prune()).toBe(4)
   expect(await kept()).toEqual({
     ...{ [EXHAUSTED!]: ['exhausted'], [HELD!]: ['held'], [MIXED!]: ['exhausted'], [SAMPLE]: ['delivered'] },
@@ -142,7 +142,7 @@ const KEPT = { doneMs: 30 * DAY_MS, exhaustedMs: 90 * DAY_MS }
 test.each([
   'public',
   'notifications',
-])('in %s it goes by portions, of any number of copies one at a time, and what stays is looked at once', async (schema) => {
+])('in %s it prunes in batches, one process at a time, and reads what stays once', async (schema) => {
   await (await start()).stop()
   await fillTables(30, schema)
   const copies = [1, 2].map(() => createPruneEvents(database(schema), KEPT, { events: 4, deliveries: 3 }))
@@ -155,7 +155,7 @@ test.each([
     }
   }
   await Promise.all(copies.map(rounds))
-  // The last portion of one may have met the lock of the other.
+  // The last batch of one may have met the lock of the other.
   await rounds(copies[0]!)
   expect(rows).toBe(20 * 3 + 10)
   const state = () =>
@@ -185,7 +185,7 @@ test('young events are not read', async () => {
   }
   expect(await read()).toBe(0)
   expect((await createPruneEvents(database('public'), KEPT)()).more).toBe(false)
-  // With its connections a process tells what it has read.
+  // A connection reports what it has read when it ends.
   await lifecycle.stop()
   await eventually(async () => expect(await read()).toBeGreaterThan(0))
   expect(await read()).toBeLessThan(20)

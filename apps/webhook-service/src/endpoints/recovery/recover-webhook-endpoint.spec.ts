@@ -94,7 +94,7 @@ test('what can not be is refused; a deleted endpoint gets nothing more', async (
   expect(await recover(3, endpointId, LONG_AGO)).toBe(12)
   await service.client.deleteWebhookEndpoint({ accountId: 3, endpointId })
   const sent = received(3).length
-  await doors.looks()
+  await doors.polls()
   expect(received(3).length - sent).toBeLessThanOrEqual(1)
   expect(await total(3, 'exhausted')).toBe(12)
 })

@@ -22,7 +22,7 @@ const recover = (accountId: number, endpointId: number, since = '2020-01-01T00:0
   )
 const left = async (accountId: number, endpointId: number) =>
   (await retrieveWebhookEndpoint({ database: tables.database }, { accountId, endpointId })).recovery
-/** Goes on as often as it may now, after as long as it waits. */
+/** Runs rounds until nothing is left to do now. */
 const goOn = async () => {
   await rows('UPDATE recoveries SET next_at = clock_timestamp()', [])
   while (await runRecovery(tables.database, { clock }));
@@ -32,7 +32,7 @@ const marked = (endpointId: number) =>
     'SELECT id, manual_at AS at FROM deliveries WHERE endpoint_id = $1 AND manual_at IS NOT NULL ORDER BY id',
     [endpointId],
   )
-/** As if each attempt by hand had failed. */
+/** As if each manual attempt had failed. */
 const fail = (endpointId: number) =>
   rows(
     `UPDATE deliveries SET manual_at = NULL, attempt_count = attempt_count + 1, updated_at = clock_timestamp()
@@ -113,7 +113,7 @@ test('one that was asked for earlier, and failed meanwhile, is not asked for aga
   expect(await left(4, id)).toBeUndefined()
 })
 
-test('a recovery ends with the disabling of its endpoint, and does not begin again with it', async () => {
+test('a recovery ends with the disabling of its endpoint, and does not start again with it', async () => {
   const id = await tables.endpoint(5)
   await tables.fill(5, id, 'exhausted', 150)
   await recover(5, id)

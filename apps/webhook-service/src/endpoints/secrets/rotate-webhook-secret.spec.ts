@@ -114,7 +114,7 @@ test('under load no receiver that follows the rule fails at any moment, whicheve
   const service = await startService(doors, { clock })
   try {
     const { id: endpointId, secret: first } = await service.endpoint(10, receiver.url)
-    // The one who reads the document's header takes every secret it was told of until its time is over; the one
+    // The one who reads the document's header accepts every secret it knows until its time is over; the one
     // who reads the standard's knows one secret, and changes over somewhere in the middle.
     const known: { secret: string; until: number }[] = [{ secret: first, until: Infinity }]
     let standardSecret = first
@@ -125,7 +125,7 @@ test('under load no receiver that follows the rule fails at any moment, whicheve
       if (!signsStandard(request, standardSecret)) failures.push('webhook-signature')
       return { status: 200 }
     })
-    // What counts is when an attempt began, in whole seconds: it may arrive later.
+    // What counts is when an attempt started, in whole seconds: it may arrive later.
     const beganAt = ({ headers }: ReceivedRequest) => Number(headers['webhook-timestamp']) * 1000
     let sent = 0
     let loading = true

@@ -86,7 +86,7 @@ test('a replaced secret is removed when it has ended', async () => {
   expect(before.ends).toBe(true)
   await service.stop()
   clock.advance(60_000)
-  // A start begins with a round of removal.
+  // A start runs a round of removal.
   const next = await startService(doors, { clock })
   await eventually(async () => expect(await lengthAndEnd()).toMatchObject({ ends: false }))
   expect((await lengthAndEnd()).bytes).toBeLessThan(before.bytes)

@@ -37,13 +37,13 @@ test('an endpoint that has only failed for as long as the setting says is disabl
   const before = await startService(doors, { clock, WEBHOOK_RETRY_SCHEDULE: [] })
   const ids = []
   for (let count = 0; count < 4; count += 1) ids.push((await before.endpoint(1, receiver.url)).id)
-  const [failing, recovered, changed, late] = ids as [number, number, number, number]
+  const [failing, recovered, changed, recent] = ids as [number, number, number, number]
   for (const id of [failing, recovered, changed]) await attempt(before, id, 500)
   clock.advance(DISABLE_AFTER - 1)
   await attempt(before, recovered, 200)
   await attempt(before, recovered, 500)
   await attempt(before, failing, 500)
-  await attempt(before, late, 500)
+  await attempt(before, recent, 500)
   await before.client.updateWebhookEndpoint({ accountId: 1, endpointId: changed, url: `${receiver.url}/new` })
   clock.advance(1)
   await before.stop()
@@ -54,7 +54,7 @@ test('an endpoint that has only failed for as long as the setting says is disabl
   await eventually(async () =>
     expect(await endpointOf(service, failing)).toMatchObject({ enabled: false, disabledReason: 'failing' }),
   )
-  for (const id of [recovered, changed, late])
+  for (const id of [recovered, changed, recent])
     expect(await endpointOf(service, id)).toMatchObject({ enabled: true, disabledReason: undefined })
   const { entries } = await service.audit.listAudit({ accountId: 1 })
   expect(entries.filter(({ action }) => action === 'webhook_endpoint.disabled')).toHaveLength(1)
@@ -75,7 +75,7 @@ test('without the setting none is disabled', async () => {
   await service.stop()
   clock.advance(100 * DAY_MS)
   const later = await startService(doors, { clock })
-  await doors.looks()
+  await doors.polls()
   expect(await endpointOf(later, id)).toMatchObject({ enabled: true })
   await later.stop()
 })

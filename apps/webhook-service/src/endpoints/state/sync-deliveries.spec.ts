@@ -5,7 +5,7 @@ import { createSyncDeliveries } from './sync-deliveries'
 
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
 let doors: Awaited<ReturnType<typeof openDoors>>
-/** A copy whose loop moves nothing, so that what is between two portions can be looked at. */
+/** A process whose loop moves nothing, so that the state between two batches can be seen. */
 let service: Awaited<ReturnType<typeof startService>>
 let receiver: Receiver
 let database: Database
@@ -73,7 +73,7 @@ test('enabled, deliveries show as pending at once, and are sent as far as they a
   await set(endpoint, true)
   expect(await shown(1)).toEqual(Array(5).fill('pending'))
   expect(await totals(1)).toEqual({ ...none, pending: 5 })
-  await doors.looks()
+  await doors.polls()
   expect(received(1)).toEqual([])
   expect(await sync(2)).toBe('pause')
   await eventually(() => expect(received(1).toSorted()).toEqual(ids.slice(0, 2).toSorted()))
@@ -91,13 +91,13 @@ test('disabled, deliveries show as held at once, and nothing is sent before they
   expect(await shown(2)).toEqual(Array(5).fill('held'))
   expect(await totals(2)).toEqual({ ...none, held: 5 })
   expect(await service.metric('leadwire_webhook_oldest_due_seconds')).toBe(0)
-  await doors.looks()
+  await doors.polls()
   await sync(2)
   expect(await rowsOf(2)).toEqual({ held: 2, pending: 3 })
   expect(await totals(2)).toEqual({ ...none, held: 5 })
   await syncAll(2)
   expect(await rowsOf(2)).toEqual({ held: 5 })
-  await doors.looks()
+  await doors.polls()
   expect(received(2)).toEqual([])
 })
 
@@ -113,7 +113,7 @@ test('deleted, deliveries show as cancelled at once, without a next attempt', as
     expect(delivery).toMatchObject({ status: 'cancelled', nextAttemptAt: undefined })
   await syncAll(2)
   expect((await rowsOf(3))['cancelled']).toBe(open.length)
-  await doors.looks()
+  await doors.polls()
   expect(received(3).length).toBe(5 - open.length)
 })
 
@@ -203,7 +203,7 @@ test('the metric of what is open counts by what endpoints are', async () => {
   expect([await metric('pending'), await metric('held')]).toEqual([0, 3])
 })
 
-test('deliveries of an endpoint that is suspended with its account are held at once, and go on when it is resumed', async () => {
+test('deliveries of an endpoint that is suspended with its account are held at once, and sent when it is resumed', async () => {
   const { endpoint } = await holding(14, 3)
   await doors.rows("UPDATE deliveries SET next_attempt_at = '2100-01-01' WHERE account_id = 14")
   await set(endpoint, true)
