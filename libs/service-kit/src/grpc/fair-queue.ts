@@ -101,6 +101,7 @@ export const createFairQueue = (options: {
     lanes.set(accountId, lane)
     if (lane.waiting.size === 0 && fits(lane, cost)) return goIn(accountId, lane, cost)
     if (lane.waiting.size < maxWaiting / (lanes.size + 1)) return waitIn(accountId, lane, cost)
+    forget(accountId, lane)
     throw refuse()
   }
 }
