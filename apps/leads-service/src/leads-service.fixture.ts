@@ -135,7 +135,7 @@ export const lockWaiters = async ({ db }: { db: Database }) =>
     })
   )[0]!.count
 
-/** Locks an account's row, so that creates wait for it; `waiters` tells how many do. */
+/** Locks an account's row, so that creates wait for it; `waiters` counts them. */
 export const holdAccount = async ({ db }: { db: Database }, accountId: number) => {
   const [held, letGo] = [gate(), gate()]
   const holding = db.transaction(async (tx) => {

@@ -26,7 +26,7 @@ import type { Config } from './config'
 import { migrateDatabase } from './database/migrate-database'
 import { deleteOnce } from './jobs/delete/run-account-deletions'
 import { eraseOnce } from './jobs/erase/run-erasures'
-import { forgetImports, oldestImportAge } from './jobs/import/forget-imports'
+import { deleteOldImports, oldestImportAge } from './jobs/import/delete-old-imports'
 import { addReconciliationMetrics } from './jobs/reconcile/reconciliation-metrics'
 import { reconcileInTurn } from './jobs/reconcile/run-reconciliation'
 import { startSearch } from './jobs/search/start-search'
@@ -108,7 +108,7 @@ export const startLeadsService = async ({
     oldestAge: () => oldestKeyAge(database),
   })
   prune('imports', {
-    portion: () => forgetImports(database),
+    portion: () => deleteOldImports(database),
     oldestAge: () => oldestImportAge(database),
   })
   const listFiles = createListFiles(files)

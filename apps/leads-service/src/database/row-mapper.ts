@@ -10,7 +10,7 @@ export const columnOf = (field: string) => field.replace(/[A-Z]|\d+/g, (part) =>
 
 /**
  * Reads a message out of the columns of a table. Each field but those of `without` has a column of its name in snake case;
- * in a row it is named after the table too, so that rows of joined tables can be told apart. NULL is read as undefined.
+ * in a row it is named after the table too, so that the columns of joined tables differ. NULL is read as undefined.
  */
 export const rowMapper = <Message extends object>(
   type: { fromPartial(fields: object): Message },

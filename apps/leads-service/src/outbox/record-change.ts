@@ -16,7 +16,7 @@ export const CHANGED_LEAD = `l.reference, l.test OR l.status = 'test' AS test, l
   (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key`
 
 /**
- * Records, in the transaction of what it tells of, an event of a lead for the account's webhooks. Whether anybody subscribes to
+ * Records an event of a lead for the account's webhooks, in the transaction of what it reports. Which endpoints subscribe to
  * it only webhook-service knows. `data` is JSON text, `at` a time of PostgreSQL's.
  */
 export const recordChange = (

@@ -31,7 +31,7 @@ export const insertToken = async (
   return { token, secret }
 }
 
-/** Makes a token. Its secret is told this once: what is stored can't be turned back into it. */
+/** Makes a token. Only this response has its secret: the stored hash can't be turned back into it. */
 export const createToken =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async (request: CreateTokenRequest): Promise<CreateTokenResponse> => {

@@ -5,7 +5,7 @@ const random = () => randomBytes(32).toString('base64url')
 /** A new bearer token (256 random bits). Only its hash is ever stored. */
 export const newToken = (test: boolean): string => `lw_${test ? 'test' : 'live'}_${random()}`
 
-/** What of a token is stored and looked up. A fast hash is enough: there is nothing to guess in 256 random bits. */
+/** The hash by which a token is stored and found. A fast hash is enough: there is nothing to guess in 256 random bits. */
 export const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 /** A new account's API key: it names the account to webhook receivers. */

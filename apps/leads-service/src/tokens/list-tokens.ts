@@ -1,6 +1,6 @@
 import type { ListTokensRequest, ListTokensResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { demand, isId } from '../arguments'
+import { isId, validate } from '../arguments'
 import { TOKEN } from './token-row'
 
 const SELECT = `SELECT ${TOKEN.columns} FROM tokens WHERE account_id = $1 ORDER BY id`
@@ -9,6 +9,6 @@ const SELECT = `SELECT ${TOKEN.columns} FROM tokens WHERE account_id = $1 ORDER 
 export const listTokens =
   (deps: { database: Database }) =>
   async ({ accountId }: ListTokensRequest): Promise<ListTokensResponse> => {
-    demand({ account_id: isId(accountId) })
+    validate({ account_id: isId(accountId) })
     return { tokens: await TOKEN.query(deps.database, { text: SELECT, values: [accountId] }) }
   }

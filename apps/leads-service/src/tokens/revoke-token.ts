@@ -1,6 +1,6 @@
 import type { Actor, RevokeTokenRequest, RevokeTokenResponse } from '@leadwire/contracts'
 import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
-import { demand, isId } from '../arguments'
+import { isId, validate } from '../arguments'
 import { TOKEN } from './token-row'
 
 const REVOKE = `
@@ -14,7 +14,7 @@ const SELECT = `SELECT ${TOKEN.columns} FROM tokens WHERE account_id = $1 AND id
 export const revokeToken =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ accountId, tokenId }: RevokeTokenRequest): Promise<RevokeTokenResponse> => {
-    demand({ account_id: isId(accountId), token_id: isId(tokenId) })
+    validate({ account_id: isId(accountId), token_id: isId(tokenId) })
     const values = [accountId, tokenId]
     return deps.database.transaction(async (tx) => {
       const [revoked] = await TOKEN.query(tx, { text: REVOKE, values })

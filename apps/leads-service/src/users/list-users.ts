@@ -1,6 +1,6 @@
 import type { ListUsersRequest, ListUsersResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { demand, isId } from '../arguments'
+import { isId, validate } from '../arguments'
 import { USER } from './user-row'
 
 const SELECT = `SELECT ${USER.columns} FROM users WHERE account_id = $1 AND removed_at IS NULL ORDER BY id`
@@ -9,6 +9,6 @@ const SELECT = `SELECT ${USER.columns} FROM users WHERE account_id = $1 AND remo
 export const listUsers =
   (deps: { database: Database }) =>
   async ({ accountId }: ListUsersRequest): Promise<ListUsersResponse> => {
-    demand({ account_id: isId(accountId) })
+    validate({ account_id: isId(accountId) })
     return { users: await USER.query(deps.database, { text: SELECT, values: [accountId] }) }
   }

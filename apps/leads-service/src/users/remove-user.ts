@@ -1,6 +1,6 @@
 import type { Actor, RemoveUserRequest, RemoveUserResponse } from '@leadwire/contracts'
 import { type Database, differences, recordAudit } from '@leadwire/service-kit'
-import { demand, isId } from '../arguments'
+import { isId, validate } from '../arguments'
 import { retrieveUser } from './retrieve-user'
 import { USER } from './user-row'
 
@@ -10,13 +10,13 @@ const REMOVE = `
   RETURNING ${USER.columns}`
 
 /**
- * Removes a user for good: nothing more is assigned to it, nothing is told to it, and its e-mail is free. What was assigned to
- * it keeps its id. An assignment that is under way does not wait for this, nor this for it.
+ * Removes a user for good: it gets no leads and no notifications, and its e-mail is free. What was assigned to
+ * it keeps its id. An assignment in flight does not wait for the removal, nor the removal for it.
  */
 export const removeUser =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ accountId, userId }: RemoveUserRequest): Promise<RemoveUserResponse> => {
-    demand({ account_id: isId(accountId), user_id: isId(userId) })
+    validate({ account_id: isId(accountId), user_id: isId(userId) })
     const removed = await deps.database.transaction(async (tx) => {
       const [user] = await USER.query(tx, { text: REMOVE, values: [accountId, userId] })
       if (!user) return undefined

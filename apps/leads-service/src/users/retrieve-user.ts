@@ -1,6 +1,6 @@
 import type { RetrieveUserRequest, RetrieveUserResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
-import { demand, isId } from '../arguments'
+import { isId, validate } from '../arguments'
 import { USER } from './user-row'
 
 export const userNotFound = () => new ServiceError('not_found', 'There is no such user.')
@@ -11,7 +11,7 @@ const SELECT = `SELECT ${USER.columns} FROM users WHERE account_id = $1 AND id =
 export const retrieveUser =
   (deps: { database: Database }) =>
   async ({ accountId, userId }: RetrieveUserRequest): Promise<RetrieveUserResponse> => {
-    demand({ account_id: isId(accountId), user_id: isId(userId) })
+    validate({ account_id: isId(accountId), user_id: isId(userId) })
     const [user] = await USER.query(deps.database, { text: SELECT, values: [accountId, userId] })
     if (!user) throw userNotFound()
     return { user }

@@ -1,3 +1,4 @@
+import { isOneLine } from '@leadwire/contracts'
 import type { Faults } from '@leadwire/service-kit'
 
 const MAX_LENGTH = 2048
@@ -9,7 +10,7 @@ const MAX_LENGTH = 2048
 export const endpointUrlFaults = (text: string): Faults => {
   if ([...text].length > MAX_LENGTH) return { url: [`must not be longer than ${MAX_LENGTH} characters`] }
   // The URL parser takes tabs and line breaks out without a word.
-  if (!URL.canParse(text) || /\p{Cc}/u.test(text)) return { url: ['must be a well-formed URL'] }
+  if (!isOneLine(text) || !URL.canParse(text)) return { url: ['must be a well-formed URL'] }
   if (!/^https?:\/\//i.test(text)) return { url: ['must begin with http:// or https://'] }
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') return { url: ['must not carry a user name or a password'] }

@@ -6,6 +6,6 @@ const DELETION = rowMapper(AccountDeletion, 'account_deletions')
 
 const SELECT = `SELECT ${DELETION.columns} FROM account_deletions WHERE account_id = $1`
 
-/** How the deletion of an account fares; undefined where nobody asked for it. */
+/** The state of an account's deletion; undefined where none was requested. */
 export const deletionOf = async (db: Transaction, accountId: number): Promise<AccountDeletion | undefined> =>
   (await DELETION.query(db, { text: SELECT, values: [accountId] }))[0]

@@ -1,13 +1,13 @@
 import type { DeletionDeps } from './deletion-deps'
 
 // With their faults, of which each has 10,000 at most.
-const PORTION = 10
+const BATCH = 10
 
-const FIND = `SELECT id, key FROM imports WHERE account_id = $1 ORDER BY id LIMIT ${PORTION}`
+const FIND = `SELECT id, key FROM imports WHERE account_id = $1 ORDER BY id LIMIT ${BATCH}`
 
 const DELETE = 'DELETE FROM imports WHERE account_id = $1 AND id = ANY ($2)'
 
-/** Removes a portion of an account's imports, the files first. Resolves with whether there were any. */
+/** Removes a batch of an account's imports, the files first. Resolves with whether there were any. */
 export const removeImports = async (
   { database, deleteFiles }: DeletionDeps,
   accountId: number,

@@ -2,10 +2,10 @@ import { lockProgress } from '../search/write-terms'
 import type { DeletionDeps } from './deletion-deps'
 
 /** Leads that one transaction removes. */
-const PORTION = 100
+const BATCH = 100
 
 const FIND = `
-  SELECT id, number, reference FROM leads WHERE account_id = $1 ORDER BY id LIMIT ${PORTION}`
+  SELECT id, number, reference FROM leads WHERE account_id = $1 ORDER BY id LIMIT ${BATCH}`
 
 const FIND_FILES = 'SELECT key FROM attachments WHERE account_id = $1 AND lead_id = ANY ($2)'
 
@@ -47,7 +47,7 @@ const deleteRows = ({ database }: DeletionDeps, accountId: number, leads: FoundL
     tx.send({ text: COUNT, values: [accountId, leads.length] })
   })
 
-/** Removes a portion of an account's leads from every store, their rows last. Resolves with whether there were any. */
+/** Removes a batch of an account's leads from every store, their rows last. Resolves with whether there were any. */
 export const removeLeads = async (deps: DeletionDeps, accountId: number): Promise<boolean> => {
   const leads = await deps.database.query<FoundLead>({ text: FIND, values: [accountId] })
   if (leads.length === 0) return false

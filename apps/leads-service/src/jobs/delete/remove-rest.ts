@@ -1,22 +1,22 @@
 import type { DeletionDeps } from './deletion-deps'
 
-const PORTION = 500
+const BATCH = 500
 
-const FIND_IMAGES = `SELECT id, key FROM images WHERE account_id = $1 ORDER BY id LIMIT ${PORTION}`
+const FIND_IMAGES = `SELECT id, key FROM images WHERE account_id = $1 ORDER BY id LIMIT ${BATCH}`
 const DELETE_IMAGES = 'DELETE FROM images WHERE account_id = $1 AND id = ANY ($2)'
 
 const OF_TOKENS = 'token_id = ANY (ARRAY (SELECT id FROM tokens WHERE account_id = $1))'
 
-// Of what an account may have many of, a portion at a time.
+// Tables of which an account may have many rows, a batch at a time.
 const PORTIONS = [
   `DELETE FROM idempotency_keys WHERE ctid = ANY (
-     ARRAY (SELECT ctid FROM idempotency_keys WHERE ${OF_TOKENS} LIMIT ${PORTION})) RETURNING 1`,
+     ARRAY (SELECT ctid FROM idempotency_keys WHERE ${OF_TOKENS} LIMIT ${BATCH})) RETURNING 1`,
   `DELETE FROM audit WHERE ctid = ANY (
-     ARRAY (SELECT ctid FROM audit WHERE account_id = $1 LIMIT ${PORTION})) RETURNING 1`,
+     ARRAY (SELECT ctid FROM audit WHERE account_id = $1 LIMIT ${BATCH})) RETURNING 1`,
   `DELETE FROM outbox WHERE ctid = ANY (
-     ARRAY (SELECT ctid FROM outbox WHERE account_id = $1 LIMIT ${PORTION})) RETURNING 1`,
+     ARRAY (SELECT ctid FROM outbox WHERE account_id = $1 LIMIT ${BATCH})) RETURNING 1`,
   `DELETE FROM unexplained WHERE ctid = ANY (
-     ARRAY (SELECT ctid FROM unexplained WHERE account_id = $1 LIMIT ${PORTION})) RETURNING 1`,
+     ARRAY (SELECT ctid FROM unexplained WHERE account_id = $1 LIMIT ${BATCH})) RETURNING 1`,
 ]
 
 const LAST = [
@@ -35,13 +35,13 @@ const removeImages = async ({ database, deleteFiles }: DeletionDeps, accountId: 
   return images.length > 0
 }
 
-/** Removes a portion of what is left of an account without leads, the account itself last. */
+/** Removes a batch of the remaining rows of an account without leads, the account itself last. */
 export const removeRest = async (deps: DeletionDeps, accountId: number): Promise<void> => {
   if (await removeImages(deps, accountId)) return
   const { done } = await deps.webhooks.removeAccount({ accountId })
   if (!done) return
   for (const text of PORTIONS)
-    if ((await deps.database.query({ text, values: [accountId] })).length === PORTION) return
+    if ((await deps.database.query({ text, values: [accountId] })).length === BATCH) return
   await deps.database.transaction(async (tx) => {
     for (const text of LAST) tx.send({ text, values: [accountId] })
   })

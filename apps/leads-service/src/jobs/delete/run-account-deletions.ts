@@ -3,7 +3,7 @@ import { removeImports } from './remove-imports'
 import { removeLeads } from './remove-leads'
 import { removeRest } from './remove-rest'
 
-// The lease, as for erasures: what a process that died has done is done, and another goes on. Accounts take turns.
+// A lease, as for erasures: when a process dies, another continues where it stopped. Accounts alternate.
 const CLAIM = `
   UPDATE account_deletions SET look_at = clock_timestamp() + interval '30 seconds'
   WHERE account_id = (
@@ -14,7 +14,7 @@ const CLAIM = `
 
 const RELEASE = 'UPDATE account_deletions SET look_at = clock_timestamp() WHERE account_id = $1'
 
-/** Removes a portion of an account that is to be deleted. Resolves with whether there was one. */
+/** Removes a batch of an account that is to be deleted. Resolves with whether there was one. */
 export const deleteOnce = async (deps: DeletionDeps): Promise<boolean> => {
   const [claimed] = await deps.database.query<{ accountId: number }>({ text: CLAIM })
   if (!claimed) return false

@@ -1,7 +1,7 @@
 import type { ErasureJob, PlaceDeps } from './erasure-job'
 
 /**
- * Has webhook-service empty what it holds of a lead. An event that was on its way there is waited for, so that its place in the
+ * Makes webhook-service empty the events it stores of a lead. An event in flight is waited for, so that its place in the
  * stream becomes known; one that did not come by then is dropped should it still come.
  */
 export const eraseEvents = async (
@@ -12,7 +12,7 @@ export const eraseEvents = async (
     accountId: job.accountId,
     leadReference: job.reference,
     eventIds: job.events.map(({ id }) => id),
-    bury: job.settled,
+    bury: job.arrived,
   })
   for (const { eventId, sequence } of erased.messages) job.messages.set(eventId, sequence)
   job.unplacedAt = erased.unplacedAt ?? null

@@ -1,9 +1,9 @@
 import type { ErasureJob, PlaceDeps } from './erasure-job'
 
-const PORTION = 50
+const BATCH = 50
 
 const SELECT = `
-  SELECT id, key FROM attachments WHERE account_id = $1 AND lead_id = $2 ORDER BY id LIMIT ${PORTION}`
+  SELECT id, key FROM attachments WHERE account_id = $1 AND lead_id = $2 ORDER BY id LIMIT ${BATCH}`
 
 const DELETE = 'DELETE FROM attachments WHERE account_id = $1 AND id = ANY ($2)'
 
@@ -19,7 +19,7 @@ export const eraseFiles = async (
     })
     await deleteFiles(files.map(({ key }) => key))
     await database.query({ text: DELETE, values: [accountId, files.map(({ id }) => id)] })
-    if (files.length < PORTION) break
+    if (files.length < BATCH) break
   }
   return [places.find(({ what }) => what === 'attachments')?.count ?? 0]
 }

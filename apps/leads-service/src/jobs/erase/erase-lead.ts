@@ -1,6 +1,6 @@
 import type { Actor, EraseLeadRequest, EraseLeadResponse } from '@leadwire/contracts'
 import { type Database, type OpenTransaction, recordAudit } from '@leadwire/service-kit'
-import { demand, isActor, isId, isUuid } from '../../arguments'
+import { isActor, isId, isUuid, validate } from '../../arguments'
 import { recordLeadChange } from '../../leads/history/record-lead-change'
 import { leadJsonOf } from '../../leads/read/lead-json'
 import { leadNotFound } from '../../leads/read/lead-result'
@@ -88,14 +88,14 @@ const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, d
 }
 
 /**
- * Erases the personal data of a lead: here at once, elsewhere by a job (`run-erasures.ts`) whose state the receipt tells. Number,
+ * Erases the personal data of a lead: here at once, elsewhere by a job (`run-erasures.ts`), whose state is in the receipt. Number,
  * reference, status, value and times stay. Erased before: the same receipt. Throws not_found.
  */
 export const eraseLead =
   (deps: Deps) =>
   ({ accountId, reference }: EraseLeadRequest): Promise<EraseLeadResponse> =>
     deps.database.transaction(async (tx) => {
-      demand({ account_id: isId(accountId), actor: deps.actor === undefined || isActor(deps.actor) })
+      validate({ account_id: isId(accountId), actor: deps.actor === undefined || isActor(deps.actor) })
       if (!isUuid(reference)) throw leadNotFound()
       const [lead] = await tx.query<LockedLead>({
         name: 'lock-lead-to-erase',

@@ -17,8 +17,8 @@ export type DeleteMessage = (message: { eventId: string; sequence: number }) => 
 export interface ErasureJob extends Erasure {
   /** Events in the stream, by their ids: a place adds what it learns. */
   messages: Map<string, number>
-  /** When the newest event was stored of which nobody knows where it is in the stream. */
+  /** When the newest event was stored whose position in the stream is unknown. */
   unplacedAt: string | null
-  /** Whether what was under way when the lead was erased has arrived, or never will. */
-  settled: boolean
+  /** Whether everything in flight when the lead was erased has arrived, or never will. */
+  arrived: boolean
 }

@@ -5,8 +5,8 @@ import type { ErasureJob, PlaceDeps } from './erasure-job'
 import { PLACES } from './places'
 
 const AT_ONCE = 10
-/** What was under way when a lead was erased, an event that was just being published above all, has arrived by then. */
-const SETTLED_S = 15
+/** Anything in flight when the lead was erased, such as an event being published, has arrived after this time. */
+const IN_FLIGHT_S = 15
 
 // The lease: when a process dies over it, another takes it up. Whatever is done twice is as if it were done once.
 const CLAIM = `
@@ -19,11 +19,11 @@ const CLAIM = `
   FROM found f JOIN leads l ON l.account_id = f.account_id AND l.id = f.lead_id
   WHERE e.account_id = f.account_id AND e.lead_id = f.lead_id
   RETURNING e.account_id AS "accountId", e.lead_id AS "leadId", l.reference, e.places, e.events,
-    e.requested_at < clock_timestamp() - interval '${SETTLED_S} seconds' AS settled`
+    e.requested_at < clock_timestamp() - interval '${IN_FLIGHT_S} seconds' AS arrived`
 
 const STREAM_MAX_AGE_S = LEADS_STREAM_CONFIG.max_age / 1_000_000_000
 
-// Which events there were is told no longer than it is needed.
+// Keep the list of events no longer than it is needed.
 const RECORD = `
   UPDATE erasures SET places = $3, stream_until = $4::timestamptz + interval '${STREAM_MAX_AGE_S} seconds',
     finished_at = CASE WHEN $5 THEN clock_timestamp() END, events = CASE WHEN $5 THEN '[]' ELSE events END,
@@ -35,7 +35,7 @@ type Deps = PlaceDeps & { logger: Logger }
 interface ClaimedRow extends Omit<Erasure, 'places' | 'events'> {
   places: string
   events: string
-  settled: boolean
+  arrived: boolean
 }
 
 const jobOf = (row: ClaimedRow): ErasureJob => {
@@ -50,7 +50,7 @@ const jobOf = (row: ClaimedRow): ErasureJob => {
 const timeOf = async (database: Database) =>
   (await database.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' }))[0]!.at
 
-// A place that fails is tried again; the others go on meanwhile.
+// A place that fails is tried again; the others continue meanwhile.
 const erasePlaces = async (job: ErasureJob, deps: Deps): Promise<void> => {
   for (const { erases, erase } of PLACES) {
     const counts = await erase(job, deps).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import type { Actor, AdvanceImportRequest, AdvanceImportResponse, CreateLead } from '@leadwire/contracts'
 import { isRefusedValue, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
-import { demand, invalidBy } from '../../arguments'
+import { invalidBy, validate } from '../../arguments'
 import { inserter, insertTogether } from '../../database/inserter'
 import { type CreateLeadsDeps, createAll } from '../../leads/create/create-leads'
 import { leadFaults } from '../../leads/create/lead-arguments'
@@ -126,12 +126,12 @@ const advance = async (
 /**
  * Creates the leads of the next rows of an import, records the faults of others, and moves the import behind them, all in one
  * transaction: whatever is killed, no row is created twice and none is left out. Without webhooks nothing is written to the
- * outbox, where the sweep looks, so that no event counts as lost. Throws conflict when the claim is somebody else's.
+ * outbox, so that the sweep finds no lost event. Throws conflict when another process has the claim.
  */
 export const advanceImport =
   (deps: CreateLeadsDeps) =>
   async (request: AdvanceImportRequest): Promise<AdvanceImportResponse> => {
-    demand({
+    validate({
       claim: isClaim(request.claim),
       from: request.from >= 0,
       to: request.to >= request.from,

@@ -1,6 +1,6 @@
 import type { Actor, CancelImportRequest, CancelImportResponse } from '@leadwire/contracts'
 import { type Database, recordAudit } from '@leadwire/service-kit'
-import { demand, isId } from '../../arguments'
+import { isId, validate } from '../../arguments'
 import { IMPORT_COLUMNS, type ImportRow, importBody } from './import-row'
 import { retrieveImport } from './retrieve-import'
 
@@ -13,7 +13,7 @@ const CANCEL = `
 export const cancelImport =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ accountId, importId }: CancelImportRequest): Promise<CancelImportResponse> => {
-    demand({ account_id: isId(accountId), import_id: isId(importId) })
+    validate({ account_id: isId(accountId), import_id: isId(importId) })
     const cancelled = await deps.database.transaction(async (tx) => {
       const [row] = await tx.query<ImportRow>({ text: CANCEL, values: [accountId, importId] })
       if (!row) return undefined

@@ -6,15 +6,15 @@ import type { Database } from '@leadwire/service-kit'
 export const CLAIM = "interval '15 seconds'"
 
 // The oldest of each account: one import of an account is worked on at a time. Of these the one that was worked on longest ago, so
-// that accounts take turns. Those of a suspended account wait, as its deliveries do.
+// that accounts alternate. Those of a suspended account wait, as its deliveries do.
 const SELECT = `
   UPDATE imports t SET claim_id = $1, claimed_until = clock_timestamp() + ${CLAIM},
-    state = CASE WHEN isopen AND late THEN 'failed' WHEN isopen THEN 'running' ELSE t.state END,
-    failure = CASE WHEN isopen AND late THEN 'The import took longer than 24 hours.' ELSE t.failure END,
-    finished_at = CASE WHEN isopen AND late THEN clock_timestamp() ELSE t.finished_at END
+    state = CASE WHEN isopen AND expired THEN 'failed' WHEN isopen THEN 'running' ELSE t.state END,
+    failure = CASE WHEN isopen AND expired THEN 'The import took longer than 24 hours.' ELSE t.failure END,
+    finished_at = CASE WHEN isopen AND expired THEN clock_timestamp() ELSE t.finished_at END
   FROM (
     SELECT account_id, id, state IN ('queued', 'running') AS isopen,
-      created_at < clock_timestamp() - interval '24 hours' AS late
+      created_at < clock_timestamp() - interval '24 hours' AS expired
     FROM imports i
     WHERE key IS NOT NULL AND claimed_until < clock_timestamp() AND NOT EXISTS (
       SELECT 1 FROM imports o WHERE o.account_id = i.account_id AND o.key IS NOT NULL AND o.id < i.id)

@@ -7,7 +7,7 @@ import {
   ServiceError,
   violatedConstraint,
 } from '@leadwire/service-kit'
-import { demand, isId, isSaid, isText } from '../../arguments'
+import { isId, isSaid, isText, validate } from '../../arguments'
 import { underKey } from '../../idempotency/idempotency-keys'
 import { IMPORT_COLUMNS, type ImportRow, importBody } from './import-row'
 
@@ -50,12 +50,12 @@ const insertImport = async (
   return importBody(row!)
 }
 
-/** Records a stored file as an import that waits for its turn. */
+/** Records a stored file as an import that waits for a worker. */
 export const createImport =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async (request: CreateImportRequest): Promise<CreateImportResponse> => {
     const { accountId, format, visitor, key, fileSize, idempotency, claimId } = request
-    demand({
+    validate({
       account_id: isId(accountId),
       format: format === 'csv' || format === 'ndjson',
       visitor: visitor !== undefined && isVisitor(visitor),

@@ -1,6 +1,6 @@
 import type { ListImportFaultsRequest, ListImportFaultsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { demand, isId } from '../../arguments'
+import { isId, validate } from '../../arguments'
 import { importNotFound } from './import-row'
 
 const PER_ANSWER = 100
@@ -15,7 +15,7 @@ const SELECT = `
 export const listImportFaults =
   (deps: { database: Database }) =>
   async ({ accountId, importId, after = 0 }: ListImportFaultsRequest): Promise<ListImportFaultsResponse> => {
-    demand({ account_id: isId(accountId), import_id: isId(importId), after: after === 0 || isId(after) })
+    validate({ account_id: isId(accountId), import_id: isId(importId), after: after === 0 || isId(after) })
     const rows = await deps.database.connection(async (db) => {
       const found = { name: 'find-import', text: FIND, values: [accountId, importId] }
       if ((await db.query(found)).length === 0) throw importNotFound()

@@ -1,6 +1,6 @@
 import type { ReleaseImportRequest, ReleaseImportResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { demand } from '../../arguments'
+import { validate } from '../../arguments'
 import { isClaim } from './import-claim'
 
 const RELEASE = `
@@ -11,7 +11,7 @@ const RELEASE = `
 export const releaseImport =
   (deps: { database: Database }) =>
   async ({ claim, fileDeleted }: ReleaseImportRequest): Promise<ReleaseImportResponse> => {
-    demand({ claim: isClaim(claim) })
+    validate({ claim: isClaim(claim) })
     const { accountId, importId, claimId } = claim!
     await deps.database.query({ text: RELEASE, values: [accountId, importId, claimId, fileDeleted] })
     return {}

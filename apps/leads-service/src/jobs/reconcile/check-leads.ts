@@ -2,12 +2,12 @@ import { ReconcileCounts, type ReconcileCursor, Unexplained } from '@leadwire/co
 import { keepFindings } from './findings'
 import { findingOf, type ReconcileDeps } from './reconcile-deps'
 
-/** Leads that a portion reads, and accounts that it looks at for them. */
+/** How many leads a batch reads, and from how many accounts at most. */
 const LEADS = 500
 const ACCOUNTS = 1000
 /** So many leads are read in each check behind one whose event is on its way. */
 const AHEAD = 10_000
-/** A lead whose event is still in the outbox then is passed over: the outbox has it, and is looked at in each check. */
+/** A lead whose event is still in the outbox after so long is skipped: each check reads the outbox, too. */
 const WAITED_FOR_MS = 24 * 3_600_000
 
 const NEXT_ACCOUNTS = `
@@ -27,7 +27,7 @@ const SELECT = `
   ) l LEFT JOIN outbox o ON o.event_id = l.event_id
   ORDER BY s.account_id, l.number`
 
-// Nobody erased the lead, and nobody deletes its account, since it was read.
+// The lead was not erased, and its account is not being deleted, since it was read.
 const STILL_THERE = `
   SELECT reference FROM leads WHERE reference = ANY ($1::uuid[]) AND erased_at IS NULL
     AND NOT EXISTS (SELECT FROM account_deletions d WHERE d.account_id = leads.account_id)`
@@ -76,7 +76,7 @@ const startOf = (account: AccountRow, place: Place, full: boolean): number => {
   return full ? 0 : account.reconciled
 }
 
-/** Which leads come next, and where to go on behind them; without a place at the end. */
+/** The next leads, and the place after them; undefined at the end. */
 const nextSpans = async (
   { database }: ReconcileDeps,
   place: Place,

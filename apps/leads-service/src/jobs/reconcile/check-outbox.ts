@@ -4,18 +4,18 @@ import type { ReconcileDeps } from './reconcile-deps'
 
 /** Publishing, storing and the sweep take seconds, also when an event is published again. */
 const GRACE_S = 30
-/** Events that are told of, of those that are not published and of those that nobody confirmed. */
-const TOLD = 1000
+/** The most events reported in each of the two states. */
+const REPORTED = 1000
 
 // Each in the order of its index, oldest first.
-const late = (state: string, order: string) => `
+const overdue = (state: string, order: string) => `
   (SELECT account_id AS "accountId", lead_reference AS "leadReference", event_id AS "eventId", created_at AS since,
     sequence IS NOT NULL AS published, refusal
   FROM outbox
   WHERE ${state} AND created_at < clock_timestamp() - interval '${GRACE_S} seconds' AND account_id = coalesce($1, account_id)
-  ORDER BY ${order} LIMIT ${TOLD})`
+  ORDER BY ${order} LIMIT ${REPORTED})`
 
-const SELECT = `${late('published_at IS NULL', 'created_at')} UNION ALL ${late('published_at IS NOT NULL', 'published_at')}`
+const SELECT = `${overdue('published_at IS NULL', 'created_at')} UNION ALL ${overdue('published_at IS NOT NULL', 'published_at')}`
 
 interface WaitingRow {
   accountId: number
@@ -46,7 +46,7 @@ export const checkOutbox = async (
   { database }: ReconcileDeps,
   accountId: number | undefined,
 ): Promise<void> => {
-  const query = { name: 'late-events', text: SELECT, values: [accountId ?? null] }
+  const query = { name: 'overdue-events', text: SELECT, values: [accountId ?? null] }
   const rows = await database.query<WaitingRow>(query)
   await database.transaction(async (tx) => keepFindings(tx, rows.map(waitingEvent)))
 }

@@ -25,7 +25,7 @@ const rowsOf = inserter<Unexplained>(
   'ON CONFLICT (key) DO UPDATE SET checked_at = clock_timestamp(), detail = excluded.detail',
 )
 
-/** Keeps what was found, or that it was found again. In one order, so that two checks never wait in a circle. */
+/** Stores findings, or that they were found again; in one order, so that two checks never deadlock. */
 export const keepFindings = (tx: OpenTransaction, findings: Unexplained[]): void => {
   const byKey = new Map(findings.map((finding) => [keyOf(finding), finding]))
   const inOrder = [...byKey.keys()].toSorted().map((key) => byKey.get(key)!)

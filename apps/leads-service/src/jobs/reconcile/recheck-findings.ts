@@ -2,18 +2,18 @@ import type { Unexplained } from '@leadwire/contracts'
 import { keepFindings, keyOf, UNEXPLAINED } from './findings'
 import type { ReconcileDeps } from './reconcile-deps'
 
-/** Findings that are looked at again at once. */
-const PORTION = 500
+/** Findings in one recheck. */
+const BATCH = 500
 
-// What each check finds anew by itself: what it did not find is healed.
-const FORGET = `
+// Each check finds these kinds anew: those it did not find are resolved.
+const DELETE_RESOLVED = `
   DELETE FROM unexplained WHERE checked_at < $1 AND account_id = coalesce($2, account_id)
     AND kind IN ('event_waiting', 'delivery_overdue', 'delivery_beyond_schedule', 'delivery_held')`
 
 const SELECT = `
   SELECT ${UNEXPLAINED.columns} FROM unexplained WHERE checked_at < $1 AND account_id = coalesce($2, account_id)
     AND kind IN ('lead_missing', 'event_missing', 'deliveries_missing')
-  ORDER BY checked_at LIMIT ${PORTION}`
+  ORDER BY checked_at LIMIT ${BATCH}`
 
 const DELETE = 'DELETE FROM unexplained WHERE key = ANY ($1::text[])'
 
@@ -56,7 +56,7 @@ const check = async (deps: ReconcileDeps, findings: Unexplained[]) => {
 }
 
 /**
- * Looks again at what was found before `startedAt`, and forgets what is healed. Resolves with whether there may be more.
+ * Checks findings from before `startedAt` again and deletes those that are resolved. Resolves with whether there may be more.
  */
 export const recheckFindings = async (
   deps: ReconcileDeps,
@@ -64,14 +64,14 @@ export const recheckFindings = async (
 ): Promise<boolean> => {
   const { database } = deps
   const values = [startedAt, accountId ?? null]
-  await database.query({ name: 'forget-findings', text: FORGET, values })
+  await database.query({ name: 'delete-findings', text: DELETE_RESOLVED, values })
   const findings = await UNEXPLAINED.query(database, { name: 'findings-to-check', text: SELECT, values })
   if (findings.length === 0) return false
   const isStillSo = await check(deps, findings)
-  const healed = findings.filter((finding) => !isStillSo(finding))
+  const resolved = findings.filter((finding) => !isStillSo(finding))
   await database.transaction(async (tx) => {
     keepFindings(tx, findings.filter(isStillSo))
-    tx.send({ text: DELETE, values: [healed.map(keyOf)] })
+    tx.send({ text: DELETE, values: [resolved.map(keyOf)] })
   })
-  return findings.length === PORTION
+  return findings.length === BATCH
 }

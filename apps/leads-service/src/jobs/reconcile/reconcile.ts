@@ -4,7 +4,7 @@ import {
   type ReconcileRequest,
   type ReconcileResponse,
 } from '@leadwire/contracts'
-import { demand, isId, isInstant, isUuid } from '../../arguments'
+import { isId, isInstant, isUuid, validate } from '../../arguments'
 import { checkLeads } from './check-leads'
 import { checkOutbox } from './check-outbox'
 import { keepFindings } from './findings'
@@ -17,13 +17,13 @@ interface Request {
   cursor: ReconcileCursor
 }
 
-/** What a portion came to. Without a cursor its stage is at its end. */
-interface Portion {
+/** The result of a batch. Without a cursor its stage is finished. */
+interface Batch {
   counts?: Partial<ReconcileCounts>
   cursor?: ReconcileCursor | undefined
 }
 
-type Stage = (deps: ReconcileDeps, request: Request) => Promise<Portion>
+type Stage = (deps: ReconcileDeps, request: Request) => Promise<Batch>
 
 const leads: Stage = async (deps, { cursor, ...options }) => {
   const { counts, next } = await checkLeads(deps, cursor, options)
@@ -93,23 +93,23 @@ const begin = async ({ database }: ReconcileDeps): Promise<ReconcileCursor> => {
 }
 
 /**
- * Checks a portion of what is to be explained, and keeps what is not. Goes on with the cursor of the response; without one it is at
- * its end. Throws invalid, and unavailable while webhook-service is unavailable.
+ * Checks a batch and stores what is unexplained. The next call passes the cursor of the response; without a cursor the check is
+ * finished. Throws invalid, and unavailable while webhook-service is unavailable.
  */
 export const reconcile =
   (deps: ReconcileDeps) =>
   async ({ accountId, full, cursor: given }: ReconcileRequest): Promise<ReconcileResponse> => {
     const cursor = given ?? (await begin(deps))
     const at = STAGES.findIndex(([name]) => name === cursor.stage)
-    demand({
+    validate({
       account_id: accountId === undefined || isId(accountId),
       cursor:
         at >= 0 && isInstant(cursor.startedAt) && (cursor.afterEventId === '' || isUuid(cursor.afterEventId)),
     })
-    const portion = await STAGES[at]![1](deps, { accountId, full, cursor })
+    const batch = await STAGES[at]![1](deps, { accountId, full, cursor })
     const following = STAGES[at + 1]
     const next =
-      portion.cursor ??
+      batch.cursor ??
       (following && ReconcileCursor.fromPartial({ startedAt: cursor.startedAt, stage: following[0] }))
-    return { counts: ReconcileCounts.fromPartial(portion.counts ?? {}), cursor: next }
+    return { counts: ReconcileCounts.fromPartial(batch.counts ?? {}), cursor: next }
   }

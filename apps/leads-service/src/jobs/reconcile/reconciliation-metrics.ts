@@ -4,7 +4,7 @@ import { Gauge } from 'prom-client'
 /** A count stops here: a scrape costs milliseconds, whatever was found. */
 const COUNTED_AT_MOST = 10_000
 
-// Those that were not found are told as 0.
+// Kinds without findings are reported as 0.
 const COUNT = `
   SELECT kind, count(u.found)::int AS count
   FROM unnest(ARRAY['lead_missing', 'event_missing', 'event_waiting', 'deliveries_missing', 'delivery_overdue',
@@ -15,7 +15,7 @@ const COUNT = `
 const FINISHED = `
   SELECT extract(epoch FROM coalesce(finished_at, 'epoch'))::float8 AS at FROM reconciliation`
 
-/** Adds what reconciliation has come to, by any copy, to the metrics. It is looked up when somebody asks. */
+/** Adds the results of reconciliation, by any copy, to the metrics. A scrape queries them. */
 export const addReconciliationMetrics = (deps: {
   metrics: Metrics
   database: Database
@@ -26,10 +26,10 @@ export const addReconciliationMetrics = (deps: {
     new Gauge({
       ...{ name, help, labelNames, registers: [metrics] },
       async collect() {
-        // What could not be looked up is not told: an old figure would pass for a new one.
+        // Report nothing when the query fails: an old figure would pass for a new one.
         this.reset()
         await lookUp(this).catch((error: unknown) =>
-          logger.warn({ err: error, metric: name }, 'could not look up a metric'),
+          logger.warn({ err: error, metric: name }, 'could not query a metric'),
         )
       },
     })

@@ -1,10 +1,10 @@
 import { type RetrieveReconciliationRequest, RetrieveReconciliationResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { demand, isId } from '../../arguments'
+import { isId, validate } from '../../arguments'
 import { UNEXPLAINED } from './findings'
 
 const COUNTED_AT_MOST = 10_000
-const TOLD = 100
+const REPORTED = 100
 
 const LAST =
   'SELECT started_at AS "startedAt", finished_at AS "finishedAt" FROM reconciliation WHERE finished_at IS NOT NULL'
@@ -15,7 +15,7 @@ const PROGRESS = `
 
 const statements = (condition: string) => ({
   count: `SELECT count(*)::int AS count FROM (SELECT FROM unexplained WHERE ${condition} LIMIT ${COUNTED_AT_MOST}) u`,
-  list: `SELECT ${UNEXPLAINED.columns} FROM unexplained WHERE ${condition} ORDER BY since LIMIT ${TOLD}`,
+  list: `SELECT ${UNEXPLAINED.columns} FROM unexplained WHERE ${condition} ORDER BY since LIMIT ${REPORTED}`,
 })
 
 const OF_ALL = statements('true')
@@ -25,7 +25,7 @@ const OF_ACCOUNT = statements('account_id = $1')
 export const retrieveReconciliation =
   ({ database }: { database: Database }) =>
   async ({ accountId }: RetrieveReconciliationRequest): Promise<RetrieveReconciliationResponse> => {
-    demand({ account_id: accountId === undefined || isId(accountId) })
+    validate({ account_id: accountId === undefined || isId(accountId) })
     const { count, list } = accountId === undefined ? OF_ALL : OF_ACCOUNT
     const values = accountId === undefined ? [] : [accountId]
     const [[last], [progress], [counted], unexplained] = await Promise.all([

@@ -2,7 +2,7 @@ import type { ReconcileCursor } from '@leadwire/contracts'
 import { reconcile } from './reconcile'
 import type { ReconcileDeps } from './reconcile-deps'
 
-// The lease: when a process dies over a check, another begins one. Two at once only do it twice.
+// A lease: when a process dies during a check, another starts one. Two checks at once do no harm.
 const CLAIM = `
   UPDATE reconciliation SET look_at = clock_timestamp() + interval '30 seconds'
   WHERE look_at <= clock_timestamp() RETURNING clock_timestamp() AS at`
@@ -12,7 +12,7 @@ const RENEW = `UPDATE reconciliation SET look_at = clock_timestamp() + interval 
 const RELEASE = `UPDATE reconciliation SET look_at = $1::timestamptz + $2::bigint * interval '1 ms'`
 
 /**
- * Checks what is new of all accounts when the time has come and no other copy is at it. Resolves at the end of the check, or soon after
+ * Checks the new leads of all accounts when the interval is over and no other copy is checking. Resolves at the end of the check, or soon after
  * `signal` is aborted.
  */
 export const reconcileInTurn = async (

@@ -15,7 +15,7 @@ const RELAXED = 'SET LOCAL synchronous_commit = off'
 
 /**
  * Writes the words of an account's next leads; those of an older format are written anew from the first lead on. `busy`, with
- * `skip`: another copy is at it, and may not have seen the newest leads. The numbers of an account are committed in their order.
+ * `skip`: another copy is indexing, and may not have seen the newest leads. The numbers of an account are committed in their order.
  */
 export const indexLeads = (
   database: Database,
@@ -49,7 +49,7 @@ const CATCH_UP = 10
 
 /** Has every lead that the account has by now found by its words. Throws unavailable where too many of them have none yet. */
 export const catchUp = async (database: Database, accountId: number): Promise<void> => {
-  for (let turn = 0; turn < CATCH_UP; turn += 1)
+  for (let round = 0; round < CATCH_UP; round += 1)
     if ((await indexLeads(database, accountId, { skip: false })) === 'done') return
   throw new ServiceError('unavailable', 'The words of the account’s leads are still being written.')
 }
@@ -59,13 +59,13 @@ const SELECT_BEHIND = `
   FROM accounts a LEFT JOIN lead_search_progress p ON p.account_id = a.id
   WHERE a.id > $1 ORDER BY a.id LIMIT 1000`
 
-/** Of the 1,000 accounts behind `after` those with leads without words, and the last that was looked at; undefined at the end. */
+/** The accounts with unindexed leads among the 1,000 after `after`, and the last account that was read; undefined at the end. */
 export const findBehind = async (
   database: Database,
   after: number,
 ): Promise<{ behind: number[]; last: number | undefined }> => {
   const rows = await database.query<{ id: number; behind: boolean }>({
-    name: 'accounts-behind',
+    name: 'unindexed-accounts',
     text: SELECT_BEHIND,
     values: [after],
   })

@@ -47,7 +47,7 @@ const fold = (text: string): string => {
 const NEIGHBOURS = /(?<![\p{L}\p{N}])[+(]*\d+(?:[\s()./-]+\d+)+/gu
 const LIKE_PHONE = /^\(*[+0]|(?:\d\D*){7}/
 
-/** Numbers beside each other may be a telephone number, or how one begins. House numbers are no part of one. */
+/** Adjacent numbers may be a telephone number, or the start of one. House numbers are no part of one. */
 const joinPhones = (text: string, by: string): string =>
   text.replace(NEIGHBOURS, (numbers) => (LIKE_PHONE.test(numbers) ? numbers.replace(/\D+/g, by) : numbers))
 

@@ -1,6 +1,6 @@
 import type { CheckReferencesRequest, CheckReferencesResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { demand, isId, isText, isUuid } from '../../arguments'
+import { isId, isText, isUuid, validate } from '../../arguments'
 import { emailForm } from '../../contacts/email-form'
 
 const CHECK = `
@@ -16,12 +16,12 @@ const CHECK = `
       WHERE NOT EXISTS (SELECT 1 FROM images WHERE account_id = $1 AND images.id = asked.id)
     )::text[] AS missing_images`
 
-/** Tells which of the things that a faulty request refers to are not there, so that they are told with its other faults. */
+/** Finds the missing references of an invalid request, so that its response lists all errors. */
 export const checkReferences =
   (deps: { database: Database }) =>
   async (request: CheckReferencesRequest): Promise<CheckReferencesResponse> => {
     const { accountId, leadReference, userId, userEmail, imageIds } = request
-    demand({ account_id: isId(accountId), user_email: isText(userEmail ?? '', 320) })
+    validate({ account_id: isId(accountId), user_email: isText(userEmail ?? '', 320) })
     if (leadReference !== undefined && !isUuid(leadReference)) {
       return { leadMissing: true, userMissing: false, missingImageIds: [] }
     }

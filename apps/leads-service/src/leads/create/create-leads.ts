@@ -72,7 +72,7 @@ const writeAll = async (
 
 /**
  * Creates leads in a transaction: customers, leads, quotes, outbox rows and saved answers. Adds to `events` what it recorded;
- * without them none is told of.
+ * without them no events are published.
  */
 export const createAll = async (
   deps: CreateLeadsDeps,
@@ -81,8 +81,8 @@ export const createAll = async (
   events: OutboxEvent[] | undefined,
 ): Promise<Outcome[]> => {
   const keys = items.map(({ idempotency }) => idempotency)
-  const settled = await resolveKeys(tx, keys)
-  const open = items.filter((_, index) => settled[index] === undefined)
+  const resolved = await resolveKeys(tx, keys)
+  const open = items.filter((_, index) => resolved[index] === undefined)
   const references = await loadReferences(tx, open, deps.assetsUrl)
   const outcomes = new Map<CreateLead, Outcome>()
   const accepted: CreateLead[] = []
@@ -96,7 +96,7 @@ export const createAll = async (
   const written = accepted.length > 0 ? await writeAll(tx, accepted, settings) : []
   events?.push(...written.map(({ event }) => event))
   for (const { item, body } of written) outcomes.set(item, { body, replayed: false })
-  return items.map((item, index) => settled[index] ?? outcomes.get(item) ?? noSuchAccount())
+  return items.map((item, index) => resolved[index] ?? outcomes.get(item) ?? noSuchAccount())
 }
 
 const createBatch = async (
@@ -114,7 +114,7 @@ const createBatch = async (
     return outcomes
   } catch (error) {
     if (error instanceof ServiceError || items.length === 1) throw error
-    // Something one item carries broke a constraint that nobody foresaw. Alone, each of the others goes through.
+    // An item broke a constraint that no check covers. Created separately, each of the others succeeds.
     return Promise.all(items.map((item, index) => createAlone(deps, item, deadlines[index]!)))
   }
 }
@@ -136,15 +136,15 @@ const createAlone = async (deps: CreateLeadsDeps, item: CreateLead, deadline: nu
 
 /** The rows that one transaction writes at most, unless a single lead has more: what the next one waits for. */
 const ROWS_OF_A_BATCH = 1000
-/** A lead that costs more is created apart from the others. */
+/** A lead that costs more is created separately. */
 const LARGE_ROWS = 300
 
 /**
  * Creates leads, each for its own account and with its own result (interface: Create Lead).
  *
  * Whatever arrives in this process while one transaction commits goes into the next, so that the account's row lock
- * and the commit's fsync are shared; a lone call never waits. Accounts take turns, so that one with many or large leads
- * holds up another's for the time of a batch.
+ * and the commit's fsync are shared; a lone call never waits. The batcher alternates between accounts, so that one with many or large leads
+ * delays another's by a batch at most.
  */
 export const createLeads = (
   deps: CreateLeadsDeps,

@@ -80,7 +80,7 @@ const quoteFaults = ({ quotes }: NewLead): Faults => {
 }
 
 /**
- * What is wrong with a new lead in itself. The gateway has told its clients already: this keeps whoever else calls from
+ * What is wrong with a new lead in itself. The gateway has checked them: this keeps other callers from
  * harming what is created with it.
  */
 export const leadFaults = ({ accountId, lead, idempotency, traceparent, actor }: CreateLead): Faults => ({

@@ -53,7 +53,7 @@ const longestStamp = (item: CreateLead): Stamp => {
 }
 
 /**
- * What is wrong with a lead whose event may be larger than an event may be: it would be stored and never told. A small body
+ * What is wrong with a lead whose event may be larger than an event may be: it would be stored and never published. A small body
  * can make a large event, because each item carries its image. The event is measured before the lead has a number, since numbers
  * are dense, and so with ids of 16 digits. Few leads can have so large an event: no others are measured.
  */

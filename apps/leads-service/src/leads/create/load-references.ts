@@ -3,7 +3,7 @@ import type { Faults, Transaction } from '@leadwire/service-kit'
 import type { Row } from '../../database/row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from '../../images/image-row'
 
-/** What a batch of new leads refers to and what of it is there, so that one bad item can be told from its neighbours. */
+/** The users and images that a batch of new leads refers to, and which of them exist: one bad item fails alone. */
 export interface References {
   faultsOf(item: CreateLead): Faults
   imageOf(accountId: number, imageId: number): Image

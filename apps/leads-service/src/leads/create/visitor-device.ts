@@ -2,7 +2,7 @@ import type { Lead } from '@leadwire/contracts'
 import { LRUCache } from 'lru-cache'
 import { UAParser } from 'ua-parser-js'
 
-/** What a User-Agent tells of the visitor. No field is ever empty. */
+/** The visitor's device, parsed from a User-Agent. No field is ever empty. */
 type VisitorDevice = Pick<
   Lead,
   'device_type' | 'device_name' | 'browser' | 'browser_version' | 'os' | 'os_version'
@@ -26,5 +26,5 @@ const parse = (userAgent: string): VisitorDevice => {
 // A few user agents make most of the traffic, and parsing one takes some fifty regular expressions.
 const cache = new LRUCache<string, VisitorDevice>({ max: 2000, memoMethod: parse })
 
-/** Device, browser and operating system of a User-Agent string; `unknown` where it does not tell. */
+/** Device, browser and operating system of a User-Agent string; `unknown` where it has none. */
 export const visitorDevice = (userAgent: string): VisitorDevice => cache.memo(userAgent)

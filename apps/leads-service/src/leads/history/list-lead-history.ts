@@ -1,6 +1,6 @@
 import type { ListLeadHistoryRequest, ListLeadHistoryResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { demand, isId, isUuid } from '../../arguments'
+import { isId, isUuid, validate } from '../../arguments'
 import { leadNotFound } from '../read/lead-result'
 
 const PER_ANSWER = 100
@@ -17,7 +17,7 @@ interface Row {
 
 const FIND_LEAD = 'SELECT id FROM leads WHERE reference = $2 AND account_id = $1'
 
-// The creation is version 1, in the lead's own row. One row more than is answered with tells whether more follow.
+// The creation is version 1, in the lead's own row. One row more than the response has shows whether more follow.
 const SELECT = `
   SELECT e.version, e.created_at AS at, e.token_id, t.name AS token_name, e.request_id, e.changes, e.action
   FROM (
@@ -47,7 +47,7 @@ const jsonOf = ({
 export const listLeadHistory =
   (deps: { database: Database }) =>
   async ({ accountId, reference, before }: ListLeadHistoryRequest): Promise<ListLeadHistoryResponse> => {
-    demand({ account_id: isId(accountId), before: before === undefined || isId(before) })
+    validate({ account_id: isId(accountId), before: before === undefined || isId(before) })
     if (!isUuid(reference)) throw leadNotFound()
     const rows = await deps.database.connection(async (db) => {
       const found = { name: 'find-lead', text: FIND_LEAD, values: [accountId, reference] }

@@ -6,7 +6,7 @@ import {
   type UpdateLeadResponse,
 } from '@leadwire/contracts'
 import { ServiceError, type Transaction } from '@leadwire/service-kit'
-import { demand, isActor, isId, isText, isUuid } from '../../arguments'
+import { isActor, isId, isText, isUuid, validate } from '../../arguments'
 import { emailForm } from '../../contacts/email-form'
 import type { Row } from '../../database/row-mapper'
 import { recordNotification } from '../../notifications/record-notification'
@@ -57,7 +57,7 @@ const assigneeOf = async (tx: Transaction, accountId: number, email: string): Pr
 }
 
 // Checked when the lead is locked and everything else is in order (RFC 9110, 13.2.1).
-const demandMatch = (ifMatch: IfMatch | undefined, version: number): void => {
+const requireMatch = (ifMatch: IfMatch | undefined, version: number): void => {
   if (ifMatch && !ifMatch.etags.some((etag) => isOfVersion(etag, version)))
     throw new ServiceError(
       'precondition_failed',
@@ -67,7 +67,7 @@ const demandMatch = (ifMatch: IfMatch | undefined, version: number): void => {
 
 /**
  * Updates what is given of a lead (interface: Update Lead), unless it is no longer what `if_match` names. With `notify` the
- * user it is then assigned to is told. Throws not_found, lead_erased, invalid and
+ * assigned user is notified. Throws not_found, lead_erased, invalid and
  * precondition_failed.
  */
 export const updateLead =
@@ -75,7 +75,7 @@ export const updateLead =
   (request: UpdateLeadRequest): Promise<UpdateLeadResponse> =>
     recordingTransaction(deps, async (tx) => {
       const { accountId, reference, value, status, userEmail } = request
-      demand({
+      validate({
         account_id: isId(accountId),
         value: value === undefined || value >= 0,
         status: status === undefined || isStatus(status),
@@ -92,7 +92,7 @@ export const updateLead =
       if (row.erased) throw leadErased()
       const lead = LEAD.read(row)
       const userId = userEmail === undefined ? row.user_id : await assigneeOf(tx, accountId, userEmail)
-      demandMatch(request.ifMatch, row.version)
+      requireMatch(request.ifMatch, row.version)
       const changed = {
         ...lead,
         value: value ?? lead.value,

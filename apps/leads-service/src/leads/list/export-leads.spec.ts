@@ -21,27 +21,27 @@ const createLeads = async (accountId: number, names: string[], over: object = {}
   return outcomesOf(await service.leads.createLeads({ leads }))
 }
 
-const portionsOf = async (accountId: number, filters: Partial<LeadFilters> = {}, { leads } = service) => {
-  const portions: { name: string; created_at: string }[][] = []
+const batchesOf = async (accountId: number, filters: Partial<LeadFilters> = {}, { leads } = service) => {
+  const batches: { name: string; created_at: string }[][] = []
   for (let after: number | undefined; ; ) {
-    const portion = await leads.exportLeads({ accountId, after, filters: LeadFilters.fromPartial(filters) })
-    if (portion.nextAfter === undefined) return portions
-    after = portion.nextAfter
-    portions.push(portion.leads.map((lead) => JSON.parse(lead.toString())))
+    const batch = await leads.exportLeads({ accountId, after, filters: LeadFilters.fromPartial(filters) })
+    if (batch.nextAfter === undefined) return batches
+    after = batch.nextAfter
+    batches.push(batch.leads.map((lead) => JSON.parse(lead.toString())))
   }
 }
 
-const namesOf = (portions: { name: string }[][]) => portions.flat().map(({ name }) => name)
+const namesOf = (batches: { name: string }[][]) => batches.flat().map(({ name }) => name)
 
 test('the leads of an account, oldest first and whole, also those that a copy of another release made', async () => {
   const { accountId } = await newAccount(service)
   const { accountId: another } = await newAccount(service)
   const created = await createLeads(accountId, ['one', 'two', 'three'])
   await createLeads(another, ['not mine'])
-  expect((await portionsOf(accountId)).flat()).toEqual(created)
-  expect((await portionsOf(accountId, {}, { ...service, leads: service.otherLeads })).flat()).toEqual(created)
+  expect((await batchesOf(accountId)).flat()).toEqual(created)
+  expect((await batchesOf(accountId, {}, { ...service, leads: service.otherLeads })).flat()).toEqual(created)
   const { accountId: empty } = await newAccount(service)
-  expect(await portionsOf(empty)).toEqual([])
+  expect(await batchesOf(empty)).toEqual([])
 })
 
 test('a time takes in its beginning and not its end, wherever they lie', async () => {
@@ -49,12 +49,12 @@ test('a time takes in its beginning and not its end, wherever they lie', async (
   const names = Array.from({ length: 9 }, (_, index) => `lead ${index}`)
   const times = (await createLeads(accountId, names)).map(({ created_at }) => created_at as string)
   for (let from = 0; from < names.length; from += 1) {
-    const portions = await portionsOf(accountId, { createdFrom: times[from], createdTo: times[7] })
-    expect(namesOf(portions)).toEqual(names.slice(from, 7))
+    const batches = await batchesOf(accountId, { createdFrom: times[from], createdTo: times[7] })
+    expect(namesOf(batches)).toEqual(names.slice(from, 7))
   }
-  expect(namesOf(await portionsOf(accountId, { createdFrom: '1999-01-01T00:00:00Z' }))).toEqual(names)
-  expect(await portionsOf(accountId, { createdFrom: '2999-01-01T00:00:00Z' })).toEqual([])
-  expect(await portionsOf(accountId, { createdTo: '1999-01-01T00:00:00Z' })).toEqual([])
+  expect(namesOf(await batchesOf(accountId, { createdFrom: '1999-01-01T00:00:00Z' }))).toEqual(names)
+  expect(await batchesOf(accountId, { createdFrom: '2999-01-01T00:00:00Z' })).toEqual([])
+  expect(await batchesOf(accountId, { createdTo: '1999-01-01T00:00:00Z' })).toEqual([])
 })
 
 describe('with the filters of the list', () => {
@@ -85,13 +85,13 @@ describe('with the filters of the list', () => {
     [{ status: 'sold', postcode: 'M1' }, ['sold 2']],
     [{ status: 'sold', referrer: 'Phone' }, []],
   ])('%j', async (filters, names) => {
-    expect(namesOf(await portionsOf(accountId, filters))).toEqual(names)
+    expect(namesOf(await batchesOf(accountId, filters))).toEqual(names)
   })
 
   test('the user, and changes since an instant', async () => {
-    expect(namesOf(await portionsOf(accountId, { assignedTo: userId }))).toEqual(['assigned'])
+    expect(namesOf(await batchesOf(accountId, { assignedTo: userId }))).toEqual(['assigned'])
     await eventually(async () =>
-      expect(namesOf(await portionsOf(accountId, { updatedSince: since }))).toEqual(['sold 2']),
+      expect(namesOf(await batchesOf(accountId, { updatedSince: since }))).toEqual(['sold 2']),
     )
   })
 
@@ -103,29 +103,29 @@ describe('with the filters of the list', () => {
     await createLeads(accountId, ['last'], { status: 'sold', referrer: 'Phone' })
     // Neither index leads to the two alone.
     await createLeads(accountId, others, { referrer: 'Phone' })
-    expect(namesOf(await portionsOf(accountId, { status: 'sold', referrer: 'Phone' }))).toEqual([
+    expect(namesOf(await batchesOf(accountId, { status: 'sold', referrer: 'Phone' }))).toEqual([
       'first',
       'last',
     ])
   })
 })
 
-test('a portion is bounded by its leads and by their size', async () => {
+test('a batch is bounded by its leads and by their size', async () => {
   const { accountId } = await newAccount(service)
   const names = Array.from({ length: 450 }, (_, index) => `lead ${index}`)
   await createLeads(accountId, names.slice(0, 250))
   await createLeads(accountId, names.slice(250), { description: '€'.repeat(10_000) })
-  const portions = await portionsOf(accountId)
-  expect(namesOf(portions)).toHaveLength(450)
-  expect(new Set(namesOf(portions))).toEqual(new Set(names))
-  for (const portion of portions) expect(portion.length).toBeLessThanOrEqual(200)
-  const sizes = portions.map((portion) => Buffer.byteLength(JSON.stringify(portion)))
+  const batches = await batchesOf(accountId)
+  expect(namesOf(batches)).toHaveLength(450)
+  expect(new Set(namesOf(batches))).toEqual(new Set(names))
+  for (const batch of batches) expect(batch.length).toBeLessThanOrEqual(200)
+  const sizes = batches.map((batch) => Buffer.byteLength(JSON.stringify(batch)))
   expect(Math.max(...sizes)).toBeLessThan(4_100_000)
 })
 
 test('what no time is, or no account, is refused', async () => {
   const { accountId } = await newAccount(service)
-  await expect(portionsOf(accountId, { createdFrom: 'soon' })).rejects.toMatchObject({ code: 'invalid' })
-  await expect(portionsOf(accountId, { q: '.' })).rejects.toMatchObject({ code: 'invalid' })
-  await expect(portionsOf(0)).rejects.toMatchObject({ code: 'invalid' })
+  await expect(batchesOf(accountId, { createdFrom: 'soon' })).rejects.toMatchObject({ code: 'invalid' })
+  await expect(batchesOf(accountId, { q: '.' })).rejects.toMatchObject({ code: 'invalid' })
+  await expect(batchesOf(0)).rejects.toMatchObject({ code: 'invalid' })
 })

@@ -1,6 +1,6 @@
 import { type ExportLeadsRequest, type ExportLeadsResponse, LeadFilters } from '@leadwire/contracts'
 import type { Database, Transaction } from '@leadwire/service-kit'
-import { demand, isId } from '../../arguments'
+import { isId, validate } from '../../arguments'
 import { leadJsonOf, wholeLeadJson } from '../read/lead-json'
 import { leadsFromColumns } from '../read/lead-rows'
 import type { JsonSettings } from '../read/load-leads'
@@ -35,7 +35,7 @@ interface Row {
 }
 
 /**
- * The numbers of the next leads that match, and the number up to which all are looked at; undefined at the end. No number is missing
+ * The numbers of the next leads that match, and the number up to which all were read; undefined at the end. No number is missing
  * among the leads of an account, so that none has to be read where only times are asked for.
  */
 const numbersAfter = (
@@ -80,7 +80,7 @@ export const exportLeads =
   ({ database, ...settings }: JsonSettings & { database: Database }) =>
   async (request: ExportLeadsRequest): Promise<ExportLeadsResponse> => {
     const { accountId, after, filters } = request
-    demand({
+    validate({
       account_id: isId(accountId),
       after: after === undefined || isId(after),
       ...soundFilters(filters),

@@ -1,6 +1,6 @@
 import { type FindLeadsRequest, type FindLeadsResponse, LeadFilters } from '@leadwire/contracts'
 import type { Database, OpenTransaction, Transaction } from '@leadwire/service-kit'
-import { demand, isId, isInstant, isText } from '../../arguments'
+import { isId, isInstant, isText, validate } from '../../arguments'
 import { searchWords } from '../../jobs/search/search-terms'
 import { loadLeadItems } from '../read/load-lead-items'
 import { changeHorizon } from './change-horizon'
@@ -39,7 +39,7 @@ export const soundFilters = (filters: LeadFilters | undefined) => ({
 })
 
 const demandSound = ({ accountId, filters, sort, perPage, place }: FindLeadsRequest): void =>
-  demand({
+  validate({
     account_id: isId(accountId),
     ...soundFilters(filters),
     sort: SORTS.includes(sort),
@@ -49,7 +49,7 @@ const demandSound = ({ accountId, filters, sort, perPage, place }: FindLeadsRequ
   })
 
 // Numbers and created_at of an account's leads rise together (number-leads.ts), and no number is missing: halving the range again
-// and again finds the first lead created at an instant or later in 24 looks among 10^7, without an index that creates would pay for.
+// and again finds the first lead created at an instant or later in 24 reads among 10^7, without an index that creates would pay for.
 const FIRST_SINCE = `
   WITH RECURSIVE search AS (
     SELECT 1::bigint AS low, lead_count + 1 AS high FROM accounts WHERE id = $1
@@ -109,7 +109,7 @@ const find = async (tx: Transaction, request: FindLeadsRequest, horizon: string 
 
 /**
  * A page of an account's leads, or a step of a walk by cursor, with filters, order and size of one's choice (`GET /leads` with
- * any of our parameters). What one index leads to is looked at, 10,000 rows at most; the response has what of these matches, and
+ * any of our parameters). It reads what one index finds, 10,000 rows at most; the response has the matches among these, and
  * a cursor for the rest. Throws invalid.
  */
 export const findLeads =

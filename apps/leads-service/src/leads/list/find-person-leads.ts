@@ -1,6 +1,6 @@
 import type { FindPersonLeadsRequest, FindPersonLeadsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { demand, isId, isSaid } from '../../arguments'
+import { isId, isSaid, validate } from '../../arguments'
 import { emailKey } from '../../contacts/email-form'
 import { phoneKeys, phoneNumbers } from '../../contacts/phone-numbers'
 import { catchUp } from '../../jobs/search/index-leads'
@@ -8,7 +8,7 @@ import { emailTerm, phoneTerm, type Searched } from '../../jobs/search/search-te
 
 const PER_ANSWER = 20
 
-// A range of an index, which is read before anything else. One row more than is answered with tells whether more follow.
+// A range of an index, which is read before anything else. One row more than the response has shows whether more follow.
 const SELECT = `
   SELECT l.number, l.reference, l.email, l.phone, l.phone_link, l.mobile, l.mobile_link
   FROM (
@@ -38,7 +38,7 @@ export const findPersonLeads =
   ({ database }: { database: Database }) =>
   async (request: FindPersonLeadsRequest): Promise<FindPersonLeadsResponse> => {
     const { accountId, email, phone, before } = request
-    demand({
+    validate({
       account_id: isId(accountId),
       email: email === undefined ? phone !== undefined : isSaid(email),
       phone: phone === undefined || (email === undefined && isSaid(phone)),

@@ -9,7 +9,7 @@ export const statementValues = () => {
 
 export type At = ReturnType<typeof statementValues>['at']
 
-/** The numbers of the leads that have something which begins with `prefix`, in no order: a range of an index. */
+/** The numbers of the leads with a value that starts with `prefix`, in no order: a range of an index. */
 export interface PrefixRange {
   table: 'leads' | 'lead_search'
   column: string
@@ -23,7 +23,7 @@ const LAST = '\u{10ffff}'
 export const inRange = ({ column, prefix }: PrefixRange, at: At): string =>
   `r.account_id = $1 AND r.${column} >= ${at(prefix)} AND r.${column} < ${at(prefix + LAST)}`
 
-/** What is asked for by how it begins: the postcode, and each word of `q`. */
+/** Filters by prefix: the postcode, and each word of `q`. */
 export const prefixRangesOf = ({ postcode, q }: LeadFilters): PrefixRange[] => [
   ...(postcode === undefined
     ? []
@@ -32,7 +32,7 @@ export const prefixRangesOf = ({ postcode, q }: LeadFilters): PrefixRange[] => [
 ]
 
 /**
- * The same condition on a lead, as `l`. OFFSET 0 keeps PostgreSQL from reading the words of all leads of the account to look one
+ * The same condition on a lead, as `l`. OFFSET 0 keeps PostgreSQL from reading the words of all leads of the account to find one
  * up among them.
  */
 export const beginsSo = (range: PrefixRange, at: At): string =>
@@ -44,7 +44,7 @@ export const beginsSo = (range: PrefixRange, at: At): string =>
 // The text is that of the condition of its index.
 const IS_TEST = `(l.test OR l.status = 'test')`
 
-/** A column with an index of its own, in the order of numbers, and the value that is looked for. */
+/** A column with an index of its own, in the order of numbers, and the wanted value. */
 export interface Equality {
   column: string
   value: unknown

@@ -12,7 +12,7 @@ export interface Key {
 
 const NUMBER = /^[1-9]\d{0,14}$/
 
-/** How a list is sorted, and how a cursor names the lead that it goes on with. Leads are `l`. */
+/** How a list is sorted, and how a cursor names the next lead. Leads are `l`. */
 export const leadOrder = (sort: string) => {
   const byChange = sort.endsWith('updated_at')
   const [direction, beyond] = sort.startsWith('-') ? ['DESC', '<='] : ['ASC', '>=']
@@ -26,7 +26,7 @@ export const leadOrder = (sort: string) => {
     descending: direction === 'DESC',
     columns: columns.join(', '),
     orderBy: sorted(columns),
-    /** The order of leads that all have one value in a column, said so that only an index of both has it. */
+    /** The order of leads with one value in a column, written so that only an index on both has it. */
     behind: (column: string) => sorted([column, ...columns]),
     /** The same for a statement around it. */
     outerOrderBy: sorted(names),

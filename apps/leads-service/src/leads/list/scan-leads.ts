@@ -13,7 +13,7 @@ import {
 } from './lead-filters'
 import type { Key, LeadOrder } from './lead-order'
 
-/** How many rows are looked at, at most, for one response. */
+/** How many rows one response reads at most. */
 export const READ_LIMIT = 10_000
 
 export interface Scan {
@@ -68,14 +68,14 @@ const numbersFrom = ({ numbers: { first, last }, order, cursor }: Scan) => {
 /**
  * The condition on leads that have a value, between two numbers, and their order: only the index of the column has it. With an equality
  * all indexes had it, and PostgreSQL, which plans for any value, would walk past all leads by their numbers where nearly all have
- * one value (seen at 10^7 leads: 8 s, then cut off).
+ * one value (seen at 10^7 leads: 8 s, then timed out).
  */
 const alongIndex = ({ column, value }: Equality, { first, last }: Scan['numbers'], at: At): string => {
   const key = at(value)
   return `${column} IS NOT NULL AND (${column}, l.number) >= (${key}, ${at(first)}) AND (${column}, l.number) <= (${key}, ${at(last)})`
 }
 
-// One index leads to the leads that are looked at, in the order of the list, and is named by the conditions of WHERE; the
+// One index finds the leads to read, in the order of the list, and is named by the conditions of WHERE; the
 // others only say which of them match. A range of beginnings is read as a whole and sorted. OFFSET 0 keeps PostgreSQL from
 // reading the leads first: for an account of a usual size it would.
 const statementOf = (scan: Scan, narrow: PrefixRange | undefined) => {
@@ -120,12 +120,12 @@ const statementOf = (scan: Scan, narrow: PrefixRange | undefined) => {
   return { text, outerOrderBy, values, at }
 }
 
-// What follows the last row that is read is not looked at: it only says where to go on.
+// The row after the last one read is not checked: it is where the next page starts.
 const SHOWN = `(matches AND place <= ${READ_LIMIT}) OR place > ${READ_LIMIT}`
 
 /**
- * Leads that match, in their order, `limit` at most, out of the first 10,000 that one index leads to, and where to go on.
- * `total` and `capped` say how many of these match and whether there are more to look at.
+ * Leads that match, in their order, `limit` at most, out of the first 10,000 that one index finds, and the next position.
+ * `total` and `capped` say how many of these match and whether there are more to read.
  */
 export const scanLeads = async (
   tx: Transaction,

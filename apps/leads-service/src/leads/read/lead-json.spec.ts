@@ -15,7 +15,7 @@ import {
 
 /** 1,000,000 for the long run. */
 const LEADS = Number(process.env['LEADWIRE_TEST_LEADS'] ?? 20_000)
-const PORTION = 20_000
+const BATCH = 20_000
 
 let service: RunningLeadsService
 
@@ -109,9 +109,9 @@ test('a change moves the version, and is seen by services of both formats', asyn
 test('a field is added to a table in use, which is not rewritten, and no request fails', async () => {
   const { accountId } = await newAccount(service)
   const { reference } = await create(accountId)
-  for (let first = 1; first <= LEADS; first += PORTION)
+  for (let first = 1; first <= LEADS; first += BATCH)
     await service.db.query({
-      text: `INSERT INTO leads SELECT made.* FROM leads model, generate_series(${first}, ${first + PORTION - 1}) n,
+      text: `INSERT INTO leads SELECT made.* FROM leads model, generate_series(${first}, ${first + BATCH - 1}) n,
       LATERAL jsonb_populate_record(NULL::leads, to_jsonb(model) || jsonb_build_object(
         'id', nextval('leads_id_seq'), 'number', 1 + n, 'reference', gen_random_uuid())) made
       WHERE model.reference = '${reference}'`,

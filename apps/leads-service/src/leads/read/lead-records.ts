@@ -1,5 +1,5 @@
 import type { Database } from '@leadwire/service-kit'
-import { demand, isId, isUuid } from '../../arguments'
+import { isId, isUuid, validate } from '../../arguments'
 import { leadNotFound } from './lead-result'
 
 /** How many records one answer has at most. */
@@ -9,7 +9,7 @@ const FIND_LEAD = 'SELECT id, reference FROM leads WHERE reference = $2 AND acco
 
 /**
  * Two statements of a transaction. The second reads a range of the table's index on (account_id, lead_id, id), and one row more
- * than is shown, which tells that there are more. Without the first PostgreSQL, which plans for a lead with few records, reads
+ * than is shown, which shows that there are more. Without the first PostgreSQL, which plans for a lead with few records, reads
  * and sorts all that a lead has (seen with 120).
  */
 export const selectRecords = (table: string, columns: string): [setting: string, select: string] => [
@@ -39,7 +39,7 @@ export const listRecords = async <Row extends { id: number }>(
   { table, columns, jsonOf }: Records<Row>,
   { accountId, reference, before = Number.MAX_SAFE_INTEGER }: Asked,
 ): Promise<{ items: Buffer; nextBefore: number | undefined }> => {
-  demand({ account_id: isId(accountId), before: isId(before) })
+  validate({ account_id: isId(accountId), before: isId(before) })
   if (!isUuid(reference)) throw leadNotFound()
   return database.transaction(async (tx) => {
     const [lead] = await tx.query<{ id: number; reference: string }>({

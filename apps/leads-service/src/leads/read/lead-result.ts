@@ -9,7 +9,7 @@ export interface TaggedLead {
 
 export const leadNotFound = () => new ServiceError('not_found', 'There is no lead with this reference.')
 
-/** How a batch tells what became of one of its items. */
+/** The result of one item of a batch. */
 export const leadResultOf = (outcome: (TaggedLead & { replayed?: boolean }) | ServiceError): LeadResult => {
   if (outcome instanceof ServiceError) return { result: { $case: 'failure', value: statusOf(outcome) } }
   const { body, etag, replayed } = outcome

@@ -9,7 +9,7 @@ const CUSTOMER = recordMapper(Customer, 'l', { as: 'customer' })
 const QUOTE = recordMapper(Quote, 'q')
 const ITEM = recordMapper(QuoteItem, 'i')
 
-/** A lead with status `test` is a test lead, whoever made it. */
+/** A lead with status `test` is a test lead, whatever token made it. */
 export const isTest = ({ test, status }: { test: boolean; status: string }): boolean =>
   test || status === 'test'
 

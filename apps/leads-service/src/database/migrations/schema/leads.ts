@@ -89,8 +89,8 @@ const HISTORY = `
   );`
 
 // The words that a lead is found by, written after its commit; all can be written anew from the leads. No foreign keys: they would
-// read and lock a lead for each word. Progress: up to which number an account's leads have their words, and in which format; whoever
-// writes words of an account holds this row.
+// read and lock a lead for each word. Progress: up to which number an account's leads have their words, and in which format; a process
+// that writes words of an account locks this row.
 const SEARCH = `
   CREATE TABLE lead_search (
     account_id bigint NOT NULL,

@@ -3,7 +3,7 @@ import type { Pruned, Transaction } from '@leadwire/service-kit'
 // With their faults, of which each has 10,000 at most.
 const BATCH = 10
 
-const FORGET = `
+const DELETE_RESOLVED = `
   DELETE FROM imports WHERE (account_id, id) IN (
     SELECT account_id, id FROM imports
     WHERE key IS NULL AND finished_at < now() - interval '30 days'
@@ -14,9 +14,9 @@ const OLDEST = `
   SELECT extract(epoch FROM clock_timestamp() - finished_at)::float8 AS age
   FROM imports WHERE key IS NULL ORDER BY finished_at LIMIT 1`
 
-/** Forgets a portion of the imports that ended 30 days ago, with the faults of their rows. */
-export const forgetImports = async (db: Transaction): Promise<Pruned> => {
-  const rows = await db.query({ text: FORGET })
+/** Deletes a batch of the imports that ended 30 days ago, with the errors of their rows. */
+export const deleteOldImports = async (db: Transaction): Promise<Pruned> => {
+  const rows = await db.query({ text: DELETE_RESOLVED })
   return { rows: rows.length, more: rows.length === BATCH }
 }
 
