@@ -25,17 +25,23 @@ export interface Phone {
 
 export const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text)
 
-/** A text with the digits of every script as ASCII ones, without what can not be seen. Unicode has each script's ten in a row. */
+// Unicode has each script's ten in a row.
+const asciiDigit = (digit: string): string => {
+  const code = digit.codePointAt(0)!
+  let zero = code
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1
+  return String((code - zero) % 10)
+}
+
+/** A text with the digits of every script as ASCII ones, full stops for the raised dots between them, and nothing that can not be seen. */
 export const asciiDigits = (text: string): string =>
   // Nearly every text.
   isAscii(text)
     ? text
-    : text.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/(?![0-9])\p{Nd}/gu, (digit) => {
-        const code = digit.codePointAt(0)!
-        let zero = code
-        while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1
-        return String((code - zero) % 10)
-      })
+    : text
+        .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+        .replace(/(?![0-9])\p{Nd}/gu, asciiDigit)
+        .replace(/(?<=\d)[·•](?=\d)/g, '.')
 
 // Not validity: Ofcom's numbers for drama are invalid and must pass. Of Great Britain the library also calls possible what lacks
 // its area code; Childline's 0800 1111 is as short, and valid.
