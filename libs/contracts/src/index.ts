@@ -25,7 +25,7 @@ export { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './lead-re
 export { LEAD_REFERRERS, LEAD_STATUSES, VISITOR_REFERRERS } from './lead-values'
 export { isInvisible, isOneLine, manyLines, oneLine } from './one-line'
 export { POSTCODE } from './postcode'
-export { type Field, fieldsOf } from './schema-fields'
+export { exampleOf, type Field, fieldsOf } from './schema-fields'
 export {
   eventIdOf,
   LEADS_STREAM,

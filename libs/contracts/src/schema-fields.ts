@@ -84,3 +84,11 @@ export const fieldNames = (schema: TSchema): unknown =>
         name,
         fieldNames(field),
       ])
+
+/** A record made of the examples of its schema, without the fields of `without`, at any depth. */
+export const exampleOf = (schema: TSchema, without: string[] = []): unknown => {
+  if (schema['type'] === 'array') return [exampleOf(schema['items'], without)]
+  if (!schema['properties']) return schema['examples'][0]
+  const fields = Object.entries<TSchema>(schema['properties']).filter(([name]) => !without.includes(name))
+  return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, without)]))
+}

@@ -64,8 +64,8 @@ test('a sample goes to this endpoint alone, signed and recorded as any other', a
     test: 1,
     status: 'test',
     created_at: '2026-01-01T10:30:00.000000Z',
-    customer: { email: 'sample@example.com' },
-    quotes: [{ items: [{ options: { width: 1200 }, image: { file_name: 'sample.png' } }] }],
+    customer: { id: 0, email: 'ada@example.com' },
+    quotes: [{ id: 0, items: [{ options: { width: 1200 }, image: { file_name: 'front.png' } }] }],
   })
   expect(data.quotes[0].items[0]).not.toHaveProperty('product_style')
   expect(await doors.rows('SELECT id FROM events WHERE NOT sample')).toEqual([])

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { EVENT_TYPES, type EventType } from '@leadwire/contracts'
+import { EVENT_TYPES, type EventType, exampleOf, Lead } from '@leadwire/contracts'
 import { differences, newTraceparent, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { isHeaderValue, validate } from '../arguments'
 import type { Operation } from '../operation'
@@ -10,7 +10,19 @@ import samples from './samples.json'
 /** No lead gets this reference. */
 const REFERENCE = '00000000-0000-4000-8000-000000000000'
 
-const SAMPLES: Record<EventType, object> = samples
+// Records have ids from 1 on: a receiver that stores the sample overwrites none.
+const withoutIds = (name: string, value: unknown) => {
+  if (/(^|_)id$/.test(name)) return 0
+  return /_at$/.test(name) ? '{now}' : value
+}
+
+const LEAD = {
+  ...JSON.parse(JSON.stringify(exampleOf(Lead, ['product_style'])), withoutIds),
+  ...{ reference: REFERENCE, name: 'Sample lead', status: 'test', test: 1 },
+  description: 'This is a test of your webhook endpoint. No customer asked for anything.',
+}
+
+const SAMPLES: Record<EventType, object> = { 'lead.created': { data: LEAD }, ...samples }
 
 const subscribed = statement<{ events: string[] }>('types-of-endpoint')`
   SELECT events FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE`
