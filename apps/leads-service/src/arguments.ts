@@ -1,4 +1,4 @@
-import { type Actor, isInvisible, oneLine, type StoredFile } from '@leadwire/contracts'
+import { type Actor, isInvisible, isOneLine, type StoredFile } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -41,8 +41,7 @@ export const fileFields = (file: StoredFile | undefined): Record<string, boolean
 /** What is wrong with the name of an account, a user or a token. The command line comes here past the gateway's checks. */
 export const nameFaults = (name: string): Faults => {
   if (isInvisible(name)) return { name: ['The name field is required.'] }
-  if (name.includes('\0') || oneLine(name) !== name)
-    return { name: ['The name contains characters that are not allowed.'] }
+  if (!isOneLine(name)) return { name: ['The name contains characters that are not allowed.'] }
   if (!isText(name)) return { name: ['The name must not be longer than 255 characters.'] }
   return {}
 }
@@ -55,15 +54,15 @@ export const faultsOf = (fields: Record<string, boolean>, path = ''): Faults =>
       .map(([field]) => [path + field, [`The ${field.replaceAll('_', ' ')} is invalid.`]]),
   )
 
-/** The error that tells of faults; undefined when there are none. */
+/** The error that carries field errors; undefined when there are none. */
 export const invalidBy = (faults: Faults): ServiceError | undefined =>
   Object.keys(faults).length > 0 ? ServiceError.invalid(faults) : undefined
 
-/** Throws the error that tells of faults, when there are any. */
+/** Throws the error that carries field errors, when there are any. */
 export const refuse = (faults: Faults): void => {
   const error = invalidBy(faults)
   if (error) throw error
 }
 
 /** Throws `invalid` with every field that is not as it must be. The gateway has checked them; others call, too. */
-export const demand = (fields: Record<string, boolean>): void => refuse(faultsOf(fields))
+export const validate = (fields: Record<string, boolean>): void => refuse(faultsOf(fields))

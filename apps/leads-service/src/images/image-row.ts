@@ -1,5 +1,5 @@
 import { Image } from '@leadwire/contracts'
-import { type Row, recordMapper } from '../row-mapper'
+import { type Row, recordMapper } from '../database/row-mapper'
 
 const IMAGE = recordMapper(Image, 'm', { without: ['url'] })
 

@@ -14,8 +14,7 @@ const FIND = `
   WHERE l.account_id = $1 AND l.id = $2`
 
 /**
- * Records, in the transaction of what it tells of, that a user is to be told of it, with all that the message needs. A user
- * who was removed, perhaps just now, is told nothing.
+ * Records a notification of a user, with everything the message needs, in the transaction of its cause. A removed user gets none.
  */
 export const recordNotification = async (
   tx: RecordingTransaction,

@@ -1,4 +1,4 @@
-import { ENDPOINT_LEADS, Endpoint, EVENT_TYPES } from '@leadwire/contracts'
+import { ENDPOINT_LEADS, Endpoint, EVENT_TYPES, isOneLine } from '@leadwire/contracts'
 import { ServiceError, type Transaction } from '@leadwire/service-kit'
 import { statement } from '../statement'
 
@@ -35,7 +35,7 @@ export const findEndpoint = async (
 export const urlViolation = (text: string): string | undefined => {
   if ([...text].length > MAX_URL) return `must not be longer than ${MAX_URL} characters`
   // The URL parser drops tabs and line breaks without an error.
-  if (!URL.canParse(text) || /\p{Cc}/u.test(text)) return 'must be a well-formed URL'
+  if (!isOneLine(text) || !URL.canParse(text)) return 'must be a well-formed URL'
   if (!/^https?:\/\//i.test(text)) return 'must begin with http:// or https://'
   const { username, password } = new URL(text)
   return username === '' && password === '' ? undefined : 'must not carry a user name or a password'

@@ -80,6 +80,8 @@ test.each([
   'https://user:password@example.com/',
   'https://',
   'https://exam\nple.com/',
+  'https://example.com/\u202e',
+  'https://example.com/\0',
   `https://example.com/${'a'.repeat(2048)}`,
 ])('%j is refused as an address', async (url) => {
   await expect(

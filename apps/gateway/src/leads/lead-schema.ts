@@ -1,1 +1,0 @@
-export { Image, Lead, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
