@@ -13,3 +13,7 @@ export const statement =
       send: (tx: OpenTransaction, ...values: unknown[]) => tx.send({ name, text, values }),
     })
   }
+
+/** Rows as one array for each column, for a statement that unnests them. */
+export const columnsOf = <Row, Key extends keyof Row>(rows: Row[], ...keys: Key[]): (Row[Key] | null)[][] =>
+  keys.map((key) => rows.map((row) => row[key] ?? null))

@@ -42,10 +42,8 @@ const exportFrom = async (
   const ids = shown.map(({ id }) => id)
   const found = await selectDeliveries(database, ids)
   const deliveries = found.slice(0, DELIVERIES).map(deliveryOf)
-  const attempts = await selectAttempts(
-    database,
-    deliveries.map(({ id }) => id),
-  )
+  const deliveryIds = deliveries.map(({ id }) => id)
+  const attempts = await selectAttempts(database, deliveryIds)
   const attemptsOf = (delivery: number) =>
     attempts
       .filter(({ deliveryId }) => deliveryId === delivery)

@@ -36,14 +36,13 @@ test('an event with a broken part is refused, counted, logged once, and nothing 
   ].map((over) => doors.event(1, over))
   // What has no id or no account is in no outbox.
   const strange = [doors.event(1, { eventId: 'none' }), doors.event(0)]
+  const refusedTotal = (count: number) =>
+    eventually(async () => expect(await service.metric('leadwire_webhook_events_refused_total')).toBe(count))
   await doors.publish(...broken, ...strange)
+  await refusedTotal(broken.length + strange.length)
   await doors.publish(...broken, doors.event(1))
   await eventually(() => expect(receiver.requests).toHaveLength(1))
-  await eventually(async () =>
-    expect(await service.metric('leadwire_webhook_events_refused_total')).toBe(
-      2 * broken.length + strange.length,
-    ),
-  )
+  await refusedTotal(2 * broken.length + strange.length)
   expect(refusals).toHaveLength(broken.length + strange.length)
   const eventIds = broken.map(({ eventId }) => eventId)
   const { refused, eventIds: held } = await service.client.findStoredEvents({ eventIds })

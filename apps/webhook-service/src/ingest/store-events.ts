@@ -1,7 +1,7 @@
 import { type Transaction, violatedConstraint } from '@leadwire/service-kit'
 import type { ClaimedDelivery, DueEndpoint } from '../queue/claim'
 import type { Claimable } from '../queue/send-deliveries'
-import { statement } from '../statement'
+import { columnsOf, statement } from '../statement'
 import type { StoredEvent } from './stored-event'
 
 interface StoreOptions extends Claimable {
@@ -99,19 +99,18 @@ const startsOf = (events: StoredEvent[]): number[] => {
 
 const store = async (database: Transaction, options: StoreOptions): Promise<StoreOutcome> => {
   const { events, dueAt, claim } = options
-  const column = <Key extends keyof StoredEvent>(key: Key) => events.map((event) => event[key] ?? null)
   const rows = await storeStatement(
     database,
-    ...(['id', 'accountId', 'accountKey', 'leadReference'] as const).map(column),
+    ...columnsOf(events, 'id', 'accountId', 'accountKey', 'leadReference'),
     Buffer.concat(events.map(({ body }) => body)),
-    column('traceparent'),
+    ...columnsOf(events, 'traceparent'),
     dueAt,
     startsOf(events),
     events.map(({ body }) => body.length),
-    ...(['type', 'test', 'streamSequence'] as const).map(column),
+    ...columnsOf(events, 'type', 'test', 'streamSequence'),
     ...[claim.number, claim.validMs, options.claimable, options.perEndpoint, options.waiting],
     options.maxRows,
-    ...(['leadVersion', 'createdAt'] as const).map(column),
+    ...columnsOf(events, 'leadVersion', 'createdAt'),
   )
   const bodies = new Map(events.map(({ id, body }) => [id, body]))
   const claimed = rows

@@ -10,10 +10,8 @@ export const notificationsOf = async (
   database: Database,
   deliveries: Delivery[],
 ): Promise<Notification[]> => {
-  const events = await bodiesOf(
-    database,
-    deliveries.map(({ eventId }) => eventId),
-  )
+  const eventIds = deliveries.map(({ eventId }) => eventId)
+  const events = await bodiesOf(database, eventIds)
   const bodies = new Map(events.map(({ id, body }) => [id, NotificationRequested.decode(body)]))
   return deliveries.map((delivery) => {
     const { subject, userId, userEmail, date, failure } = bodies.get(delivery.eventId)!

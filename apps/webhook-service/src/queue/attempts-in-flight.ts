@@ -1,6 +1,6 @@
 import type { Database, Logger } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
-import { statement } from '../statement'
+import { columnsOf, statement } from '../statement'
 import type { ClaimedDelivery } from './claim'
 import type { DeliveryMetrics } from './delivery-metrics'
 import { createLargeBodies } from './large-bodies'
@@ -38,14 +38,7 @@ export const createAttemptsInFlight = (options: {
   let pausedUntil = 0
 
   /** Ends the claims of attempts that were not made: others may make them at once. */
-  const release = async (unmade: ClaimedDelivery[]): Promise<void> => {
-    const claims = unmade.map(({ claim }) => claim)
-    await releaseClaims(
-      database,
-      unmade.map(({ id }) => id),
-      claims,
-    )
-  }
+  const release = (unmade: ClaimedDelivery[]) => releaseClaims(database, ...columnsOf(unmade, 'id', 'claim'))
 
   const make = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>): Promise<Outcome> => {
     const slot = slots.start(delivery.endpointId)

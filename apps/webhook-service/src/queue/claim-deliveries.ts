@@ -38,6 +38,14 @@ const claimStatement = statement<ClaimedDelivery>('claim-deliveries')`
     e.id AS "eventId", e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.traceparent,
     octet_length(e.body) AS "bodyBytes", CASE WHEN octet_length(e.body) <= ${LARGE_BYTES} THEN e.body ELSE '' END AS body`
 
+interface ClaimOptions {
+  rooms: Map<number, number>
+  from: Map<number, number>
+  now: Date
+  except: number[]
+  claim: Claim
+}
+
 /**
  * Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first, and one with a manual attempt:
  * so neither kind waits for all of the other.
@@ -48,15 +56,8 @@ const claimStatement = statement<ClaimedDelivery>('claim-deliveries')`
  */
 export const claimDeliveries = (
   database: Transaction,
-  options: {
-    rooms: Map<number, number>
-    from: Map<number, number>
-    now: Date
-    except: number[]
-    claim: Claim
-  },
+  { rooms, from, now, except, claim }: ClaimOptions,
 ): Promise<ClaimedDelivery[]> => {
-  const { rooms, from, now, except, claim } = options
   const ids = [...rooms.keys()]
   return claimStatement(
     database,

@@ -1,6 +1,6 @@
 import type { Transaction } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
-import { statement } from '../statement'
+import { columnsOf, statement } from '../statement'
 import type { ClaimedDelivery } from './claim'
 
 /** The outcome of an attempt. A manual one leaves the schedule as it is. */
@@ -76,17 +76,24 @@ const record = statement<{ id: number }>('record-attempts')`
  * Answers with true for each record that was written.
  */
 export const recordAttempts = async (database: Transaction, records: AttemptRecord[]): Promise<boolean[]> => {
-  const column = <Value>(read: (record: AttemptRecord) => Value) => records.map(read)
+  const attempts = records.map(({ delivery: { id, claim, manual }, outcome, retryAt }) => ({
+    ...{ id, claim, manual, retryAt },
+    ...outcome,
+  }))
   const rows = await record(
     database,
-    column(({ delivery }) => delivery.id),
-    column(({ delivery }) => delivery.claim),
-    column(({ outcome }) => outcome.startedAt),
-    ...(['durationMs', 'status', 'error', 'response'] as const).map((key) =>
-      column(({ outcome }) => outcome[key]),
+    ...columnsOf(
+      attempts,
+      'id',
+      'claim',
+      'startedAt',
+      'durationMs',
+      'status',
+      'error',
+      'response',
+      'retryAt',
+      'manual',
     ),
-    column(({ retryAt }) => retryAt),
-    column(({ delivery }) => delivery.manual),
   )
   const written = new Set(rows.map(({ id }) => id))
   return records.map(({ delivery }) => written.has(delivery.id))

@@ -188,9 +188,7 @@ export const sendDeliveries = (options: {
       outOfTime.abort()
       await attempts
         .releaseAll()
-        .catch((error) =>
-          logger.warn({ err: error }, 'other processes make these attempts when their claims end'),
-        )
+        .catch((error) => logger.warn({ err: error }, 'attempts wait until their claims end'))
     },
   }
 }

@@ -1,6 +1,6 @@
 import { type Database, type Sealer, ServiceError, type Transaction } from '@leadwire/service-kit'
 import type { Clock } from '../../clock'
-import { statement } from '../../statement'
+import { columnsOf, statement } from '../../statement'
 import { openSecrets, type SealedSecrets, type Secrets, sealedSecretsOf, sealSecrets } from './sealed-secrets'
 
 /** Endpoints of one transaction; more would hold their locks for too long. */
@@ -43,14 +43,11 @@ export const saveSecrets = async (
   sealer: Sealer,
   endpoints: { id: number; accountId: number; secrets: Secrets }[],
 ): Promise<void> => {
-  const sealed = endpoints.map(({ accountId, secrets }) => sealSecrets(sealer, accountId, secrets))
-  const ids = endpoints.map(({ id }) => id)
-  await save(
-    tx,
-    ids,
-    sealed.map((each) => each.sealed),
-    sealed.map(({ endsAt }) => endsAt),
-  )
+  const rows = endpoints.map(({ id, accountId, secrets }) => ({
+    id,
+    ...sealSecrets(sealer, accountId, secrets),
+  }))
+  await save(tx, ...columnsOf(rows, 'id', 'sealed', 'endsAt'))
 }
 
 /** Encrypts with the first key, and leaves out secrets that have ended. */
