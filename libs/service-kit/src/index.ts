@@ -13,16 +13,20 @@ export { apart, type Migration, migrate, untilMigrated } from './database/migrat
 export { createPoolMetrics, type PoolMetrics } from './database/pool-metrics'
 export { type Pruned, startPruning } from './database/start-pruning'
 
-// grpc/: the servers and the clients of calls between services, and the batches of batched calls.
+// admission/ and batching/: fair queues, and calls for one item sent as calls for many.
+
+export { createFairCalls } from './admission/fair-calls'
+export { createFairQueue } from './admission/fair-queue'
+export { type CallLimits, createBatcher } from './batching/batcher'
+export { type BatcherMeter, type BatcherMeters, createBatcherMeters } from './batching/batcher-metrics'
+export { deadlineOf, unlessTimedOut } from './batching/timed-out-items'
+
+// grpc/: servers, clients and streams of batches for calls between services.
 
 export { answerEach } from './grpc/answer-each'
-export { type CallLimits, createBatcher, TooBusy } from './grpc/batcher'
-export { type BatcherMeter, type BatcherMeters, createBatcherMeters } from './grpc/batcher-metrics'
 export { connectBatches } from './grpc/batches'
 export { actorOfCall } from './grpc/call-metadata'
 export { connectGrpc } from './grpc/client'
-export { createFairPerCall } from './grpc/fair-per-call'
-export { createFairQueue } from './grpc/fair-queue'
 export {
   type Answer,
   answerOnce,
@@ -36,7 +40,6 @@ export {
 export { perCall, perKeyedCall } from './grpc/per-call'
 export { createGrpcServer, type GrpcServer } from './grpc/server'
 export { errorOfStatus, statusOf } from './grpc/status'
-export { deadlineOf, unlessTimedOut } from './grpc/timed-out-items'
 
 // http/: errors as problem documents, and how an HTTP server ends.
 
@@ -50,6 +53,6 @@ export { traceRequests } from './http/trace-requests'
 export { connectNats } from './nats/connect-nats'
 export { ensureStream } from './nats/ensure-stream'
 
-// runtime/: what a process needs whatever it speaks.
+// config/, errors/, process/, security/, tracing/: what a process needs whatever it speaks.
 
 export * from './runtime'

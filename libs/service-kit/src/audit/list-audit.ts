@@ -1,8 +1,8 @@
 import { AuditEntry, type AuditServiceImplementation, type ListAuditRequest } from '@leadwire/contracts'
 import type { Database } from '../database/database'
 import { isRefusedValue } from '../database/failure'
+import { ServiceError } from '../errors/service-error'
 import { perCall } from '../grpc/per-call'
-import { ServiceError } from '../runtime/service-error'
 
 /** How many an answer shows; one more is sent. */
 export const AUDIT_LIMIT = 100

@@ -1,7 +1,7 @@
 import { Client, type ClientConfig, Pool, type PoolClient, TypeOverrides, types } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
-import type { Lifecycle } from '../runtime/lifecycle'
-import { inSpan, isTraced, SpanKind } from '../runtime/tracing'
+import type { Lifecycle } from '../process/lifecycle'
+import { inSpan, isTraced, SpanKind } from '../tracing/tracing'
 import { databaseFailure, isUnusable } from './failure'
 import { isoMicroseconds } from './iso-microseconds'
 

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
 
 const UNAVAILABLE_CODES = /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND)$/
 const UNAVAILABLE_MESSAGES =

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { knex as createKnex, type Knex } from 'knex'
 import { Client, DatabaseError } from 'pg'
-import type { Logger } from '../runtime/logger'
-import { untilSuccess } from '../runtime/retry'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
+import type { Logger } from '../process/logger'
+import { untilSuccess } from '../process/retry'
 import { databaseFailure } from './failure'
 
 /** One step of a schema. Its name orders it and never changes once released. */

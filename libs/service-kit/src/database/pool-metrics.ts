@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { Gauge } from 'prom-client'
-import type { Metrics } from '../runtime/metrics'
+import type { Metrics } from '../process/metrics'
 
 /** Makes the function that is given the pool with this name. */
 export type PoolMetrics = (name: string) => (pool: Pool) => void

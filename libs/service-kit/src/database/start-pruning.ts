@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Counter, Gauge } from 'prom-client'
-import type { Loops } from '../runtime/loops'
-import type { Metrics } from '../runtime/metrics'
+import type { Loops } from '../process/loops'
+import type { Metrics } from '../process/metrics'
 
 /** What one portion came to: how many rows went, and whether more may be old enough. */
 export interface Pruned {

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
 
 /** A method of a client that takes a stream of messages and answers each. */
 export type StreamMethod<Request, Response> = (

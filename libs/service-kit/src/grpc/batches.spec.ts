@@ -5,9 +5,9 @@ import {
   type RetrieveLeadsResponse,
 } from '@leadwire/contracts'
 import type { CallContext } from 'nice-grpc-common'
-import { createLifecycle, type Lifecycle } from '../runtime/lifecycle'
-import { createLogger } from '../runtime/logger'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
+import { createLifecycle, type Lifecycle } from '../process/lifecycle'
+import { createLogger } from '../process/logger'
 import { answerEach } from './answer-each'
 import { connectBatches } from './batches'
 import { createGrpcServer } from './server'

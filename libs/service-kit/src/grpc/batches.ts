@@ -1,9 +1,8 @@
 import type { CompatServiceDefinition } from 'nice-grpc'
-import { activeTraceparent, inSpan, SpanKind } from '../runtime/tracing'
+import { activeTraceparent, inSpan, SpanKind } from '../tracing/tracing'
 import { batchStream, type StreamMethod } from './batch-stream'
-import { type Caller, replaceableChannel } from './channel'
+import { type Caller, replaceableChannel, STREAM_OPTIONS } from './channel'
 import { factoryFor } from './client'
-import { STREAM_OPTIONS } from './options'
 
 /** A server that answered nothing for so long, when a batch is late, is taken for gone without a word. */
 const SILENCE_MS = 5000

@@ -1,6 +1,6 @@
 import { Actor, Idempotency } from '@leadwire/contracts'
 import type { Metadata } from 'nice-grpc-common'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
 
 const ACTOR = 'actor-bin'
 const IDEMPOTENCY = 'idempotency-bin'

@@ -15,15 +15,14 @@ import {
   Metadata,
 } from 'nice-grpc-common'
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
-import { ServiceError } from '../runtime/service-error'
-import { bearerOf } from '../runtime/service-token'
-import type { CallLimits } from './batcher'
+import type { CallLimits } from '../batching/batcher'
+import { ServiceError } from '../errors/service-error'
+import { bearerOf } from '../security/service-token'
 import { boundResets } from './bound-resets'
 import { tellAsker } from './call-metadata'
-import { type Caller, replaceableChannel } from './channel'
+import { type Caller, replaceableChannel, UNARY_OPTIONS } from './channel'
 import { statusToErrors } from './errors'
 import { isReplayed } from './idempotency'
-import { UNARY_OPTIONS } from './options'
 import { tellTrace } from './trace-calls'
 
 /** A call waits this long for a connection: a rolling restart on a busy machine needs it, and a service that is unavailable must be told of soon. */

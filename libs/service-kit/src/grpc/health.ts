@@ -4,8 +4,8 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '@leadwire/contracts'
 import { ServerError, type ServiceImplementation, Status } from 'nice-grpc'
-import { type HealthCheck, readinessOf } from '../runtime/health'
-import type { Lifecycle } from '../runtime/lifecycle'
+import { type HealthCheck, readinessOf } from '../process/health'
+import type { Lifecycle } from '../process/lifecycle'
 
 const WATCHED_EVERY_MS = 1000
 

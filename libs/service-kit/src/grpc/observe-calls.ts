@@ -1,9 +1,9 @@
 import { isAbortError } from 'abort-controller-x'
 import { type CallContext, ServerError, type ServerMiddlewareCall, Status } from 'nice-grpc-common'
 import { Histogram } from 'prom-client'
-import type { Metrics } from '../runtime/metrics'
-import { ServiceError } from '../runtime/service-error'
-import { inSpanOf, SpanKind } from '../runtime/tracing'
+import { ServiceError } from '../errors/service-error'
+import type { Metrics } from '../process/metrics'
+import { inSpanOf, SpanKind } from '../tracing/tracing'
 import { statusCodeOf } from './status'
 
 /** Answers one message of a stream, and tells of it as of a call. Its `traceparent` names the trace that it is part of. */

@@ -2,7 +2,7 @@ import type { Actor } from '@leadwire/contracts'
 import type { CallContext } from 'nice-grpc'
 import type { Metadata } from 'nice-grpc-common'
 import type { Database } from '../database/database'
-import type { Sealer } from '../runtime/sealer'
+import type { Sealer } from '../security/sealer'
 import { actorOfCall } from './call-metadata'
 import { answerOnce, type Codec, type WithIdempotencyKey } from './idempotency'
 

@@ -1,21 +1,20 @@
+import { ServerCredentials } from '@grpc/grpc-js'
 import { DESCRIPTORS, HealthDefinition } from '@leadwire/contracts'
 import { type CompatServiceDefinition, createServer, type ServiceImplementation } from 'nice-grpc'
 import { type CallContext, ServerError, type ServerMiddlewareCall, Status } from 'nice-grpc-common'
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details'
 import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection'
-import type { HealthCheck } from '../runtime/health'
-import type { Lifecycle } from '../runtime/lifecycle'
-import type { Logger } from '../runtime/logger'
-import type { Metrics } from '../runtime/metrics'
-import { createTokenCheck } from '../runtime/service-token'
-import type { Tls } from '../runtime/tls'
-import { boundAccounts } from './bound-accounts'
-import { errorsToStatus } from './errors'
+import { boundAccounts } from '../admission/fair-calls'
+import type { HealthCheck } from '../process/health'
+import type { Lifecycle } from '../process/lifecycle'
+import type { Logger } from '../process/logger'
+import type { Metrics } from '../process/metrics'
+import { createTokenCheck } from '../security/service-token'
+import type { Tls } from '../security/tls'
+import { SERVER_OPTIONS } from './channel'
+import { errorsToStatus, readable } from './errors'
 import { healthService } from './health'
 import { observeCalls } from './observe-calls'
-import { SERVER_OPTIONS } from './options'
-import { readable } from './readable'
-import { serverCredentials } from './server-credentials'
 import { takeTrace } from './trace-calls'
 
 export interface GrpcServer {
@@ -40,6 +39,25 @@ const requireToken = (tokens: readonly string[]) => {
     return yield* call.next(call.request, context)
   }
 }
+
+/**
+ * Certificates that are replaced while the server runs, for connections that come afterwards. Those of `createSsl` stay as they
+ * were, and the certificate providers of grpc-js are experimental; both extend this class as it is done here.
+ */
+class ReplaceableCredentials extends ServerCredentials {
+  constructor(tls: Tls) {
+    super({ requestCert: true, rejectUnauthorized: true }, tls.current())
+    tls.onChange((certificates) => this.updateSecureContextOptions(certificates))
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return this === other
+  }
+}
+
+/** Mutual TLS where there are certificates, else plain text. */
+const serverCredentials = (tls: Tls | undefined): ServerCredentials =>
+  tls ? new ReplaceableCredentials(tls) : ServerCredentials.createInsecure()
 
 /**
  * A gRPC server with the standard services for health and reflection. Calls show one of `tokens`; `checks` are what the

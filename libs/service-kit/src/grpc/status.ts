@@ -1,7 +1,7 @@
 import type { Status as RpcStatus } from '@leadwire/contracts'
 import { Status } from 'nice-grpc-common'
 import { BadRequest, ErrorInfo, RetryInfo } from 'nice-grpc-error-details'
-import { type ErrorCode, type Faults, ServiceError } from '../runtime/service-error'
+import { type ErrorCode, type Faults, ServiceError } from '../errors/service-error'
 
 const DOMAIN = 'leadwire'
 

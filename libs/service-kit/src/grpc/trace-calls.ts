@@ -1,6 +1,6 @@
 import type { CallContext, CallOptions, ClientMiddlewareCall, ServerMiddlewareCall } from 'nice-grpc-common'
 import { openTelemetryClientMiddleware, openTelemetryServerMiddleware } from 'nice-grpc-opentelemetry'
-import { isTraced, isTracing } from '../runtime/tracing'
+import { isTraced, isTracing } from '../tracing/tracing'
 
 const asClient = openTelemetryClientMiddleware()
 const asServer = openTelemetryServerMiddleware()

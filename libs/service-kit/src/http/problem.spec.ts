@@ -1,4 +1,4 @@
-import { ERROR_CODES, ServiceError } from '../runtime/service-error'
+import { ERROR_CODES, ServiceError } from '../errors/service-error'
 import { PROBLEMS, problemJson, problemOf, serviceErrorOfProblem } from './problem'
 
 const crossed = (error: unknown) => serviceErrorOfProblem(problemJson(problemOf(error), 'id'))

@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode, type Faults, ServiceError } from '../runtime/service-error'
+import { ERROR_CODES, type ErrorCode, type Faults, ServiceError } from '../errors/service-error'
 
 export interface Problem {
   status: number

@@ -1,7 +1,7 @@
 import { type Context, context, propagation, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isTracing, SpanKind } from '../runtime/tracing'
-import { VERSION } from '../runtime/version'
+import { VERSION } from '../config/version'
+import { isTracing, SpanKind } from '../tracing/tracing'
 
 // Asked all the time, and of nobody's trace.
 const UNTRACED = ['/healthz', '/readyz']

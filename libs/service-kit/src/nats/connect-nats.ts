@@ -1,7 +1,7 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import type { Lifecycle } from '../runtime/lifecycle'
-import type { Logger } from '../runtime/logger'
-import { natsOptions } from '../runtime/nats-url'
+import { natsOptions } from '../config/nats-url'
+import type { Lifecycle } from '../process/lifecycle'
+import type { Logger } from '../process/logger'
 
 /** So long a service waits for its first connection without a word. */
 const QUIET_MS = 5000

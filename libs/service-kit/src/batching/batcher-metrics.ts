@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
-import type { Metrics } from '../runtime/metrics'
+import type { Metrics } from '../process/metrics'
 
 /** What a batcher reports. */
 export interface BatcherMeter {

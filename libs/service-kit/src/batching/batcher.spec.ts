@@ -1,4 +1,4 @@
-import { createMetrics } from '../runtime/metrics'
+import { createMetrics } from '../process/metrics'
 import { createBatcher } from './batcher'
 import { createBatcherMeters } from './batcher-metrics'
 

@@ -1,4 +1,4 @@
-import { ConfigError, readConfig } from './config'
+import { ConfigError, readConfig } from '../config/config'
 import { bearerOf, createTokenCheck, type ServiceTokenConfig, serviceTokenSettings } from './service-token'
 
 const OLD = 'an-old-token-0123456789'

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
+import { ConfigError, type TraceSettings } from '../config/config'
 import { limitAddresses } from './address-limit'
-import { ConfigError, type TraceSettings } from './config'
 import { createLogger, type Logger } from './logger'
 
 const DRAIN_LIMIT_MS = 10_000

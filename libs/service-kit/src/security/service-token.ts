@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { makeValidator, str } from './config'
+import { makeValidator, str } from '../config/config'
 
 export interface ServiceTokenConfig {
   /** The tokens that are valid, the one to send first; empty when `SERVICE_AUTH` is `none`. */

@@ -1,9 +1,9 @@
 import { unwatchFile, watchFile } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import type { Lifecycle } from './lifecycle'
-import type { Logger } from './logger'
-import { readAuthorities, readCertificate, readKey } from './pem-files'
-import type { TlsConfig } from './tls-settings'
+import { readAuthorities, readCertificate, readKey } from '../config/pem-files'
+import type { TlsConfig } from '../config/tls-settings'
+import type { Lifecycle } from '../process/lifecycle'
+import type { Logger } from '../process/logger'
 
 const LOOKED_EVERY_MS = 1000
 

@@ -1,5 +1,5 @@
-import { createMetrics } from '../runtime/metrics'
-import { createBatcherMeters } from './batcher-metrics'
+import { createBatcherMeters } from '../batching/batcher-metrics'
+import { createMetrics } from '../process/metrics'
 import { createFairQueue } from './fair-queue'
 
 const BUSY = { code: 'unavailable' }

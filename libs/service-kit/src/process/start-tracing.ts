@@ -10,8 +10,8 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { VERSION } from '../config/version'
 import type { Logger } from './logger'
-import { VERSION } from './version'
 
 /** A drain waits no longer for a collector that is unavailable. */
 const FLUSH_LIMIT_MS = 2000

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { makeValidator } from './config'
-import { ServiceError } from './service-error'
+import { makeValidator } from '../config/config'
+import { ServiceError } from '../errors/service-error'
 
 const KEY_BYTES = 32
 const IV_BYTES = 12

@@ -1,5 +1,4 @@
-import type { ServiceError } from '../runtime/service-error'
-import { TooBusy } from './batcher'
+import { type ServiceError, TooBusy } from '../errors/service-error'
 
 /** How long the caller of an item that does not say so will wait, in milliseconds. */
 const DEFAULT_LIMIT_MS = 10_000

@@ -57,3 +57,10 @@ export class ServiceError extends Error {
     return new ServiceError('invalid', 'The given data was invalid.', { faults })
   }
 }
+
+/** Too much waits already: the work was refused before any of it began. */
+export class TooBusy extends ServiceError {
+  constructor() {
+    super('unavailable', 'Too many requests are waiting. Try again shortly.')
+  }
+}

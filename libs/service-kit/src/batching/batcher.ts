@@ -1,6 +1,6 @@
 import type { Actor, Idempotency } from '@leadwire/contracts'
-import { ServiceError } from '../runtime/service-error'
-import { sendTogether, traceContext } from '../runtime/tracing'
+import { ServiceError, TooBusy } from '../errors/service-error'
+import { sendTogether, traceContext } from '../tracing/tracing'
 import type { BatcherMeter } from './batcher-metrics'
 
 /** Until when whoever asks will wait for the answer, and whether they still do. */
@@ -27,13 +27,6 @@ interface Waiting<Item, Result> {
   sent: boolean
   resolve: (result: Result) => void
   reject: (error: unknown) => void
-}
-
-/** Too much waits before an item: nothing of it was begun. */
-export class TooBusy extends ServiceError {
-  constructor() {
-    super('unavailable', 'Too many requests are waiting. Try again shortly.')
-  }
 }
 
 /** Rejects a call that nobody waits for any more; answers whether somebody does. */

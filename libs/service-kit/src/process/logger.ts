@@ -1,5 +1,5 @@
 import { type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
-import { traceIds } from './tracing'
+import { traceIds } from '../tracing/tracing'
 
 export type { Logger }
 

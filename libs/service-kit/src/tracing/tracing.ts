@@ -9,7 +9,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
-import { VERSION } from './version'
+import { VERSION } from '../config/version'
 
 // Spans of OpenTelemetry. Without an SDK (`start-tracing.ts`) its API knows no trace: each function here then ends at its first
 // line.
