@@ -1,10 +1,10 @@
-// audit/: who changed what, recorded with each change in the service's own database.
+// audit/: who changed what, in each service's own database.
 
 export { AUDIT_TABLE } from './audit/audit-table'
 export { AUDIT_LIMIT, auditService, SELECT_AUDIT } from './audit/list-audit'
 export { differences, recordAudit } from './audit/record-audit'
 
-// database/: one pool of connections for each service, its transactions, what its errors mean, and the migrations.
+// database/: pools, transactions, errors and migrations.
 
 export * from './database/database'
 export { deleteOldKeys, oldestKeyAge } from './database/delete-old-keys'
@@ -41,14 +41,14 @@ export { perCall, perKeyedCall } from './grpc/per-call'
 export { createGrpcServer, type GrpcServer } from './grpc/server'
 export { errorOfStatus, statusOf } from './grpc/status'
 
-// http/: errors as problem documents, and how an HTTP server ends.
+// http/: problem documents, metrics and traces of requests, and draining.
 
 export { drainHttp } from './http/drain-http'
 export { measureRequests } from './http/measure-requests'
 export * from './http/problem'
 export { traceRequests } from './http/trace-requests'
 
-// nats/: the connection to NATS, and its streams.
+// nats/: connections and streams.
 
 export { connectNats } from './nats/connect-nats'
 export { ensureStream } from './nats/ensure-stream'

@@ -3,9 +3,9 @@ import type { Metrics } from '../process/metrics'
 
 /** What a batcher reports. */
 export interface BatcherMeter {
-  /** Gives the function that says how many items wait, which is asked at each scrape. */
+  /** Registers the function that returns how many items wait. Each scrape calls it. */
   watch(waiting: () => number): void
-  /** A batch with so many items has left. */
+  /** A batch with this many items has left. */
   sent(items: number): void
   /** An item was refused because too many wait. */
   refused(): void

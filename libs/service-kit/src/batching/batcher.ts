@@ -3,15 +3,15 @@ import { ServiceError, TooBusy } from '../errors/service-error'
 import { sendTogether, traceContext } from '../tracing/tracing'
 import type { BatcherMeter } from './batcher-metrics'
 
-/** Until when whoever asks will wait for the answer, and whether they still do. */
+/** How long a caller waits for its response, and whether it still does. */
 export interface CallLimits {
   readonly deadline: Date
   isGone(): boolean
-  /** What aborts when they have gone. Made when it is asked for: batched calls need none. */
+  /** Aborts when the caller has gone. Created on first use: batched calls need none. */
   goneSignal(): AbortSignal
-  /** Who asks. */
+  /** The caller. */
   readonly actor?: Actor | undefined
-  /** The Idempotency-Key under which a unary call is answered once; `onReplayed` is called when its response is a saved one. */
+  /** With it a unary call is done once; `onReplayed` is called when its response is a saved one. */
   readonly idempotency?: Idempotency | undefined
   readonly onReplayed?: () => void
 }
@@ -21,19 +21,18 @@ interface Waiting<Item, Result> {
   /** Milliseconds since the epoch. */
   deadline: number
   isGone: () => boolean
-  /** Of the trace that it is part of. */
   trace: ReturnType<typeof traceContext>
-  /** Whether its batch has left: nobody can tell any more that nothing was done. */
+  /** Whether its batch has left: some of the work may have been done. */
   sent: boolean
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
 
-/** Rejects a call that nobody waits for any more; answers whether somebody does. */
+/** Whether the caller still waits. Rejects the item if not. */
 const isAwaited = <Item, Result>({ deadline, isGone, reject }: Waiting<Item, Result>): boolean => {
-  const late = deadline <= Date.now() || isGone()
-  if (late) reject(new TooBusy())
-  return !late
+  const isOver = deadline <= Date.now() || isGone()
+  if (isOver) reject(new TooBusy())
+  return !isOver
 }
 
 const FOREVER = { deadline: Number.POSITIVE_INFINITY, isGone: () => false }
@@ -74,26 +73,21 @@ const within = <Item, Result>(
 }
 
 /**
- * Turns calls for one item into calls for many: while a batch is on its way, what arrives joins the next one.
+ * Turns calls for one item into calls for many: items that arrive while a batch is in flight join the next one. A lone item
+ * leaves at the end of the event loop's turn.
  *
- * A lone item leaves at once, which is at the end of the event loop's turn. `send` answers with one result for each
- * item, in order; when it rejects, every item of that batch is rejected with the same error, and no other is.
+ * `send` gets the items and their deadlines (milliseconds since the epoch), and resolves with one result for each item, in
+ * order. When it rejects, every item of that batch is rejected with the same error.
  *
- * An item with limits is rejected when its deadline passes: as late when its batch has left, else as unavailable, because
- * nothing was done. One that is not sent within `maxWaitMs` is refused then: what is before it does not move. One whose caller
- * has gone is not sent either. `send` is told the deadline of each item, in milliseconds
- * since the epoch.
+ * An item with limits is rejected at its deadline: as timed out when its batch has left, else as TooBusy, because nothing was
+ * done. TooBusy is also the error of an item that waited for `maxWaitMs`, and of one whose caller has gone.
  *
- * A batch has at most `maxBatch` items. With `costOf` it also ends before the item with which its summed cost would
- * exceed `maxBatchCost`; an item that alone costs more goes alone.
+ * A batch has at most `maxBatch` items. With `costOf` their cost is at most `maxBatchCost`, unless one item alone costs more.
  *
- * With `queueOf` items wait in queues, and a batch takes one from each queue in turn: what waits in one queue holds up no
- * other. Within a queue items keep their order. A queue whose next item does not fit is the first of the next batch.
+ * With `queueOf` a batch takes one item from each queue at a time, so that no queue delays another. Items of a queue keep
+ * their order. A queue whose next item does not fit is the first of the next batch.
  *
- * `maxQueued` bounds how many wait: beyond it an item is rejected as unavailable, which is kinder than a queue that can only
- * grow. Where there are queues, one holds at most half of it.
- *
- * `meter` is told what waits, what leaves and what is refused.
+ * Beyond `maxQueued` waiting items an item is rejected as TooBusy. One of several queues holds at most half of them.
  */
 export const createBatcher = <Item, Result>(options: {
   send: (items: Item[], deadlines: number[]) => Promise<Result[]>
@@ -109,7 +103,7 @@ export const createBatcher = <Item, Result>(options: {
   const { costOf = () => 0, maxBatchCost = Number.POSITIVE_INFINITY, queueOf, meter } = options
   const { maxWaitMs = Number.POSITIVE_INFINITY } = options
   const maxPerQueue = queueOf ? options.maxQueued / 2 : options.maxQueued
-  // In the order of their turns.
+  // The next to be served first.
   const queues = new Map<unknown, Waiting<Item, Result>[]>()
   let queued = 0
   let inFlight = 0
@@ -125,7 +119,7 @@ export const createBatcher = <Item, Result>(options: {
     try {
       const results = await sendTogether(batch, () => options.send(items, deadlines)).finally(() => {
         inFlight -= 1
-        // The next batch leaves before this one's items are answered, so that both sides work meanwhile.
+        // The next batch leaves before this one's callers resume, so that both processes work meanwhile.
         flush()
       })
       if (results.length !== batch.length) {
@@ -142,7 +136,7 @@ export const createBatcher = <Item, Result>(options: {
   const nextBatch = () => {
     const batch: Waiting<Item, Result>[] = []
     let cost = 0
-    // A queue that is set again comes again in this loop, behind the others.
+    // A queue that is set again is visited again in this loop, behind the others.
     for (const [queue, waiting] of queues) {
       if (batch.length === options.maxBatch) break
       const nextCost = costOf(waiting[0]!.item)

@@ -1,15 +1,15 @@
 import { type ServiceError, TooBusy } from '../errors/service-error'
 
-/** How long the caller of an item that does not say so will wait, in milliseconds. */
+/** How long a caller waits that does not say so. */
 const DEFAULT_LIMIT_MS = 10_000
 
-/** The deadline of an item that has just arrived, in milliseconds since the epoch. */
+/** The deadline of an item that arrived now, in milliseconds since the epoch. */
 export const deadlineOf = ({ timeoutMs = DEFAULT_LIMIT_MS }: { timeoutMs?: number | undefined }): number =>
   Date.now() + timeoutMs
 
 /**
- * Has `work` done for the items of a batch whose deadlines have not passed; the others are refused as unavailable, because nothing
- * of them was begun. Answers in the order of the items, as `work` does for those it is given.
+ * Does `work` for the items of a batch whose deadlines have not passed, and resolves with the results in the order of all items.
+ * The result of an item that timed out is TooBusy: nothing was begun.
  */
 export const unlessTimedOut = async <Item, Result>(
   items: Item[],

@@ -3,7 +3,7 @@ import { bool, cleanEnv, EnvMissingError, host, makeValidator, port, type Spec, 
 
 export { bool, host, makeValidator, port, type Spec, str, url }
 
-/** Every fault of the environment at once, one line each. */
+/** All invalid settings, one line each. */
 export class ConfigError extends Error {
   constructor(readonly faults: Record<string, string>) {
     super(
@@ -39,7 +39,7 @@ export const durations = makeValidator<number[]>((text) => parseList(text).map(p
 
 const RETENTION_AT_LEAST_MS = 2 * UNITS['h']!
 
-/** How long something is kept, in milliseconds. Longer than the stream keeps an event: what comes again must be known. */
+/** How long rows are kept, in milliseconds. Longer than the stream keeps an event: a redelivered one must be known. */
 export const retention = makeValidator<number>((text) => {
   const kept = parseDuration(text)
   if (kept < RETENTION_AT_LEAST_MS) throw new TypeError(`"${text}" is less than 2h`)
@@ -63,7 +63,7 @@ export interface TraceSettings {
   OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined
 }
 
-/** Where traces are sent, such as http://collector:4318; without it there are none. OpenTelemetry reads its other settings itself. */
+/** Where traces are sent, such as http://collector:4318. Without it there are none. OpenTelemetry reads its other settings. */
 export const traceSettings = () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl({ default: undefined }) })
 
 /** A whole number of at least 1. */
@@ -99,11 +99,9 @@ const faultOf = (error: Error): string => {
 }
 
 /**
- * A setting of the environment: that of `name`, or what the file holds that `NAME_FILE` names, without the line end after it.
- * An empty one counts as unset: compose files and charts pass `NAME=` for what nobody chose.
- * Secrets come in files from Docker, Kubernetes and systemd: `docker inspect` would show an environment to everybody.
- *
- * Throws a TypeError when the file can't be read, or when both are set.
+ * The setting `name`, or the text of the file that `NAME_FILE` names, without its last line end. Docker, Kubernetes and systemd
+ * pass secrets in files, because `docker inspect` shows an environment. An empty setting counts as unset: compose files and
+ * charts pass `NAME=`. Throws a TypeError when the file can't be read, or when both are set.
  */
 export const settingOf = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
   const file = env[`${name}_FILE`]
@@ -116,7 +114,7 @@ export const settingOf = (env: NodeJS.ProcessEnv, name: string): string | undefi
   }
 }
 
-/** The same for a setting that another one depends on: empty where it is not set or can't be read, which its own fault says. */
+/** The same for a setting that another one depends on. Empty if it can't be read: its own error says so. */
 export const settingBeside = (env: NodeJS.ProcessEnv, name: string): string => {
   try {
     return settingOf(env, name) ?? ''
@@ -126,9 +124,7 @@ export const settingBeside = (env: NodeJS.ProcessEnv, name: string): string => {
 }
 
 /**
- * Reads settings out of the environment, or out of the files that it names (`settingOf`).
- *
- * Throws a ConfigError that names every missing or malformed one. Settings that are not in `specs` are not seen.
+ * Reads the settings of `specs` (`settingOf`). Throws a ConfigError that names every missing or malformed one.
  */
 export const readConfig = <T extends object>(
   env: NodeJS.ProcessEnv,

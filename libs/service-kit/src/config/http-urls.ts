@@ -6,7 +6,7 @@ const isOrigin = (text: string, protocol: string): boolean => {
   return url?.protocol === protocol && url.href === `${url.origin}/`
 }
 
-/** Addresses of the copies of a service that speaks HTTP, parted by commas: https with the settings of TLS, else http. */
+/** The addresses of a service's copies over HTTP, separated by commas: https with the settings of TLS, else http. */
 export const httpUrls = (env: NodeJS.ProcessEnv) =>
   makeValidator<URL[]>((text) => {
     const [protocol, why] = hasTls(env) ? ['https:', ', as the settings TLS_* are there'] : ['http:', '']

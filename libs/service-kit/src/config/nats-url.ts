@@ -4,14 +4,14 @@ import { caFile } from './tls-settings'
 const isTls = (url: string): boolean => /^tls:/.test(url)
 
 /**
- * The setting of the NATS servers, parted by commas: `nats://user:password@host:4222`, or `tls://` each. Each has a user and a
- * password, unless `SERVICE_AUTH=none` says that the doors between services shall be open.
+ * The setting of the NATS servers, separated by commas: `nats://user:password@host:4222`, or all with `tls://`. Each needs a user
+ * and a password, unless `SERVICE_AUTH=none`.
  */
 export const natsUrl = (env: NodeJS.ProcessEnv) =>
   makeValidator<string>((text) => {
     const servers = text.split(',')
     for (const server of servers) {
-      // A fault must not show the password.
+      // The error must not show the password.
       if (!URL.canParse(server) || !/^(nats|tls):$/.test(new URL(server).protocol))
         throw new TypeError('each server must have the form nats://user:password@host:4222')
       const { username, password } = new URL(server)
@@ -23,16 +23,16 @@ export const natsUrl = (env: NodeJS.ProcessEnv) =>
     return text
   })()
 
-/** The setting of the file with the authorities that the certificates of NATS servers are checked by. */
+/** The setting of the file with the certificate authorities of the NATS servers. */
 export const natsCaFile = (env: NodeJS.ProcessEnv) =>
   caFile({ isUsed: isTls(settingBeside(env, 'NATS_URL')), unless: 'unless NATS_URL has tls://' })
 
-/** The setting of how many NATS servers keep each message; without it a stream keeps the number that it has. */
+/** The setting of how many NATS servers keep each message. Without it a stream keeps the number that it has. */
 export const natsReplicas = () => count({ default: undefined, max: 5 }) as Spec<number | undefined>
 
 /**
- * The servers of a NATS_URL without their credentials, and the credentials of the first, as the client takes them. It refuses
- * servers without TLS when `tls` is there, and reads the file whenever it connects.
+ * Options of the NATS client for a NATS_URL, with the credentials of the first server. With `tls` the client refuses servers
+ * without TLS, and reads the file whenever it connects.
  */
 export const natsOptions = (
   url: string,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-/** A file's text, and what is in it. Throws a TypeError for a file that can't be read, or that `parse` throws for. */
+/** Reads and parses a file. Throws a TypeError for what can't be read or parsed. */
 const readPem = <T>(path: string, kind: string, parse: (pem: string) => T): { pem: string; parsed: T } => {
   let pem: string
   try {
@@ -24,7 +24,7 @@ const whyNotValid = ({ validFrom, validTo }: X509Certificate): string | undefine
   return undefined
 }
 
-/** The text of a file with a certificate, and those that vouch for it behind it. Throws a TypeError for what can't be used today. */
+/** Reads a certificate and its chain. Throws a TypeError unless it is valid today. */
 export const readCertificate = (path: string): { pem: string; certificate: X509Certificate } => {
   const { pem, parsed: certificate } = readPem(path, 'certificate', (text) => new X509Certificate(text))
   const why = whyNotValid(certificate)
@@ -32,7 +32,7 @@ export const readCertificate = (path: string): { pem: string; certificate: X509C
   return { pem, certificate }
 }
 
-/** The text of a file with the private key, without a passphrase, of a certificate. Throws a TypeError for any other. */
+/** Reads the private key of a certificate, without a passphrase. Throws a TypeError for any other. */
 export const readKey = (path: string, certificate: X509Certificate): string => {
   const { pem, parsed: key } = readPem(path, 'private key without a passphrase', createPrivateKey)
   if (!certificate.checkPrivateKey(key))
@@ -40,7 +40,7 @@ export const readKey = (path: string, certificate: X509Certificate): string => {
   return pem
 }
 
-/** The text of a file with certificates of authorities. Throws a TypeError unless one of them is valid today. */
+/** Reads certificates of authorities. Throws a TypeError unless one of them is valid today. */
 export const readAuthorities = (path: string): string => {
   const { pem, parsed: certificates } = readPem(path, 'certificate', (text) =>
     text.match(CERTIFICATE)!.map((one) => new X509Certificate(one)),

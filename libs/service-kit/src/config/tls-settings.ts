@@ -1,7 +1,7 @@
 import { makeValidator, type Spec } from './config'
 import { readAuthorities, readCertificate, readKey } from './pem-files'
 
-/** The files of the locks between services; all of the first three, or none. */
+/** The files of mutual TLS between services: all of the first three, or none. */
 export interface TlsConfig {
   TLS_CERT_FILE: string | undefined
   TLS_KEY_FILE: string | undefined
@@ -15,7 +15,7 @@ const FILES = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'] as const
 
 export const hasTls = (env: NodeJS.ProcessEnv): boolean => FILES.some((name) => env[name])
 
-/** A text that `read` does not throw for, mostly the path of a file; it is the setting's value. */
+/** A setting for which `read` does not throw. */
 const checked = (read: (path: string) => unknown, spec: { desc: string } | typeof OPTIONAL) =>
   makeValidator<string | undefined>((path) => {
     read(path)
@@ -23,14 +23,14 @@ const checked = (read: (path: string) => unknown, spec: { desc: string } | typeo
   })(spec as { desc: string }) as Spec<string | undefined>
 
 /**
- * The settings of mutual TLS between services, for `readConfig`: the certificate and key that this service shows, as server and
- * as client, and the authorities that its peers' certificates are checked by. Half of them is a fault of those that are missing.
+ * The settings of mutual TLS between services: this service's certificate and key, as server and as client, and the authorities of
+ * its peers. If one is set, all are needed.
  */
 export const tlsSettings = (env: NodeJS.ProcessEnv) => {
   const isWanted = hasTls(env) || Boolean(env['TLS_SERVER_NAME'])
   const spec = isWanted ? { desc: `TLS between services needs ${FILES.join(', ')}` } : OPTIONAL
   const ofCertificate = (path: string) => {
-    // Without a sound certificate its own setting is the one at fault.
+    // An invalid certificate is the error of its own setting.
     const certificate = tryTo(() => readCertificate(env['TLS_CERT_FILE'] ?? '').certificate)
     if (certificate) readKey(path, certificate)
   }
@@ -43,8 +43,8 @@ export const tlsSettings = (env: NodeJS.ProcessEnv) => {
 }
 
 /**
- * The setting of a file with the authorities that one server's certificate is checked by; without it those that Node brings
- * count. It is a fault where that server is not asked for TLS, as `unless` tells: what is asked for then does not happen.
+ * The setting of a file with the authorities of one server; Node's own without it. It is an error where that server is used
+ * without TLS, because it would have no effect.
  */
 export const caFile = ({ isUsed, unless }: { isUsed: boolean; unless: string }) =>
   checked((path) => {
@@ -62,7 +62,7 @@ const checkDatabaseFiles = (query: URLSearchParams): void => {
   if (cert && key) readKey(key, readCertificate(cert).certificate)
 }
 
-/** The setting of a database: `postgresql://user:password@host:5432/name`. No fault shows the password. */
+/** The setting of a database: `postgresql://user:password@host:5432/name`. No error shows the password. */
 export const databaseUrl = makeValidator<string>((text) => {
   if (URL.canParse(text)) checkDatabaseFiles(new URL(text).searchParams)
   return text

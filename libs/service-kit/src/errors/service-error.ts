@@ -1,22 +1,22 @@
-/** Everything that can go wrong for a reason a caller should hear. Anything else that is thrown is a bug of ours. */
+/** Every error that a caller may see. Anything else that is thrown is a bug of ours. */
 export const ERROR_CODES = [
   'bad_request', // the request can't be read
   'unauthenticated',
   'forbidden', // the token lacks a scope
   'not_found',
   'conflict',
-  'lead_erased', // the record's personal data was erased, and none may come again
-  'precondition_failed', // the record is no longer what the caller takes it for
+  'lead_erased', // the lead's personal data was erased, and none may be added
+  'precondition_failed', // the record has changed since the caller read it
   'too_large',
-  'invalid', // it can be read, but fields are faulty
-  'unavailable', // something behind is unavailable; trying again helps
-  'late', // something behind did not answer in time
+  'invalid', // it can be read, but fields are invalid
+  'unavailable', // a retry helps
+  'late', // another process timed out
   'internal',
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
-/** Faulty fields by their dotted path, each with what is wrong with it. */
+/** Messages on invalid fields, by the field's dotted path. */
 export type Faults = Record<string, string[]>
 
 /**
@@ -37,22 +37,19 @@ export class ServiceError extends Error {
     return this.options.faults ?? {}
   }
 
-  /** After how many seconds the same request may succeed, where that is known. */
+  /** After how many seconds to try again, where that is known. */
   get retryAfterS(): number | undefined {
     return this.options.retryAfterS
   }
 
-  /** Whoever asked waited as long as they would. */
   static late(cause?: unknown): ServiceError {
     return new ServiceError('late', 'The service did not answer in time.', { cause })
   }
 
-  /** What the caller need not know of. */
   static internal(cause?: unknown): ServiceError {
     return new ServiceError('internal', 'Something went wrong on our side.', { cause })
   }
 
-  /** 422: every faulty field at once. */
   static invalid(faults: Faults): ServiceError {
     return new ServiceError('invalid', 'The given data was invalid.', { faults })
   }

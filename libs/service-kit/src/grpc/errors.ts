@@ -49,7 +49,7 @@ async function* eachReadable<Request>(requests: AsyncIterable<Request>): AsyncGe
   for await (const request of requests) yield checkReadable(request)
 }
 
-/** Server side: a ServiceError becomes a status with its details; any other error is logged and answered as INTERNAL. */
+/** Server side: a ServiceError becomes a status with details. Any other error is logged and becomes INTERNAL. */
 export const errorsToStatus = (logger: Logger) =>
   async function* <Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
     try {
@@ -68,13 +68,13 @@ export const errorsToStatus = (logger: Logger) =>
     }
   }
 
-/** The nearest error to a status without details. */
+/** The error of a status without details. */
 const errorOfCode = (cause: ClientError): ServiceError => {
   switch (cause.code) {
     case Status.UNAVAILABLE:
     case Status.RESOURCE_EXHAUSTED:
       return new ServiceError('unavailable', 'The service is unavailable. Try again shortly.', { cause })
-    // A copy of the release before, which is being replaced.
+    // A copy of the previous release, in an upgrade.
     case Status.UNIMPLEMENTED:
       return new ServiceError('unavailable', 'This is not available yet: the service is being upgraded.', {
         cause,
@@ -88,7 +88,7 @@ const errorOfCode = (cause: ClientError): ServiceError => {
   }
 }
 
-/** Client side: a failed call throws the ServiceError that its status tells of. */
+/** Client side: a failed call throws the ServiceError of its status. */
 export async function* statusToErrors<Request, Response>(
   call: ClientMiddlewareCall<Request, Response>,
   options: CallOptions,
@@ -97,7 +97,7 @@ export async function* statusToErrors<Request, Response>(
     return yield* call.next(call.request, options)
   } catch (error) {
     if (!(error instanceof ClientError)) throw error
-    const told = error instanceof RichClientError ? errorOfDetails(error.details, error.extra) : undefined
-    throw told ?? errorOfCode(error)
+    const sent = error instanceof RichClientError ? errorOfDetails(error.details, error.extra) : undefined
+    throw sent ?? errorOfCode(error)
   }
 }

@@ -15,7 +15,7 @@ import { SERVER_OPTIONS } from './channel'
 import { errorsToStatus, readable } from './errors'
 import { healthService } from './health'
 import { observeCalls } from './observe-calls'
-import { takeTrace } from './trace-calls'
+import { traceHandler } from './trace-calls'
 
 export interface GrpcServer {
   add<Definition extends CompatServiceDefinition>(
@@ -26,7 +26,7 @@ export interface GrpcServer {
   listen(address: { host: string; port: number }): Promise<number>
 }
 
-/** Refuses calls without one of the tokens. Health is everybody's to ask. */
+/** Refuses calls without one of the tokens, except those of health. */
 const requireToken = (tokens: readonly string[]) => {
   const isKnown = createTokenCheck(tokens)
   return async function* <Request, Response>(
@@ -41,8 +41,8 @@ const requireToken = (tokens: readonly string[]) => {
 }
 
 /**
- * Certificates that are replaced while the server runs, for connections that come afterwards. Those of `createSsl` stay as they
- * were, and the certificate providers of grpc-js are experimental; both extend this class as it is done here.
+ * Certificates that can be replaced while the server runs, for new connections. Those of `createSsl` can't, and the certificate
+ * providers of grpc-js are experimental; both extend this class in the same way.
  */
 class ReplaceableCredentials extends ServerCredentials {
   constructor(tls: Tls) {
@@ -60,8 +60,8 @@ const serverCredentials = (tls: Tls | undefined): ServerCredentials =>
   tls ? new ReplaceableCredentials(tls) : ServerCredentials.createInsecure()
 
 /**
- * A gRPC server with the standard services for health and reflection. Calls show one of `tokens`; `checks` are what the
- * service can't serve without. On a drain it finishes the calls in flight before it closes.
+ * A gRPC server with the standard services for health and reflection. Calls need one of `tokens`; `checks` make it ready. In a
+ * drain it finishes the calls in flight.
  */
 export const createGrpcServer = ({
   logger,
@@ -79,7 +79,7 @@ export const createGrpcServer = ({
   checks?: HealthCheck[]
   metrics?: Metrics
 }): GrpcServer => {
-  const unobserved = createServer(SERVER_OPTIONS).use(errorDetailsServerMiddleware).use(takeTrace)
+  const unobserved = createServer(SERVER_OPTIONS).use(errorDetailsServerMiddleware).use(traceHandler)
   const server = (metrics ? unobserved.use(observeCalls(metrics)) : unobserved)
     .use(requireToken(tokens))
     .use(errorsToStatus(logger))

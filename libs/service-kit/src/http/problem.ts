@@ -33,7 +33,7 @@ export const PROBLEMS = {
 
 export type ProblemKind = keyof typeof PROBLEMS
 
-/** Where the kinds of problems are explained; the `type` of a problem is this and the kind. */
+/** The page that explains the kinds. A problem's `type` is this path with the kind as fragment. */
 export const PROBLEMS_PATH = '/problems'
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
@@ -43,7 +43,7 @@ const kindOf = (code: ErrorCode) => code.replace('_', '-') as ProblemKind
 
 const CODE_OF = new Map(ERROR_CODES.map((code) => [kindOf(code) as string, code]))
 
-// What went wrong inside is for the log: a 5xx says the same to every caller.
+// The cause of a 5xx is for the log.
 const SERVER_DETAILS: Partial<Record<ProblemKind, string>> = {
   internal: 'Something went wrong on our side.',
   unavailable: 'Something behind the API is unavailable for a moment; Retry-After says when to try again.',
@@ -58,7 +58,7 @@ export const problem = (kind: ProblemKind, detail: string, faults?: Faults): Pro
   ...(kind === 'unavailable' && { headers: { 'retry-after': '1' } }),
 })
 
-/** The problem that a ServiceError is over HTTP; anything else that was thrown is a bug of ours. */
+/** The problem of a ServiceError; any other error is a bug of ours. */
 export const problemOf = (error: unknown): Problem => {
   if (!(error instanceof ServiceError)) return problem('internal', '')
   const kind = kindOf(error.code)
@@ -78,7 +78,7 @@ export const problemJson = ({ status, kind, detail, faults }: Problem, requestId
     ...(faults && { errors: faults }),
   })
 
-/** The ServiceError that `problemOf` and `problemJson` made a problem of; `internal` for any other body. */
+/** The inverse of `problemOf` and `problemJson`; `internal` for any other body. */
 export const serviceErrorOfProblem = (json: string): ServiceError => {
   try {
     const { type, detail, errors }: { type?: unknown; detail?: unknown; errors?: Faults } = JSON.parse(json)

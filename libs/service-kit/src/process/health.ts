@@ -22,12 +22,12 @@ const succeeds = async ({ check }: HealthCheck): Promise<boolean> => {
 }
 
 const missingOf = async (checks: HealthCheck[]): Promise<string[]> => {
-  const late = pause(CHECK_LIMIT_MS, false, { ref: false })
-  const results = await Promise.all(checks.map((check) => Promise.race([succeeds(check), late])))
+  const timeout = pause(CHECK_LIMIT_MS, false, { ref: false })
+  const results = await Promise.all(checks.map((check) => Promise.race([succeeds(check), timeout])))
   return checks.filter((_, index) => !results[index]).map(({ name }) => name)
 }
 
-/** The names of what is missing; empty means ready. A drain counts as missing. */
+/** The names of failed checks; empty means ready. A drain counts as one. */
 export const readinessOf = async (checks: HealthCheck[], lifecycle: Lifecycle): Promise<string[]> =>
   lifecycle.draining ? ['draining'] : missingOf(checks)
 
@@ -44,8 +44,8 @@ const addDependencies = (checks: HealthCheck[], metrics: Metrics) =>
   })
 
 /**
- * Serves /healthz (the process lives), /readyz (it can serve; 503 with what is missing) and /metrics
- * (Prometheus text) on a port of their own. It closes last, so that a drain can be watched.
+ * Serves /healthz (alive), /readyz (ready, or 503 with what is missing) and /metrics (Prometheus text) on their own port. It closes
+ * last, so that a drain can be watched.
  */
 export const startHealthServer = async (options: {
   host: string

@@ -7,13 +7,13 @@ const DRAIN_LIMIT_MS = 10_000
 
 /** Ordered shutdown: what was started last is stopped first. */
 export interface Lifecycle {
-  /** Registers what undoes a step of the start. */
+  /** Registers how to stop what was started. */
   onStop(name: string, stop: () => unknown): void
-  /** True from the moment a drain began: readiness says no. */
+  /** Whether a drain has begun. */
   readonly draining: boolean
   /** Aborted when a drain begins. */
   readonly signal: AbortSignal
-  /** Runs every registered stop in reverse order; a failing one is logged and does not keep the others from running. */
+  /** Runs every registered stop in reverse order. A failure is logged, and the others run. */
   stop(): Promise<void>
 }
 
@@ -55,10 +55,9 @@ export const createLifecycle = (logger: Logger): Lifecycle => {
 /**
  * Runs a service in the foreground: reads its configuration, starts it, and drains it on SIGTERM or SIGINT within 10 s.
  *
- * Exits with 1 when the configuration is faulty (every fault in one line), when the start fails, or when the drain
- * takes too long. With the argument --check-settings it does no more than read its configuration, so `start` should load
- * what the service is made of. With --migrate it runs `migrate` in place of `start` and then ends: with 0 when the database
- * has the newest schema, else with 1. An unforeseen error stops the process: whoever supervises it starts a clean one.
+ * Exits with 1 when the configuration is invalid, when the start fails, when the drain takes too long, and after an unforeseen
+ * error: the supervisor starts a clean process. `--check-settings` only reads the configuration, so `start` should load the
+ * service's modules. `--migrate` runs `migrate` in place of `start`, and exits with 0 when the database has the newest schema.
  */
 export const runService = async <Config extends { LOG_LEVEL: string } & TraceSettings>(service: {
   name: string
@@ -95,7 +94,6 @@ export const runService = async <Config extends { LOG_LEVEL: string } & TraceSet
   }
   try {
     if (migrates) return await migrateAndExit(service, { config, logger, lifecycle })
-    // What is not used is not loaded.
     if (config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined)
       (await import('./start-tracing.js')).startTracing({
         service: service.name,

@@ -3,21 +3,21 @@ import { traceIds } from '../tracing/tracing'
 
 export type { Logger }
 
-// The other fields of an error repeat what it is about: PostgreSQL's `detail` the row, a mail server's `response` the address.
+// Other fields of an error hold data: PostgreSQL's `detail` a row, a mail server's `response` an address.
 const FIELDS = ['type', 'message', 'stack', 'code', 'syscall', 'table', 'column', 'constraint'] as const
 
-// PostgreSQL ends such a message with the value: invalid input syntax for type integer: "...".
+// PostgreSQL ends a message with the value: invalid input syntax for type integer: "...".
 const withoutValue = (text: unknown) =>
   typeof text === 'string' ? text.replace(/: "[^\n]*"$/gm, ': "…"') : text
 
-/** What a log shows of an error: with its causes, without the data it is about. */
+/** An error and its causes without data. */
 const describeError = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error
   const whole = stdSerializers.err(error) as unknown as Record<string, unknown>
   return Object.fromEntries(FIELDS.map((name) => [name, withoutValue(whole[name])]))
 }
 
-/** JSON lines on standard output. Tokens and secrets are cut out wherever they are logged by these names, data out of errors. */
+/** JSON lines on standard output, without tokens and secrets by these names, and without the data in errors. */
 export const createLogger = (options: { service: string; level: string }): Logger =>
   pino({
     level: options.level,

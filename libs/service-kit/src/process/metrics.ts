@@ -11,13 +11,13 @@ export const createMetrics = (service: string): Metrics => {
   return registry
 }
 
-/** A look-up for several metrics of one scrape: who asks while it is under way gets the same. */
+/** Shares one query among the metrics of a scrape: calls while it is in flight get the same result. */
 export const lookUpOnce = <Found>(lookUp: () => Promise<Found>): (() => Promise<Found>) => {
-  let underWay: Promise<Found> | undefined
+  let inFlight: Promise<Found> | undefined
   return () => {
-    underWay ??= lookUp().finally(() => {
-      underWay = undefined
+    inFlight ??= lookUp().finally(() => {
+      inFlight = undefined
     })
-    return underWay
+    return inFlight
   }
 }

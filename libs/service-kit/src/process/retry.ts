@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Calls `attempt` until it succeeds; `onFailure` hears of each failure. Rejects when `signal` aborts.
- * The pause between attempts is fixed: what is waited for (a database, a broker) comes back by itself.
+ * Calls `attempt` until it succeeds, and `onFailure` after each failure. Rejects when `signal` aborts. The pause is fixed: a
+ * database or a broker comes back by itself.
  */
 export const untilSuccess = async <T>(
   attempt: () => Promise<T>,

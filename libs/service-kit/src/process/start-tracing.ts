@@ -13,12 +13,11 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import { VERSION } from '../config/version'
 import type { Logger } from './logger'
 
-/** A drain waits no longer for a collector that is unavailable. */
+/** How long a drain waits for a collector. */
 const FLUSH_LIMIT_MS = 2000
 
 /**
- * Sends traces to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names (OTLP, protobuf over HTTP). Exporter, sampler, batches and
- * resource read the other OTEL_ settings themselves.
+ * Sends traces to the collector of OTEL_EXPORTER_OTLP_ENDPOINT (OTLP, protobuf over HTTP). OpenTelemetry reads its other settings.
  */
 export const startTracing = (options: {
   service: string

@@ -9,8 +9,8 @@ const FORMAT = 1
 const PREFIX_BYTES = 5
 
 /**
- * Keys parted by commas, each 32 random bytes in base64. The first seals; each of them opens, so that keys can be exchanged
- * while copies with the old and the new settings run side by side.
+ * Keys separated by commas, each 32 random bytes in base64. The first encrypts, and each decrypts, so that keys can be exchanged
+ * while copies with old and new settings run.
  */
 export const encryptionKeys = () =>
   makeValidator<Buffer[]>((text) => {
@@ -23,7 +23,7 @@ export const encryptionKeys = () =>
 
 export type Sealer = ReturnType<typeof createSealer>
 
-// Which key sealed, told without telling the key.
+// Identifies the key without revealing it.
 const prefixOf = (key: Buffer): Buffer =>
   Buffer.concat([
     Buffer.of(FORMAT),
@@ -34,8 +34,8 @@ const prefixOf = (key: Buffer): Buffer =>
   ])
 
 /**
- * Encrypts what is stored and must not be read by who reads the database or a backup of it: AES-256-GCM (NIST SP 800-38D).
- * The context (such as the row it belongs to) is authenticated: what was sealed for one row doesn't open for another.
+ * Encrypts secrets in the database and its backups: AES-256-GCM (NIST SP 800-38D). The context (such as the row) is authenticated:
+ * what was sealed for one row doesn't open for another.
  */
 export const createSealer = (keys: readonly Buffer[]) => {
   const [first] = keys
@@ -43,7 +43,7 @@ export const createSealer = (keys: readonly Buffer[]) => {
   const prefix = prefixOf(first)
   const byPrefix = new Map(keys.map((key) => [prefixOf(key).toString('latin1'), key]))
   return {
-    /** What everything that the first key seals begins with. */
+    /** What everything sealed by the first key starts with. */
     prefix,
     /** Layout: a byte for the format, 4 for the key, 12 of initialisation vector, 16 of tag, the ciphertext. */
     seal: (plain: string | Uint8Array, context: string): Buffer => {
@@ -52,7 +52,7 @@ export const createSealer = (keys: readonly Buffer[]) => {
       const sealed = [cipher.update(plain), cipher.final()]
       return Buffer.concat([prefix, iv, cipher.getAuthTag(), ...sealed])
     },
-    /** Throws internal when none of the keys sealed it, when it was sealed for another context, and when it was changed. */
+    /** Throws internal for another key, another context, and what was changed. */
     open: (sealed: Uint8Array, context: string): Buffer => {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
       const key = byPrefix.get(bytes.toString('latin1', 0, PREFIX_BYTES))

@@ -9,7 +9,7 @@ export interface ServiceTokenConfig {
 
 const TOKEN = /^[\x21-\x7e]{16,}$/
 
-/** Tokens parted by commas: one, or two while they are exchanged. Each has 16 characters or more. */
+/** Tokens separated by commas: one, or two while they are exchanged. Each has 16 characters or more. */
 const serviceToken = makeValidator<string[]>((text) => {
   const tokens = text.split(',').map((token) => token.trim())
   // A token is a secret: the message must not show it.
@@ -19,8 +19,7 @@ const serviceToken = makeValidator<string[]>((text) => {
 })
 
 /**
- * The settings of the lock between services, for `readConfig`. Without a token a service does not start, unless
- * `SERVICE_AUTH=none` says that it shall be open.
+ * The settings of the token between services. Without a token a service does not start, unless `SERVICE_AUTH=none`.
  */
 export const serviceTokenSettings = (env: NodeJS.ProcessEnv) => ({
   SERVICE_TOKEN:
@@ -37,8 +36,8 @@ export const bearerOf = (tokens: readonly string[]): string | undefined =>
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
- * Says whether an `authorization` header shows one of the tokens; without tokens, everyone may pass. The time it takes
- * tells nothing of the tokens: digests have one length, and every token is compared.
+ * Returns whether an `authorization` header has one of the tokens; always true without tokens. Its time reveals nothing of the
+ * tokens: digests have one length, and every token is compared.
  */
 export const createTokenCheck = (
   tokens: readonly string[],

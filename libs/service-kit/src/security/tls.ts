@@ -5,9 +5,9 @@ import type { TlsConfig } from '../config/tls-settings'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Logger } from '../process/logger'
 
-const LOOKED_EVERY_MS = 1000
+const POLL_MS = 1000
 
-/** What was read from files; it is replaced when they change. */
+/** The content of files, replaced when they change. */
 export interface Watched<T> {
   current(): T
   /** Calls `listener` with each later value. */
@@ -20,8 +20,8 @@ interface Watcher {
 }
 
 /**
- * Reads files with `read`, and again within a second when one of them changes. While `read` throws, what was read before stays in
- * use, and the log says why: a certificate and its key are never replaced in the same instant.
+ * Reads files with `read`, and again within a second when one changes. While `read` throws, which is logged, the content before
+ * stays in use: a certificate and its key are never replaced in the same instant.
  */
 const watchFiles = <T>(paths: string[], read: () => T, { lifecycle, logger }: Watcher): Watched<T> => {
   let value = read()
@@ -34,32 +34,32 @@ const watchFiles = <T>(paths: string[], read: () => T, { lifecycle, logger }: Wa
       logger.warn({ files: paths, reason: (error as Error).message }, 'certificates are not replaced')
       return
     }
-    // Each of the files that were replaced is told of.
+    // Each replaced file calls this.
     if (isDeepStrictEqual(next, value)) return
     value = next
     for (const listener of listeners) listener(value)
     logger.info({ files: paths }, 'certificates were replaced')
   }
-  // By their state, following links: Kubernetes replaces the folder that a mounted file is linked to, and no event tells.
-  for (const path of paths) watchFile(path, { interval: LOOKED_EVERY_MS, persistent: false }, readAgain)
+  // By polling: Kubernetes replaces the folder that a mounted file is linked to, without an event.
+  for (const path of paths) watchFile(path, { interval: POLL_MS, persistent: false }, readAgain)
   lifecycle.onStop('certificates', () => {
     for (const path of paths) unwatchFile(path, readAgain)
   })
   return { current: () => value, onChange: (listener) => void listeners.push(listener) }
 }
 
-/** What this service shows its peers, and what it checks theirs by; PEM. */
+/** This service's certificate, and the authorities of its peers; PEM. */
 export interface Certificates {
   cert: string
   key: string
   ca: string
-  /** The name that certificates of servers are checked for, in place of the address that is called. */
+  /** The name to check servers' certificates for, in place of their address. */
   servername?: string
 }
 
 export type Tls = Watched<Certificates>
 
-/** The certificates that the settings name, as they are now; undefined where services speak plain text. */
+/** The certificates of the settings; undefined for plain text. */
 export const watchTls = (config: TlsConfig, watcher: Watcher): Tls | undefined => {
   const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key, TLS_CA_FILE: ca, TLS_SERVER_NAME: servername } = config
   if (!cert || !key || !ca) return undefined
@@ -73,6 +73,6 @@ export const watchTls = (config: TlsConfig, watcher: Watcher): Tls | undefined =
   return watchFiles([cert, key, ca], read, watcher)
 }
 
-/** The authorities in a file, as they are now; undefined without one, when those that Node brings count. */
+/** The authorities in a file; undefined without one, for Node's own. */
 export const watchAuthorities = (path: string | undefined, watcher: Watcher): Watched<string> | undefined =>
   path === undefined ? undefined : watchFiles([path], () => readAuthorities(path), watcher)

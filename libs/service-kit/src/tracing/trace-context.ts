@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 // Neither the trace nor the span is all zeros.
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-// Node keeps random bytes for UUIDs in stock: randomBytes asks the kernel each time, which was a twelfth of a create's time in the gateway.
+// randomUUID caches random bytes. randomBytes asks the kernel each time: a twelfth of a create's time in the gateway.
 const random = (bytes: number) =>
   randomUUID()
     .replaceAll('-', '')

@@ -11,8 +11,7 @@ import {
 } from '@opentelemetry/api'
 import { VERSION } from '../config/version'
 
-// Spans of OpenTelemetry. Without an SDK (`start-tracing.ts`) its API knows no trace: each function here then ends at its first
-// line.
+// Spans of OpenTelemetry. Without an SDK (`start-tracing.ts`) each function here ends at its first line.
 
 export { SpanKind }
 
@@ -26,7 +25,7 @@ export const isTracing = (): boolean => propagation.fields().length > 0
 /** Whether what runs now is part of a trace that is recorded. */
 export const isTraced = (): boolean => isRecordedIn(context.active())
 
-/** Says of a span that it failed. Of an error it tells the kind, never the message: that may have data in it. */
+/** Marks a span as failed, with the kind of the error; its message may hold data. */
 const markFailed = (span: Span, error: unknown): void => {
   const { code, name } = error as { code?: unknown; name?: unknown }
   span.setAttribute('error.type', String(code ?? name))
@@ -51,11 +50,11 @@ const runSpan = <Result>(
     }
   })
 
-/** Runs `work` as a span of the trace that is under way. Where none is recorded it only runs it. */
+/** Runs `work` as a span of the active trace, if there is one that is recorded. */
 export const inSpan = <Result>(name: string, options: SpanOptions, work: Work<Result>): Promise<Result> =>
   isTraced() ? runSpan(name, { ...options, parent: context.active() }, work) : work()
 
-/** The same in the trace that a traceparent tells of, which came from another process. */
+/** The same in the trace of a traceparent from another process. */
 export const inSpanOf = <Result>(
   traceparent: string | null | undefined,
   { name, ...options }: SpanOptions & { name: string },
@@ -66,7 +65,7 @@ export const inSpanOf = <Result>(
   return trace.getSpan(parent) ? runSpan(name, { ...options, parent }, work) : work()
 }
 
-/** The traceparent of what runs now; undefined where there is no trace. */
+/** The traceparent of the active trace; undefined without one. */
 export const activeTraceparent = (): string | undefined => {
   if (!trace.getActiveSpan()) return undefined
   const carrier: { traceparent?: string } = {}
@@ -74,18 +73,17 @@ export const activeTraceparent = (): string | undefined => {
   return carrier.traceparent
 }
 
-/** The ids of what runs now, for its log lines. */
+/** The ids of the active span, for log lines. */
 export const traceIds = (): { trace_id?: string; span_id?: string } => {
   const span = trace.getActiveSpan()?.spanContext()
   return span ? { trace_id: span.traceId, span_id: span.spanId } : {}
 }
 
-/** The trace that what runs now is part of, for `sendTogether`. */
+/** The active context, for `sendTogether`. */
 export const traceContext = (): Context => context.active()
 
 /**
- * Sends what several callers asked for. It is part of the trace of the first whose trace is recorded, and linked to the
- * others'.
+ * Runs `send` for several callers: as a span of the first recorded trace, linked to the others.
  */
 export const sendTogether = async <Result>(
   asked: { trace: Context }[],
