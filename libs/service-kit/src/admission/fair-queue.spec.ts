@@ -24,7 +24,7 @@ const scene = (over: Partial<Parameters<typeof createFairQueue>[0]> = {}) => {
   return { inside, enter, leave, settle }
 }
 
-test('an account has its share, whoever comes next finds room, and who waits comes in when another leaves', async () => {
+test('an account has its share, a further account finds room, and waiting work is admitted when other work is done', async () => {
   const { inside, enter, leave, settle } = scene()
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']) void enter(1, name)
   void enter(2, 'b1')
@@ -38,7 +38,7 @@ test('an account has its share, whoever comes next finds room, and who waits com
   expect(inside).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'a5'])
 })
 
-test('accounts that wait take turns', async () => {
+test('waiting accounts are admitted in turn', async () => {
   const { inside, enter, leave, settle } = scene({ shareOf: () => 8 })
   void enter(1, 'all', 8)
   for (const name of ['a1', 'a2', 'a3']) void enter(1, name)

@@ -100,7 +100,7 @@ test('an item whose caller has gone is not sent, and its neighbours are', async 
   expect(await neighbour).toBe('B')
 })
 
-test('after its own deadline an item under way is late, one that waits is refused, and neighbours go on', async () => {
+test('after its own deadline an item in flight times out, a waiting one is refused, and others are answered', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
   try {
     const { batches, call } = batched()
@@ -121,7 +121,7 @@ test('after its own deadline an item under way is late, one that waits is refuse
   }
 })
 
-test('an item that is not sent for a while is refused long before its deadline; one under way has all its time', async () => {
+test('an item that is not sent for a while is refused long before its deadline; one in flight is not', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
   try {
     const { batches, call } = batched({ maxWaitMs: 100 })
@@ -141,7 +141,7 @@ test('an item that is not sent for a while is refused long before its deadline; 
   }
 })
 
-test('send is told the deadline of each item', async () => {
+test('send gets the deadline of each item', async () => {
   const told: number[][] = []
   const call = createBatcher<string, string>({
     send: async (items, deadlines) => {
@@ -195,7 +195,7 @@ test('a queue that is full refuses its own items alone', async () => {
   expect(await Promise.all([...waiting, other])).toEqual(['A1', 'A2', 'B1'])
 })
 
-test('the meter tells what waits, what left together and what was refused', async () => {
+test('the meter counts what waits, what left in one batch and what was refused', async () => {
   const metrics = createMetrics('spec')
   const { batches, call } = batched({ maxQueued: 2, meter: createBatcherMeters(metrics)('things') })
   const first = call('a')

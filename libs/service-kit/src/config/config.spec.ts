@@ -16,7 +16,7 @@ import {
   traceSettings,
 } from './config'
 
-test('every fault is named at once', () => {
+test('every error is named at once', () => {
   const read = () =>
     readConfig(
       { PORT: '70000', TIMEOUT: 'soon', SCHEDULE: '60s,never' },
@@ -62,7 +62,7 @@ describe('a setting in a file', () => {
     })
   })
 
-  test('is refused when the file is not there, or when it is set beside it, together with the other faults', () => {
+  test('is refused when the file is not there, or when both are set, together with the other errors', () => {
     const missing = join(folder, 'missing')
     try {
       readConfig({ SECRET_FILE: missing, LEVEL_FILE: file, LEVEL: 'warn' }, { ...specs, PORT: port() })
@@ -103,7 +103,7 @@ test.each([
   }
 })
 
-test('an address for traces that OpenTelemetry would pass over is a fault', () => {
+test('an address for traces that OpenTelemetry would ignore is an error', () => {
   expect(() => readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, traceSettings())).toThrow(
     expect.objectContaining({
       faults: {

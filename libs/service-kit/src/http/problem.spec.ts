@@ -7,7 +7,7 @@ test.each(ERROR_CODES)('%s crosses HTTP as what it is', (code) => {
   expect(crossed(new ServiceError(code, 'What happened.'))).toMatchObject({ code })
 })
 
-test('a detail and faults cross, a cause does not', () => {
+test('a detail and invalid fields cross, a cause does not', () => {
   expect(crossed(new ServiceError('not_found', 'There is no such file.')).detail).toBe(
     'There is no such file.',
   )

@@ -39,7 +39,7 @@ test('what wakes a loop during a round starts another', async () => {
   await eventually(() => expect(state.rounds).toBeGreaterThanOrEqual(40))
 })
 
-test('a loop that fails goes on', async () => {
+test('a loop that fails runs again', async () => {
   const { state } = counting((round) => {
     if (round < 20) throw new Error('not now')
     return false

@@ -27,7 +27,7 @@ describe('a sealer', () => {
     }
   })
 
-  it('refuses what was cut off', () => {
+  it('refuses what was truncated', () => {
     const sealed = sealer.seal('secret', 'endpoint 1')
     for (let length = 0; length < sealed.length; length += 1)
       expect(() => sealer.open(sealed.subarray(0, length), 'endpoint 1')).toThrow()

@@ -16,7 +16,7 @@ const faultsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
   return {}
 }
 
-test('without a token a service does not start, unless it is told so', () => {
+test('without a token a service does not start, unless SERVICE_AUTH is none', () => {
   expect(faultsOf({})).toEqual({ SERVICE_TOKEN: expect.stringContaining('SERVICE_AUTH=none') })
   expect(faultsOf({ SERVICE_AUTH: 'maybe' })).toHaveProperty('SERVICE_AUTH')
   expect(read({ SERVICE_AUTH: 'none', SERVICE_TOKEN: OLD })).toMatchObject({ SERVICE_TOKEN: [] })

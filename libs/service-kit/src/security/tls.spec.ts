@@ -64,7 +64,7 @@ test('without the files there is no TLS, and with all of them there is', () => {
   expect(faultsOf(others({ ...env, ...https, TLS_SERVER_NAME: 'leadwire' }))).toEqual({})
 })
 
-test('half of the settings is a fault of the other half', () => {
+test('half of the settings is an error of the other half', () => {
   const { TLS_CERT_FILE, TLS_CA_FILE } = env as { TLS_CERT_FILE: string; TLS_CA_FILE: string }
   expect(faultsOf(others({ TLS_CERT_FILE, FILES_SERVICE_URL: 'https://files' }))).toEqual({
     TLS_KEY_FILE: expect.stringContaining('is missing'),
@@ -77,7 +77,7 @@ test('half of the settings is a fault of the other half', () => {
   expect(faultsOf(others({ NATS_URL: 'tls://a,nats://b' }))).toEqual({ NATS_URL: expect.any(String) })
 })
 
-test('a file that can not be used is a fault of its setting, and shows no key', async () => {
+test('a file that can not be used is an error of its setting, and shows no key', async () => {
   const https = { FILES_SERVICE_URL: 'https://files' }
   const faults = (change: object) => faultsOf(others({ ...env, ...https, ...change }))
   const missing = join(folder, 'missing.pem')
