@@ -3,7 +3,7 @@ import { h } from './dom.js'
 import { number } from './format.js'
 
 /** @typedef {{id: string, fields: FormData}} Asked */
-/** @typedef {string | Node | undefined} Told What to say to the reader; nothing when another page says it. */
+/** @typedef {string | Node | undefined} Message What to say to the reader; nothing when another page says it. */
 
 /** @param {number} count */
 const deliveries = (count) => (count === 1 ? '1 delivery' : `${number(count)} deliveries`)
@@ -15,7 +15,7 @@ const pathOf = (id) => ({ params: { path: { id: Number(id) } } })
 const enable = (id, enabled) =>
   api().PATCH('/manage/webhook-endpoints/{id}', { ...pathOf(id), body: { enabled } })
 
-/** What the buttons and forms do, by their `data-action`. @type {Record<string, (asked: Asked) => Promise<Told>>} */
+/** What the buttons and forms do, by their `data-action`. @type {Record<string, (asked: Asked) => Promise<Message>>} */
 export const actions = {
   retry: async ({ id }) => {
     await api().POST('/manage/deliveries/{id}/retry', pathOf(id))

@@ -9,7 +9,7 @@ import { createLeadwire, LeadwireProblem } from './client.js'
  * @typedef {Schemas['Delivery']} Delivery
  * @typedef {Schemas['Attempt']} Attempt
  * @typedef {Required<Schemas['DeliveryPage']>} Page A list without a cursor has all fields.
- * @typedef {Record<string, string[]>} Faults By the field they are about.
+ * @typedef {Record<string, string[]>} FieldErrors By the field they are about.
  */
 
 export { LeadwireProblem as Problem } from './client.js'
@@ -27,20 +27,20 @@ export const token = {
 /** A problem that the console itself has. @param {number} status @param {string} title @param {string} detail */
 export const ownProblem = (status, title, detail) => new LeadwireProblem(status, { title, detail })
 
-/** What to tell of a problem: what is wrong with each field where that is known. @param {LeadwireProblem} problem */
-export const tellOf = (problem) => Object.values(problem.errors).flat().join(' ') || problem.message
+/** The errors of the fields of a problem, else its message. @param {LeadwireProblem} problem */
+export const textOf = (problem) => Object.values(problem.errors).flat().join(' ') || problem.message
 
 /** @type {typeof fetch} */
 const send = (input, init) => fetch(input, { ...init, cache: 'no-store', credentials: 'omit' })
 
-/** The API, with the tab's token. Every operation throws LeadwireProblem for what is no success. */
+/** The API, with the tab's token. Every operation throws LeadwireProblem for an error response. */
 export const api = () =>
   createLeadwire({
     // Beside this file's own address, so that the console also works below a path of a proxy.
     baseUrl: new URL('..', import.meta.url).href,
     token: token.read() ?? '',
     fetch: send,
-    // Whoever looks at the page tries again.
+    // The reader tries again.
     retries: 0,
   }).api
 
@@ -53,7 +53,7 @@ export const listEndpoints = async (signal) =>
 
 /** The deliveries that a query of the page asks for. @param {URLSearchParams} asked @param {AbortSignal} signal */
 export const listDeliveries = async (asked, signal) => {
-  // What is no filter, or has no such value, is for the API to tell.
+  // The API refuses unknown filters and values.
   const query = /** @type {object} */ (Object.fromEntries(asked))
   return /** @type {Page} */ (await dataOf(api().GET('/manage/deliveries', { params: { query }, signal })))
 }

@@ -76,7 +76,7 @@ export const attemptsChart = (hours, { width, height, className = '' }) => {
   )
 }
 
-/** The same numbers for those who can't or won't look at bars. @param {Hour[]} hours */
+/** The same numbers as a table. @param {Hour[]} hours */
 export const attemptsTable = (hours) =>
   h(
     'details',

@@ -1,5 +1,5 @@
 import { actions } from './actions.js'
-import { ownProblem, Problem, tellOf, token } from './api.js'
+import { ownProblem, Problem, textOf, token } from './api.js'
 import { deliveriesView } from './deliveries-view.js'
 import { deliveryView } from './delivery-view.js'
 import { h, morph } from './dom.js'
@@ -104,11 +104,11 @@ const askForToken = (why) => {
           autocomplete: 'off',
           spellcheck: 'false',
           class: 'mono',
-          'aria-describedby': why ? 'token-help token-fault' : 'token-help',
+          'aria-describedby': why ? 'token-help token-error' : 'token-help',
           'aria-invalid': why ? 'true' : null,
         }),
       ),
-      why && h('p', { class: 'fault', id: 'token-fault', role: 'alert' }, why),
+      why && h('p', { class: 'error', id: 'token-error', role: 'alert' }, why),
       h(
         'p',
         { class: 'faint', id: 'token-help' },
@@ -129,7 +129,7 @@ const showProblem = (problem) =>
       'div',
       { class: 'card padded problem' },
       h('h1', { tabindex: -1 }, problem.title),
-      h('p', {}, tellOf(problem)),
+      h('p', {}, textOf(problem)),
       h(
         'div',
         { class: 'actions' },
@@ -160,9 +160,9 @@ const load = async (fresh) => {
   const { view, place } = target
   isLoading = true
   loads += 1
-  const turn = loads
+  const started = loads
   // An answer that was overtaken would show what was before.
-  const isOvertaken = () => place.signal.aborted || turn !== loads
+  const isOvertaken = () => place.signal.aborted || started !== loads
   try {
     const data = await view.load(place)
     if (isOvertaken()) return
@@ -178,7 +178,7 @@ const load = async (fresh) => {
     const problem = refuse(error)
     if (!problem) return
     // What is shown stays: old numbers with their age are better than none.
-    freshness.textContent = `Not updated since ${clock(shownAt)}: ${tellOf(problem)}`
+    freshness.textContent = `Not updated since ${clock(shownAt)}: ${textOf(problem)}`
     freshness.classList.add('stale')
   } finally {
     if (!isOvertaken()) isLoading = false
@@ -212,16 +212,16 @@ const act = async (source, name, asked) => {
   say(notice)
   say(alarm)
   try {
-    const told = await action(asked)
-    if (signal.aborted || !told) return
-    say(notice, told)
+    const message = await action(asked)
+    if (signal.aborted || !message) return
+    say(notice, message)
     await load(false)
     // What was asked for has often happened by then.
     setTimeout(() => signal.aborted || refresh(), 1000)
   } catch (error) {
     if (signal.aborted) return
     const problem = refuse(error)
-    say(alarm, problem && tellOf(problem))
+    say(alarm, problem && textOf(problem))
   } finally {
     source.ariaBusy = null
   }

@@ -6,7 +6,7 @@ import { badge, empty, nameOf, shortReference, table } from './parts.js'
 
 /** @typedef {import('./api.js').Endpoint} Endpoint */
 /** @typedef {import('./api.js').Delivery} Delivery */
-/** @typedef {import('./api.js').Faults} Faults */
+/** @typedef {import('./api.js').FieldErrors} FieldErrors */
 /** @typedef {import('./console.js').Place} Place */
 
 const STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled']
@@ -42,31 +42,31 @@ export const deliveriesTable = (deliveries, endpoints) => {
   )
 }
 
-/** What says of a field that it is wrong. @param {string} name @param {Faults} faults */
-const faulty = (name, faults) =>
-  faults[name] ? { 'aria-invalid': 'true', 'aria-describedby': `${name}-fault` } : {}
+/** Marks a field as invalid. @param {string} name @param {FieldErrors} errors */
+const invalid = (name, errors) =>
+  errors[name] ? { 'aria-invalid': 'true', 'aria-describedby': `${name}-error` } : {}
 
-/** What is wrong with a field, beside it. @param {string} name @param {Faults} faults */
-const faultOf = (name, faults) =>
-  faults[name] && h('span', { class: 'fault', id: `${name}-fault`, role: 'alert' }, faults[name].join(' '))
+/** The errors of a field, beside it. @param {string} name @param {FieldErrors} errors */
+const errorOf = (name, errors) =>
+  errors[name] && h('span', { class: 'error', id: `${name}-error`, role: 'alert' }, errors[name].join(' '))
 
-/** @param {string} name @param {string} label @param {[string, string][]} options @param {string | null} chosen @param {Faults} faults */
-const choice = (name, label, options, chosen, faults) =>
+/** @param {string} name @param {string} label @param {[string, string][]} options @param {string | null} chosen @param {FieldErrors} errors */
+const choice = (name, label, options, chosen, errors) =>
   h(
     'label',
     {},
     h('span', {}, label),
     h(
       'select',
-      { name, ...faulty(name, faults) },
+      { name, ...invalid(name, errors) },
       h('option', { value: '' }, 'All'),
       ...options.map(([value, text]) => h('option', { value, selected: value === chosen }, text)),
     ),
-    faultOf(name, faults),
+    errorOf(name, errors),
   )
 
-/** @param {Endpoint[]} endpoints @param {URLSearchParams} query @param {Faults} faults */
-const filters = (endpoints, query, faults) =>
+/** @param {Endpoint[]} endpoints @param {URLSearchParams} query @param {FieldErrors} errors */
+const filters = (endpoints, query, errors) =>
   h(
     'form',
     { class: 'fields card padded', 'data-action': 'filter', role: 'search', 'aria-label': 'Deliveries' },
@@ -75,14 +75,14 @@ const filters = (endpoints, query, faults) =>
       'Endpoint',
       endpoints.map((one) => [String(one.id), nameOf(one)]),
       query.get('endpoint_id'),
-      faults,
+      errors,
     ),
     choice(
       'status',
       'Status',
       STATUSES.map((status) => [status, status]),
       query.get('status'),
-      faults,
+      errors,
     ),
     h(
       'label',
@@ -95,9 +95,9 @@ const filters = (endpoints, query, faults) =>
         spellcheck: 'false',
         autocomplete: 'off',
         class: 'mono',
-        ...faulty('lead_reference', faults),
+        ...invalid('lead_reference', errors),
       }),
-      faultOf('lead_reference', faults),
+      errorOf('lead_reference', errors),
     ),
     h('button', { type: 'submit' }, 'Filter'),
     isFiltered(query) && h('a', { href: '#/deliveries', class: 'clear' }, 'Clear'),
@@ -129,19 +129,19 @@ const paging = ({ current_page, last_page, from, to, total, total_capped }, quer
   )
 }
 
-/** @param {URLSearchParams} query @param {AbortSignal} signal @returns {Promise<{page?: import('./api.js').Page, faults: Faults}>} */
+/** @param {URLSearchParams} query @param {AbortSignal} signal @returns {Promise<{page?: import('./api.js').Page, errors: FieldErrors}>} */
 const listed = async (query, signal) => {
   const asked = new URLSearchParams(query)
   const typed = query.get('lead_reference')
   try {
     if (typed) {
       const found = await wholeReference(typed, query, signal)
-      if ('fault' in found) return { faults: { lead_reference: [found.fault] } }
+      if ('error' in found) return { errors: { lead_reference: [found.error] } }
       asked.set('lead_reference', found.reference)
     }
-    return { page: await listDeliveries(asked, signal), faults: {} }
+    return { page: await listDeliveries(asked, signal), errors: {} }
   } catch (error) {
-    if (error instanceof Problem && error.status === 422) return { faults: error.errors }
+    if (error instanceof Problem && error.status === 422) return { errors: error.errors }
     throw error
   }
 }
@@ -156,11 +156,11 @@ const list = (page, endpoints, query) => {
   return [empty(isFiltered(query) ? 'No delivery matches.' : nothing)]
 }
 
-/** Faults that are about no field of the form, such as the page. @param {Faults} faults */
-const otherFaults = (faults) =>
-  Object.entries(faults)
+/** Errors of what is no field of the form, such as the page. @param {FieldErrors} errors */
+const otherErrors = (errors) =>
+  Object.entries(errors)
     .filter(([name]) => !FILTERS.includes(name))
-    .map(([name, told]) => h('p', { class: 'fault', role: 'alert' }, `${name}: ${told.join(' ')}`))
+    .map(([name, messages]) => h('p', { class: 'error', role: 'alert' }, `${name}: ${messages.join(' ')}`))
 
 /** #/deliveries?endpoint_id=&status=&lead_reference=&page=: newest first. */
 export const deliveriesView = {
@@ -168,14 +168,14 @@ export const deliveriesView = {
   title: () => 'Deliveries',
   /** @param {Place} place */
   load: async ({ query, signal }) => {
-    const [{ page, faults }, endpoints] = await Promise.all([listed(query, signal), listEndpoints(signal)])
-    return { page, faults, endpoints, query }
+    const [{ page, errors }, endpoints] = await Promise.all([listed(query, signal), listEndpoints(signal)])
+    return { page, errors, endpoints, query }
   },
-  /** @param {{page?: import('./api.js').Page, faults: Faults, endpoints: Endpoint[], query: URLSearchParams}} data */
-  render: ({ page, faults, endpoints, query }) => [
+  /** @param {{page?: import('./api.js').Page, errors: FieldErrors, endpoints: Endpoint[], query: URLSearchParams}} data */
+  render: ({ page, errors, endpoints, query }) => [
     h('h1', { tabindex: -1 }, 'Deliveries'),
-    filters(endpoints, query, faults),
-    ...otherFaults(faults),
+    filters(endpoints, query, errors),
+    ...otherErrors(errors),
     ...list(page, endpoints, query),
   ],
 }

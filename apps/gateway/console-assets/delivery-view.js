@@ -14,7 +14,7 @@ const MEANINGS = {
   http_status: 'Only 2xx is success.',
   network: 'The connection failed.',
   protocol: 'The answer was no well-formed HTTP.',
-  refused: 'Nobody listens at the address.',
+  refused: 'Nothing listens at the address.',
   reset: 'The receiver cut the connection.',
   timeout: 'The receiver took too long.',
   tls: 'The certificate or the handshake failed.',
@@ -99,7 +99,7 @@ const stop = (attempt, before, slowest) =>
 /** @param {RetrievedDelivery} delivery */
 const ahead = ({ status, next_attempt_at }) => {
   if (status === 'held') return 'Held until its endpoint is enabled.'
-  if (status === 'exhausted') return 'No attempt is left. It is kept, and can be retried by hand.'
+  if (status === 'exhausted') return 'No attempt is left. It is kept, and you can retry it.'
   if (status === 'cancelled') return 'Cancelled with its endpoint.'
   return (
     next_attempt_at && h('span', {}, 'Next attempt ', ago(next_attempt_at), ', at ', exactly(next_attempt_at))

@@ -39,7 +39,7 @@ const keyOf = (node) => (node instanceof Element ? node.getAttribute('data-key')
 /** @param {Element} current @param {Element} next */
 const syncAttributes = (current, next) => {
   for (const { name } of [...current.attributes]) {
-    // What the reader opened stays open, and what is under way stays marked.
+    // What the reader opened stays open, and what is in flight stays marked.
     if (name === 'open' || name === 'aria-busy' || next.hasAttribute(name)) continue
     current.removeAttribute(name)
   }

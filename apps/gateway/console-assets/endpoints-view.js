@@ -82,7 +82,7 @@ export const endpointsView = {
     ...(endpoints.length === 0
       ? [
           empty(
-            'Nobody is told about new leads yet.',
+            'No endpoint gets new leads yet.',
             h(
               'span',
               {},

@@ -19,26 +19,26 @@ const isBeginning = (text) =>
   )
 
 /**
- * The whole reference for what somebody typed: the whole or its beginning. A beginning is looked for in what this tab
- * has shown, then in the newest deliveries.
+ * Completes a reference of which the reader typed the first characters, from the deliveries that this tab has shown, then from the
+ * newest ones.
  * @param {string} typed @param {URLSearchParams} query The other filters. @param {AbortSignal} signal
- * @returns {Promise<{reference: string} | {fault: string}>}
+ * @returns {Promise<{reference: string} | {error: string}>}
  */
 export const wholeReference = async (typed, query, signal) => {
   const text = typed.toLowerCase()
   if (!isBeginning(text)) {
-    return { fault: `Not a lead reference: give a UUID, or at least the first ${LEAST} characters of one.` }
+    return { error: `Not a lead reference: give a UUID, or at least the first ${LEAST} characters of one.` }
   }
   if (text.length === SHAPE.length) return { reference: text }
   const others = new URLSearchParams(query)
   others.delete('lead_reference')
   for (let page = 1, last = 1; ; page += 1) {
     const [first, ...more] = [...seen].filter((reference) => reference.startsWith(text))
-    if (more.length > 0) return { fault: 'Several leads begin like that: give more of the reference.' }
+    if (more.length > 0) return { error: 'Several leads begin like that: give more of the reference.' }
     if (first) return { reference: first }
-    if (page > last) return { fault: 'No delivery is of a lead that begins like that.' }
+    if (page > last) return { error: 'No delivery is of a lead that begins like that.' }
     if (page > MOST_PAGES) {
-      return { fault: 'None of the newest deliveries is of a lead that begins like that: give all of it.' }
+      return { error: 'None of the newest deliveries is of a lead that begins like that: give all of it.' }
     }
     others.set('page', String(page))
     const found = await listDeliveries(others, signal)

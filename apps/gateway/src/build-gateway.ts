@@ -6,26 +6,27 @@ import {
   traceRequests,
 } from '@leadwire/service-kit'
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
+import { listAudit } from './account/list-audit'
 import { retrieveAccount } from './account/retrieve-account'
+import { retrieveReconciliation } from './account/retrieve-reconciliation'
 import { updateAccount } from './account/update-account'
-import { serveAsset } from './assets/serve-asset'
-import { attachFile } from './attachments/attach-file'
-import { downloadAttachment } from './attachments/download-attachment'
-import { listAttachments } from './attachments/list-attachments'
-import { readMultipart } from './attachments/read-multipart'
-import { createUploadDoor, type UploadLimits } from './attachments/upload-door'
-import { listAudit } from './audit/list-audit'
+import { createAdmission } from './admission/admission'
+import { createRateLimit, type RateLimit } from './admission/rate-limit'
+import { createRequestLimiter } from './admission/request-limiter'
+import { createUploadLimiter, type UploadLimits } from './admission/upload-limiter'
+import { setDeadlines } from './api/call-limits'
+import type { Dependencies } from './api/dependencies'
 import { createAuthenticate } from './auth/authenticate'
 import { createTokenVerifier } from './auth/token-verifier'
-import type { Clients } from './clients'
-import { serveConsole } from './console/serve-console'
+import { readBodies } from './body/body'
+import { continueWhenChecked } from './body/expect-continue'
+import { readMultipart } from './body/read-multipart'
+import { drainUnreadBodies } from './body/unread-body'
+import type { Clients } from './clients/connect-clients'
 import { listDeliveries } from './deliveries/list-deliveries'
 import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
 import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
-import type { Dependencies } from './dependencies'
-import { serveDocs } from './docs/serve-docs'
-import { serveOpenApi } from './docs/serve-openapi'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
@@ -34,30 +35,22 @@ import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
-import { eraseLead } from './erasures/erase-lead'
-import { retrieveErasure } from './erasures/retrieve-erasure'
-import { WEBHOOKS } from './events/webhooks'
-import { exportLead } from './exports/export-lead'
 import { exportLeads } from './exports/export-leads'
-import { exportPerson } from './exports/export-person'
+import { attachFile } from './files/attach-file'
+import { createImage } from './files/create-image'
+import { downloadAttachment } from './files/download-attachment'
+import { listAttachments } from './files/list-attachments'
+import { serveAsset } from './files/serve-asset'
 import { serveHealth } from './health/serve-health'
 import { allowOrigins } from './http/allow-origins'
 import { answerClientError, trackResponses } from './http/answer-client-error'
-import { readBodies } from './http/body'
-import { setDeadlines } from './http/call-limits'
 import { commonHeaders } from './http/common-headers'
 import { compressJson } from './http/compress-json'
-import { continueWhenJudged } from './http/expect-continue'
 import { answerError, handleErrors } from './http/handle-errors'
-import { limitRequests, type RateLimit } from './http/limit-requests'
 import { observeRequests } from './http/observe-requests'
 import { publicAddress } from './http/public-address'
 import { refuseOtherMethods } from './http/refuse-other-methods'
 import { requestId } from './http/request-id'
-import { serveProblems } from './http/serve-problems'
-import { createTakeTurns } from './http/take-turns'
-import { drainUnreadBodies } from './http/unread-body'
-import { createImage } from './images/create-image'
 import { cancelImport } from './imports/cancel-import'
 import { createImport } from './imports/create-import'
 import { listImportFaults } from './imports/list-import-faults'
@@ -74,11 +67,20 @@ import { updateLead } from './leads/update-lead'
 import { listNotifications } from './notifications/list-notifications'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
-import { retrieveReconciliation } from './reconciliation/retrieve-reconciliation'
+import { serveOpenApi } from './openapi/serve-openapi'
+import { WEBHOOKS } from './openapi/webhooks'
+import { eraseLead } from './privacy/erase-lead'
+import { exportLead } from './privacy/export-lead'
+import { exportPerson } from './privacy/export-person'
+import { retrieveErasure } from './privacy/retrieve-erasure'
 import { listAppointments } from './scheduling/list-appointments'
 import { listCallbacks } from './scheduling/list-callbacks'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
+import { serveConsole } from './site/serve-console'
+import { serveDocs } from './site/serve-docs'
+import { serveProblems } from './site/serve-problems'
+import { sendFiles } from './site/static-pages'
 import { createToken } from './tokens/create-token'
 import { listTokens } from './tokens/list-tokens'
 import { revokeToken } from './tokens/revoke-token'
@@ -99,19 +101,17 @@ export interface GatewayOptions {
   trustedProxies: string[]
   timeZone: string
   uploadLimits?: Partial<UploadLimits>
-  /** The most bytes of an import. */
   importMaxBytes?: number
   wakeImports?: () => void
-  /** Of each token; without it there is none. */
+  /** Of each token. By default there is no limit. */
   rateLimit?: RateLimit | undefined
-  /** Whose pages may use the API; `*` are all. */
+  /** Origins whose pages may use the API; `*` stands for all. */
   corsOrigins?: string[]
-  /** Whether JSON is compressed. */
   compression?: boolean
   now?: () => number
   /** How long a request may take to arrive, its body included. */
   requestTimeoutMs?: number
-  /** How long a request may take to its answer. */
+  /** How long a request may take from its first line to its response. */
   requestLimitMs?: number
 }
 
@@ -129,40 +129,40 @@ const createApp = ({
 }: GatewayOptions): FastifyInstance => {
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
-    // One logger for all: a child for each request costs more than the few lines that would use it.
+    // A logger for each request costs more than the few lines that would use it.
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     genReqId: requestId,
     bodyLimit: 1024 * 1024,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
-    // In a drain requests on open connections are still answered.
+    // In a drain, requests on open connections are still served.
     return503OnClosing: false,
     frameworkErrors: answerError(logger) as never,
     clientErrorHandler: answerClientError as never,
-    // Longer than the 60 s of common load balancers, so that it is never us who closes under their next request.
+    // Longer than the 60 s of common load balancers: a connection must not close under their next request.
     keepAliveTimeout: 72_000,
     requestTimeout: requestTimeoutMs,
     http: {
       headersTimeout: Math.min(20_000, requestTimeoutMs),
       connectionsCheckingInterval: Math.min(5000, requestTimeoutMs),
-      // Node's own answer to a missing Host has no body.
+      // Node's own response to a missing Host has no body.
       requireHostHeader: false,
     },
   })
-  // What a request may be is checked by the operations, after the token and the address (design: Errors); schemas
-  // are there for the document. Answers are finished JSON.
+  // Operations check requests, after the token and the address (design: Errors). Schemas are for the document. Handlers return JSON.
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   return app
 }
 
-/** The gateway's HTTP server with every route; nothing listens yet. */
+/** The gateway's HTTP server with every route. It does not listen yet. */
 export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const { clients, logger, lifecycle, metrics, publicUrl, timeZone, now = Date.now } = options
   const { rateLimit, corsOrigins = [], compression = false } = options
   const addressOf = publicAddress(publicUrl)
   const limits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
+  const admission = createAdmission({ maxUploads: limits.maxPerAccount, meters: options.meters })
   const app = createApp(options)
   if (corsOrigins.length > 0) allowOrigins(app, corsOrigins)
   const methods = refuseOtherMethods(app)
@@ -173,18 +173,19 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   commonHeaders(app, lifecycle)
   drainUnreadBodies(app, lifecycle)
   observeRequests(app, { logger, metrics })
-  readBodies(app)
-  continueWhenJudged(app)
+  readBodies(app, admission)
+  continueWhenChecked(app)
   serveOpenApi(app, { publicUrl, addressOf, events: WEBHOOKS })
 
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
-  const authenticate = createAuthenticate(app, verifyToken, rateLimit && limitRequests(app, rateLimit))
+  const authenticate = createAuthenticate(app, verifyToken, rateLimit && createRateLimit(app, rateLimit))
   const dependencies: Dependencies = {
     clients,
     authenticate,
-    takeTurns: createTakeTurns(options.meters),
+    limitRequests: createRequestLimiter(admission),
     createCheck: createChecks(timeZone),
-    uploads: createUploadDoor(limits),
+    admission,
+    receiveUpload: createUploadLimiter(admission, limits),
     fileIdleMs: limits.idleMs,
     importMaxBytes: options.importMaxBytes ?? IMPORT_MAX_BYTES,
     wakeImports: options.wakeImports ?? (() => undefined),
@@ -196,7 +197,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   }
   app.register(async (scope) => {
     if (compression) await compressJson(scope)
-    registerRoutes(scope, dependencies)
+    for (const add of OPERATIONS) add(scope, dependencies)
   })
   app.register(async (scope) => {
     if (compression) await compressJson(scope)
@@ -211,6 +212,9 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   app.register(async (scope) => {
     serveHealth(scope, { checks: clients.checks, lifecycle })
     serveProblems(scope)
+  })
+  app.register(async (scope) => {
+    await sendFiles(scope)
     serveConsole(scope)
     serveDocs(scope, publicUrl)
   })
@@ -218,58 +222,19 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   return app
 }
 
-const registerRoutes = (app: FastifyInstance, dependencies: Dependencies): void => {
-  listLeads(app, dependencies)
-  createLead(app, dependencies)
-  listLeadStatuses(app, dependencies)
-  retrieveLead(app, dependencies)
-  updateLead(app, dependencies)
-  scheduleAppointment(app, dependencies)
-  scheduleCallback(app, dependencies)
-  downloadAttachment(app, dependencies)
-  listAppointments(app, dependencies)
-  listCallbacks(app, dependencies)
-  listAttachments(app, dependencies)
-
-  createVisitorLead(app, dependencies)
-  listLeadHistory(app, dependencies)
-  eraseLead(app, dependencies)
-  retrieveErasure(app, dependencies)
-  exportLead(app, dependencies)
-  exportPerson(app, dependencies)
-  retrieveAccount(app, dependencies)
-  retrieveReconciliation(app, dependencies)
-  updateAccount(app, dependencies)
-  listUsers(app, dependencies)
-  createUser(app, dependencies)
-  retrieveUser(app, dependencies)
-  updateUser(app, dependencies)
-  removeUser(app, dependencies)
-  listTokens(app, dependencies)
-  createToken(app, dependencies)
-  revokeToken(app, dependencies)
-  listWebhookEndpoints(app, dependencies)
-  createWebhookEndpoint(app, dependencies)
-  retrieveWebhookEndpoint(app, dependencies)
-  updateWebhookEndpoint(app, dependencies)
-  deleteWebhookEndpoint(app, dependencies)
-  rotateWebhookSecret(app, dependencies)
-  testWebhookEndpoint(app, dependencies)
-  recoverWebhookEndpoint(app, dependencies)
-  listWebhookEndpointHealth(app, dependencies)
-  listDeliveries(app, dependencies)
-  retrieveDelivery(app, dependencies)
-  retryDelivery(app, dependencies)
-  listNotifications(app, dependencies)
-  retrieveNotification(app, dependencies)
-  retryNotification(app, dependencies)
-  listAudit(app, dependencies)
-  exportLeads(app, dependencies)
-  listImports(app, dependencies)
-  retrieveImport(app, dependencies)
-  cancelImport(app, dependencies)
-  listImportFaults(app, dependencies)
-  watchImport(app, dependencies)
-
-  serveAsset(app, dependencies)
-}
+// In the order of the OpenAPI document.
+const OPERATIONS = [
+  ...[listLeads, createLead, listLeadStatuses, retrieveLead, updateLead],
+  ...[scheduleAppointment, scheduleCallback, downloadAttachment],
+  ...[listAppointments, listCallbacks, listAttachments],
+  ...[createVisitorLead, listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson],
+  ...[retrieveAccount, retrieveReconciliation, updateAccount],
+  ...[listUsers, createUser, retrieveUser, updateUser, removeUser],
+  ...[listTokens, createToken, revokeToken],
+  ...[listWebhookEndpoints, createWebhookEndpoint, retrieveWebhookEndpoint, updateWebhookEndpoint],
+  ...[deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint],
+  ...[listWebhookEndpointHealth, listDeliveries, retrieveDelivery, retryDelivery],
+  ...[listNotifications, retrieveNotification, retryNotification, listAudit],
+  ...[exportLeads, listImports, retrieveImport, cancelImport, listImportFaults, watchImport],
+  serveAsset,
+]

@@ -111,7 +111,7 @@ test('COMPRESSION is on or off', () => {
   expect(() => readGatewayConfig({ ...NEEDED, COMPRESSION: 'zip' })).toThrow('COMPRESSION')
 })
 
-test('every fault is told at once', () => {
+test('every error is reported at once', () => {
   const read = () =>
     readGatewayConfig({
       PUBLIC_URL: 'https://user:pw@x.example',

@@ -15,7 +15,7 @@ import {
   tlsSettings,
   traceSettings,
 } from '@leadwire/service-kit/runtime'
-import type { RateLimit } from './http/limit-requests'
+import type { RateLimit } from './admission/rate-limit'
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>
 
@@ -35,19 +35,22 @@ const isRange = (entry: string): boolean => {
   )
 }
 
-const proxies = makeValidator<string[]>((text) => {
-  const entries = text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '')
-  const wrong = entries.filter((entry) => !isRange(entry))
-  if (wrong.length > 0) throw new TypeError(`no address or CIDR range: ${wrong.join(', ')}`)
-  return entries
-})
+const entriesOf = (isEntry: (entry: string) => boolean, expected: string) =>
+  makeValidator<string[]>((text) => {
+    const entries = text
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '')
+    const wrong = entries.filter((entry) => !isEntry(entry))
+    if (wrong.length > 0) throw new TypeError(`no ${expected}: ${wrong.join(', ')}`)
+    return entries
+  })
+
+const proxies = entriesOf(isRange, 'address or CIDR range')
 
 const MAX_WINDOW_MS = 86_400_000
 
-/** Such as `600/1m`: requests, and the time that they are counted in, in whole seconds. */
+/** Requests in a time of whole seconds, such as `600/1m`. */
 const rateLimit = makeValidator<RateLimit | undefined>((text) => {
   const [, requests, window] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? []
   const windowMs = window === undefined ? 0 : parseDuration(window)
@@ -60,17 +63,9 @@ const rateLimit = makeValidator<RateLimit | undefined>((text) => {
 const isOrigin = (text: string): boolean =>
   text === '*' || (/^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text)
 
-const origins = makeValidator<string[]>((text) => {
-  const entries = text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '')
-  const wrong = entries.filter((entry) => !isOrigin(entry))
-  if (wrong.length > 0) throw new TypeError(`no origin such as https://app.example: ${wrong.join(', ')}`)
-  return entries
-})
+const origins = entriesOf(isOrigin, 'origin such as https://app.example')
 
-/** The gateway's settings. Throws a ConfigError with every fault at once. */
+/** Throws a ConfigError with every error. */
 export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
     LOG_LEVEL: logLevel(),
@@ -80,21 +75,20 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     LEADS_SERVICE_URL: str(),
     FILES_SERVICE_URL: httpUrls(env),
     WEBHOOK_SERVICE_URL: str(),
-    /** The address clients know the API by, without a slash at its end; without it, each request's own. */
+    /** The address of the API, without a slash at its end. By default each request's own. */
     PUBLIC_URL: publicUrl({ default: undefined }),
-    /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
+    /** Addresses and CIDR ranges whose X-Forwarded-* headers are trusted. */
     TRUSTED_PROXIES: proxies({ default: [] }),
-    /** The time zone in which clients give the dates of appointments and callbacks. */
+    /** The time zone of the dates of appointments and callbacks. */
     TIME_ZONE: timeZone({ default: 'Europe/London' }),
-    /** How many uploads of an account this copy takes at once. */
+    /** Uploads of an account at once, in this copy. */
     ACCOUNT_MAX_UPLOADS: count({ default: 32, max: 999_999_999 }),
     /** The most bytes of an import. */
     IMPORT_MAX_BYTES: count({ default: 512 * 1024 * 1024, max: 5_000_000_000 }),
-    /** How many requests each token may send to this copy in a time; without it there is no limit. */
+    /** Requests of each token to this copy. By default there is no limit. */
     RATE_LIMIT: rateLimit({ default: undefined }),
-    /** Origins whose pages may use the API; `*` are all. */
+    /** Origins whose pages may use the API; `*` stands for all. */
     CORS_ORIGINS: origins({ default: [] }),
-    /** Whether JSON is compressed for clients that ask for it. */
     COMPRESSION: bool({ default: false }),
     ...serviceTokenSettings(env),
     ...tlsSettings(env),

@@ -26,9 +26,9 @@ import {
 } from '@leadwire/service-kit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { buildGateway, type GatewayOptions } from './build-gateway'
-import { connectClients } from './clients'
+import { connectClients } from './clients/connect-clients'
 
-/** An implementation whose streams of batches are told of as functions that answer a batch. */
+/** An implementation whose streams of batches are functions that answer a batch. */
 type Answering<Implementation> = {
   [Name in keyof Implementation]: Implementation[Name] extends (
     requests: AsyncIterable<infer Request>,
@@ -94,7 +94,7 @@ const unforeseen = <Implementation extends object>(given: Partial<Implementation
 
 const STREAMS = ['retrieveLeads', 'listLeads', 'createLeads', 'verifyTokens'] as const
 
-const inTurns = <Implementation extends object>(
+const withStreams = <Implementation extends object>(
   given: Partial<Answering<Implementation>>,
   draining: AbortSignal,
 ): Implementation => {
@@ -130,14 +130,14 @@ export const startGateway = async (
   const server = createGrpcServer({ logger, lifecycle, tokens: [SERVICE_TOKEN] })
   server.add(
     LeadsServiceDefinition,
-    inTurns<LeadsServiceImplementation>(behind.leads ?? {}, lifecycle.signal),
+    withStreams<LeadsServiceImplementation>(behind.leads ?? {}, lifecycle.signal),
   )
   server.add(AttachmentsServiceDefinition, unforeseen(behind.attachments ?? {}))
   server.add(WebhooksServiceDefinition, unforeseen(behind.webhooks ?? {}))
   server.add(AuditServiceDefinition, unforeseen(behind.audit ?? {}))
   server.add(
     AccountsServiceDefinition,
-    inTurns<AccountsServiceImplementation>(
+    withStreams<AccountsServiceImplementation>(
       {
         verifyTokens: async ({ hashes }) => ({ results: hashes.map((hash) => ({ token: tokenOf(hash) })) }),
         ...behind.accounts,

@@ -93,7 +93,7 @@ beforeAll(async () => {
       testWebhookEndpoint: note(() => ({ delivery })),
       recoverWebhookEndpoint: note(() => ({ recovered: 2, recoveredCapped: false })),
       retryDelivery: note(({ deliveryId }: { deliveryId: number }) => {
-        if (deliveryId !== 4) throw new ServiceError('conflict', 'An attempt is under way.')
+        if (deliveryId !== 4) throw new ServiceError('conflict', 'An attempt is in flight.')
         return { delivery }
       }),
       listWebhookEndpointHealth: note(() => ({
@@ -173,10 +173,10 @@ test('one user is retrieved, changed and removed', async () => {
   ])
 })
 
-test('a missing user is a 404 before the faults of its change; a removed one is a 422', async () => {
-  const faulty = { email: 'x', name: 'n'.repeat(256) }
-  expect((await call('PATCH', 'users/9', faulty)).status).toBe(404)
-  const { status, body } = await call('PATCH', 'users/1', faulty)
+test('a missing user is a 404 before the errors of its change; a removed one is a 422', async () => {
+  const invalid = { email: 'x', name: 'n'.repeat(256) }
+  expect((await call('PATCH', 'users/9', invalid)).status).toBe(404)
+  const { status, body } = await call('PATCH', 'users/1', invalid)
   expect([status, Object.keys(body.errors).toSorted()]).toEqual([422, ['email', 'name']])
   const removed = await call('PATCH', 'users/2', { name: 'B' })
   expect([removed.status, removed.body.errors]).toEqual([
@@ -343,15 +343,15 @@ test.each([
   [[], 'The events must have at least 1 items.'],
   [['lead.created', 'lead.created'], 'The events field has a duplicate value.'],
   ['lead.created', 'The events must be an array.'],
-])('the events %j are refused', async (events, sentence) => {
+])('the events %j are refused', async (events, message) => {
   const { status, body } = await call('POST', 'webhook-endpoints', {
     url: 'https://crm.example.com/',
     events,
   })
-  expect([status, body.errors]).toEqual([422, { events: [sentence] }])
+  expect([status, body.errors]).toEqual([422, { events: [message] }])
 })
 
-test('an unknown kind of event is told with those that there are', async () => {
+test('the error of an unknown type of event lists the known ones', async () => {
   const { status, body } = await call('PATCH', 'webhook-endpoints/1', { events: ['lead.eaten'] })
   expect([status, body.errors]).toEqual([
     422,
@@ -385,7 +385,7 @@ test('a change says only what changes; null clears the description', async () =>
   ])
 })
 
-test('a missing endpoint is a 404 before its faults', async () => {
+test('a missing endpoint is a 404 before errors', async () => {
   expect((await call('PATCH', 'webhook-endpoints/9', { url: 'x' })).status).toBe(404)
   expect((await call('PATCH', 'webhook-endpoints/1', { url: 'x' })).status).toBe(422)
 })
@@ -406,7 +406,7 @@ test('a page of deliveries keeps its filters', async () => {
   expect(asked[0]).toEqual({ accountId: 3, endpointId: 1, status: 'pending', page: 2 })
 })
 
-test('a walk goes from cursor to cursor, and keeps what is asked for', async () => {
+test('cursors lead to the end, and keep the filters', async () => {
   const { body } = await call('GET', 'deliveries?cursor=&status=pending')
   expect(body).toEqual({ data: [expect.objectContaining({ id: 4 })], next_cursor: '4' })
   expect((await call('GET', 'deliveries?cursor=4')).body).toMatchObject({ next_cursor: null })
@@ -429,7 +429,7 @@ test.each([
   'cursor=01',
   'cursor=1&cursor=2',
   'cursor=1&page=1',
-])('the place %s is a fault', async (place) => {
+])('the place %s is an error', async (place) => {
   expect((await call('GET', `deliveries?${place}`)).status).toBe(422)
 })
 
@@ -439,7 +439,7 @@ test.each([
   'endpoint_id=0',
   'lead_reference=x',
   'status=pending&status=held',
-])('the filter %s is a fault', async (filter) => {
+])('the filter %s is an error', async (filter) => {
   expect((await call('GET', `deliveries?${filter}`)).status).toBe(422)
 })
 
@@ -522,7 +522,7 @@ test('recovering says how many; it needs an instant', async () => {
 test('a retry answers with the delivery, or says why there is none', async () => {
   expect((await call('POST', 'deliveries/4/retry')).body.data).toMatchObject({ id: 4, next_attempt_at: NOW })
   const { status, body } = await call('POST', 'deliveries/5/retry')
-  expect([status, body.detail]).toEqual([409, 'An attempt is under way.'])
+  expect([status, body.detail]).toEqual([409, 'An attempt is in flight.'])
 })
 
 test('the health of endpoints', async () => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 
-/** Beside `src` and `dist` alike, so that what is served is what is in the package, built or not. */
+/** Found from `src` and from `dist`. */
 export const consoleAssets = resolve(__dirname, '../console-assets')
 
-/** What the build makes of `docs-assets` and docs/guides (build-docs.mjs). */
+/** Made by build-docs.mjs from `docs-assets` and docs/guides. */
 export const docsPages = resolve(__dirname, '../dist/docs')

@@ -12,18 +12,18 @@ const statuses = (agent: Agent) =>
   new Promise<number | string>((resolve) => {
     const headers = { authorization: `Bearer ${system.token}` }
     get(`${system.baseUrl}/leads/statuses`, { agent, headers }, (response) => {
-      response.on('error', () => resolve('cut off'))
-      response.on('end', () => resolve(response.complete ? response.statusCode! : 'cut off'))
+      response.on('error', () => resolve('aborted'))
+      response.on('end', () => resolve(response.complete ? response.statusCode! : 'aborted'))
       response.resume()
     }).on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
   })
 
-test('a drain cuts no request off: clients are moved on, then the door is closed', async () => {
+test('a drain ends every request: clients move to another copy, then the port is closed', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
   const outcomes: (number | string)[] = []
-  let going = true
+  let running = true
   const client = async () => {
-    while (going) {
+    while (running) {
       const outcome = await statuses(agent)
       outcomes.push(outcome)
       if (outcome !== 200) return
@@ -33,7 +33,7 @@ test('a drain cuts no request off: clients are moved on, then the door is closed
   await eventually(() => expect(outcomes.length).toBeGreaterThan(500))
   await system.drain('gateway')
   await Promise.all(clients)
-  going = false
+  running = false
   agent.destroy()
   expect(new Set(outcomes)).toEqual(new Set([200, 'ECONNREFUSED']))
 })

@@ -8,12 +8,12 @@ import {
   watchTls,
 } from '@leadwire/service-kit'
 import { buildGateway } from './build-gateway'
-import { connectClients } from './clients'
+import { connectClients } from './clients/connect-clients'
 import type { GatewayConfig } from './config'
 import { startImportWorker } from './imports/import-worker'
 import { createChecks } from './validation/checker'
 
-/** Starts everything the gateway is, and opens its door last. */
+/** Starts the gateway. It listens last. */
 export const startGateway = async ({
   config,
   logger,
@@ -51,7 +51,7 @@ export const startGateway = async ({
   await startHealthServer({
     host: config.HOST,
     port: config.HEALTH_PORT,
-    // A gateway that answers here before its own door is open would be sent requests that nobody takes.
+    // A gateway that is ready before it listens would get requests that it refuses.
     checks: [...clients.checks, { name: 'http server', check: async () => assert(gateway.server.listening) }],
     metrics,
     lifecycle,

@@ -55,15 +55,15 @@ export const faultsOf = (fields: Record<string, boolean>, path = ''): Faults =>
       .map(([field]) => [path + field, [`The ${field.replaceAll('_', ' ')} is invalid.`]]),
   )
 
-/** The error that tells of faults; undefined when there are none. */
+/** The error that carries field errors; undefined when there are none. */
 export const invalidBy = (faults: Faults): ServiceError | undefined =>
   Object.keys(faults).length > 0 ? ServiceError.invalid(faults) : undefined
 
-/** Throws the error that tells of faults, when there are any. */
+/** Throws the error that carries field errors, when there are any. */
 export const refuse = (faults: Faults): void => {
   const error = invalidBy(faults)
   if (error) throw error
 }
 
 /** Throws `invalid` with every field that is not as it must be. The gateway has checked them; others call, too. */
-export const demand = (fields: Record<string, boolean>): void => refuse(faultsOf(fields))
+export const validate = (fields: Record<string, boolean>): void => refuse(faultsOf(fields))

@@ -46,7 +46,7 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     FILES_SERVICE_URL: httpUrls(env),
     // How often leads, events and deliveries are reconciled; infinite: never.
     RECONCILE_INTERVAL: interval({ default: 60_000 }),
-    // How long operators keep backups and the WAL that belongs to them: a receipt of an erasure tells of it.
+    // How long operators keep backups and the WAL that belongs to them: the receipt of an erasure names it.
     BACKUP_RETENTION_DAYS: count({ default: undefined, max: 36_500 }),
     // How long a response is answered again under its Idempotency-Key.
     IDEMPOTENCY_RETENTION: retention({ default: 24 * 3_600_000 }),

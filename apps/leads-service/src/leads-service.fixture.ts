@@ -29,8 +29,8 @@ import {
 } from '@leadwire/service-kit'
 import { createDatabase, createTemplateDatabase, eventually, gate } from '@leadwire/test-kit'
 import { addLeadsService } from './add-leads-service'
-import type { Limits } from './leads/limits'
-import { migrations } from './migrations'
+import { migrations } from './database/migrations'
+import type { Limits } from './leads/create/limits'
 import type { OutboxEvent } from './outbox/record-events'
 
 export const ASSETS_URL = 'https://assets.example.test'
@@ -135,7 +135,7 @@ export const lockWaiters = async ({ db }: { db: Database }) =>
     })
   )[0]!.count
 
-/** Locks an account's row, so that creates wait for it; `waiters` tells how many do. */
+/** Locks an account's row, so that creates wait for it; `waiters` counts them. */
 export const holdAccount = async ({ db }: { db: Database }, accountId: number) => {
   const [held, letGo] = [gate(), gate()]
   const holding = db.transaction(async (tx) => {
@@ -226,6 +226,6 @@ export const listedOf = ({ result }: LeadPageResult): ListedLeads => {
 
 /** The events in the outbox, oldest first. */
 export const outboxOf = async ({ db }: RunningLeadsService) => {
-  const rows = await db.query<{ payload: Buffer }>({ text: 'SELECT payload FROM outbox ORDER BY id' })
+  const rows = await db.query<{ payload: Buffer }>({ text: 'SELECT payload FROM outbox ORDER BY created_at' })
   return rows.map(({ payload }) => Event.decode(payload))
 }

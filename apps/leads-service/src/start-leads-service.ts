@@ -18,24 +18,24 @@ import {
   watchTls,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { deleteOnce } from './account-deletions/run-account-deletions'
 import { addLeadsService } from './add-leads-service'
 import { createDeleteFiles } from './attachments/delete-files'
 import { deleteUnnamedFiles } from './attachments/delete-unnamed-files'
 import { createListFiles } from './attachments/list-files'
 import type { Config } from './config'
-import { eraseOnce } from './erasures/run-erasures'
-import { forgetImports, oldestImportAge } from './imports/forget-imports'
-import { migrateDatabase } from './migrate-database'
+import { migrateDatabase } from './database/migrate-database'
+import { deleteOnce } from './jobs/delete/run-account-deletions'
+import { eraseOnce } from './jobs/erase/run-erasures'
+import { deleteOldImports, oldestImportAge } from './jobs/import/delete-old-imports'
+import { addReconciliationMetrics } from './jobs/reconcile/reconciliation-metrics'
+import { reconcileInTurn } from './jobs/reconcile/run-reconciliation'
+import { startSearch } from './jobs/search/start-search'
 import { createNotifyContacts } from './notifications/notify-contacts'
 import { createDeleteMessage } from './outbox/delete-message'
 import { addOutboxMetrics, createPublishMetrics } from './outbox/outbox-metrics'
 import { createPublisher } from './outbox/publish'
 import { type Outbox, startOutbox } from './outbox/start-outbox'
 import { createFindPosition } from './outbox/stream-position'
-import { addReconciliationMetrics } from './reconciliation/reconciliation-metrics'
-import { reconcileInTurn } from './reconciliation/run-reconciliation'
-import { startSearch } from './search/start-search'
 
 /**
  * Starts everything in the order in which it is needed. The lifecycle undoes it in reverse: calls are answered, then what
@@ -108,7 +108,7 @@ export const startLeadsService = async ({
     oldestAge: () => oldestKeyAge(database),
   })
   prune('imports', {
-    portion: () => forgetImports(database),
+    portion: () => deleteOldImports(database),
     oldestAge: () => oldestImportAge(database),
   })
   const listFiles = createListFiles(files)

@@ -20,9 +20,9 @@ export interface LeadwireOptions {
   /** The address of the API, such as `https://leads.example.com`. */
   baseUrl: string
   token: string
-  /** How often a request that is safe to repeat is sent again. By default 3. */
+  /** How often a request that may be repeated is sent again. By default 3. */
   retries?: number
-  /** How long each attempt waits for an answer to begin; not where a file is sent. By default 20 seconds. */
+  /** How long each attempt waits for a response to begin, unless it sends a file. By default 20 seconds. */
   timeoutMs?: number
   fetch?: typeof fetch
 }
@@ -32,12 +32,11 @@ export interface CallOptions {
 }
 
 interface CreateOptions extends CallOptions {
-  /** By default one is made up, so that the request is safe to repeat. Give your own to repeat it in another process. */
+  /** By default a random one, so that the request may be repeated. Give your own to repeat it in another process. */
   idempotencyKey?: string
 }
 
 interface ListOptions extends CallOptions {
-  /** Which leads, in which order. */
   filters?: LeadFilters
 }
 
@@ -46,7 +45,7 @@ interface UpdateOptions extends CallOptions {
   ifMatch?: string
 }
 
-/** The API of one account. Every method throws LeadwireProblem for what is no success. */
+/** The API of one account. Every method throws LeadwireProblem for an error response. */
 export interface Leadwire {
   leads: {
     create(lead: CreateLeadRequest, options?: CreateOptions): Promise<Lead>
@@ -55,9 +54,9 @@ export interface Leadwire {
     retrieve(reference: string, options?: CallOptions): Promise<Lead>
     /** The lead with the ETag that `update` takes as `ifMatch`. */
     retrieveWithEtag(reference: string, options?: CallOptions): Promise<{ lead: Lead; etag: string }>
-    /** Never sent twice by itself: another change may have come between. */
+    /** Never sent again, because another change may have come between. */
     update(reference: string, change: UpdateLeadRequest, options?: UpdateOptions): Promise<Lead>
-    /** Every lead that the filters let through, newest first unless they say so, each once: leads may be created meanwhile. */
+    /** Every lead that matches the filters, by default newest first. Each comes once, even while leads are created. */
     list(options?: ListOptions): AsyncGenerator<LeadListItem, void>
     page(page: number, options?: CallOptions): Promise<LeadListItemPage>
     statuses(options?: CallOptions): Promise<Lead['status'][]>
@@ -68,10 +67,10 @@ export interface Leadwire {
     ): Promise<Scheduled>
     scheduleCallback(reference: string, entry: ScheduleRequest, options?: CreateOptions): Promise<Scheduled>
     attach(reference: string, file: FileToSend & { name: string }, options?: CreateOptions): Promise<Image>
-    /** The bytes of an attachment are the body of the response. */
+    /** The body of the response is the file. */
     download(reference: string, attachmentId: number, options?: CallOptions): Promise<Response>
   }
-  /** Every operation by its path, typed, with the token and the retries of this client. */
+  /** Every operation by its path, with the token and the retries of this client. */
   api: Client<paths>
 }
 
@@ -82,17 +81,17 @@ const keyed = ({ idempotencyKey = crypto.randomUUID(), signal }: CreateOptions =
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-// Something else in the place of a reference may be another address of the API, such as /leads/statuses.
+// Another text in place of a reference may make another address, such as /leads/statuses.
 const leadReference = (reference: string): string => {
   if (UUID.test(reference)) return reference
   const detail = `The reference of a lead is a UUID, not ${JSON.stringify(reference)}.`
   throw new LeadwireProblem(404, { type: '#not-found', title: 'Not Found', detail })
 }
 
-// `send` has thrown for everything else.
+// `send` throws for all else.
 const dataOf = <Data>({ data }: { data?: { data: Data } }): Data => data!.data
 
-async function* walk(
+async function* leadsFrom(
   stepFrom: (cursor: string) => Promise<Pick<LeadListItemPage, 'data' | 'next_cursor'>>,
 ): AsyncGenerator<LeadListItem, void> {
   for (let cursor: string | null | undefined = ''; typeof cursor === 'string'; ) {
@@ -118,7 +117,7 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
   const pageOf = async (page: number, call: CallOptions = {}) =>
     (await api.GET('/leads', { params: { query: { page } }, ...call })).data as LeadListItemPage
   const list = ({ filters, ...call }: ListOptions = {}) =>
-    walk(async (cursor) => {
+    leadsFrom(async (cursor) => {
       const query = { ...filters, per_page: 100, cursor }
       return (await api.GET('/leads', { params: { query }, ...call })).data!
     })

@@ -1,14 +1,14 @@
-/** What the API answered in place of what was asked for (RFC 9457), or `unreachable` when there was no answer. */
+/** An error response of the API (RFC 9457), or `unreachable` without a response. */
 export class LeadwireProblem extends Error {
   override readonly name = 'LeadwireProblem'
   /** The kind: the last part of the problem's type, such as `invalid` or `not-found`; /problems lists them. */
   readonly kind: string
-  /** The HTTP status; 0 when there was no answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number
   readonly title: string
   /** Quote it when you ask the operator about the request. */
   readonly requestId: string | undefined
-  /** With status 422: what is wrong with each faulty field, by its dotted path. */
+  /** With status 422: what is wrong with each invalid field, by its dotted path. */
   readonly errors: Record<string, string[]>
 
   constructor(status: number, body: Partial<Problem>, options?: ErrorOptions) {
@@ -29,7 +29,6 @@ interface Problem {
   errors: Record<string, string[]>
 }
 
-/** The problem of a response that is no success. */
 export const problemOf = async (response: Response): Promise<LeadwireProblem> => {
   const body: unknown = await response.json().catch(() => undefined)
   return new LeadwireProblem(response.status, typeof body === 'object' && body !== null ? body : {})

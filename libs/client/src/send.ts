@@ -1,20 +1,20 @@
 import { LeadwireProblem, problemOf } from './problem'
 
-/** What is sent, made anew for each attempt: a stream can be read once. */
+/** Called for each attempt, because a stream can be read only once. */
 export type MakeRequest = () => Request
 
 interface SendOptions {
   fetch: typeof fetch
   /** How often it may be sent again. */
   retries: number
-  /** How long each attempt waits for the beginning of an answer. */
+  /** How long each attempt waits for a response to begin. */
   timeoutMs?: number
 }
 
-// 409: the first request with the key is still under way.
+// 409: the first request with the key is still in flight.
 const TEMPORARY = [409, 429, 502, 503, 504]
 
-/** Whether sending it twice does no more than once. A key makes it so where the operation reads one. */
+/** Whether the request may be sent twice. */
 const isSafe = ({ method, headers }: Request) =>
   method === 'GET' || method === 'HEAD' || headers.has('idempotency-key')
 
@@ -32,43 +32,42 @@ const passes = (ms: number, signal: AbortSignal) =>
   })
 
 const FIRST_PAUSE_MS = 250
-// Who is told to wait longer is told of the problem instead.
+// A longer Retry-After is an error.
 const LONGEST_PAUSE_MS = 60_000
 
-// As the answer says, else twice as long each time; not all clients at once.
+// As the response says, else twice as long each time, with jitter.
 const pauseMs = (attempt: number, response: Response | undefined) => {
   const seconds = Number(response?.headers.get('retry-after') ?? Number.NaN)
   return Number.isFinite(seconds) ? seconds * 1000 : FIRST_PAUSE_MS * 2 ** attempt * (0.5 + Math.random() / 2)
 }
 
-const noAnswer = (detail: string, cause: unknown) =>
+const unreachable = (detail: string, cause: unknown) =>
   new LeadwireProblem(0, { type: '#unreachable', title: 'No answer', detail }, { cause })
 
 const tryOnce = async (
   request: Request,
   { fetch, timeoutMs }: SendOptions,
 ): Promise<Response | LeadwireProblem> => {
-  const late = new AbortController()
-  const timer = timeoutMs && setTimeout(() => late.abort(), timeoutMs)
+  const timedOut = new AbortController()
+  const timer = timeoutMs && setTimeout(() => timedOut.abort(), timeoutMs)
   try {
-    return await fetch(request, { signal: AbortSignal.any([request.signal, late.signal]) })
+    return await fetch(request, { signal: AbortSignal.any([request.signal, timedOut.signal]) })
   } catch (cause) {
     if (request.signal.aborted) throw request.signal.reason
-    return late.signal.aborted
-      ? noAnswer(`The API did not answer within ${timeoutMs! / 1000} seconds.`, cause)
-      : noAnswer('The API could not be reached.', cause)
+    return timedOut.signal.aborted
+      ? unreachable(`The API did not answer within ${timeoutMs! / 1000} seconds.`, cause)
+      : unreachable('The API could not be reached.', cause)
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** Sends a request, again when that is safe and may help. Throws LeadwireProblem for everything but a success or 304. */
+/** Sends a request, again where that is safe and may help. Throws LeadwireProblem unless the response is a success or 304. */
 export const send = async (make: MakeRequest, options: SendOptions): Promise<Response> => {
   for (let attempt = 0; ; attempt++) {
     const request = make()
     const outcome = await tryOnce(request, options)
     const response = outcome instanceof LeadwireProblem ? undefined : outcome
-    // 304: what the caller asked for with If-None-Match is what they have.
     if (response?.ok || response?.status === 304) return response
     const mayHelp = !response || TEMPORARY.includes(response.status)
     const pause = pauseMs(attempt, response)

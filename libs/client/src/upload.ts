@@ -1,10 +1,10 @@
 /** A file to send. */
 export interface FileToSend {
-  /** What it is called: the last part of its path. Its extension must agree with its content. */
+  /** The last part of its path. Its extension must agree with its content. */
   fileName: string
   /** Its bytes. In Node `openAsBlob(path)` of `node:fs` reads a file while it is sent. A stream can't be sent again. */
   content: Blob | ReadableStream<Uint8Array>
-  /** Called while it is sent, with the bytes of the file that have left. Needs a `fetch` that streams what it sends, as Node's does. */
+  /** Called with the bytes of the file that were sent so far. Needs a `fetch` that streams bodies, as Node's does. */
   onProgress?: (sentBytes: number) => void
 }
 
@@ -15,7 +15,7 @@ interface Upload extends FileToSend {
   signal?: AbortSignal | undefined
 }
 
-// As browsers do it (RFC 7578, section 4.2; the HTML standard).
+// As browsers do (RFC 7578, section 4.2; the HTML standard).
 const escaped = (text: string) => text.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22')
 
 const disposition = (name: string, fileName?: string) =>
@@ -61,13 +61,13 @@ const formOf = ({ fields, fileName, content }: Upload) => {
   return form
 }
 
-/** A request that carries a file. A Blob whose progress nobody watches goes as a form, which every browser can send. */
+/** A request with a file. Without `onProgress` a Blob is sent in a FormData, which every browser supports. */
 export const uploadRequest = (upload: Upload): Request => {
   const { url, headers, signal, content, onProgress } = upload
   if (content instanceof Blob && !onProgress)
     return new Request(url, { method: 'POST', ...(signal && { signal }), headers, body: formOf(upload) })
   const boundary = `leadwire-${crypto.randomUUID()}`
-  // What the file or onProgress throws calls the request off: the API has nothing to do with it, and it is not sent again.
+  // An error of the file or of onProgress aborts the request, which is not sent again.
   const failed = new AbortController()
   const onFailure = (error: unknown) => failed.abort(error)
   return new Request(url, {
@@ -75,7 +75,7 @@ export const uploadRequest = (upload: Upload): Request => {
     signal: signal ? AbortSignal.any([signal, failed.signal]) : failed.signal,
     headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}` },
     body: multipart(upload, { boundary, onFailure }),
-    // The standard wants it of every body that is a stream; the types of the DOM don't know it yet.
+    // The standard requires it for a stream. The types of the DOM don't have it yet.
     duplex: 'half',
   } as RequestInit)
 }

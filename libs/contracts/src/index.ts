@@ -13,7 +13,6 @@ export * from './generated/leadwire/events/v1/event'
 export * from './generated/leadwire/events/v1/notification_requested'
 export * from './generated/leadwire/leads/v1/attachments_service'
 export * from './generated/leadwire/leads/v1/imports_service'
-export * from './generated/leadwire/leads/v1/lead'
 // Each generated file with a stream has the same one.
 export type { ServerStreamingMethodResult } from './generated/leadwire/leads/v1/leads_service'
 export * from './generated/leadwire/leads/v1/leads_service'
@@ -22,9 +21,11 @@ export * from './generated/leadwire/webhooks/v1/webhooks_service'
 export { leadCost } from './lead-cost'
 export { leadJsonFormat, SEARCH_FORMAT } from './lead-format'
 export { imageJson, leadDetailsJson, leadItemJson, leadJson } from './lead-json'
+export { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './lead-records'
 export { LEAD_REFERRERS, LEAD_STATUSES, VISITOR_REFERRERS } from './lead-values'
 export { isInvisible, manyLines, oneLine } from './one-line'
 export { POSTCODE } from './postcode'
+export { type Field, fieldsOf } from './schema-fields'
 export {
   eventIdOf,
   LEADS_STREAM,

@@ -1,125 +1,60 @@
-import type { Customer, Image, Lead, Quote, QuoteItem } from './generated/leadwire/leads/v1/lead'
+import type { TObject, TSchema } from '@sinclair/typebox'
+import fastJson from 'fast-json-stringify'
+import { Customer, Image, type Lead, LeadListItem, Quote, QuoteItem } from './lead-records'
 
-const flag = (value: boolean) => (value ? 1 : 0)
+// As fast as JSON.stringify of a literal in the order of the interface (1.2 and 1.4 us a lead), and without that second definition.
+const serializerSchema = (schema: TSchema): object => {
+  const { type, properties } = schema
+  if (type === 'object')
+    return {
+      type,
+      properties: Object.fromEntries(
+        Object.entries(properties as Record<string, TSchema>).map(([name, field]) => [
+          name,
+          serializerSchema(field),
+        ]),
+      ),
+    }
+  const [only, nullable] = [type].flat()
+  return nullable ? { type: only, nullable: true, default: null } : { type: only }
+}
 
-// One literal each: of an object that is spread into another V8 makes a slower one (6.1 µs a lead instead of 3.7).
-const leadFields = (lead: Lead) => ({
-  id: lead.id,
-  reference: lead.reference,
-  name: lead.name,
-  value: lead.value,
-  description: lead.description ?? null,
-  postcode: lead.postcode,
-  user_agent: lead.userAgent,
-  ip: lead.ip,
-  referrer: lead.referrer,
-  referrer_url: lead.referrerUrl ?? null,
-  device_type: lead.deviceType,
-  device_name: lead.deviceName,
-  browser: lead.browser,
-  browser_version: lead.browserVersion,
-  os: lead.os,
-  os_version: lead.osVersion,
-  status: lead.status,
-  type: lead.type,
-  test: flag(lead.test),
-  created_at: lead.createdAt,
-  updated_at: lead.updatedAt,
-})
+/** Writes records of a schema as JSON, their fields in its order, without those of `without`. What is missing is null. */
+const serializer = (schema: TObject, without: string[] = []) => {
+  const fields = Object.entries(schema.properties).filter(([name]) => !without.includes(name))
+  return fastJson(serializerSchema({ type: 'object', properties: Object.fromEntries(fields) } as never))
+}
 
-const customerFields = (customer: Customer) => ({
-  id: customer.id,
-  first_name: customer.firstName,
-  last_name: customer.lastName,
-  // Of an erased customer both are empty.
-  name: `${customer.firstName} ${customer.lastName}`.trim(),
-  company_name: customer.companyName ?? null,
-  email: customer.email,
-  phone: customer.phone,
-  phone_link: customer.phoneLink,
-  mobile: customer.mobile ?? null,
-  mobile_link: customer.mobileLink ?? null,
-  address_1: customer.address1 ?? null,
-  address_2: customer.address2 ?? null,
-  city: customer.city ?? null,
-  county: customer.county ?? null,
-  postcode: customer.postcode,
-  avatar_url: customer.avatarUrl ?? null,
-  created_at: customer.createdAt,
-})
-
-const imageFields = (image: Image) => ({
-  id: image.id,
-  name: image.name ?? null,
-  file_name: image.fileName,
-  file_size: image.fileSize,
-  content_type: image.contentType,
-  alt: image.alt ?? null,
-  public: flag(image.public),
-  processed: flag(image.processed),
-  created_at: image.createdAt,
-  updated_at: image.updatedAt,
-  url: image.url,
-})
-
-const itemFields = (item: QuoteItem, productStyle: boolean) => ({
-  id: item.id,
-  quote_id: item.quoteId,
-  product_style_id: item.productStyleId,
-  name: item.name,
-  price: item.price,
-  cost: item.cost ?? null,
-  margin: item.margin ?? null,
-  tax: item.tax ?? null,
-  minimum: item.minimum ?? null,
-  maximum: item.maximum ?? null,
-  format: item.format,
-  hidden: flag(item.hidden),
-  status: item.status,
-  created_at: item.createdAt,
-  updated_at: item.updatedAt,
-  image: item.image ? imageFields(item.image) : null,
-  // JSON leaves out what is undefined.
-  product_style: productStyle ? styleFields(item.productStyle) : undefined,
-})
-
-const styleFields = (style: QuoteItem['productStyle']) =>
-  style && { sku: style.sku, name: style.name, product: { name: style.productName } }
-
-/** `fields` as JSON with one more member at its end, whose value is JSON text already. */
-const withMember = (fields: object, name: string, json: string) =>
-  `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`
-
+const writeLeadItem = serializer(LeadListItem)
+const writeCustomer = serializer(Customer)
+const writeQuote = serializer(Quote, ['items'])
 // The options are placed as text: parsing them would reorder keys that look like numbers.
-const itemJson = (item: QuoteItem, productStyle: boolean) =>
-  withMember(itemFields(item, productStyle), 'options', item.options)
+const writeItem = serializer(QuoteItem, ['options'])
+const writeItemOfWebhook = serializer(QuoteItem, ['options', 'product_style'])
+const writeImage = serializer(Image)
 
-const quoteJson = (quote: Quote, productStyle: boolean) =>
-  withMember(
-    {
-      id: quote.id,
-      lead_id: quote.leadId,
-      status: quote.status,
-      created_at: quote.createdAt,
-      updated_at: quote.updatedAt,
-    },
-    'items',
-    `[${quote.items.map((item) => itemJson(item, productStyle)).join(',')}]`,
-  )
+/** The JSON of a record with one more member at its end, whose value is JSON text already. */
+const withMember = (json: string, name: string, value: string) => `${json.slice(0, -1)},"${name}":${value}}`
+
+const quoteJson = (quote: Quote, productStyle: boolean) => {
+  const write = productStyle ? writeItem : writeItemOfWebhook
+  const items = quote.items.map((item) => withMember(write(item), 'options', item.options))
+  return withMember(writeQuote(quote), 'items', `[${items.join(',')}]`)
+}
 
 /** The public JSON of a list item: the fields of a lead itself (interface: List item). */
-export const leadItemJson = (lead: Lead): string => JSON.stringify(leadFields(lead))
+export const leadItemJson = (lead: LeadListItem): string => writeLeadItem(lead)
 
 /**
- * The members that a whole lead has beside those of a list item: customer and quotes, without braces.
- *
- * `productStyle` says whether items carry their product_style: Retrieve shows it, the webhook does not.
- * The lead must come with its customer.
+ * The members that a whole lead has beside those of a list item: customer and quotes, without braces. `productStyle` says whether
+ * items carry their product_style: Retrieve shows it, the webhook does not.
  */
-export const leadDetailsJson = (lead: Lead, { productStyle }: { productStyle: boolean }): string => {
-  if (!lead.customer) throw new TypeError(`lead ${lead.reference} came without its customer`)
-  const quotes = lead.quotes.map((quote) => quoteJson(quote, productStyle)).join(',')
-  return `"customer":${JSON.stringify(customerFields(lead.customer))},"quotes":[${quotes}]`
+export const leadDetailsJson = (
+  { customer, quotes }: Pick<Lead, 'customer' | 'quotes'>,
+  { productStyle }: { productStyle: boolean },
+): string => {
+  const written = quotes.map((quote) => quoteJson(quote, productStyle)).join(',')
+  return `"customer":${writeCustomer(customer)},"quotes":[${written}]`
 }
 
 /** The public JSON of a whole lead, its fields in the order of the interface. */
@@ -127,4 +62,4 @@ export const leadJson = (lead: Lead, options: { productStyle: boolean }): string
   `${leadItemJson(lead).slice(0, -1)},${leadDetailsJson(lead, options)}}`
 
 /** The public JSON of an image or an attachment (interface: Image). */
-export const imageJson = (image: Image): string => JSON.stringify(imageFields(image))
+export const imageJson = (image: Image): string => writeImage(image)

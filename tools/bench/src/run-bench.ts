@@ -101,7 +101,7 @@ const prepare = async ({ options, ground, report }: Run): Promise<Context> => {
       const [account] = await fillAccounts(leads, 1)
       await fillLeads({ leads, assetsUrl }, account!.id, options.quick ? 1000 : 10_000, { searchable: false })
       await fillQuotes({ leads, assetsUrl }, account!.id)
-      await settle(leads, ['leads', 'customers', 'accounts', 'tokens', 'quotes', 'quote_items'])
+      await settle(leads, ['leads', 'accounts', 'tokens', 'quotes', 'quote_items'])
       return account!
     }),
     many: once(() => fillAccounts(leads, options.quick ? 100 : 1000)),

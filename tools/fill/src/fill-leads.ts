@@ -1,15 +1,27 @@
-import { leadJsonFormat, SEARCH_FORMAT } from '@leadwire/contracts'
+import {
+  Customer,
+  type Field,
+  fieldsOf,
+  LeadListItem,
+  leadJsonFormat,
+  SEARCH_FORMAT,
+} from '@leadwire/contracts'
 import { detailsTemplate, itemTemplate } from './model-lead'
 import { instant, portionsOf, type Sql } from './sql'
 
 /** How long an account's row stays locked, and creates for it wait, is bounded by this: about a second. */
 const PORTION = 5000
 
-const COLUMNS = `id, reference, name, value, description, postcode, user_agent, ip, referrer, referrer_url, device_type,
-  device_name, browser, browser_version, os, os_version, status, type, test, created_at, updated_at`
+const columnsOf = (record: typeof LeadListItem | typeof Customer) =>
+  fieldsOf(record).filter(({ expression }) => expression === undefined)
 
-const CUSTOMER_COLUMNS = `id, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link,
-  address_1, address_2, city, county, postcode, avatar_url, created_at`
+const LEAD_FIELDS = columnsOf(LeadListItem)
+const CUSTOMER_FIELDS = columnsOf(Customer)
+const COLUMNS = [...LEAD_FIELDS, ...CUSTOMER_FIELDS].map(({ column }) => column).join(', ')
+
+/** The fields of a record out of its JSON, in the order of their columns. */
+const valuesOf = (json: string, fields: Field[]) =>
+  fields.map(({ name, type }) => `(${json} ->> '${name}')::${type}`).join(', ')
 
 // As a create does it: number, id and created_at are taken together under the lock of the account's row. The leads of a
 // portion are a microsecond apart, the last of them now. The columns are read out of the JSON, whose names they have.
@@ -23,19 +35,17 @@ const INSERT = `
       nextval('customers_id_seq') AS customer_id, ${instant("since + n * interval '1 microsecond'")} AS created_at
     FROM counted CROSS JOIN generate_series(1, $2::int) AS n
   ), made AS MATERIALIZED (
-    SELECT number, customer_id,
+    SELECT number,
       format($4::text, id, reference, number, number % 10000, created_at, customer_id) AS item,
       format($5::text, id, reference, number, number % 10000, created_at, customer_id) AS details
     FROM given
-  ), customer AS (
-    INSERT INTO customers (account_id, ${CUSTOMER_COLUMNS})
-    SELECT $1, ${of('c', CUSTOMER_COLUMNS)}
-    FROM made, json_populate_record(NULL::customers, concat('{', details, '}')::json -> 'customer') AS c
-    ORDER BY number
   ), lead AS (
-    INSERT INTO leads (account_id, number, customer_id, event_id, json_format, json, json_details, ${COLUMNS})
-    SELECT $1, made.number, made.customer_id, CASE WHEN $6::boolean THEN gen_random_uuid() END, $3, item, details, ${of('l', COLUMNS)}
-    FROM made, json_populate_record(NULL::leads, item::json) AS l ORDER BY made.number
+    INSERT INTO leads (account_id, number, event_id, json_format, json, json_details, test, ${COLUMNS})
+    SELECT $1, number, CASE WHEN $6::boolean THEN gen_random_uuid() END, $3, item, details, false,
+      ${valuesOf('l', LEAD_FIELDS)}, ${valuesOf('c', CUSTOMER_FIELDS)}
+    FROM (
+      SELECT *, item::json AS l, concat('{', details, '}')::json -> 'customer' AS c FROM made ORDER BY number
+    ) written
   )
   SELECT before FROM counted`
 
@@ -43,10 +53,6 @@ const INSERT = `
 const LEAVE_OUT_OF_SEARCH = `
   INSERT INTO lead_search_progress (account_id, number, format) SELECT id, lead_count, ${SEARCH_FORMAT} FROM accounts WHERE id = $1
   ON CONFLICT (account_id) DO UPDATE SET number = excluded.number`
-
-function of(table: string, columns: string): string {
-  return columns.replace(/\w+/g, `${table}.$&`)
-}
 
 interface Options {
   searchable?: boolean

@@ -6,8 +6,8 @@ import { instant, type Sql } from './sql'
 const INSERT_IMAGE = `
   INSERT INTO images (account_id, key, file_name, file_size, content_type)
   VALUES ($1, $2, 'window.png', 48213, 'image/png')
-  RETURNING id, file_name AS "fileName", file_size AS "fileSize", content_type AS "contentType", public, processed,
-    ${instant('created_at')} AS "createdAt", ${instant('updated_at')} AS "updatedAt"`
+  RETURNING id, name, file_name, file_size, content_type, alt, public::int, processed::int,
+    ${instant('created_at')} AS created_at, ${instant('updated_at')} AS updated_at`
 
 // The columns of the items are read out of the JSON. What a lead's JSON was made of by another release stays behind: such a
 // lead is rendered from its columns (json_format 0) from then on.

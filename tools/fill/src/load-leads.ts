@@ -1,20 +1,9 @@
-import type { Lead } from '@leadwire/contracts'
-import { instant, type Sql } from './sql'
+import type { Lead, LeadListItem } from '@leadwire/contracts'
+import type { Sql } from './sql'
 
 const SELECT = `
-  SELECT json_build_object('id', l.id, 'reference', l.reference, 'name', l.name, 'value', l.value,
-    'description', l.description, 'postcode', l.postcode, 'userAgent', l.user_agent, 'ip', l.ip,
-    'referrer', l.referrer, 'referrerUrl', l.referrer_url, 'deviceType', l.device_type, 'deviceName', l.device_name,
-    'browser', l.browser, 'browserVersion', l.browser_version, 'os', l.os, 'osVersion', l.os_version,
-    'status', l.status, 'type', l.type, 'test', l.test, 'createdAt', ${instant('l.created_at')},
-    'updatedAt', ${instant('l.updated_at')}, 'quotes', '[]'::json,
-    'customer', json_build_object('id', c.id, 'firstName', c.first_name, 'lastName', c.last_name,
-      'companyName', c.company_name, 'email', c.email, 'phone', c.phone, 'phoneLink', c.phone_link,
-      'mobile', c.mobile, 'mobileLink', c.mobile_link, 'address1', c.address_1, 'address2', c.address_2,
-      'city', c.city, 'county', c.county, 'postcode', c.postcode, 'avatarUrl', c.avatar_url,
-      'createdAt', ${instant('c.created_at')})) AS lead, l.event_id AS "eventId"
-  FROM leads l JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id
-  WHERE l.account_id = $1 AND l.number > $2 AND l.number <= $2 + $3 ORDER BY l.number`
+  SELECT concat('{', json_details, '}')::json AS details, json::json AS item, event_id AS "eventId"
+  FROM leads WHERE account_id = $1 AND number > $2 AND number <= $2 + $3 ORDER BY number`
 
 export interface LoadedLead {
   lead: Lead
@@ -23,7 +12,13 @@ export interface LoadedLead {
 }
 
 /** `count` of an account's leads from the one after number `after`, without their quotes. */
-export const loadLeads = (
+export const loadLeads = async (
   rows: Sql['rows'],
   { accountId, after, count }: { accountId: number; after: number; count: number },
-): Promise<LoadedLead[]> => rows(SELECT, [accountId, after, count])
+): Promise<LoadedLead[]> => {
+  const found = await rows<{ item: LeadListItem; details: Pick<Lead, 'customer'>; eventId: string | null }>(
+    SELECT,
+    [accountId, after, count],
+  )
+  return found.map(({ item, details, eventId }) => ({ lead: { ...item, ...details, quotes: [] }, eventId }))
+}

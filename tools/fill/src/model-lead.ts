@@ -13,18 +13,24 @@ const [id, reference, number, value, createdAt, customerId] = [1, 2, 3, 4, 5, 6]
 
 const lead: Lead = {
   ...{ id, reference: String(reference), name: `New windows, front of house ${number}`, value },
-  ...{ description: undefined, postcode: 'SW1A 1AA', ip: '192.0.2.7', referrer: 'Website' },
-  userAgent:
+  ...{ description: null, postcode: 'SW1A 1AA', ip: '192.0.2.7', referrer: 'Website' },
+  user_agent:
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36',
-  ...{ referrerUrl: undefined, deviceType: 'desktop', deviceName: 'unknown', browser: 'Chrome' },
-  ...{ browserVersion: '120.0.0.0', os: 'Linux', osVersion: 'unknown', status: 'open', type: 'quote' },
-  ...{ test: false, createdAt: String(createdAt), updatedAt: String(createdAt), quotes: [] },
+  ...{ referrer_url: null, device_type: 'desktop', device_name: 'unknown', browser: 'Chrome' },
+  ...{ browser_version: '120.0.0.0', os: 'Linux', os_version: 'unknown', status: 'open', type: 'quote' },
+  ...{ test: 0, created_at: String(createdAt), updated_at: String(createdAt), quotes: [] },
   customer: {
-    ...{ id: customerId, firstName: 'Ada', lastName: `Byron ${number}`, companyName: undefined },
-    ...{ email: `ada${number}@example.com`, phone: '020 7946 0000', phoneLink: 'tel:+442079460000' },
-    ...{ mobile: '07700 900123', mobileLink: 'tel:+447700900123', address1: undefined },
-    ...{ address2: undefined, city: undefined, county: undefined, postcode: 'SW1A 1AA' },
-    ...{ avatarUrl: undefined, createdAt: String(createdAt) },
+    ...{
+      id: customerId,
+      first_name: 'Ada',
+      last_name: `Byron ${number}`,
+      name: `Ada Byron ${number}`,
+      company_name: null,
+    },
+    ...{ email: `ada${number}@example.com`, phone: '020 7946 0000', phone_link: 'tel:+442079460000' },
+    ...{ mobile: '07700 900123', mobile_link: 'tel:+447700900123', address_1: null },
+    ...{ address_2: null, city: null, county: null, postcode: 'SW1A 1AA' },
+    ...{ avatar_url: null, created_at: String(createdAt) },
   },
 }
 
@@ -33,11 +39,11 @@ export const itemTemplate = templateOf(leadItemJson(lead))
 export const detailsTemplate = templateOf(leadDetailsJson(lead, { productStyle: true }))
 
 const itemOf = (n: number, image: Image) => ({
-  ...{ id: mark(3 + n), quoteId: mark(1), productStyleId: 40 + n, name: `Casement window ${n}` },
-  ...{ price: 41_250 + n, cost: undefined, margin: undefined, tax: undefined, minimum: undefined },
-  ...{ maximum: undefined, format: 'range', hidden: false, status: 'active', image },
-  ...{ createdAt: String(mark(3)), updatedAt: String(mark(3)) },
-  productStyle: { sku: `CW-${n}`, name: 'Casement', productName: 'Window' },
+  ...{ id: mark(3 + n), quote_id: mark(1), product_style_id: 40 + n, name: `Casement window ${n}` },
+  ...{ price: 41_250 + n, cost: null, margin: null, tax: null, minimum: null },
+  ...{ maximum: null, format: 'range', hidden: 0 as const, status: 'active', image },
+  ...{ created_at: String(mark(3)), updated_at: String(mark(3)) },
+  product_style: { sku: `CW-${n}`, name: 'Casement', product: { name: 'Window' } },
   options:
     '{"width":1200,"height":1350,"external_frame_colour":"Anthracite Grey","internal_frame_colour":"White","glass":"Clear","frame_material":"uPVC"}',
 })
@@ -45,8 +51,8 @@ const itemOf = (n: number, image: Image) => ({
 /** The end of a lead's details with one quote of two items. Arguments: ids of quote and lead, created_at, the items' ids. */
 export const quotesTemplate = (image: Image): string => {
   const quote: Quote = {
-    ...{ id: mark(1), leadId: mark(2), status: 'complete', items: [itemOf(1, image), itemOf(2, image)] },
-    ...{ createdAt: String(mark(3)), updatedAt: String(mark(3)) },
+    ...{ id: mark(1), lead_id: mark(2), status: 'complete', items: [itemOf(1, image), itemOf(2, image)] },
+    ...{ created_at: String(mark(3)), updated_at: String(mark(3)) },
   }
   const details = leadDetailsJson({ ...lead, quotes: [quote] }, { productStyle: true })
   return templateOf(details.slice(details.indexOf('"quotes":')))

@@ -31,7 +31,7 @@ export const runFill = async (args: string[], stack: Filled): Promise<object> =>
   if (asked.account && asked.leads) {
     await fillLeads(stack, asked.account, asked.leads)
     if (asked.quotes) await fillQuotes(stack, asked.account)
-    await settle(leads, ['accounts', 'customers', 'leads', 'quotes', 'quote_items'])
+    await settle(leads, ['accounts', 'leads', 'quotes', 'quote_items'])
     return { account: asked.account, leads: asked.leads }
   }
   if (asked.account && asked.endpoints && asked.url) {
@@ -45,7 +45,7 @@ export const runFill = async (args: string[], stack: Filled): Promise<object> =>
   if (asked.endpoint && asked.deliveries && asked.status) {
     const { endpoint: endpointId, deliveries: count, status } = asked
     await fillDeliveries(stack, { endpointId, count, status })
-    await settle(leads, ['accounts', 'customers', 'leads'])
+    await settle(leads, ['accounts', 'leads'])
     await settle(webhooks, ['events', 'deliveries', 'attempts'])
     return { endpoint: endpointId, deliveries: count, status }
   }

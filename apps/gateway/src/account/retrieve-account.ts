@@ -1,16 +1,13 @@
-import { dataOf } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { AccountRecord, accountRecord } from './account-schema'
 
-/** GET /manage/account. */
-export const retrieveAccount = managementOperation({
-  method: 'GET',
-  url: '/manage/account',
+export const retrieveAccount = operation({
+  route: 'GET /manage/account',
   operationId: 'retrieveAccount',
-  tag: 'Management',
   summary: 'Retrieve the account',
-  answer: { description: 'The account.', schema: dataOf(AccountRecord) },
-  run: async ({ accountId, clients, limits }) => {
+  answer: dataOf(AccountRecord, 'The account.'),
+  handler: async ({ accountId, clients, limits }) => {
     const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)
     return accountRecord(account!)
   },

@@ -104,7 +104,7 @@ describe('Token-Expires-At', () => {
     expect(headers).not.toHaveProperty('token-expires-at')
   })
 
-  test('is not told when the token has expired', async () => {
+  test('is absent when the token has expired', async () => {
     const { statusCode, headers } = await answerAt('2026-12-05T00:00:00.123Z')
     expect([statusCode, headers['token-expires-at']]).toEqual([401, undefined])
   })
@@ -175,7 +175,7 @@ describe('the verifier', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('an expiry is looked at on every call', async () => {
+  test('the expiry is checked on every call', async () => {
     const { clock, verify } = scene(async () => token({ expiresAtMs: 1_000_100 }))
     expect(await verify('t')).toBeDefined()
     clock.now += 100

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { CountRequest } from '../http/limit-requests'
+import type { CountRequest } from '../admission/rate-limit'
 import { ProblemError } from '../http/problem'
 import type { Principal, TokenVerifier } from './token-verifier'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose token the request carries. Null on routes that need none. */
+    /** The owner of the request's token. Null on routes that need none. */
     principal: Principal
   }
 }
@@ -14,10 +14,10 @@ export const SCOPES = ['leads', 'leads:read', 'manage'] as const
 
 export type Scope = (typeof SCOPES)[number]
 
-/** Makes the onRequest hook of a route that needs a token with the given scope. */
+/** Makes the hook of a route that needs a token with the scope. */
 export type Authenticate = (scope: Scope) => onRequestHookHandler
 
-/** Whether a token with `scopes` can do what `scope` is needed for. `leads` includes `leads:read`. */
+/** `leads` includes `leads:read`. */
 export const grants = (scopes: string[], scope: Scope) =>
   scopes.includes(scope) || (scope === 'leads:read' && scopes.includes('leads'))
 

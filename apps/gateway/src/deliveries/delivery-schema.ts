@@ -1,75 +1,53 @@
-import { ATTEMPT_ERRORS, type Attempt, type Delivery, EVENT_TYPES } from '@leadwire/contracts'
+import { ATTEMPT_ERRORS, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { leadReferenceSchema, nullableOf, nullableTimestamp, timestamp } from '../docs/shared-schemas'
-import { oneOf } from '../validation/fields'
+import { recordOf } from '../api/record'
+import { leadReferenceSchema, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
+import { oneOf, text } from '../validation/fields'
 
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
+const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
 
-export const DeliveryRecord = Type.Object(
-  {
-    id: Type.Integer({ examples: [1] }),
-    endpoint_id: Type.Integer({ examples: [1] }),
-    event_id: Type.String({
-      format: 'uuid',
-      description: "Also the webhook's `webhook-id`.",
-      examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
-    }),
-    event: oneOf(EVENT_TYPES, 'What it tells of.', 'lead.created'),
-    lead_reference: leadReferenceSchema(),
-    status: Type.Unsafe<string>({ type: 'string', enum: DELIVERY_STATUSES, examples: ['delivered'] }),
-    attempt_count: Type.Integer({ examples: [1] }),
-    next_attempt_at: nullableTimestamp('Null unless another attempt is to come.'),
-    created_at: timestamp('When it was recorded.'),
-    updated_at: timestamp('When it changed last.'),
-  },
-  { title: 'Delivery', description: 'One event on its way to one endpoint.' },
-)
+/** The filters of deliveries and notifications. */
+export const DELIVERY_FILTERS = {
+  status: oneOf(DELIVERY_STATUSES, 'Only those in this state.', 'pending'),
+  lead_reference: text('Only those of this lead.', '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10', {
+    format: 'uuid',
+  }),
+}
 
-export const AttemptRecord = Type.Object(
-  {
-    number: Type.Integer({ examples: [1] }),
-    started_at: timestamp('When it began.'),
-    duration_ms: Type.Integer({ description: 'In milliseconds.', examples: [84] }),
-    status: nullableOf(
-      'integer',
-      "The answer's status, HTTP's or SMTP's; null when there was no answer.",
-      200,
-    ),
-    error: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      enum: [...ATTEMPT_ERRORS, null],
-      description: 'Why the attempt failed; null on success.',
-      examples: [null],
-    }),
-    response: nullableOf(
-      'string',
-      'The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.',
-      'ok',
-    ),
-  },
-  { title: 'Attempt' },
-)
-
-/** A delivery's public record. */
-export const deliveryRecord = (delivery: Delivery) => ({
-  id: delivery.id,
-  endpoint_id: delivery.endpointId,
-  event_id: delivery.eventId,
-  event: delivery.event,
-  lead_reference: delivery.leadReference,
-  status: delivery.status,
-  attempt_count: delivery.attemptCount,
-  next_attempt_at: delivery.nextAttemptAt ?? null,
-  created_at: delivery.createdAt,
-  updated_at: delivery.updatedAt,
+export const DeliveryRecord = named(
+  'Delivery',
+  'One event on its way to one endpoint.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  endpoint_id: Type.Integer({ examples: [1] }),
+  event_id: Type.String({
+    format: 'uuid',
+    description: "Also the webhook's `webhook-id`.",
+    examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
+  }),
+  event: oneOf(EVENT_TYPES, 'What it is about.', 'lead.created'),
+  lead_reference: leadReferenceSchema(),
+  status: oneOf(DELIVERY_STATUSES, undefined, 'delivered'),
+  attempt_count: Type.Integer({ examples: [1] }),
+  next_attempt_at: nullableTimestamp('Null unless another attempt is to come.'),
+  created_at: timestamp('When it was recorded.'),
+  updated_at: timestamp('When it changed last.'),
 })
 
-/** An attempt's public record. */
-export const attemptRecord = (attempt: Attempt) => ({
-  number: attempt.number,
-  started_at: attempt.startedAt,
-  duration_ms: attempt.durationMs,
-  status: attempt.status ?? null,
-  error: attempt.error ?? null,
-  response: attempt.response ?? null,
+export const AttemptRecord = named('Attempt')({
+  number: Type.Integer({ examples: [1] }),
+  started_at: timestamp('When it began.'),
+  duration_ms: Type.Integer({ description: 'In milliseconds.', examples: [84] }),
+  status: nullableOf('integer', "The answer's status, HTTP's or SMTP's; null when there was no answer.", 200),
+  error: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    enum: [...ATTEMPT_ERRORS, null],
+    description: 'Why the attempt failed; null on success.',
+    examples: [null],
+  }),
+  response: nullableOf('string', 'The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.', 'ok'),
 })
+
+export const deliveryRecord = recordOf(DeliveryRecord)
+
+export const attemptRecord = recordOf(AttemptRecord)

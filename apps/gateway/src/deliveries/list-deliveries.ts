@@ -1,12 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import { pagedOperation } from '../paged-operation'
+import { pagedListOperation } from '../api/list-operation'
 import { id } from '../validation/fields'
-import { DELIVERY_FILTERS } from './delivery-filters'
-import { DeliveryRecord, deliveryRecord } from './delivery-schema'
+import { DELIVERY_FILTERS, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
-/** GET /manage/deliveries. */
-export const listDeliveries = pagedOperation({
-  url: '/manage/deliveries',
+export const listDeliveries = pagedListOperation({
+  route: 'GET /manage/deliveries',
   operationId: 'listDeliveries',
   tag: 'Webhooks',
   summary: 'List deliveries',

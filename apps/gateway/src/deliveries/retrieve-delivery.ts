@@ -1,51 +1,39 @@
 import type { WebhookRequest } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams, orNull } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf, named, orNull } from '../api/schemas'
+import { describe } from '../validation/fields'
 import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from './delivery-schema'
 
-const RequestRecord = Type.Object(
-  {
-    headers: Type.Record(Type.String(), Type.Unsafe<string | null>({ type: ['string', 'null'] }), {
-      description:
-        "By their names. Null stands for a value that is made for each attempt, such as a signature, and for those of the endpoint's own headers, which are secrets.",
-      examples: [{ 'Content-Type': 'application/json', 'X-SERVICE-Signature': null }],
-    }),
-    body: Type.String({
-      description: 'As every attempt sends it, byte for byte.',
-      examples: ['{"data":{"id":1}}'],
-    }),
-  },
-  { title: 'WebhookRequest' },
-)
+const RequestRecord = named('WebhookRequest')({
+  headers: Type.Record(Type.String(), Type.Unsafe<string | null>({ type: ['string', 'null'] }), {
+    description:
+      "By their names. Null stands for a value that is made for each attempt, such as a signature, and for those of the endpoint's own headers, which are secrets.",
+    examples: [{ 'Content-Type': 'application/json', 'X-SERVICE-Signature': null }],
+  }),
+  body: Type.String(describe('As every attempt sends it, byte for byte.', '{"data":{"id":1}}')),
+})
 
-const DeliveryWithAttempts = Type.Object(
-  {
-    ...DeliveryRecord.properties,
-    attempts: Type.Array(AttemptRecord),
-    request: orNull(RequestRecord, 'What each attempt sends; null when the lead was erased.'),
-  },
-  { title: 'DeliveryWithAttempts' },
-)
+const DeliveryWithAttempts = named('DeliveryWithAttempts')({
+  ...DeliveryRecord.properties,
+  attempts: Type.Array(AttemptRecord),
+  request: orNull(RequestRecord, 'What each attempt sends; null when the lead was erased.'),
+})
 
 const requestRecord = ({ headers, body }: WebhookRequest) => ({
   headers: Object.fromEntries(headers.map(({ name, value }) => [name, value ?? null])),
   body: new TextDecoder().decode(body),
 })
 
-/** GET /manage/deliveries/:id: a delivery with every attempt. */
-export const retrieveDelivery = managementOperation({
-  method: 'GET',
-  url: '/manage/deliveries/:id',
+export const retrieveDelivery = operation({
+  route: 'GET /manage/deliveries/:id',
   operationId: 'retrieveDelivery',
   tag: 'Webhooks',
   summary: 'Retrieve a delivery',
   description: 'With every attempt that was made, and what each sends.',
-  params: IdParams,
-  answer: { description: 'The delivery.', schema: dataOf(DeliveryWithAttempts) },
-  run: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, deliveryId: pathId(request) }
+  answer: dataOf(DeliveryWithAttempts, 'The delivery.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, deliveryId: pathId() }
     const { delivery, attempts, request: sent } = await clients.webhooks.retrieveDelivery(key, limits)
     return {
       ...deliveryRecord(delivery!),

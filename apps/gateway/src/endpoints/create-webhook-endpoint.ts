@@ -1,7 +1,6 @@
-import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { dataOf } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf, named } from '../api/schemas'
 import {
   EndpointRecord,
   endpointFields,
@@ -11,39 +10,31 @@ import {
   headersOf,
 } from './endpoint-schema'
 
-const CreateWebhookEndpoint = Type.Object(
-  {
-    url: endpointFields.url,
-    description: Type.Optional(endpointFields.description),
-    enabled: Type.Optional(endpointFields.enabled),
-    events: Type.Optional(endpointFields.events),
-    leads: Type.Optional(endpointFields.leads),
-    headers: Type.Optional(endpointHeaders),
-    secret: Type.Optional(endpointSecret),
-  },
-  { title: 'CreateWebhookEndpointRequest' },
-)
+const CreateWebhookEndpoint = named('CreateWebhookEndpointRequest')({
+  url: endpointFields.url,
+  description: Type.Optional(endpointFields.description),
+  enabled: Type.Optional(endpointFields.enabled),
+  events: Type.Optional(endpointFields.events),
+  leads: Type.Optional(endpointFields.leads),
+  headers: Type.Optional(endpointHeaders),
+  secret: Type.Optional(endpointSecret),
+})
 
-const CreatedEndpoint = Type.Object(
-  {
-    ...EndpointRecord.properties,
-    secret: Type.String({ description: 'The key that signs, shown only here.', examples: ['whsec_…'] }),
-  },
-  { title: 'CreatedWebhookEndpoint' },
-)
+const CreatedEndpoint = named('CreatedWebhookEndpoint')({
+  ...EndpointRecord.properties,
+  secret: Type.String({ description: 'The key that signs, shown only here.', examples: ['whsec_…'] }),
+})
 
-/** POST /manage/webhook-endpoints. */
-export const createWebhookEndpoint = managementOperation({
-  method: 'POST',
-  url: '/manage/webhook-endpoints',
+export const createWebhookEndpoint = operation({
+  route: 'POST /manage/webhook-endpoints',
   operationId: 'createWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Create a webhook endpoint',
   body: CreateWebhookEndpoint,
-  answer: { description: 'The new endpoint with its secret.', schema: dataOf(CreatedEndpoint) },
-  run: async ({ accountId, clients, limits, check }) => {
-    const { value, faults } = check()
-    if (faults) throw ServiceError.invalid(faults)
+  savesResponse: true,
+  answer: dataOf(CreatedEndpoint, 'The new endpoint with its secret.'),
+  handler: async ({ accountId, clients, limits, valid }) => {
+    const value = await valid()
     const { endpoint, secret } = await clients.webhooks.createWebhookEndpoint(
       {
         accountId,

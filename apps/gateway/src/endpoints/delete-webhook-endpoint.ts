@@ -1,20 +1,16 @@
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
-/** DELETE /manage/webhook-endpoints/:id. */
-export const deleteWebhookEndpoint = managementOperation({
-  method: 'DELETE',
-  url: '/manage/webhook-endpoints/:id',
+export const deleteWebhookEndpoint = operation({
+  route: 'DELETE /manage/webhook-endpoints/:id',
   operationId: 'deleteWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Delete a webhook endpoint',
   description: 'What is pending for it is cancelled.',
-  params: IdParams,
-  answer: { description: 'The endpoint as it was.', schema: dataOf(EndpointRecord) },
-  run: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, endpointId: pathId(request) }
+  answer: dataOf(EndpointRecord, 'The endpoint as it was.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, endpointId: pathId() }
     const { endpoint } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)
     await clients.webhooks.deleteWebhookEndpoint(key, limits)
     return endpointRecord(endpoint!)

@@ -1,56 +1,44 @@
-import type { EndpointHealth } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { listOf, nullableTimestamp, timestamp } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { recordOf } from '../api/record'
+import { listOf, named, nullableTimestamp, timestamp } from '../api/schemas'
 
 const count = (description: string) => Type.Integer({ description, examples: [0] })
 
 const CAPPED = '; 10000 stands for as many or more.'
 
-const Health = Type.Object(
-  {
-    endpoint_id: Type.Integer({ examples: [1] }),
-    last_success_at: nullableTimestamp(
-      'When the last attempt that succeeded began; null when none ever did.',
-      '2026-11-21T09:30:00.123456Z',
-    ),
-    pending: count(`Deliveries on their way${CAPPED}`),
-    held: count(`Deliveries that wait for the endpoint to be enabled${CAPPED}`),
-    exhausted: count(`Deliveries that were given up${CAPPED}`),
-    hours: Type.Array(
-      Type.Object(
-        {
-          hour: timestamp('When the hour began.'),
-          succeeded: count('Attempts of the hour that succeeded.'),
-          failed: count('Attempts of the hour that failed.'),
-        },
-        { title: 'WebhookEndpointHour' },
-      ),
-      { description: 'The last 24 hours, the current one last.' },
-    ),
-  },
-  { title: 'WebhookEndpointHealth' },
-)
-
-const healthRecord = ({ endpointId, lastSuccessAt, pending, held, exhausted, hours }: EndpointHealth) => ({
-  endpoint_id: endpointId,
-  last_success_at: lastSuccessAt ?? null,
-  pending,
-  held,
-  exhausted,
-  hours: hours.map(({ hour, succeeded, failed }) => ({ hour, succeeded, failed })),
+const Hour = named('WebhookEndpointHour')({
+  hour: timestamp('When the hour began.'),
+  succeeded: count('Attempts of the hour that succeeded.'),
+  failed: count('Attempts of the hour that failed.'),
 })
 
-/** GET /manage/webhook-endpoint-health: all endpoints of the account. */
-export const listWebhookEndpointHealth = managementOperation({
-  method: 'GET',
-  url: '/manage/webhook-endpoint-health',
+const Health = named('WebhookEndpointHealth')({
+  endpoint_id: Type.Integer({ examples: [1] }),
+  last_success_at: nullableTimestamp(
+    'When the last attempt that succeeded began; null when none ever did.',
+    '2026-11-21T09:30:00.123456Z',
+  ),
+  pending: count(`Deliveries on their way${CAPPED}`),
+  held: count(`Deliveries that wait for the endpoint to be enabled${CAPPED}`),
+  exhausted: count(`Deliveries that were given up${CAPPED}`),
+  hours: Type.Array(Hour, { description: 'The last 24 hours, the current one last.' }),
+})
+
+const hourRecord = recordOf(Hour)
+const healthRecord = recordOf(Health)
+
+export const listWebhookEndpointHealth = operation({
+  route: 'GET /manage/webhook-endpoint-health',
   operationId: 'listWebhookEndpointHealth',
   tag: 'Webhooks',
   summary: 'Show how webhook endpoints are doing',
-  answer: { description: "One record for each of the account's endpoints.", schema: listOf(Health) },
-  run: async ({ accountId, clients, limits }) => {
+  answer: listOf(Health, "One record for each of the account's endpoints."),
+  handler: async ({ accountId, clients, limits }) => {
     const { endpoints } = await clients.webhooks.listWebhookEndpointHealth({ accountId }, limits)
-    return endpoints.map(healthRecord)
+    return endpoints.map((endpoint) => ({
+      ...healthRecord(endpoint),
+      hours: endpoint.hours.map(hourRecord),
+    }))
   },
 })

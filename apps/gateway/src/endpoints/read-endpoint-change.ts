@@ -1,16 +1,12 @@
-import { ServiceError } from '@leadwire/service-kit'
-import { pathId } from '../http/path-id'
-import type { Call } from '../operation'
+import type { Call } from '../api/operation'
 
-/**
- * Which endpoint a request is about, and the fields of its body. Throws invalid with every fault; before, the endpoint
- * is looked up, because a missing one is a 404 whatever else is wrong: then the lookup throws.
- */
+/** The endpoint that a request names, and the fields of its body. */
 export const readEndpointChange = async <Fields>(call: Call<Fields>) => {
-  const { request, accountId, clients, limits, check } = call
-  const key = { accountId, endpointId: pathId(request) }
-  const { value, faults } = check()
-  if (!faults) return { key, value }
-  await clients.webhooks.retrieveWebhookEndpoint(key, limits)
-  throw ServiceError.invalid(faults)
+  const { pathId, accountId, clients, limits, valid } = call
+  const key = { accountId, endpointId: pathId() }
+  const value = await valid(async () => {
+    await clients.webhooks.retrieveWebhookEndpoint(key, limits)
+    return {}
+  })
+  return { key, value }
 }

@@ -1,48 +1,32 @@
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams, orNull, timestamp } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { recordOf } from '../api/record'
+import { dataOf, named, orNull, timestamp } from '../api/schemas'
+import { describe } from '../validation/fields'
 import { EndpointRecord, endpointRecord } from './endpoint-schema'
 
-const RecoveryRecord = Type.Object(
-  {
-    since: timestamp('Deliveries recorded then or later.'),
-    remaining: Type.Integer({
-      description: 'How many are still to be attempted; 10,000 at most are counted.',
-      examples: [12],
-    }),
-    remaining_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
-  },
-  { title: 'WebhookEndpointRecovery' },
-)
+const RecoveryRecord = named('WebhookEndpointRecovery')({
+  since: timestamp('Deliveries recorded then or later.'),
+  remaining: Type.Integer(describe('How many are still to be attempted; 10,000 at most are counted.', 12)),
+  remaining_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
+})
 
-const RetrievedEndpoint = Type.Object(
-  {
-    ...EndpointRecord.properties,
-    recovery: orNull(RecoveryRecord, 'What is left of what is recovered; null when nothing is.'),
-  },
-  { title: 'RetrievedWebhookEndpoint' },
-)
+const RetrievedEndpoint = named('RetrievedWebhookEndpoint')({
+  ...EndpointRecord.properties,
+  recovery: orNull(RecoveryRecord, 'What is left of what is recovered; null when nothing is.'),
+})
 
-/** GET /manage/webhook-endpoints/:id. */
-export const retrieveWebhookEndpoint = managementOperation({
-  method: 'GET',
-  url: '/manage/webhook-endpoints/:id',
+const recoveryRecord = recordOf(RecoveryRecord)
+
+export const retrieveWebhookEndpoint = operation({
+  route: 'GET /manage/webhook-endpoints/:id',
   operationId: 'retrieveWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Retrieve a webhook endpoint',
-  params: IdParams,
-  answer: {
-    description: 'The endpoint, without its secret.',
-    schema: dataOf(RetrievedEndpoint),
-  },
-  run: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, endpointId: pathId(request) }
+  answer: dataOf(RetrievedEndpoint, 'The endpoint, without its secret.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, endpointId: pathId() }
     const { endpoint, recovery } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)
-    const { since, remaining, remainingCapped } = recovery ?? {}
-    return {
-      ...endpointRecord(endpoint!),
-      recovery: recovery ? { since, remaining, remaining_capped: remainingCapped } : null,
-    }
+    return { ...endpointRecord(endpoint!), recovery: recovery ? recoveryRecord(recovery) : null }
   },
 })

@@ -1,48 +1,40 @@
 import { parseDuration } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams, timestamp } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf, named, timestamp } from '../api/schemas'
 import { text } from '../validation/fields'
 import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
 import { readEndpointChange } from './read-endpoint-change'
 
-const RotateWebhookSecret = Type.Object(
-  {
-    overlap: Type.Optional(
-      text(
-        'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
-        '24h',
-        { format: 'overlap' },
-      ),
+const RotateWebhookSecret = named('RotateWebhookSecretRequest')({
+  overlap: Type.Optional(
+    text(
+      'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
+      '24h',
+      { format: 'overlap' },
     ),
-    secret: Type.Optional(endpointSecret),
-  },
-  { title: 'RotateWebhookSecretRequest' },
-)
+  ),
+  secret: Type.Optional(endpointSecret),
+})
 
-const RotatedEndpoint = Type.Object(
-  {
-    ...EndpointRecord.properties,
-    secret: Type.String({ description: 'The new key, shown only here.', examples: ['whsec_…'] }),
-    old_secret_until: timestamp('From then on the new secret signs alone.'),
-  },
-  { title: 'RotatedWebhookEndpoint' },
-)
+const RotatedEndpoint = named('RotatedWebhookEndpoint')({
+  ...EndpointRecord.properties,
+  secret: Type.String({ description: 'The new key, shown only here.', examples: ['whsec_…'] }),
+  old_secret_until: timestamp('From then on the new secret signs alone.'),
+})
 
-/** POST /manage/webhook-endpoints/:id/rotate-secret. */
-export const rotateWebhookSecret = managementOperation({
-  method: 'POST',
-  url: '/manage/webhook-endpoints/:id/rotate-secret',
+export const rotateWebhookSecret = operation({
+  route: 'POST /manage/webhook-endpoints/:id/rotate-secret',
   operationId: 'rotateWebhookSecret',
   tag: 'Webhooks',
   summary: "Rotate a webhook endpoint's secret",
   description:
     'Until the overlap ends `X-SERVICE-Signature` is made with the old secret, and `webhook-signature` carries a signature of each; after it both are made with the new one alone. Rotated again meanwhile, the oldest secret keeps the header, and no old one lasts longer than the newest overlap: `0s` ends them all.',
-  params: IdParams,
   body: RotateWebhookSecret,
-  answer: { description: 'The endpoint with its new secret.', schema: dataOf(RotatedEndpoint) },
+  savesResponse: true,
+  answer: dataOf(RotatedEndpoint, 'The endpoint with its new secret.'),
   problems: ['conflict'],
-  run: async (call) => {
+  handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const overlapMs = parseDuration(value.overlap ?? '24h')
     const { endpoint, secret, oldSecretUntil } = await call.clients.webhooks.rotateWebhookSecret(

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { EndpointRecord, endpointFields, endpointHeaders, endpointRecord, headersOf } from './endpoint-schema'
 import { readEndpointChange } from './read-endpoint-change'
 
@@ -8,18 +8,15 @@ const UpdateWebhookEndpoint = Type.Partial(Type.Object({ ...endpointFields, head
   title: 'UpdateWebhookEndpointRequest',
 })
 
-/** PATCH /manage/webhook-endpoints/:id. */
-export const updateWebhookEndpoint = managementOperation({
-  method: 'PATCH',
-  url: '/manage/webhook-endpoints/:id',
+export const updateWebhookEndpoint = operation({
+  route: 'PATCH /manage/webhook-endpoints/:id',
   operationId: 'updateWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Update a webhook endpoint',
-  description: 'Changes what is given and leaves the rest. When it is enabled, held deliveries go on.',
-  params: IdParams,
+  description: 'Changes what is given and leaves the rest. When it is enabled, held deliveries are sent.',
   body: UpdateWebhookEndpoint,
-  answer: { description: 'The endpoint as it is now.', schema: dataOf(EndpointRecord) },
-  run: async (call) => {
+  answer: dataOf(EndpointRecord, 'The endpoint as it is now.'),
+  handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const { url, enabled, leads } = value
     const events = value.events && { types: value.events }

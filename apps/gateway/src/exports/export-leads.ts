@@ -2,23 +2,17 @@ import { Readable } from 'node:stream'
 import type { ExportLeadsResponse } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
-import { serveFile } from '../attachments/serve-file'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
-import { createAccountLimit } from '../http/account-limit'
-import { limitsOf } from '../http/call-limits'
-import { queryOf } from '../http/query'
+import { holdPlace } from '../admission/admission'
+import { operation } from '../api/operation'
+import { limitIdleClient } from '../api/send-file'
 import { LeadFilterQuery, leadFilters } from '../leads/lead-query'
-import { notes, oneOf } from '../validation/fields'
+import { describe, oneOf } from '../validation/fields'
 import { leadCsvHeader, leadCsvRows } from './lead-csv'
-
-const AT_ONCE = 4
 
 const Query = Type.Object({
   format: Type.Optional(oneOf(['ndjson', 'csv'], 'By default `ndjson`.', 'csv')),
   bom: Type.Optional(
-    Type.Boolean(notes('Begins a CSV file with a byte order mark, for Excel. By default 0.')),
+    Type.Boolean(describe('Begins a CSV file with a byte order mark, for Excel. By default 0.')),
   ),
   ...LeadFilterQuery.properties,
 })
@@ -36,7 +30,7 @@ const FORMATS = {
 
 type Batch = (after?: number) => Promise<ExportLeadsResponse>
 
-/** The text of an export. No batch is asked for before the one before it has left. */
+/** The text of an export. Each batch is requested after the one before it was sent. */
 async function* textOf(
   first: ExportLeadsResponse,
   batch: Batch,
@@ -50,53 +44,41 @@ async function* textOf(
     { leads, nextAfter } = await batch(nextAfter)
   ) {
     yield rows(leads)
-    // Breaks the connection off: the client sees that it does not have all.
+    // Closes the connection, so that the client sees that the file is not complete.
     draining.throwIfAborted()
   }
 }
 
-/** GET /manage/exports: the leads of an account that match, as a file. */
-export const exportLeads = (app: FastifyInstance, dependencies: Dependencies): void => {
-  const { authenticate, createCheck, clients, draining, fileIdleMs } = dependencies
-  const check = createCheck(Query)
-  const enter = createAccountLimit(AT_ONCE, 'exports')
-  const options = {
-    onRequest: authenticate('manage'),
-    schema: describe({
-      operationId: 'exportLeads',
-      tag: 'Management',
-      summary: 'Export leads',
-      description:
-        'All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. Either can be imported again. A connection that breaks off says that the file is not complete. An account may have four exports at once.',
-      scope: 'manage',
-      query: Query,
-      answer: {
-        description: 'The leads.',
-        types: Object.values(FORMATS).map(({ type }) => type.split(';')[0]!),
-      },
-      problems: ['invalid'],
-    }),
-  }
-  serveFile(app, '/manage/exports', options, async (request, reply) => {
-    const { value, faults } = check(queryOf(request, Object.keys(Query.properties)))
-    if (faults) throw ServiceError.invalid(faults)
-    const { format = 'ndjson', bom = false, ...query } = value
+export const exportLeads = operation({
+  route: 'GET /manage/exports',
+  operationId: 'exportLeads',
+  summary: 'Export leads',
+  description:
+    'All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. Either can be imported again. A connection that breaks off says that the file is not complete. An account may have four exports at once.',
+  query: Query,
+  checks: Query,
+  answer: {
+    description: 'The leads.',
+    types: Object.values(FORMATS).map(({ type }) => type.split(';')[0]!),
+  },
+  problems: ['invalid'],
+  handler: async (call) => {
+    const { request, reply, accountId, clients, admission, limits, draining } = call
+    const { format = 'ndjson', bom = false, ...query } = await call.valid()
     if (bom && format !== 'csv') throw ServiceError.invalid({ bom: [ONLY_CSV] })
     reply.headers({
       'content-type': FORMATS[format].type,
       'content-disposition': `attachment; filename="leads.${format}"`,
     })
-    if (request.method === 'HEAD') return reply.send()
-    const { accountId } = request.principal
-    const leave = enter(accountId)
-    reply.raw.once('close', leave)
+    if (request.method === 'HEAD') return undefined
+    await holdPlace(reply, admission.exports(accountId))
     const asked = { accountId, filters: leadFilters(query) }
-    const signal = limitsOf(reply).goneSignal()
-    // Each has a deadline of its own: the export takes as long as its client does.
+    const signal = limits.goneSignal()
+    // Each call has its own deadline: the export takes as long as its client does.
     const batch: Batch = (after) => clients.leads.exportLeads({ ...asked, after }, { signal })
-    // Before the first byte: what fails here is answered with its status.
+    // Before the first byte: an error here is answered with its status.
     const first = await batch()
-    reply.raw.setTimeout(fileIdleMs, () => request.raw.destroy())
-    return reply.send(Readable.from(textOf(first, batch, { format, bom, draining }), { objectMode: false }))
-  })
-}
+    limitIdleClient(call)
+    return Readable.from(textOf(first, batch, { format, bom, draining }), { objectMode: false })
+  },
+})

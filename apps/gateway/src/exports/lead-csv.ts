@@ -1,28 +1,12 @@
+import { Customer, LeadListItem } from '@leadwire/contracts'
 import { stringify } from 'csv-stringify/sync'
 
-/** A lead's own columns. */
-export const LEAD_FIELDS = [
-  ...['id', 'reference', 'name', 'value', 'description', 'postcode', 'user_agent', 'ip', 'referrer'],
-  ...[
-    'referrer_url',
-    'device_type',
-    'device_name',
-    'browser',
-    'browser_version',
-    'os',
-    'os_version',
-    'status',
-  ],
-  ...['type', 'test', 'created_at', 'updated_at'],
-]
+export const LEAD_FIELDS = Object.keys(LeadListItem.properties)
 
-const CUSTOMER_FIELDS = [
-  ...['id', 'first_name', 'last_name', 'name', 'company_name', 'email', 'phone', 'phone_link', 'mobile'],
-  ...['mobile_link', 'address_1', 'address_2', 'city', 'county', 'postcode', 'avatar_url', 'created_at'],
-]
+const CUSTOMER_FIELDS = Object.keys(Customer.properties)
 
 /** The columns of exported leads: the fields of a lead in its order, those of its customer, and its quotes as JSON. */
-export const LEAD_COLUMNS = [...LEAD_FIELDS, ...CUSTOMER_FIELDS.map((field) => `customer.${field}`), 'quotes']
+const LEAD_COLUMNS = [...LEAD_FIELDS, ...CUSTOMER_FIELDS.map((field) => `customer.${field}`), 'quotes']
 
 type Fields = Record<string, unknown>
 
@@ -31,23 +15,23 @@ const QUOTES = ',"quotes":'
 const cellsOf = (json: string): unknown[] => {
   const lead = JSON.parse(json) as Fields & { customer: Fields }
   const customer = CUSTOMER_FIELDS.map((field) => lead.customer[field])
-  // The last member, and in no string, whose quotes are escaped. As it is written: options keep the order of their keys.
+  // The last member as it is written, because options keep the order of their keys. No string contains QUOTES, because quotes are escaped.
   const quotes = json.slice(json.indexOf(QUOTES) + QUOTES.length, -1)
   return [...LEAD_FIELDS.map((field) => lead[field]), ...customer, quotes]
 }
 
-// What a spreadsheet takes for a formula at the beginning of a cell (OWASP, CSV Injection), also in full width. With apostrophes before
-// it, so that `=1` and `'=1` do not become the same.
+// The beginnings of a formula (OWASP, CSV Injection), also in full width. Apostrophes before it count, so that `=1` and `'=1` stay
+// different.
 const FORMULA = /^(?='*[=+\-@\t＝＋－＠])/gm
 const GUARDED_FORMULA = /^'(?='*[=+\-@\t＝＋－＠])/gm
 
 /**
- * Text with an apostrophe before each line that a spreadsheet would take for a formula: what a lead says comes from anybody on the web,
- * and a reader that knows no quotes takes each line for a row. csv-stringify's `escape_formulas` guards the first line alone.
+ * Text with an apostrophe before each line that a spreadsheet would read as a formula: any visitor of a website can write it. Each line
+ * counts, because a reader that ignores quotes reads it as a row. csv-stringify's `escape_formulas` guards the first line alone.
  */
 const guarded = (text: string): string => text.replace(FORMULA, "'")
 
-/** What `guarded` made it of. */
+/** The reverse of `guarded`. */
 export const unguarded = (text: string): string => text.replace(GUARDED_FORMULA, '')
 
 /** Rows of cells as CSV (RFC 4180). */
@@ -56,5 +40,5 @@ const csvOf = (rows: unknown[][]): string =>
 
 export const leadCsvHeader = (): string => csvOf([LEAD_COLUMNS])
 
-/** Whole leads, each as the JSON that Retrieve Lead shows, as lines of CSV. */
+/** Leads in the JSON of Retrieve Lead as lines of CSV. */
 export const leadCsvRows = (leads: Uint8Array[]): string => csvOf(leads.map((lead) => cellsOf(String(lead))))

@@ -1,8 +1,10 @@
 import { type HealthCheck, type Lifecycle, readinessOf } from '@leadwire/service-kit'
 import { type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import { PUBLIC, problemResponse } from '../docs/describe'
-import { REQUEST_ID } from '../docs/response-headers'
+import { PUBLIC, problemResponse } from '../api/describe-operation'
+import { REQUEST_ID } from '../api/headers'
+import { named } from '../api/schemas'
+import { oneOf } from '../validation/fields'
 
 const answer = (description: string, schema: TObject) => ({
   description,
@@ -26,22 +28,18 @@ const describeCheck = ({ response, ...check }: Check): { schema: FastifySchema }
   },
 })
 
-const status = (word: string) => Type.Unsafe<string>({ type: 'string', enum: [word] })
+const status = (word: string) => oneOf([word])
 
-const Alive = Type.Object({ status: status('alive') }, { title: 'Alive' })
-const Ready = Type.Object({ status: status('ready') }, { title: 'Ready' })
-const NotReady = Type.Object(
-  {
-    status: status('not ready'),
-    missing: Type.Array(Type.String(), {
-      description: 'What is unavailable.',
-      examples: [['leads-service']],
-    }),
-  },
-  { title: 'NotReady' },
-)
+const Alive = named('Alive')({ status: status('alive') })
+const Ready = named('Ready')({ status: status('ready') })
+const NotReady = named('NotReady')({
+  status: status('not ready'),
+  missing: Type.Array(Type.String(), {
+    description: 'What is unavailable.',
+    examples: [['leads-service']],
+  }),
+})
 
-/** GET /healthz: the process lives. GET /readyz: it can serve, or 503 with what is missing. Neither needs a token. */
 export const serveHealth = (
   app: FastifyInstance,
   options: { checks: HealthCheck[]; lifecycle: Lifecycle },

@@ -11,7 +11,7 @@ const OPTIONS = {
     ...['ETag', 'Retry-After', 'X-Request-Id', 'Idempotency-Replayed', 'Token-Expires-At', 'Allow'],
     ...['RateLimit', 'RateLimit-Policy'],
   ],
-  // Chromium keeps a preflight no longer.
+  // Chromium's maximum.
   maxAge: 7200,
 }
 
@@ -21,8 +21,8 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
   headers['access-control-request-method'] !== undefined
 
 /**
- * Lets pages of `origins` use the API (CORS); `*` are all. Must come before all hooks and routes: what ends a request before
- * would be an error that no page can read, and the route that it adds is no address of the API.
+ * Lets pages of `origins` use the API (CORS); `*` stands for all. Call it before all hooks and routes: a page cannot read an error
+ * that an earlier hook throws, and the route that it adds is no address of the API.
  */
 export const allowOrigins = (app: FastifyInstance, origins: string[]): void => {
   const origin = origins.includes('*') ? '*' : origins
@@ -33,7 +33,7 @@ export const allowOrigins = (app: FastifyInstance, origins: string[]): void => {
       options: typeof OPTIONS & { origin: string | string[]; preflight: boolean },
     ) => void,
   ) => answer(null, { ...OPTIONS, origin, preflight: isPreflight(request) })
-  // Called instead of registered: hooks of what is registered come after all that are added here.
+  // Called, not registered: hooks of a registered plugin would come after all hooks that are added here.
   cors(app, { delegator }, (error) => {
     if (error) throw error
   })

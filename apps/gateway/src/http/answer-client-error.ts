@@ -19,7 +19,7 @@ const LINGER_MS = 2000
 
 const responses = new WeakMap<Socket, ServerResponse>()
 
-/** Remembers which response is under way on which connection. */
+/** Remembers which response is in flight on which connection. */
 export const trackResponses = (app: FastifyInstance): void => {
   app.addHook('onRequest', ({ raw }, reply, done) => {
     responses.set(raw.socket, reply.raw)
@@ -27,11 +27,11 @@ export const trackResponses = (app: FastifyInstance): void => {
   })
 }
 
-/** Answers what Node's HTTP parser refused, on the bare socket, with the same document as everything else. */
+/** Answers a request that Node's HTTP parser refused with a problem document, on the bare socket. */
 export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket): void => {
-  // A response that has begun can't be taken back: another one inside it would be taken for its body.
+  // A second response would be read as part of the body of one that has begun.
   const response = responses.get(socket)
-  // Node takes a finished response off its socket.
+  // Node detaches a finished response from its socket.
   const begun = response?.headersSent && response.socket !== null
   if (error.code === 'ECONNRESET' || !socket.writable || begun) {
     socket.destroy()
@@ -40,9 +40,9 @@ export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket):
   const refused = problemOfParser(error.code)
   const requestId = randomUUID()
   const body = problemJson(refused, requestId)
-  // Node's parser reads on after a request that was too slow: what comes now must not be done after all.
+  // Node's parser reads on after a request that timed out, which must not be handled after all.
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.pause()
-  // Not at once: what the client is still sending would reset the connection, and take the answer with it.
+  // Closing at once would reset the connection under a client that is still sending, and lose the response.
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.end(
     [

@@ -109,7 +109,7 @@ test.each([
   '"3-77+br"',
   '"3-77+gzip"',
   'W/"3-77+br"',
-])('whoever has %s is told so with the same tag, whatever it accepts', async (tag) => {
+])('a client that has %s gets 304 with the same tag, whatever it accepts', async (tag) => {
   for (const accept of [undefined, 'gzip', 'br']) {
     for (const method of ['GET', 'HEAD'] as const) {
       const headers = { 'if-none-match': tag, ...(accept && { 'accept-encoding': accept }) }

@@ -4,7 +4,7 @@ import { etagOfEncoding } from './entity-tags'
 
 const JSON_TYPE = /^application\/(problem\+)?json\b/
 
-// Two encodings of a body are not the same bytes, and must not have the same strong tag (RFC 9110, 8.8.3.3).
+// Two encodings of a body must not have the same strong tag (RFC 9110, 8.8.3.3).
 const tagEncoding: onSendHookHandler = (_request, reply, payload, done) => {
   const encoding = reply.getHeader('content-encoding')
   const etag = reply.getHeader('etag')
@@ -19,18 +19,18 @@ const tagEncoding: onSendHookHandler = (_request, reply, payload, done) => {
   done(null, payload)
 }
 
-/** Compresses the JSON of the routes that are added to `scope` after it, from 1 KiB on, as Accept-Encoding asks. */
+/** Compresses JSON of 1 KiB and more for the routes that are added to `scope` afterwards. */
 export const compressJson = async (scope: FastifyInstance): Promise<void> => {
   await scope.register(compress, {
     encodings: ['br', 'gzip'],
     customTypes: JSON_TYPE,
     threshold: 1024,
-    // Bodies of requests are read as before: compressed ones are 415.
+    // A compressed body of a request is 415.
     globalDecompression: false,
   })
   scope.addHook('onRoute', (route) => {
     const hooks = [route.onSend ?? []].flat()
-    // Fastify's own hook for HEAD takes the body away, so it has to be the last one: HEAD has the headers of GET.
+    // Fastify's own hook for HEAD removes the body. It has to be the last, so that HEAD has the headers of GET.
     const [takeBody, ...others] = route.method === 'HEAD' ? hooks : [undefined, ...hooks]
     route.onSend = [...others, tagEncoding, ...(takeBody ? [takeBody] : [])] as onSendHookHandler[]
   })

@@ -65,7 +65,7 @@ test('a lead has its tag when it is read, created and changed', async () => {
   )
 })
 
-test('a leads-service that tells no tag is answered from without one', async () => {
+test('without a tag of leads-service the response has none', async () => {
   etag = undefined
   const answer = await read('*')
   expect([answer.statusCode, answer.body, answer.headers.etag]).toEqual([200, String(body), undefined])
@@ -179,7 +179,7 @@ test.each([
   expect(updates).toEqual([])
 })
 
-test('faults come before the precondition', async () => {
+test('errors of fields come before the precondition', async () => {
   const answer = await change('"1-77"', { value: -1 })
   expect([answer.statusCode, Object.keys(answer.json().errors)]).toEqual([422, ['value']])
   expect(updates).toEqual([])

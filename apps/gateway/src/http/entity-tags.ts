@@ -18,12 +18,12 @@ const tagsOf = (header: string): string[] | undefined => {
 
 const withoutWeakness = (tag: string) => tag.replace(/^W\//, '')
 
-/** The tag of a body in a content encoding, made of the tag of the body. No tag of ours has a `+` of its own. */
+/** The tag of a body in a content encoding. No other tag of ours has a `+`. */
 export const etagOfEncoding = (etag: string, encoding: string) => `${etag.slice(0, -1)}+${encoding}"`
 
 const withoutEncoding = (tag: string) => tag.replace(/\+(br|gzip)"$/, '"')
 
-/** The tag of If-None-Match that names what `etag` names, in whatever encoding the client has it. */
+/** The tag of If-None-Match that names the same body as `etag`, in any encoding. */
 const knownTag = ({ headers }: Pick<FastifyRequest, 'headers'>, etag: string): string | undefined => {
   const header = headers['if-none-match']
   if (header === undefined) return undefined
@@ -34,19 +34,18 @@ const knownTag = ({ headers }: Pick<FastifyRequest, 'headers'>, etag: string): s
 }
 
 /**
- * Whether the client has what `etag` names already (If-None-Match; RFC 9110, 13.1.2): tags are compared weakly, and `*` names
- * everything. A header that is no list of tags is ignored: a whole response is right for everyone.
+ * Whether the client has the body that `etag` names (If-None-Match; RFC 9110, 13.1.2). Tags are compared weakly. A malformed header is
+ * ignored: a whole response is right for every client.
  */
 export const isKnown = (request: Pick<FastifyRequest, 'headers'>, etag: string): boolean =>
   knownTag(request, etag) !== undefined
 
-/** Gives the response its entity tag. A copy of leads-service of a release before tells none. */
 export const tagged = <Body>(reply: FastifyReply, etag: string | undefined, body: Body): Body => {
   if (etag !== undefined) reply.header('etag', etag)
   return body
 }
 
-/** The same for a read: where the client has the body already, it gets 304, with the tag that it has, and none (undefined). */
+/** The body of a read; undefined, with the status 304 and the client's tag, where the client has it. */
 export const unlessKnown = <Body>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -56,16 +55,15 @@ export const unlessKnown = <Body>(
   const known = etag === undefined ? undefined : knownTag(request, etag)
   if (known === undefined) return tagged(reply, etag, body)
   reply.code(304)
-  // For HEAD Fastify makes the Content-Length of the body, and of none it would make 0, which no GET has (RFC 9110, 8.6).
+  // Fastify makes Content-Length of the body, on HEAD too. Without a body it would be 0, which no GET has (RFC 9110, 8.6).
   return tagged(reply, known, request.method === 'HEAD' ? body : undefined)
 }
 
 /**
- * The entity tags one of which a change demands (If-Match; RFC 9110, 13.1.1), without the weak ones, which match nothing.
- * Undefined where it demands none: without the header, and with `*`, because what is not there is 404 anyway. A change is
- * one of all encodings, so the tag of each of them counts. Throws bad_request.
+ * The entity tags of If-Match (RFC 9110, 13.1.1), without weak ones, which match nothing. Undefined without the header, and for `*`,
+ * because a missing record is 404 anyway. The tag of each encoding counts. Throws bad_request.
  */
-export const demandedTags = ({ headers }: FastifyRequest): { etags: string[] } | undefined => {
+export const ifMatchOf = ({ headers }: FastifyRequest): { etags: string[] } | undefined => {
   const header = headers['if-match']
   if (header === undefined || header.trim() === '*') return undefined
   const tags = tagsOf(header)

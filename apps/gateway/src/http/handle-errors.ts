@@ -4,20 +4,20 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Problem, ProblemError, problemJson, problemOf } from './problem'
 import { decodePercent } from './utf8'
 
-// A read that is late has changed nothing, and may be asked again like one that met nobody.
+// A read that timed out has changed nothing, and may be sent again.
 const problemOfRequest = (error: unknown, { method }: FastifyRequest): Problem => {
   const found = problemOf(error)
   const isRead = method === 'GET' || method === 'HEAD'
   return isRead && found.kind === 'late' ? problemOf(new ServiceError('unavailable', found.detail)) : found
 }
 
-/** Answers with the problem that an error is, and logs it when it is ours. */
+/** Answers an error with its problem document, and logs those that are not the client's. */
 export const answerError =
   (logger: Logger) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const problem = problemOfRequest(error, request)
-    // What was refused because too much waits is counted (`meter` of batchers and fair queues): there may be thousands.
+    // There may be thousands of refusals under load; batchers and fair queues count them.
     if (problem.status >= 500 && !(error instanceof TooBusy)) {
-      // What is unavailable comes back by itself; anything else is a bug of ours.
+      // A dependency that is unavailable comes back; every other error is a bug.
       const level = problem.status === 500 ? 'error' : 'warn'
       logger[level]({ err: error, request_id: request.id }, 'request failed')
     }
@@ -31,8 +31,8 @@ export const answerError =
       .send(problemJson(problem, request.id))
   }
 
-// Node answers 417 by itself, without a document, unless somebody listens for it.
-const hearExpectations = (app: FastifyInstance) =>
+// Without a listener Node answers 417 itself, without a document.
+const listenForExpectations = (app: FastifyInstance) =>
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
 const expectsTooMuch = ({ headers, raw }: FastifyRequest) =>
@@ -42,7 +42,7 @@ const notFound = () => new ProblemError('not-found', 'There is nothing at this a
 
 const problemWith = (request: FastifyRequest): ProblemError | undefined => {
   if (request.is404) return notFound()
-  // What has no version in its first line is read as HTTP/0.9, which knew no headers.
+  // A first line without a version is HTTP/0.9, which has no headers.
   if (request.raw.httpVersion === '0.9') {
     return new ProblemError('bad-request', 'The request is not well-formed HTTP.')
   }
@@ -62,7 +62,7 @@ const problemWith = (request: FastifyRequest): ProblemError | undefined => {
 
 const SINGLE = ['Host', 'Authorization'] as const
 
-// Node gives the first of several, and a proxy before it may have gone by another (RFC 9112, 3.2).
+// Node takes the first of several, and a proxy before it may have taken another (RFC 9112, 3.2).
 const repeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
   SINGLE.find((single) => {
     let count = 0
@@ -73,17 +73,16 @@ const repeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
     return count > 1
   })
 
-// A path that is not UTF-8 is refused by the router.
+// The router refuses a path that is not UTF-8.
 const hasReadableQuery = (url: string): boolean => {
   const start = url.indexOf('?')
   return start < 0 || decodePercent(url.slice(start)) !== undefined
 }
 
-/** Every error, and every unknown address, becomes a problem document. */
 export const handleErrors = (app: FastifyInstance, logger: Logger): void => {
   app.setErrorHandler(answerError(logger))
-  hearExpectations(app)
-  // Before the body is looked at: at an unknown address its type and size are nobody's business.
+  listenForExpectations(app)
+  // Before the body is read: at an unknown address its type and size do not matter.
   app.addHook('onRequest', (request, _reply, done) => {
     done(problemWith(request))
   })

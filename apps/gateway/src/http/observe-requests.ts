@@ -4,11 +4,11 @@ import type { FastifyInstance } from 'fastify'
 const SLOW_MS = 1000
 
 /**
- * One observation and one log line for each request. The line names who and what, never a token or a body.
+ * One observation and one log line for each request. The line never has a token or a body.
  *
- * What was refused or slow is logged as info, the rest as debug: metrics count every request, and thousands of lines a
- * second that say "200" would cost as much as answering (a third of the gateway's time again, in whoever reads them). So would
- * those that say "503": what is unavailable is logged as an error is answered, and what is too much is counted alone.
+ * Refused and slow requests are logged as info, others as debug, because thousands of lines a second cost a third of the gateway's time
+ * again in the process that reads them. A 503 is debug too: `answerError` logs what is unavailable, and metrics count what is refused
+ * under load.
  */
 export const observeRequests = (
   app: FastifyInstance,
@@ -17,9 +17,8 @@ export const observeRequests = (
   measureRequests(app, options.metrics)
   app.addHook('onResponse', (request, reply, done) => {
     const { elapsedTime } = reply
-    const isTold = reply.statusCode !== 503 && (reply.statusCode >= 400 || elapsedTime > SLOW_MS)
-    const level = isTold ? 'info' : 'debug'
-    // What is not written need not be put together.
+    const isNoted = reply.statusCode !== 503 && (reply.statusCode >= 400 || elapsedTime > SLOW_MS)
+    const level = isNoted ? 'info' : 'debug'
     if (!options.logger.isLevelEnabled(level)) return done()
     const trace = parseTraceparent(request.headers['traceparent'])
     options.logger[level](
@@ -31,7 +30,7 @@ export const observeRequests = (
         request_id: request.id,
         ...(trace && { trace_id: trace.slice(3, 35) }),
         ...(request.principal && { account_id: request.principal.accountId }),
-        // The client disconnected before it had the whole answer.
+        // The client disconnected before it had the whole response.
         ...(!reply.raw.writableFinished && { aborted: true }),
       },
       'request',

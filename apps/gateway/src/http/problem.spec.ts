@@ -48,7 +48,7 @@ test.each<[ErrorCode, number, string]>([
   if (status < 500) expect(problem.detail).toBe('What happened.')
 })
 
-test('faults keep their fields', async () => {
+test('errors keep their fields', async () => {
   const response = await fail(ServiceError.invalid({ user_email: ['The selected user email is invalid.'] }))
   expect(response.json().errors).toEqual({ user_email: ['The selected user email is invalid.'] })
 })

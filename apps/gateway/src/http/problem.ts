@@ -9,7 +9,7 @@ import {
 export { PROBLEMS_PATH, type Problem, type ProblemKind, problemJson } from '@leadwire/service-kit'
 export { PROBLEMS } from './problem-kinds'
 
-/** A problem that only HTTP knows: the services behind have no word for a wrong method or media type. */
+/** A problem of HTTP alone, such as a wrong method or media type. */
 export class ProblemError extends Error {
   constructor(
     readonly kind: ProblemKind,
@@ -40,7 +40,7 @@ const frameworkProblem = (error: Error & { code?: unknown; statusCode?: unknown 
   return status >= 400 && status < 500 ? problem('bad-request', 'The request could not be read.') : undefined
 }
 
-/** What to tell the client of anything that was thrown: the one place where an error gets its HTTP status. */
+/** The problem of anything that was thrown: the one place where an error gets its HTTP status. */
 export const problemOf = (error: unknown): Problem => {
   if (error instanceof ProblemError) {
     const { headers, ...rest } = problem(error.kind, error.detail)

@@ -75,7 +75,7 @@ test("the visitor's address is the peer's", async () => {
   await gateway.stop()
 })
 
-test('or the first untrusted one that trusted proxies tell of', async () => {
+test('or the first untrusted one that trusted proxies name', async () => {
   const { gateway, ipFor } = await scene({ trustedProxies: ['10.0.0.0/8'] })
   const forwarded = (text: string) => ({ 'x-forwarded-for': text })
   expect(await ipFor('10.0.0.1', forwarded('198.51.100.1'))).toBe('198.51.100.1')

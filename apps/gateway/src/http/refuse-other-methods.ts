@@ -2,7 +2,7 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { ProblemError } from './problem'
 
-/** Watches which methods each address takes; `refuse`, once all routes stand, answers every other one with 405. */
+/** Records the methods of each address. `refuse`, called after all routes are added, answers all others with 405. */
 export const refuseOtherMethods = (app: FastifyInstance): { refuse: () => void } => {
   const methodsOf = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
@@ -23,7 +23,7 @@ export const refuseOtherMethods = (app: FastifyInstance): { refuse: () => void }
         url,
         exposeHeadRoute: false,
         schema: { hide: true },
-        // In this hook, so that neither the token nor the body is looked at for what can't be done anyway.
+        // In this hook, because neither the token nor the body matters.
         onRequest: async () => {
           throw new ProblemError('method-not-allowed', `This address takes ${allow}.`, { allow })
         },

@@ -3,7 +3,7 @@ import { ServiceError } from '@leadwire/service-kit'
 
 export const notUtf8 = () => new ServiceError('bad_request', 'The body is not well-formed UTF-8.')
 
-/** The text of bytes, without a byte order mark. Throws bad_request for bytes that are not UTF-8. */
+/** The text of bytes, without a byte order mark. Throws bad_request. */
 export const decodeUtf8 = (bytes: Buffer): string => {
   if (!isUtf8(bytes)) throw notUtf8()
   const text = bytes.toString()

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import type { ClaimedImport } from '@leadwire/contracts'
 import { createLoops, type Logger, ServiceError } from '@leadwire/service-kit'
-import { closeFile } from '../attachments/serve-file'
-import type { Clients } from '../clients'
+import { closeFile } from '../api/send-file'
+import type { Clients } from '../clients/connect-clients'
 import { VisitorLead } from '../leads/visitor-lead-fields'
 import type { CreateCheck } from '../validation/checker'
-import { type CheckRow, portionsOf } from './portions'
+import { batchesOf, type CheckRow } from './rows/batches'
 
-/** So long one is worked on; then it is the turn of another account. */
+/** After so long another account's import is claimed. */
 const TURN_MS = 3000
 
 interface WorkerDeps {
@@ -16,7 +16,7 @@ interface WorkerDeps {
   stopping: AbortSignal
 }
 
-// The file is gone, or holds what nobody foresaw: it would fail in the same way for ever.
+// These errors would come again with each attempt.
 const failureOf = (error: unknown): string | undefined => {
   if (!(error instanceof ServiceError)) return undefined
   if (error.code === 'not_found') return 'The file is no longer there.'
@@ -26,28 +26,30 @@ const failureOf = (error: unknown): string | undefined => {
 }
 
 const openRest = async ({ files }: WorkerDeps['clients'], { key, position, fileSize }: ClaimedImport) =>
-  // Of what is empty no range can be asked for.
+  // No range begins at the end of a file.
   position < fileSize ? files.download(key, position) : { size: 0, bytes: Readable.from([]) }
 
-/** Works on an import for a turn. Resolves with whether it has ended. */
-const workOn = async ({ clients, check, stopping }: WorkerDeps, claimed: ClaimedImport): Promise<boolean> => {
-  const { claim } = claimed
+/** Creates the next leads of an import. Resolves to whether the import has ended. */
+const advance = async (
+  { clients, check, stopping }: WorkerDeps,
+  claimed: ClaimedImport,
+): Promise<boolean> => {
+  const { claim, columns, delimiter } = claimed
   const until = Date.now() + TURN_MS
   let from = claimed.position
   let file: Awaited<ReturnType<typeof openRest>> | undefined
   try {
     file = await openRest(clients, claimed)
-    for await (const portion of portionsOf(claimed, file.bytes, check)) {
-      const { goingOn } = await clients.imports.advanceImport({ claim, from, ...portion })
+    for await (const batch of batchesOf(claimed, file.bytes, check)) {
+      const { goingOn } = await clients.imports.advanceImport({ claim, from, ...batch })
       if (!goingOn) return true
-      from = portion.to
+      from = batch.to
       if (stopping.aborted || Date.now() > until) return false
     }
     return false
   } catch (error) {
     const failure = failureOf(error)
     if (failure === undefined) throw error
-    const { columns, delimiter } = claimed
     const nothing = { from, to: from, rows: [], columns, delimiter, finished: false }
     await clients.imports.advanceImport({ claim, ...nothing, failure })
     throw error
@@ -56,21 +58,18 @@ const workOn = async ({ clients, check, stopping }: WorkerDeps, claimed: Claimed
   }
 }
 
-/** Resolves with whether there was anything to do. After a failure the claim ends by itself, and the import is claimed again. */
-const takeTurn = async (deps: WorkerDeps): Promise<boolean> => {
+/** Resolves to whether there was an import. After a failure its claim expires, and it is claimed again. */
+const claimAndAdvance = async (deps: WorkerDeps): Promise<boolean> => {
   const { imports, files } = deps.clients
   const { import: claimed } = await imports.claimImport({})
   if (!claimed) return false
-  const ended = claimed.state !== 'running' || (await workOn(deps, claimed))
+  const ended = claimed.state !== 'running' || (await advance(deps, claimed))
   if (ended) await files.delete(claimed.key)
   await imports.releaseImport({ claim: claimed.claim, fileDeleted: ended })
   return true
 }
 
-/**
- * Works on imports, one at a time and in turns. Any number of copies may: leads-service gives each import to one of them, and takes
- * rows from nobody else.
- */
+/** Works on one import at a time. leads-service gives each import to one copy of the gateway, and takes its rows from no other. */
 export const startImportWorker = (options: {
   clients: Pick<Clients, 'imports' | 'files'>
   createCheck: CreateCheck
@@ -80,16 +79,16 @@ export const startImportWorker = (options: {
   const loops = createLoops(logger)
   const deps = { clients, check: createCheck(VisitorLead), stopping: loops.signal }
   const wake = loops.run('imports', { pauseMs: 1000, idleMs: 5000 }, () =>
-    takeTurn(deps).catch((error: unknown) => {
-      // A service that starts or is rolled is told of by readiness.
+    claimAndAdvance(deps).catch((error: unknown) => {
+      // Readiness reports a service that is unavailable.
       if (error instanceof ServiceError && error.code === 'unavailable') return 'pause'
       throw error
     }),
   )
   return {
-    /** Says that there is an import. */
+    /** Called when an import was created. */
     wake,
-    /** Resolves when the portion under way is done. */
+    /** Resolves when the batch in flight is done. */
     stop: loops.stop,
   }
 }

@@ -1,19 +1,11 @@
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
-import { serveFile } from '../attachments/serve-file'
-import type { Dependencies } from '../dependencies'
-import { describe } from '../docs/describe'
-import { IdParams } from '../docs/shared-schemas'
-import { createAccountLimit } from '../http/account-limit'
-import { limitsOf } from '../http/call-limits'
-import { pathId } from '../http/path-id'
-import { refuseQuery } from '../http/query'
+import { holdPlace } from '../admission/admission'
+import { operation } from '../api/operation'
 
-const LOOK_MS = 1000
-/** Load balancers cut what says nothing for a minute. */
+const POLL_MS = 1000
+/** Load balancers close a connection that is silent for a minute. */
 const HEARTBEAT_MS = 15_000
-const AT_ONCE = 32
 
 interface Progress {
   /** Changes when the import does. */
@@ -37,56 +29,46 @@ const progressOf = (body: Uint8Array): Progress => {
   }
 }
 
-/** Says what the import is, whenever that is something else, until it has ended. */
+/** The state of the import whenever it has changed, until it has ended. */
 async function* eventsOf(
   first: Progress,
-  look: () => Promise<Progress>,
+  poll: () => Promise<Progress>,
   { signal, draining }: { signal: AbortSignal; draining: AbortSignal },
 ): AsyncGenerator<string> {
   yield eventOf(first)
-  let saidAt = Date.now()
+  let sentAt = Date.now()
   // In a drain the stream ends, and the client connects to another copy.
   for (let last = first; !last.ended && !draining.aborted; ) {
-    await pause(LOOK_MS, undefined, { signal })
-    const progress = await look()
+    await pause(POLL_MS, undefined, { signal })
+    const progress = await poll()
     if (progress.id !== last.id) yield eventOf(progress)
-    else if (Date.now() - saidAt > HEARTBEAT_MS) yield ': still there\n\n'
+    else if (Date.now() - sentAt > HEARTBEAT_MS) yield ': still there\n\n'
     else continue
-    saidAt = Date.now()
+    sentAt = Date.now()
     last = progress
   }
 }
 
-/** GET /manage/imports/:id/events: how far an import is, as server-sent events. */
-export const watchImport = (app: FastifyInstance, dependencies: Dependencies): void => {
-  const { authenticate, clients, draining } = dependencies
-  const enter = createAccountLimit(AT_ONCE, 'streams of events')
-  const options = {
-    onRequest: authenticate('manage'),
-    schema: describe({
-      operationId: 'watchImport',
-      tag: 'Management',
-      summary: 'Watch an import',
-      description:
-        'Server-sent events whose data is the import: `progress` when it has moved, at most once a second, and `end` when it has ended. Then the stream ends, and who connects again with the `Last-Event-ID` of the end gets 204.',
-      scope: 'manage',
-      params: IdParams,
-      answer: { description: 'Events.', types: ['text/event-stream'] },
-    }),
-  }
-  serveFile(app, '/manage/imports/:id/events', options, async (request, reply) => {
-    refuseQuery(request)
-    const { accountId } = request.principal
-    const importId = pathId(request)
-    const signal = limitsOf(reply).goneSignal()
-    const look = async () =>
+export const watchImport = operation({
+  route: 'GET /manage/imports/:id/events',
+  operationId: 'watchImport',
+  summary: 'Watch an import',
+  description:
+    'Server-sent events whose data is the import: `progress` when it has moved, at most once a second, and `end` when it has ended. Then the stream ends, and who connects again with the `Last-Event-ID` of the end gets 204.',
+  answer: { description: 'Events.', types: ['text/event-stream'] },
+  handler: async ({ request, pathId, reply, accountId, clients, admission, limits, draining }) => {
+    const importId = pathId()
+    const signal = limits.goneSignal()
+    const poll = async () =>
       progressOf((await clients.imports.retrieveImport({ accountId, importId }, { signal })).body)
-    const first = await look()
+    const first = await poll()
     reply.headers({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
-    if (request.method === 'HEAD') return reply.send()
-    if (first.ended && request.headers['last-event-id'] === first.id) return reply.code(204).send()
-    const leave = enter(accountId)
-    reply.raw.once('close', leave)
-    return reply.send(Readable.from(eventsOf(first, look, { signal, draining }), { objectMode: false }))
-  })
-}
+    if (request.method === 'HEAD') return undefined
+    if (first.ended && request.headers['last-event-id'] === first.id) {
+      reply.code(204)
+      return undefined
+    }
+    await holdPlace(reply, admission.eventStreams(accountId))
+    return Readable.from(eventsOf(first, poll, { signal, draining }), { objectMode: false })
+  },
+})

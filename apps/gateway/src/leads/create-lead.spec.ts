@@ -135,7 +135,7 @@ test.each<[field: string, value: unknown, message: string]>([
   ['user_id', 1.5, 'The user id must be an integer.'],
   ['user_id', 0, 'The user id must be at least 1.'],
   ['user_id', '9007199254740993', 'The user id may not be greater than 9007199254740991.'],
-])('%s %j is told: %s', async (field, value, message) => {
+])('%s %j gets the message: %s', async (field, value, message) => {
   expect(await faultsOf({ [field]: value })).toEqual({ [field]: [message] })
   expect(asked).toEqual([])
 })
@@ -187,7 +187,7 @@ test('a postcode of half a mebibyte gets no hint', async () => {
   })
 })
 
-test('an unknown user is listed with the other faults', async () => {
+test('an unknown user is listed with the other errors', async () => {
   expect(await faultsOf({ user_id: 404, status: 'closed' })).toEqual({
     status: [`The selected status is invalid. It may be: ${LEAD_STATUSES.join(', ')}.`],
     user_id: ['The selected user id is invalid.'],
@@ -195,7 +195,7 @@ test('an unknown user is listed with the other faults', async () => {
   expect(references).toMatchObject([{ accountId: 3, userId: 404 }])
 })
 
-test('NULs are found at any depth, in keys, and in fields nobody knows', async () => {
+test('NULs are found at any depth, in keys, and in unknown fields', async () => {
   expect(await faultsOf({ extra: [{ 'a\0b': 1 }, { deep: 'x\0' }] })).toEqual({
     'extra.0.a\0b': ['The extra.0.a\0b contains characters that are not allowed.'],
     'extra.1.deep': ['The extra.1.deep contains characters that are not allowed.'],
@@ -288,7 +288,7 @@ test('a fingerprint is of what is asked, not of how it is written', async () => 
   expect(turnedOrder).not.toBe(ordered)
 })
 
-test('one faulty lead of a batch fails alone', async () => {
+test('one invalid lead of a batch fails alone', async () => {
   const mixed = await startGateway({
     leads: {
       createLeads: async ({ leads }) => ({

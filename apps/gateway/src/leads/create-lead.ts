@@ -1,23 +1,22 @@
-import { dataOf } from '../docs/shared-schemas'
-import { operation } from '../operation'
+import { Lead } from '@leadwire/contracts'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { leadCreation } from './lead-creation'
 import { CreateLead, newLead } from './lead-fields'
-import { Lead } from './lead-schema'
 
-/** POST /leads (interface: Create Lead). */
+/** Interface: Create Lead. */
 export const createLead = operation({
-  method: 'POST',
-  url: '/leads',
+  route: 'POST /leads',
   operationId: 'createLead',
   tag: 'Leads',
   summary: 'Create a lead',
   description:
-    "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are told from the request.",
+    "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request.",
   scope: 'leads',
   idempotent: true,
   etag: 'new',
   body: CreateLead,
-  answer: { description: 'The new lead.', schema: dataOf(Lead) },
+  answer: dataOf(Lead, 'The new lead.'),
   isBatched: true,
   handler: leadCreation(newLead),
 })

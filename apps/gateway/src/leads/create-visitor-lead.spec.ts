@@ -193,7 +193,7 @@ test.each<[object, Record<string, string[]>]>([
     { options: { a: 'x\0' } },
     { [`${path}.options.a`]: [`The ${label}.options.a contains characters that are not allowed.`] },
   ],
-])('a fault is told by its path: %j', async (change, errors) => {
+])('an error is reported by its path: %j', async (change, errors) => {
   const response = await create(withItems({ ...ITEM, ...change }))
   expect(response.statusCode).toBe(422)
   expect(response.json().errors).toEqual(errors)
@@ -214,13 +214,13 @@ test.each([
   ['referrer_url', 'x'.repeat(2049)],
   ['test', 'yes'],
   ['quotes', {}],
-])('%s %j is a fault', async (field, value) => {
+])('%s %j is an error', async (field, value) => {
   const response = await create({ ...LEAD, [field]: value })
   expect(response.statusCode).toBe(422)
   expect(Object.keys(response.json().errors)).toEqual([field])
 })
 
-test('unknown images are listed with the other faults', async () => {
+test('unknown images are listed with the other errors', async () => {
   const response = await create(
     withItems({ ...ITEM, image_id: 101 }, { ...ITEM, name: '' }, { ...ITEM, image_id: 'x' }),
   )
@@ -232,7 +232,7 @@ test('unknown images are listed with the other faults', async () => {
   expect(references).toEqual([[101, 5]])
 })
 
-test('a body made of faults gets a bounded answer', async () => {
+test('a body of errors gets a bounded response', async () => {
   const response = await create({ ...LEAD, quotes: Array(200).fill({ items: Array(1500).fill(0) }) })
   expect(response.statusCode).toBe(422)
   expect(Object.keys(response.json().errors).length).toBeLessThanOrEqual(1001)
@@ -248,7 +248,7 @@ test('large bodies leave room for a small one that came later', async () => {
   expect(order.at(-1)).toBe('Large')
 })
 
-test('large leads that are under way hold up no small one', async () => {
+test('large leads in flight hold up no small one', async () => {
   let finish: () => void = () => undefined
   const finished = new Promise<void>((resolve) => {
     finish = resolve

@@ -1,24 +1,20 @@
-import { dataOf } from '../docs/shared-schemas'
-import { operation } from '../operation'
+import { Lead } from '@leadwire/contracts'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { leadCreation } from './lead-creation'
-import { Lead } from './lead-schema'
 import { newVisitorLead } from './visitor-lead'
 import { VisitorLead } from './visitor-lead-fields'
 
-/** POST /manage/leads: a visitor's lead with its quotes, all or nothing. */
 export const createVisitorLead = operation({
-  method: 'POST',
-  url: '/manage/leads',
+  route: 'POST /manage/leads',
   operationId: 'createVisitorLead',
-  tag: 'Management',
   summary: "Create a visitor's lead",
   description:
     'Creates a lead with its customer, quotes and items, all or nothing, and sends the Lead Created webhook. A lead may have 20 quotes, 250 items in all, and an event of 1,000,000 bytes (the webhook with its image records, as it is sent to be delivered), unless the operator has set other limits: beyond them the answer is 422, with the limit.',
-  scope: 'manage',
   idempotent: true,
   etag: 'new',
   body: VisitorLead,
-  answer: { description: 'The new lead.', schema: dataOf(Lead) },
+  answer: dataOf(Lead, 'The new lead.'),
   isBatched: true,
   handler: leadCreation(newVisitorLead),
 })

@@ -65,7 +65,7 @@ test('the addresses of pages keep what was asked for', async () => {
   expect(page.path).toBe('https://api.example.test/leads')
 })
 
-test('a walk has data and the cursor of what follows', async () => {
+test('a response with a cursor has data and the next cursor', async () => {
   found = { total: undefined }
   expect((await get('cursor=')).body).toBe('{"data":[{}],"next_cursor":"9"}')
   expect(asked.at(-1)!.place).toEqual({ $case: 'cursor', value: '' })
@@ -123,7 +123,7 @@ test.each([
   expect(Object.keys(response.json().errors)).toEqual([field])
 })
 
-test('pages end where the total is capped, and the walk is named', async () => {
+test('pages end where the total is capped, and the message names the cursor', async () => {
   found = { total: 10_000, totalCapped: true }
   expect((await get('status=open&page=500')).json()).toMatchObject({ total_capped: true, last_page: 500 })
   const response = await get('status=open&page=501')

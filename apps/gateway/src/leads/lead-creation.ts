@@ -1,30 +1,30 @@
 import type { NewLead, Visitor } from '@leadwire/contracts'
 import { activeTraceparent, newTraceparent, parseTraceparent } from '@leadwire/service-kit'
-import { actorOf } from '../http/actor'
-import { bodyOf } from '../http/body'
+import { idempotencyOf, replayable } from '../api/idempotency'
+import type { Handler } from '../api/operation'
+import { referenceErrors } from '../api/reference-errors'
+import { bodyOf } from '../body/body'
 import { tagged } from '../http/entity-tags'
-import { idempotencyOf, replayable } from '../http/idempotency'
-import type { Handler } from '../operation'
 import type { Body } from '../validation/checker'
-import { refusal } from '../validation/refusal'
 import { visitorOf } from './lead-fields'
 import { imagesOf } from './visitor-lead'
 
-/** Makes the handler of an operation that creates a lead; `newLead` is the lead that the checked fields stand for. */
+/** The handler of an operation that creates a lead. `newLead` makes it of the checked fields. */
 export const leadCreation =
   <Fields>(newLead: (visitor: Visitor, fields: Fields, body: Body) => NewLead): Handler<Fields> =>
   async (call) => {
     const { request, accountId, clients, limits } = call
     const body = bodyOf(request)
     const idempotency = idempotencyOf(request, body.fields)
-    const { value, faults, fields } = call.check(body)
-    if (faults) {
-      throw await refusal(call, faults, { userId: fields['user_id'], images: imagesOf(fields) })
-    }
+    const value = await call.valid((fields) =>
+      referenceErrors(call, { userId: fields['user_id'], images: imagesOf(fields) }),
+    )
     const traceparent =
       activeTraceparent() ?? parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
     const lead = newLead(visitorOf(request), value, body)
-    const actor = actorOf(request)
-    const created = await clients.createLead({ accountId, lead, idempotency, traceparent, actor }, limits)
+    const created = await clients.createLead(
+      { accountId, lead, idempotency, traceparent, actor: limits.actor },
+      limits,
+    )
     return tagged(call.reply, created.etag, replayable(call.reply, created))
   }

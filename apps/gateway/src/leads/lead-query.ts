@@ -1,29 +1,30 @@
 import { LEAD_STATUSES, type LeadFilters, VISITOR_REFERRERS } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
-import { id, integer, notes, oneOf, text } from '../validation/fields'
-import { inMicroseconds, postcodeBeginning } from '../validation/formats'
+import { describe, id, integer, oneOf, text } from '../validation/fields'
+import { inMicroseconds } from '../validation/formats'
+import { postcodeBeginning } from '../validation/postcode'
 
 const instant = (description: string) => text(description, '2026-11-21T09:30:00Z', { format: 'instant' })
 
-/** What GET /leads takes beside the interface's `page`. */
+/** The parameters of GET /leads beside the interface's `page`. */
 export const LeadQuery = Type.Partial(
   Type.Object({
-    per_page: integer('How many leads a page has, or a step of a walk. By default 20.', 50, {
+    per_page: integer('How many leads a page has, or a response with `cursor`. By default 20.', 50, {
       minimum: 1,
       maximum: 100,
     }),
     status: oneOf(LEAD_STATUSES, 'Only those with this status.', 'open'),
     referrer: oneOf(VISITOR_REFERRERS, 'Only those with this referrer.', 'Website'),
-    postcode: text('Only those whose postcode begins so.', 'SW1A', { maxLength: 10 }),
+    postcode: text('Only those whose postcode starts with this.', 'SW1A', { maxLength: 10 }),
     created_from: instant('Only those created at this instant or later.'),
     created_to: instant('Only those created before this instant.'),
     updated_since: instant(
       'Only those created or changed at this instant or later; a list has the oldest change first.',
     ),
     assigned_to: id('Only those assigned to the user with this id.'),
-    test: Type.Boolean(notes('Only test leads, or only the others.')),
+    test: Type.Boolean(describe('Only test leads, or only the others.')),
     q: text(
-      'Only those where each of these words begins a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.',
+      'Only those where each of these words starts a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.',
       'ada',
       { maxLength: 100 },
     ),
@@ -31,7 +32,7 @@ export const LeadQuery = Type.Partial(
       ['-created_at', 'created_at', '-updated_at', 'updated_at'],
       'The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`.',
     ),
-    cursor: text('Walks from lead to lead: an empty one begins, `next_cursor` goes on.', undefined, {
+    cursor: text('Leave it empty for the first leads; pass `next_cursor` for those that follow.', undefined, {
       maxLength: 100,
     }),
   }),
@@ -39,7 +40,7 @@ export const LeadQuery = Type.Partial(
 
 export type LeadQuery = Static<typeof LeadQuery>
 
-/** The filters among them, which an export takes too. */
+/** The filters, which an export has too. */
 export const LeadFilterQuery = Type.Omit(LeadQuery, ['per_page', 'sort', 'cursor'])
 
 const wordsOf = (name: string): string[] =>
@@ -59,8 +60,8 @@ const SPELLINGS = new Set([
 ])
 
 /**
- * Whether a query has one of these parameters, or one that means it in another spelling: `Status`, `status[]`, `filter[status]`,
- * `since`, `perPage`, `page[size]`. Without one, the list is the interface's, which ignores what it does not know.
+ * Whether a query has one of these parameters, perhaps in another spelling: `Status`, `status[]`, `filter[status]`, `since`, `perPage`,
+ * `page[size]`. Without one the list is the interface's, which ignores unknown parameters.
  */
 export const asksMore = (query: Record<string, unknown>): boolean =>
   Object.keys(query).some((name) => {
@@ -70,7 +71,6 @@ export const asksMore = (query: Record<string, unknown>): boolean =>
 
 const instantOf = (given: string | undefined) => given && inMicroseconds(given)
 
-/** The filters of a query that was checked. */
 export const leadFilters = (query: Static<typeof LeadFilterQuery>): LeadFilters => ({
   status: query.status,
   referrer: query.referrer,

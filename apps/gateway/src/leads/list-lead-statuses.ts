@@ -1,21 +1,18 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { operation } from '../operation'
+import { operation } from '../api/operation'
+import { named } from '../api/schemas'
 import { oneOf } from '../validation/fields'
 
-const LeadStatuses = Type.Object(
-  {
-    data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
-  },
-  { title: 'LeadStatusList' },
-)
+const LeadStatuses = named('LeadStatusList')({
+  data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
+})
 
 const ANSWER = JSON.stringify({ data: LEAD_STATUSES })
 
-/** GET /leads/statuses (interface: List Lead Statuses). */
+/** Interface: List Lead Statuses. */
 export const listLeadStatuses = operation({
-  method: 'GET',
-  url: '/leads/statuses',
+  route: 'GET /leads/statuses',
   operationId: 'listLeadStatuses',
   tag: 'Leads',
   summary: 'List lead statuses',

@@ -2,7 +2,7 @@ import { type Node, parseTree } from 'jsonc-parser'
 
 type Step = string | number
 
-// A name that comes twice counts as it does for JSON.parse: the last one.
+// Of two members with one name the last counts, as for JSON.parse.
 const memberOf = (node: Node | undefined, name: string): Node | undefined =>
   node?.children?.findLast((property) => property.children?.[0]?.value === name)?.children?.[1]
 
@@ -18,7 +18,7 @@ const membersText = (source: string, object: Node): string => {
   const members = new Map<unknown, string>()
   for (const { children } of object.children ?? []) {
     const [key, value] = children as [Node, Node]
-    // A key that comes again counts at its last place.
+    // A repeated key counts at its last place.
     members.delete(key.value)
     members.set(key.value, `${sliceOf(source, key)}:${sliceOf(source, value)}`)
   }
@@ -26,9 +26,9 @@ const membersText = (source: string, object: Node): string => {
 }
 
 /**
- * Gives the source text of objects inside a JSON text, without the white space between their members: keys stay in
- * their order, even those that look like numbers, and numbers in their spelling (design: Options). JavaScript objects
- * would keep neither. The members must be strings and numbers; a path that leads to no object gives undefined.
+ * The source text of objects inside a JSON text, without the white space between their members. It keeps the order of keys, even of
+ * numeric ones, and the spelling of numbers (design: Options), which JavaScript objects do not. Members must be strings and numbers.
+ * Undefined for a path to no object.
  */
 export const createOptionsText = (json: string): ((path: Step[]) => string | undefined) => {
   const root = parseTree(json, [], { disallowComments: true })

@@ -29,7 +29,7 @@ test('long texts and short ones arrive byte for byte', async () => {
   }
 })
 
-test('a lead that is asked for many times at once is read once, and each is told of its own', async () => {
+test('a lead that is requested many times at once is read once, and each request gets its own lead', async () => {
   text = 'REFERENCE'
   asked = []
   const other = REFERENCE.replace('a', 'b')

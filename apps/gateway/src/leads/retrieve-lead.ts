@@ -1,26 +1,20 @@
-import { dataOf, LeadParams } from '../docs/shared-schemas'
+import { Lead } from '@leadwire/contracts'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
-import { operation } from '../operation'
-import { leadReference } from './lead-reference'
-import { Lead } from './lead-schema'
 
-/** GET /leads/:reference (interface: Retrieve Lead). */
+/** Interface: Retrieve Lead. */
 export const retrieveLead = operation({
-  method: 'GET',
-  url: '/leads/:reference',
+  route: 'GET /leads/:reference',
   operationId: 'retrieveLead',
   tag: 'Leads',
   summary: 'Retrieve a lead',
   scope: 'leads:read',
-  params: LeadParams,
   etag: 'read',
-  answer: { description: 'The lead with its customer and quotes.', schema: dataOf(Lead) },
+  answer: dataOf(Lead, 'The lead with its customer and quotes.'),
   isBatched: true,
-  handler: async ({ request, reply, accountId, clients, limits }) => {
-    const { body, etag } = await clients.retrieveLead(
-      { accountId, reference: leadReference(request) },
-      limits,
-    )
+  handler: async ({ request, leadReference, reply, accountId, clients, limits }) => {
+    const { body, etag } = await clients.retrieveLead({ accountId, reference: leadReference() }, limits)
     return unlessKnown(request, reply, etag, body)
   },
 })

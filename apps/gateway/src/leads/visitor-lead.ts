@@ -25,11 +25,11 @@ const newItem = (item: Item, options: string | undefined): NewQuoteItem => ({
   productStyleName: item.product_style.name,
   productName: item.product_style.product.name,
   imageId: item.image_id,
-  // A form's fields are strings in their order already.
+  // The fields of a form are strings in their order.
   options: options ?? JSON.stringify(item.options ?? {}),
 })
 
-/** A visitor's lead as leads-service takes it. `body` is what the fields were read from. */
+/** `body` is the source of the fields. */
 export const newVisitorLead = (visitor: Visitor, fields: Fields, body: Body): NewLead => {
   const lead = newLead(visitor, fields)
   const optionsText = body.json && fields.quotes?.length ? createOptionsText(body.json) : () => undefined
@@ -50,7 +50,7 @@ export const newVisitorLead = (visitor: Visitor, fields: Fields, body: Body): Ne
   }
 }
 
-/** Every image that quotes refer to, with its field; the ids as they came. */
+/** The images that quotes refer to, with their fields. The ids are unchecked. */
 export const imagesOf = (fields: Record<string, unknown>): { field: string; id: unknown }[] => {
   const listOf = (value: unknown) => (Array.isArray(value) ? (value as Record<string, unknown>[]) : [])
   return listOf(fields['quotes']).flatMap((quote, i) =>

@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import { DELIVERY_FILTERS } from '../deliveries/delivery-filters'
-import { pagedOperation } from '../paged-operation'
+import { pagedListOperation } from '../api/list-operation'
+import { DELIVERY_FILTERS } from '../deliveries/delivery-schema'
 import { NotificationRecord, notificationRecord } from './notification-schema'
 
-/** GET /manage/notifications. */
-export const listNotifications = pagedOperation({
-  url: '/manage/notifications',
+export const listNotifications = pagedListOperation({
+  route: 'GET /manage/notifications',
   operationId: 'listNotifications',
   tag: 'Notifications',
   summary: 'List notifications',

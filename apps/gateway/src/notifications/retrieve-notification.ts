@@ -1,30 +1,23 @@
 import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { dataOf, named } from '../api/schemas'
 import { AttemptRecord, attemptRecord } from '../deliveries/delivery-schema'
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
 import { NotificationRecord, notificationRecord } from './notification-schema'
 
-const NotificationWithAttempts = Type.Object(
-  {
-    ...NotificationRecord.properties,
-    attempts: Type.Array(AttemptRecord),
-  },
-  { title: 'NotificationWithAttempts' },
-)
+const NotificationWithAttempts = named('NotificationWithAttempts')({
+  ...NotificationRecord.properties,
+  attempts: Type.Array(AttemptRecord),
+})
 
-/** GET /manage/notifications/:id: a notification with every attempt. */
-export const retrieveNotification = managementOperation({
-  method: 'GET',
-  url: '/manage/notifications/:id',
+export const retrieveNotification = operation({
+  route: 'GET /manage/notifications/:id',
   operationId: 'retrieveNotification',
   tag: 'Notifications',
   summary: 'Retrieve a notification',
   description: 'With every attempt that was made.',
-  params: IdParams,
-  answer: { description: 'The notification.', schema: dataOf(NotificationWithAttempts) },
-  run: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, notificationId: pathId(request) }
+  answer: dataOf(NotificationWithAttempts, 'The notification.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, notificationId: pathId() }
     const { notification, attempts } = await clients.webhooks.retrieveNotification(key, limits)
     return { ...notificationRecord(notification!), attempts: attempts.map(attemptRecord) }
   },

@@ -1,22 +1,19 @@
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { NotificationRecord, notificationRecord } from './notification-schema'
 
-/** POST /manage/notifications/:id/retry. */
-export const retryNotification = managementOperation({
-  method: 'POST',
-  url: '/manage/notifications/:id/retry',
+export const retryNotification = operation({
+  route: 'POST /manage/notifications/:id/retry',
   operationId: 'retryNotification',
   tag: 'Notifications',
   summary: 'Attempt a notification again',
   description:
-    'One attempt at once, whatever its state: a user who was told is told twice. It starts no new schedule and moves none. A conflict while an attempt is under way or due.',
-  params: IdParams,
-  answer: { description: 'The notification, on its way.', schema: dataOf(NotificationRecord) },
+    'One attempt at once, whatever its state: a user who got the message gets it twice. It starts no new schedule and moves none. A conflict while an attempt is in flight or due.',
+  savesResponse: true,
+  answer: dataOf(NotificationRecord, 'The notification, on its way.'),
   problems: ['conflict', 'lead-erased'],
-  run: async ({ request, accountId, clients, limits }) => {
-    const key = { accountId, notificationId: pathId(request) }
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const key = { accountId, notificationId: pathId() }
     const { notification } = await clients.webhooks.retryNotification(key, limits)
     return notificationRecord(notification!)
   },

@@ -1,9 +1,8 @@
-import { leadListOperation } from '../leads/lead-list-operation'
+import { leadListOperation } from '../api/list-operation'
 import { Scheduled } from './schedule-fields'
 
-/** GET /leads/:reference/appointments. */
 export const listAppointments = leadListOperation({
-  url: '/leads/:reference/appointments',
+  route: 'GET /leads/:reference/appointments',
   operationId: 'listAppointments',
   tag: 'Scheduling',
   summary: 'List appointments',

@@ -1,9 +1,8 @@
-import { leadListOperation } from '../leads/lead-list-operation'
+import { leadListOperation } from '../api/list-operation'
 import { Scheduled } from './schedule-fields'
 
-/** GET /leads/:reference/callbacks. */
 export const listCallbacks = leadListOperation({
-  url: '/leads/:reference/callbacks',
+  route: 'GET /leads/:reference/callbacks',
   operationId: 'listCallbacks',
   tag: 'Scheduling',
   summary: 'List callbacks',

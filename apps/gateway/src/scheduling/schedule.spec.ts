@@ -89,7 +89,7 @@ test.each([
   })
 })
 
-test('every fault at once, an unknown user with them', async () => {
+test('every error at once, an unknown user with them', async () => {
   const response = await post({ notify: 'yes', user_id: 404, date: null })
   expect(response.json().errors).toEqual({
     notify: ['The notify field must be true or false.'],
@@ -104,7 +104,7 @@ test.each(['TRUE', 'yes', 'on', '2', 2])('notify %j is refused', async (notify) 
   })
 })
 
-test('a missing lead is a 404 before any fault; a malformed reference too', async () => {
+test('a missing lead is a 404 before any error; a malformed reference too', async () => {
   expect((await post({ date: 'x' }, MISSING)).statusCode).toBe(404)
   expect((await post({ date: 'x' }, 'not-a-uuid')).statusCode).toBe(404)
   expect((await post({}, 'x'.repeat(5000))).statusCode).toBe(404)

@@ -1,98 +1,90 @@
 import { Temporal } from '@js-temporal/polyfill'
 import type { VerifiedToken } from '@leadwire/contracts'
-import { type Faults, ServiceError } from '@leadwire/service-kit'
+import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { dataOf, named } from '../api/schemas'
 import { grants, SCOPES } from '../auth/authenticate'
-import { dataOf } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
-import { addFaults } from '../validation/faults'
-import { notes, oneOf, text } from '../validation/fields'
+import { addErrors, type FieldErrors } from '../validation/errors'
+import { describe, oneOf, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
 import { TokenRecord, tokenRecord } from './token-schema'
 
-const CreateToken = Type.Object(
-  {
-    name: text('What the token is for.', 'Website form'),
-    scopes: Type.Array(oneOf(SCOPES, '`leads` includes `leads:read`.'), {
-      minItems: 1,
-      maxItems: 10,
-      examples: [['leads']],
-    }),
-    expires_at: Type.Optional(
-      text(
-        'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
-        '2030-01-01T00:00:00Z',
-        { format: 'instant' },
-      ),
+const CreateToken = named('CreateTokenRequest')({
+  name: text('What the token is for.', 'Website form'),
+  scopes: Type.Array(oneOf(SCOPES, '`leads` includes `leads:read`.'), {
+    minItems: 1,
+    maxItems: 10,
+    examples: [['leads']],
+  }),
+  expires_at: Type.Optional(
+    text(
+      'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
+      '2030-01-01T00:00:00Z',
+      { format: 'instant' },
     ),
-    test: Type.Optional(
-      Type.Boolean(notes('Its leads are test leads. By default false; with a test token true.', false)),
-    ),
-  },
-  { title: 'CreateTokenRequest' },
-)
+  ),
+  test: Type.Optional(
+    Type.Boolean(describe('Its leads are test leads. By default false; with a test token true.', false)),
+  ),
+})
 
-const CreatedToken = Type.Object(
-  {
-    ...TokenRecord.properties,
-    token: Type.String({ description: 'The token itself, shown only here.', examples: ['lw_live_…'] }),
-  },
-  { title: 'CreatedToken' },
-)
+const CreatedToken = named('CreatedToken')({
+  ...TokenRecord.properties,
+  token: Type.String({ description: 'The token itself, shown only here.', examples: ['lw_live_…'] }),
+})
 
-// Of what is no instant the check tells.
+// The schema refuses what is no instant.
 const instantMs = (given: unknown): number | undefined =>
   typeof given === 'string' && isInstant(given) ? Temporal.Instant.from(given).epochMilliseconds : undefined
 
-const expiryFaults = (expiresAt: unknown, now: number): Faults =>
+const expiryErrors = (expiresAt: unknown, now: number): FieldErrors =>
   (instantMs(expiresAt) ?? Number.POSITIVE_INFINITY) <= now
     ? { expires_at: ['The expires at must be a date in the future.'] }
     : {}
 
 /**
- * What would make a token more than the one it is made with: no scope, no time and no live lead beyond it. Otherwise a
- * token that is lent for a test, or for a day, would be worth as much as any.
+ * A new token has no scope, no time and no live leads beyond the token that creates it. Otherwise a token for a test, or for a day,
+ * would be worth as much as any.
  */
-const excessFaults = (fields: Partial<Record<string, unknown>>, principal: VerifiedToken): Faults => {
+const excessErrors = (fields: Partial<Record<string, unknown>>, principal: VerifiedToken): FieldErrors => {
   const { scopes, expires_at: expiresAt, test } = fields
-  const faults: Faults = {}
+  const errors: FieldErrors = {}
   const wider = Array.isArray(scopes)
     ? SCOPES.filter((scope) => scopes.includes(scope) && !grants(principal.scopes, scope))
     : []
   if (wider.length > 0)
-    faults['scopes'] = [`This token can not give the scopes ${wider.join(', ')}: it does not have them.`]
+    errors['scopes'] = [`This token can not give the scopes ${wider.join(', ')}: it does not have them.`]
   if (principal.expiresAtMs !== undefined && !expiresWith(expiresAt, principal.expiresAtMs)) {
     const latest = new Date(principal.expiresAtMs).toISOString()
-    faults['expires_at'] = [
+    errors['expires_at'] = [
       `The expires at must be given and not be after ${latest}, when this token expires.`,
     ]
   }
-  if (principal.test && test === false) faults['test'] = ['A test token makes test tokens only.']
-  return faults
+  if (principal.test && test === false) errors['test'] = ['A test token makes test tokens only.']
+  return errors
 }
 
 const expiresWith = (expiresAt: unknown, latestMs: number) =>
   typeof expiresAt === 'string' && (instantMs(expiresAt) ?? latestMs) <= latestMs
 
-/** POST /manage/tokens. */
-export const createToken = managementOperation({
-  method: 'POST',
-  url: '/manage/tokens',
+export const createToken = operation({
+  route: 'POST /manage/tokens',
   operationId: 'createToken',
-  tag: 'Management',
   summary: 'Create a token',
   description:
     'A token can do no more than the one it is made with: it has none but its scopes, it expires no later, and what a test token makes is a test token.',
   body: CreateToken,
-  answer: { description: 'The new token.', schema: dataOf(CreatedToken) },
-  run: async ({ request: { principal }, accountId, clients, limits, now, check }) => {
-    const { value, faults, fields } = check()
+  savesResponse: true,
+  answer: dataOf(CreatedToken, 'The new token.'),
+  handler: async ({ request: { principal }, accountId, clients, limits, now, check }) => {
+    const { value, errors, fields } = check()
     const given = fields ?? value
-    const allFaults = addFaults(
-      addFaults(faults ?? {}, expiryFaults(given.expires_at, now())),
-      excessFaults(given, principal),
+    const allErrors = addErrors(
+      addErrors(errors ?? {}, expiryErrors(given.expires_at, now())),
+      excessErrors(given, principal),
     )
-    if (!value || Object.keys(allFaults).length > 0) throw ServiceError.invalid(allFaults)
+    if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(allErrors)
     const { token, secret } = await clients.accounts.createToken(
       {
         accountId,

@@ -1,20 +1,15 @@
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { TokenRecord, tokenRecord } from './token-schema'
 
-/** DELETE /manage/tokens/:id. */
-export const revokeToken = managementOperation({
-  method: 'DELETE',
-  url: '/manage/tokens/:id',
+export const revokeToken = operation({
+  route: 'DELETE /manage/tokens/:id',
   operationId: 'revokeToken',
-  tag: 'Management',
   summary: 'Revoke a token',
   description: 'It stops working everywhere within a second.',
-  params: IdParams,
-  answer: { description: 'The revoked token.', schema: dataOf(TokenRecord) },
-  run: async ({ request, accountId, clients, limits, now }) => {
-    const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId(request) }, limits)
+  answer: dataOf(TokenRecord, 'The revoked token.'),
+  handler: async ({ pathId, accountId, clients, limits, now }) => {
+    const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId() }, limits)
     return tokenRecord(token!, now())
   },
 })

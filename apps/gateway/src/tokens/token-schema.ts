@@ -1,46 +1,36 @@
 import type { Token } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { recordOf } from '../api/record'
+import { named, nullableTimestamp, timestamp } from '../api/schemas'
 import { SCOPES } from '../auth/authenticate'
-import { endsSoon } from '../auth/token-expiry'
-import { nullableTimestamp, timestamp } from '../docs/shared-schemas'
+import { endsSoon } from '../auth/token-verifier'
+import { describe, oneOf } from '../validation/fields'
 
-/** What a token is called where something is told of it. */
-export const TokenName = Type.Object(
-  { id: Type.Integer({ examples: [1] }), name: Type.String({ examples: ['CRM'] }) },
-  { title: 'TokenName' },
-)
+export const TokenName = named('TokenName')({
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['CRM'] }),
+})
 
-export const TokenRecord = Type.Object(
-  {
-    id: Type.Integer({ examples: [1] }),
-    name: Type.String({ examples: ['Website form'] }),
-    scopes: Type.Array(Type.Unsafe<string>({ type: 'string', enum: SCOPES }), { examples: [['leads']] }),
-    test: Type.Boolean({ description: 'Leads made with it are test leads.', examples: [false] }),
-    expires_at: nullableTimestamp('Null when it does not expire.'),
-    last_used_at: nullableTimestamp('Null when it was never used.'),
-    revoked_at: nullableTimestamp('Null until it is revoked.'),
-    created_at: timestamp('When it was made.'),
-    expires_soon: Type.Boolean({
-      description: 'It is not revoked and expires within 14 days.',
-      examples: [false],
-    }),
-  },
-  {
-    title: 'Token',
-    description: 'What is known of a bearer token. The token itself is shown once, when it is made.',
-  },
-)
+export const TokenRecord = named(
+  'Token',
+  'What is known of a bearer token. The token itself is shown once, when it is made.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['Website form'] }),
+  scopes: Type.Array(oneOf(SCOPES), { examples: [['leads']] }),
+  test: Type.Boolean({ description: 'Leads made with it are test leads.', examples: [false] }),
+  expires_at: nullableTimestamp('Null when it does not expire.'),
+  last_used_at: nullableTimestamp('Null when it was never used.'),
+  revoked_at: nullableTimestamp('Null until it is revoked.'),
+  created_at: timestamp('When it was made.'),
+  expires_soon: Type.Boolean(describe('It is not revoked and expires within 14 days.', false)),
+})
+
+const recordOfToken = recordOf(TokenRecord)
 
 /** A token's public record. `now` is in milliseconds since the epoch. */
 export const tokenRecord = (token: Token, now: number) => ({
-  id: token.id,
-  name: token.name,
-  scopes: token.scopes,
-  test: token.test,
-  expires_at: token.expiresAt ?? null,
-  last_used_at: token.lastUsedAt ?? null,
-  revoked_at: token.revokedAt ?? null,
-  created_at: token.createdAt,
+  ...recordOfToken(token),
   expires_soon:
     token.revokedAt === undefined &&
     endsSoon(token.expiresAt === undefined ? undefined : Date.parse(token.expiresAt), now),

@@ -1,23 +1,19 @@
-import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { dataOf } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { UserRecord, userFields, userRecord } from './user-schema'
 
 const CreateUser = Type.Object(userFields, { title: 'CreateUserRequest' })
 
-/** POST /manage/users. */
-export const createUser = managementOperation({
-  method: 'POST',
-  url: '/manage/users',
+export const createUser = operation({
+  route: 'POST /manage/users',
   operationId: 'createUser',
-  tag: 'Management',
   summary: 'Create a user',
   body: CreateUser,
-  answer: { description: 'The new user.', schema: dataOf(UserRecord) },
-  run: async ({ accountId, clients, limits, check }) => {
-    const { value, faults } = check()
-    if (faults) throw ServiceError.invalid(faults)
+  savesResponse: true,
+  answer: dataOf(UserRecord, 'The new user.'),
+  handler: async ({ accountId, clients, limits, valid }) => {
+    const value = await valid()
     const { user } = await clients.accounts.createUser({ accountId, ...value }, limits)
     return userRecord(user!)
   },

@@ -1,19 +1,13 @@
-import { listOf } from '../docs/shared-schemas'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { listOf } from '../api/schemas'
 import { UserRecord, userRecord } from './user-schema'
 
-/** GET /manage/users. */
-export const listUsers = managementOperation({
-  method: 'GET',
-  url: '/manage/users',
+export const listUsers = operation({
+  route: 'GET /manage/users',
   operationId: 'listUsers',
-  tag: 'Management',
   summary: 'List users',
-  answer: {
-    description: "The account's users, without those who were removed.",
-    schema: listOf(UserRecord),
-  },
-  run: async ({ accountId, clients, limits }) => {
+  answer: listOf(UserRecord, "The account's users, without those who were removed."),
+  handler: async ({ accountId, clients, limits }) => {
     const { users } = await clients.accounts.listUsers({ accountId }, limits)
     return users.map(userRecord)
   },

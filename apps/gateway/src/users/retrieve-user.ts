@@ -1,20 +1,15 @@
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { UserRecord, userRecord } from './user-schema'
 
-/** GET /manage/users/:id. */
-export const retrieveUser = managementOperation({
-  method: 'GET',
-  url: '/manage/users/:id',
+export const retrieveUser = operation({
+  route: 'GET /manage/users/:id',
   operationId: 'retrieveUser',
-  tag: 'Management',
   summary: 'Retrieve a user',
   description: 'Also one that was removed.',
-  params: IdParams,
-  answer: { description: 'The user.', schema: dataOf(UserRecord) },
-  run: async ({ request, accountId, clients, limits }) => {
-    const { user } = await clients.accounts.retrieveUser({ accountId, userId: pathId(request) }, limits)
+  answer: dataOf(UserRecord, 'The user.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const { user } = await clients.accounts.retrieveUser({ accountId, userId: pathId() }, limits)
     return userRecord(user!)
   },
 })

@@ -1,31 +1,23 @@
-import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { dataOf, IdParams } from '../docs/shared-schemas'
-import { pathId } from '../http/path-id'
-import { managementOperation } from '../operation'
+import { operation } from '../api/operation'
+import { dataOf } from '../api/schemas'
 import { UserRecord, userFields, userRecord } from './user-schema'
 
 const UpdateUser = Type.Partial(Type.Object(userFields), { title: 'UpdateUserRequest' })
 
-/** PATCH /manage/users/:id. */
-export const updateUser = managementOperation({
-  method: 'PATCH',
-  url: '/manage/users/:id',
+export const updateUser = operation({
+  route: 'PATCH /manage/users/:id',
   operationId: 'updateUser',
-  tag: 'Management',
   summary: 'Update a user',
   description: 'Changes what is given and leaves the rest. A removed user can not be changed (422).',
-  params: IdParams,
   body: UpdateUser,
-  answer: { description: 'The user as it is now.', schema: dataOf(UserRecord) },
-  run: async ({ request, accountId, clients, limits, check }) => {
-    const key = { accountId, userId: pathId(request) }
-    const { value, faults } = check()
-    if (faults) {
-      // A missing user is a 404 whatever else is wrong: then the look-up throws.
+  answer: dataOf(UserRecord, 'The user as it is now.'),
+  handler: async ({ pathId, accountId, clients, limits, valid }) => {
+    const key = { accountId, userId: pathId() }
+    const value = await valid(async () => {
       await clients.accounts.retrieveUser(key, limits)
-      throw ServiceError.invalid(faults)
-    }
+      return {}
+    })
     const { user } = await clients.accounts.updateUser({ ...key, ...value }, limits)
     return userRecord(user!)
   },

@@ -1,12 +1,11 @@
-import type { Faults } from '@leadwire/service-kit'
 import type { Static, TObject } from '@sinclair/typebox'
 import { Ajv, type ErrorObject } from 'ajv'
-import { addFaults } from './faults'
-import { formats } from './formats'
+import { addErrors, type FieldErrors } from './errors'
+import { FORMATS } from './formats'
+import { messageOf } from './messages'
 import { normalise } from './normalise'
-import { sentenceOf } from './sentences'
 
-/** A request body that could be read: an object, whatever its fields are. */
+/** A well-formed request body with unchecked fields. */
 export interface Body {
   fields: Record<string, unknown>
   /** The text of a JSON body; undefined for a form. */
@@ -14,20 +13,19 @@ export interface Body {
   /** The fields are those of an application/x-www-form-urlencoded body. */
   form?: true
   /** Strings and keys that no field may hold. */
-  faults: Faults
+  errors: FieldErrors
 }
 
-/** Either the value in the schema's types, or every fault and the fields as far as they could be read. */
+/** Either the value in the schema's types, or every error with the fields as they are. */
 export type Checked<T> =
-  | { value: T; faults?: undefined; fields?: undefined }
-  | { value?: undefined; faults: Faults; fields: Record<string, unknown> }
+  | { value: T; errors?: undefined; fields?: undefined }
+  | { value?: undefined; errors: FieldErrors; fields: Record<string, unknown> }
 
 type Check<T> = (body: Body) => Checked<T>
 
-/** Makes the check of a schema. */
 export type CreateCheck = <Schema extends TObject>(schema: Schema) => Check<Static<Schema>>
 
-const MAX_FAULTY_FIELDS = 1000
+const MAX_FIELDS_WITH_ERRORS = 1000
 
 const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
   const parts = instancePath
@@ -38,44 +36,43 @@ const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
   return parts.join('.')
 }
 
-const faultsOf = (errors: ErrorObject[]): Faults => {
+const errorsOf = (found: ErrorObject[]): FieldErrors => {
   const byField = new Map<string, ErrorObject[]>()
-  for (const error of errors) {
+  for (const error of found) {
     const field = fieldOf(error)
     const known = byField.get(field)
     if (known) known.push(error)
-    else if (byField.size < MAX_FAULTY_FIELDS) byField.set(field, [error])
+    else if (byField.size < MAX_FIELDS_WITH_ERRORS) byField.set(field, [error])
   }
   return Object.fromEntries(
-    [...byField].map(([field, found]) => {
-      // What is of the wrong type is no allowed value either: saying both helps nobody.
-      const wrongType = found.filter(({ keyword }) => keyword === 'type')
-      const told = wrongType.length > 0 ? wrongType : found
-      return [field, [...new Set(told.map((error) => sentenceOf(field, error)))]]
+    [...byField].map(([field, errors]) => {
+      // A value of the wrong type is no allowed value either: saying both helps no client.
+      const wrongType = errors.filter(({ keyword }) => keyword === 'type')
+      const reported = wrongType.length > 0 ? wrongType : errors
+      return [field, [...new Set(reported.map((error) => messageOf(field, error)))]]
     }),
   )
 }
 
-/**
- * Checks request fields against TypeBox schemas: the same schemas the types and the OpenAPI document come from.
- * `timeZone` is the one in which clients give dates.
- */
+/** Checks request fields by TypeBox schemas, of which types and OpenAPI document are made. `timeZone` is that of clients' dates. */
 export const createChecks = (timeZone: string): CreateCheck => {
   const ajv = new Ajv({
     allErrors: true,
     coerceTypes: false,
     allowUnionTypes: true,
-    // With what was given, for hints.
+    // Errors have the value, for hints.
     verbose: true,
-    formats: formats(timeZone),
+    formats: Object.fromEntries(
+      Object.entries(FORMATS).map(([name, { isValid }]) => [name, (text: string) => isValid(text, timeZone)]),
+    ),
   })
   return (schema) => {
     const validate = ajv.compile(schema)
     return (body) => {
       const fields = normalise(schema, body.fields, body.form ? 'form' : 'json') as Record<string, unknown>
       const valid = validate(fields)
-      if (valid && Object.keys(body.faults).length === 0) return { value: fields as Static<typeof schema> }
-      return { faults: addFaults(body.faults, faultsOf(validate.errors ?? [])), fields }
+      if (valid && Object.keys(body.errors).length === 0) return { value: fields as Static<typeof schema> }
+      return { errors: addErrors(body.errors, errorsOf(validate.errors ?? [])), fields }
     }
   }
 }

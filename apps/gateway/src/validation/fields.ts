@@ -1,7 +1,7 @@
 import { type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 
-/** What the document says of a field. Without an example the field is left empty in the form on `/docs`. */
-export const notes = (description?: string, example?: unknown) => ({
+/** A field without an example is empty in the form on `/docs`. */
+export const describe = (description?: string, example?: unknown) => ({
   ...(description !== undefined && { description }),
   ...(example !== undefined && { examples: [example] }),
 })
@@ -11,25 +11,22 @@ export const text = (
   description?: string,
   example?: string,
   rules: { minLength?: number; maxLength?: number; format?: string } = {},
-) => Type.String({ maxLength: 255, ...rules, ...notes(description, example) })
+) => Type.String({ maxLength: 255, ...rules, ...describe(description, example) })
 
 /** A whole number that JSON carries without loss. */
 export const integer = (
   description: string,
   example?: number,
   { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = {},
-) => Type.Integer({ minimum, maximum, ...notes(description, example) })
+) => Type.Integer({ minimum, maximum, ...describe(description, example) })
 
-/** The id of something: 1 and up. */
 export const id = (description: string, example?: number) => integer(description, example, { minimum: 1 })
 
-/** One of some words. */
 export const oneOf = <const Words extends readonly string[]>(
   words: Words,
   description?: string,
   example?: Words[number],
-) => Type.Unsafe<Words[number]>({ type: 'string', enum: words, ...notes(description, example) })
+) => Type.Unsafe<Words[number]>({ type: 'string', enum: words, ...describe(description, example) })
 
-/** The same, or null. */
 export const nullable = <Schema extends TSchema>(schema: Schema): TUnsafe<Schema['static'] | null> =>
   Type.Unsafe({ ...schema, type: [schema['type'], 'null'] })

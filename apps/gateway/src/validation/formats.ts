@@ -1,49 +1,19 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
-import { isEmail, POSTCODE } from '@leadwire/contracts'
+import { isEmail, manyLines, oneLine, POSTCODE } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
-import { localInstant } from './local-instant'
-
-const inCapitals = (text: string): string =>
-  // Only ASCII letters: toUpperCase would make postcodes of ſ and ß too.
-  text.replace(/\p{Cf}/gu, '').replace(/[a-z]/g, (letter) => letter.toUpperCase())
-
-/** A postcode as it is stored: upper case, one space before its last three characters, or before the number of a BFPO. */
-export const normalPostcode = (text: string): string =>
-  inCapitals(text)
-    .replace(/\s+/g, '')
-    .replace(/^(BFPO(?=\d)|.+(?=.{3}$))/s, '$1 ')
-
-const LONGEST_POSTCODE = 'BFPO 9999'.length
-
-/** The postcode that was meant where a letter O stands for a zero. */
-export const postcodeWithZero = (text: string): string | undefined => {
-  // The text may be as long as a body.
-  if (text.length > LONGEST_POSTCODE) return undefined
-  return [...text.matchAll(/O/g)]
-    .map(({ index }) => `${text.slice(0, index)}0${text.slice(index + 1)}`)
-    .find((postcode) => POSTCODE.test(postcode))
-}
-
-// `SW11` is a first part, and could be the beginning of `SW1 1AA` too.
-const OUTWARD = /^[A-Z]{1,2}[0-9]?[A-Z0-9]?$/
-
-/** How a postcode begins, as it is stored: a space that was left out is put in where the second part has begun. */
-export const postcodeBeginning = (text: string): string => {
-  const letters = inCapitals(text).replace(/\s+/g, ' ')
-  if (OUTWARD.test(letters)) return letters
-  return letters.replace(/^([A-Z]{1,2}[0-9][A-Z0-9]?|[A-Z]{3,4})([0-9][A-Z0-9]{0,3})$/, '$1 $2')
-}
+import { FIRST_YEAR, LAST_YEAR, localInstant } from './local-instant'
+import { normalPostcode } from './postcode'
 
 /** A web address that a webhook can be sent to: http or https, no credentials. */
-export const isWebUrl = (text: string): boolean => {
-  // The URL parser takes tabs and line breaks out without a word.
+const isWebUrl = (text: string): boolean => {
+  // The URL parser ignores tabs and line breaks.
   if (!/^https?:\/\//i.test(text) || /\p{Cc}/u.test(text) || !URL.canParse(text)) return false
   const { hostname, username, password } = new URL(text)
   return hostname !== '' && username === '' && password === ''
 }
 
-/** An instant in ISO 8601 that says its offset, such as 2026-03-29T01:30:00Z. */
+/** An instant in ISO 8601 with its offset, such as 2026-03-29T01:30:00Z. */
 export const isInstant = (text: string): boolean => {
   try {
     Temporal.Instant.from(text)
@@ -53,14 +23,14 @@ export const isInstant = (text: string): boolean => {
   }
 }
 
-/** An instant in UTC, cut to microseconds: PostgreSQL rounds what is finer, and the year 9999 would end in the year 10000. */
+/** An instant in UTC, truncated to microseconds: PostgreSQL would round it, the last one of 9999 to the year 10000. */
 export const inMicroseconds = (instant: string): string =>
   Temporal.Instant.from(instant).round({ smallestUnit: 'microsecond', roundingMode: 'trunc' }).toString()
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
 
-/** How long a secret that is replaced still signs, such as 0s, 15m, 24h; at most 30d. */
-export const isOverlap = (text: string): boolean => {
+/** How long a replaced secret still signs: 0s, 15m, 24h …, at most 30d. */
+const isOverlap = (text: string): boolean => {
   try {
     return parseDuration(text) <= MAX_OVERLAP_MS
   } catch {
@@ -70,17 +40,67 @@ export const isOverlap = (text: string): boolean => {
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** The formats that schemas name. `timeZone` is the one in which clients give dates. */
-export const formats = (timeZone: string): Record<string, (text: string) => boolean> => ({
-  email: isEmail,
-  postcode: (text) => POSTCODE.test(text),
-  phone: (text) => /\p{Nd}/u.test(text),
-  lines: () => true,
-  ip: (text) => isIP(text) !== 0,
-  'one-line': (text) => !/\p{Cc}/u.test(text),
-  'web-url': isWebUrl,
-  uuid: (text) => UUID.test(text),
-  instant: isInstant,
-  overlap: isOverlap,
-  'local-date-time': (text) => localInstant(text, timeZone) !== undefined,
-})
+interface Format {
+  /** Before the check. By default a text stays as it is. */
+  normalise?: (text: string) => string
+  /** `timeZone` is that of clients' dates. */
+  isValid: (text: string, timeZone: string) => boolean
+  /** What is wrong, after the name of the field. */
+  message?: string
+  /** The format in terms of JSON Schema. By default JSON Schema has a format of this name. */
+  schema?: object
+}
+
+/** The formats of texts in requests. A text without a format is a line. */
+export const FORMATS: Record<string, Format> = {
+  lines: { normalise: manyLines, isValid: () => true, schema: {} },
+  email: {
+    normalise: (text) => oneLine(text).normalize('NFC'),
+    isValid: isEmail,
+    message: 'must be a valid email address.',
+  },
+  phone: {
+    normalise: oneLine,
+    isValid: (text) => /\p{Nd}/u.test(text),
+    // The digits of other scripts are valid too.
+    schema: { pattern: '[0-9٠-٩۰-۹０-９]' },
+  },
+  postcode: {
+    normalise: (text) => normalPostcode(oneLine(text)),
+    isValid: (text) => POSTCODE.test(text),
+    // Case and spaces do not matter.
+    schema: {
+      pattern: POSTCODE.source
+        .replace(/A-Z|[A-Z]/g, (letter) =>
+          letter === 'A-Z' ? 'A-Za-z' : `[${letter}${letter.toLowerCase()}]`,
+        )
+        .replaceAll(' ', ' *'),
+    },
+  },
+  ip: {
+    isValid: (text) => isIP(text) !== 0,
+    message: 'must be a valid IP address.',
+    schema: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
+  },
+  'one-line': {
+    isValid: (text) => !/\p{Cc}/u.test(text),
+    schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' },
+  },
+  'web-url': { isValid: isWebUrl, schema: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } },
+  uuid: { isValid: (text) => UUID.test(text), message: 'must be a valid UUID.' },
+  instant: {
+    isValid: isInstant,
+    message: 'is not a valid date (ISO 8601 with its offset).',
+    schema: { format: 'date-time' },
+  },
+  overlap: {
+    isValid: isOverlap,
+    message: 'must be a time such as 0s, 15m or 24h, at most 30d.',
+    schema: { pattern: '^[0-9]+(ms|s|m|h|d)$' },
+  },
+  'local-date-time': {
+    isValid: (text, timeZone) => localInstant(text, timeZone) !== undefined,
+    message: `is not a date and time that exists, from ${FIRST_YEAR} to ${LAST_YEAR}, in the format dd/mm/yyyy hh:mm.`,
+    schema: { pattern: '^[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}$' },
+  },
+}

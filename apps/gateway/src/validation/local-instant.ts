@@ -2,7 +2,7 @@ import { Temporal } from '@js-temporal/polyfill'
 
 const FORM = /^(\d{2})\/(\d{2})\/(\d{4}) (\d{2}):(\d{2})$/
 
-// A year outside of these is a typing error.
+// Another year is a typing error.
 export const FIRST_YEAR = 1900
 export const LAST_YEAR = 2199
 
@@ -17,16 +17,15 @@ const plainDateTime = (text: string): Temporal.PlainDateTime | undefined => {
 }
 
 /**
- * The instant of a `dd/mm/yyyy hh:mm` on the clocks of a time zone, ISO 8601 in UTC (interface: Schedule Appointment).
- *
- * Undefined for a date that does not exist or is centuries away, and for a time that the clocks skip in spring. When the clocks go back in
- * autumn and a time comes twice, the earlier one is meant.
+ * The instant of a `dd/mm/yyyy hh:mm` in a time zone, as ISO 8601 in UTC (interface: Schedule Appointment). Undefined for a date that
+ * does not exist or is centuries away, and for a time that the clocks skip in spring. Of a time that they repeat in autumn, the first
+ * counts.
  */
 export const localInstant = (text: string, timeZone: string): string | undefined => {
   const plain = plainDateTime(text)
   if (!plain) return undefined
   const zoned = plain.toZonedDateTime(timeZone, { disambiguation: 'earlier' })
-  // In the gap 'earlier' is an hour off: what comes back is not what was given.
+  // In the spring gap 'earlier' gives another time.
   if (!zoned.toPlainDateTime().equals(plain)) return undefined
   return zoned.toInstant().toString()
 }

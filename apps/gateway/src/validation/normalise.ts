@@ -1,6 +1,6 @@
-import { isInvisible, manyLines, oneLine } from '@leadwire/contracts'
+import { isInvisible, oneLine } from '@leadwire/contracts'
 import type { TSchema } from '@sinclair/typebox'
-import { normalPostcode } from './formats'
+import { FORMATS } from './formats'
 
 const BOOLEANS = new Map<unknown, boolean>([
   [true, true],
@@ -13,22 +13,16 @@ const BOOLEANS = new Map<unknown, boolean>([
   ['false', false],
 ])
 
-/** What a text is stored as, by its format (none: a line). Other formats are exact. */
-const TEXTS: Record<string, (text: string) => string> = {
-  line: oneLine,
-  lines: manyLines,
-  email: (text) => oneLine(text).normalize('NFC'),
-  phone: oneLine,
-  postcode: (text) => normalPostcode(oneLine(text)),
+const textOf = (text: string, { format, enum: words }: TSchema): string => {
+  if (words) return text
+  const { normalise = (same: string) => same } = format ? FORMATS[format]! : { normalise: oneLine }
+  return normalise(text)
 }
 
-const textOf = (text: string, { format, enum: words }: TSchema): string =>
-  words ? text : (TEXTS[format ?? 'line']?.(text) ?? text)
+/** A form has only text, and no difference between one value and a list of one. */
+type Source = 'json' | 'form'
 
-/** Where a value came from: a form has only text, and no difference between one value and a list of one. */
-export type Source = 'json' | 'form'
-
-// Only what is exactly such a value changes: anything else stays as it is, for the check to name.
+// Only an exact value of the type changes. The check reports others.
 const convert = (value: unknown, type: string, schema: TSchema): unknown => {
   const text = typeof value === 'string' ? value.trim() : undefined
   switch (type) {
@@ -53,14 +47,14 @@ const isEmpty = (value: unknown) =>
 const normaliseArray = (schema: TSchema, given: unknown, source: Source): unknown => {
   const value = source === 'form' && typeof given === 'string' ? [given] : given
   if (!Array.isArray(value)) return value
-  // One more than allowed is enough to be told so; a million of them would be a million faults.
+  // One more than allowed is enough for the error; a million would be a million errors.
   const kept = value.slice(0, (schema['maxItems'] ?? Number.MAX_SAFE_INTEGER) + 1)
   return kept.map((item) => normalise(schema['items'], item, source))
 }
 
 const normaliseObject = (schema: TSchema, value: unknown, source: Source): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  // An object without named fields (options) is given back as it came.
+  // An object without named fields (options) stays as it is.
   if (!schema['properties']) return value
   const properties = schema['properties'] as Record<string, TSchema>
   const given = value as Record<string, unknown>
@@ -73,15 +67,14 @@ const normaliseObject = (schema: TSchema, value: unknown, source: Source): unkno
   return fields
 }
 
-// Of a field that a form repeats and that is no array, the last value counts, as in PHP: `notify=0&notify=1`.
+// The last value of a repeated field counts, as in PHP, unless the field is an array: `notify=0&notify=1`.
 const lastOf = (value: unknown, type: string, source: Source): unknown =>
   source === 'form' && type !== 'array' && Array.isArray(value) && value.every(isText) ? value.at(-1) : value
 
 /**
- * What a client sent, in the types of a schema, ready to be checked (design: Everywhere). Strings are trimmed and made one
- * line, what is invisible is null, null is an absent field (unless the schema knows null), booleans may be 1, 0, "1",
- * "0", "true" and "false", integers may be digits in a string. Only fields of the schema are taken over; what
- * does not fit is left for the check to name.
+ * A client's value in the types of a schema, ready to be checked (design: Everywhere). Strings are trimmed and become one line. An
+ * invisible string is null, and null is an absent field, unless the schema has null. Booleans may be 1, 0, "1", "0", "true" and "false",
+ * integers may be digits in a string. Fields that the schema does not have are dropped.
  */
 export const normalise = (schema: TSchema, given: unknown, source: Source): unknown => {
   const types = schema['type'] as string | string[] | undefined

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { migrate } from '@leadwire/service-kit'
+import { migrations } from '../database/migrations'
 import { newAccount, type RunningLeadsService, startLeadsService } from '../leads-service.fixture'
-import { migrations } from '../migrations'
 
 let service: RunningLeadsService
 

@@ -6,9 +6,9 @@ import {
 } from '@leadwire/contracts'
 import { type Database, differences, recordAudit } from '@leadwire/service-kit'
 import { nameFaults, refuse } from '../arguments'
-import { ACCOUNT } from './account-rows'
-import { insertToken } from './create-token'
-import { newApiKey } from './credentials'
+import { insertToken } from '../tokens/create-token'
+import { newApiKey } from '../tokens/credentials'
+import { ACCOUNT } from './account-row'
 
 const INSERT = `INSERT INTO accounts (name, api_key) VALUES ($1, $2) RETURNING ${ACCOUNT.columns}`
 

@@ -1,6 +1,6 @@
 import type { ListAccountsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { ACCOUNT } from './account-rows'
+import { ACCOUNT } from './account-row'
 
 const SELECT = `SELECT ${ACCOUNT.columns} FROM accounts ORDER BY id`
 

@@ -1,7 +1,7 @@
 import type { RetrieveAccountRequest, RetrieveAccountResponse } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
-import { demand, isId } from '../arguments'
-import { ACCOUNT } from './account-rows'
+import { isId, validate } from '../arguments'
+import { ACCOUNT } from './account-row'
 
 const SELECT = `SELECT ${ACCOUNT.columns} FROM accounts WHERE id = $1`
 
@@ -11,7 +11,7 @@ export const accountNotFound = () => new ServiceError('not_found', 'There is no 
 export const retrieveAccount =
   (deps: { database: Database }) =>
   async ({ accountId }: RetrieveAccountRequest): Promise<RetrieveAccountResponse> => {
-    demand({ account_id: isId(accountId) })
+    validate({ account_id: isId(accountId) })
     const query = { name: 'retrieve-account', text: SELECT, values: [accountId] }
     const [account] = await ACCOUNT.query(deps.database, query)
     if (!account) throw accountNotFound()

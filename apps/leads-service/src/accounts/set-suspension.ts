@@ -1,7 +1,7 @@
 import type { Account, Actor } from '@leadwire/contracts'
 import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
-import { demand, isId } from '../arguments'
-import { ACCOUNT } from './account-rows'
+import { isId, validate } from '../arguments'
+import { ACCOUNT } from './account-row'
 
 const LOCK = `SELECT ${ACCOUNT.columns} FROM accounts WHERE id = $1 FOR NO KEY UPDATE`
 
@@ -16,7 +16,7 @@ export const setSuspension = (
   { accountId, suspended }: { accountId: number; suspended: boolean },
 ): Promise<Account> =>
   database.transaction(async (tx) => {
-    demand({ account_id: isId(accountId) })
+    validate({ account_id: isId(accountId) })
     const [before] = await ACCOUNT.query(tx, { text: LOCK, values: [accountId] })
     if (!before) throw new ServiceError('not_found', 'There is no such account.')
     const deletions = await tx.query({ text: IS_DELETED, values: [accountId] })

@@ -6,7 +6,7 @@ import {
 } from '@leadwire/contracts'
 import { type Database, differences, recordAudit } from '@leadwire/service-kit'
 import { faultsOf, isId, refuse } from '../arguments'
-import { ACCOUNT } from './account-rows'
+import { ACCOUNT } from './account-row'
 import { accountNotFound } from './retrieve-account'
 
 // Creates of leads lock the row as well: each waits for the other, and neither for long.

@@ -1,8 +1,8 @@
 import type { AttachFileRequest, AttachFileResponse } from '@leadwire/contracts'
-import { demand, fileFields, isId, isText } from '../arguments'
+import { fileFields, isId, isText, validate } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
-import { lockLead } from '../leads/lock-lead'
-import { recordChange } from '../leads/record-change'
+import { lockLead } from '../leads/history/lock-lead'
+import { recordChange } from '../outbox/record-change'
 import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 import { ATTACHMENT_COLUMNS, type AttachmentRow, attachmentJson } from './attachment-row'
 
@@ -13,7 +13,7 @@ const INSERT = `
 
 const insertAttachment = async (tx: RecordingTransaction, request: AttachFileRequest): Promise<Buffer> => {
   const { accountId, baseUrl } = request
-  demand({ account_id: isId(accountId), base_url: isText(baseUrl, 16_384), ...fileFields(request.file) })
+  validate({ account_id: isId(accountId), base_url: isText(baseUrl, 16_384), ...fileFields(request.file) })
   const { key, name, fileName, fileSize, contentType } = request.file!
   const lead = await lockLead(tx, request)
   const [row] = await tx.query<AttachmentRow>({

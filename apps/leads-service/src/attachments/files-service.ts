@@ -16,7 +16,7 @@ export const createSend = ({ tokens, tls }: FilesService) => {
   const open = () => new Agent({ connect: { ...tls?.current() } })
   let dispatcher = open()
   tls?.onChange(() => {
-    // It ends when what is under way on it does.
+    // It ends when the calls in flight on it do.
     void dispatcher.close()
     dispatcher = open()
   })

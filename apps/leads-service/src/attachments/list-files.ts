@@ -4,10 +4,10 @@ import { ServiceError } from '@leadwire/service-kit'
 import { createSend, type FilesService } from './files-service'
 
 /** Keys given at once. */
-const PORTION = 1000
+const BATCH = 1000
 
 /**
- * Makes the function that lists the keys of stored files that are `ageS` seconds old or older, portion by portion, asking the
+ * Makes the function that lists the keys of stored files that are `ageS` seconds old or older, batch by batch, asking the
  * first copy of files-service that answers. Throws unavailable; a listing that breaks off throws, too.
  */
 export const createListFiles = (files: FilesService) => {
@@ -39,7 +39,7 @@ export const createListFiles = (files: FilesService) => {
     })
     try {
       for await (const key of createInterface({ input: body })) {
-        if (keys.push(key) < PORTION) continue
+        if (keys.push(key) < BATCH) continue
         yield keys
         keys = []
       }

@@ -4,8 +4,8 @@ import {
   StoredFile,
 } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
-import { demand, isId, isUuid } from '../arguments'
-import { rowMapper } from '../row-mapper'
+import { isId, isUuid, validate } from '../arguments'
+import { rowMapper } from '../database/row-mapper'
 
 const FILE = rowMapper(StoredFile, 't')
 
@@ -19,7 +19,7 @@ export const retrieveAttachment =
   (deps: { database: Database }) =>
   async (request: RetrieveAttachmentRequest): Promise<RetrieveAttachmentResponse> => {
     const { accountId, reference, attachmentId } = request
-    demand({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
+    validate({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
     const values = [accountId, reference, attachmentId]
     const query = { name: 'retrieve-attachment', text: SELECT, values }
     const [file] = isUuid(reference) ? await FILE.query(deps.database, query) : []

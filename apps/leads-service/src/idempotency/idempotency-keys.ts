@@ -19,12 +19,12 @@ import {
   ServiceError,
   type Transaction,
 } from '@leadwire/service-kit'
-import { demand, isId, isSaid, isUuid } from '../arguments'
-import { inserter, insertTogether } from '../inserter'
+import { isId, isSaid, isUuid, validate } from '../arguments'
+import { inserter, insertTogether } from '../database/inserter'
 
 type Key = Pick<Idempotency, 'tokenId' | 'key'>
 
-interface LookRow {
+interface KeyRow {
   ord: number
   token_known: boolean
   fingerprint: Buffer | null
@@ -42,7 +42,7 @@ interface SavedRow extends Key {
 
 // Who has a key without an answer must lock it. The locks end with the transaction: who holds one is still on its way. They
 // are tried, never waited for, so they can't be part of a deadlock.
-const LOOK = `
+const READ = `
   SELECT ord::int, t.id IS NOT NULL AS token_known, k.fingerprint, k.unordered_fingerprint AS unordered, k.body,
     CASE WHEN k.body IS NULL
       THEN pg_try_advisory_xact_lock(hashtextextended(asked.token_id || ':' || asked.key, 0)) END AS locked
@@ -50,7 +50,7 @@ const LOOK = `
   LEFT JOIN tokens t ON t.id = asked.token_id
   LEFT JOIN idempotency_keys k ON k.token_id = asked.token_id AND k.key = asked.key AND k.body IS NOT NULL`
 
-// Asked behind the locks: an answer may have been saved between the look and the lock.
+// Read after locking: an answer may have been saved between the read and the lock.
 const SELECT_SAVED = `
   SELECT token_id AS "tokenId", key, fingerprint, unordered_fingerprint AS unordered, body, claim_id AS "claimId"
   FROM idempotency_keys
@@ -84,39 +84,39 @@ export const isIdempotency = ({ tokenId, key, fingerprint }: Idempotency): boole
 /** What is known of a key: its answer, or why there is none to wait for, or who holds a claim to it, if anybody does. */
 type Found = { saved: Fingerprints & { body: Buffer } } | { error: ServiceError } | { claimId: string | null }
 
-const foundOf = (look: LookRow, later: SavedRow | undefined): Found => {
-  const { fingerprint, unordered, body } = look.body || !later ? look : later
+const foundOf = (row: KeyRow, later: SavedRow | undefined): Found => {
+  const { fingerprint, unordered, body } = row.body || !later ? row : later
   if (fingerprint && body)
     return { saved: { fingerprint, body, unorderedFingerprint: unordered ?? undefined } }
-  if (!look.token_known) return { error: noSuchToken() }
-  return look.locked ? { claimId: later?.claimId ?? null } : { error: keyInUse() }
+  if (!row.token_known) return { error: noSuchToken() }
+  return row.locked ? { claimId: later?.claimId ?? null } : { error: keyInUse() }
 }
 
 /**
- * Looks keys up inside the transaction that will answer them: what is saved is told to everybody at once, without a
- * lock; each other key is locked until the transaction ends, and one that somebody else has locked is `conflict`.
+ * Reads keys inside the transaction that will answer them: a saved answer is returned at once, without a
+ * lock; each other key is locked until the transaction ends, and one that another request has locked is `conflict`.
  */
-const lookUp = async (tx: Transaction, keys: Key[]): Promise<Map<string, Found>> => {
+const readKeys = async (tx: Transaction, keys: Key[]): Promise<Map<string, Found>> => {
   const values = [keys.map(({ tokenId }) => tokenId), keys.map(({ key }) => key)]
-  const looks = await tx.query<LookRow>({ name: 'look-up-keys', text: LOOK, values })
+  const rows = await tx.query<KeyRow>({ name: 'read-keys', text: READ, values })
   const later = new Map<string, SavedRow>()
-  if (looks.some(({ body }) => !body)) {
+  if (rows.some(({ body }) => !body)) {
     const rows = await tx.query<SavedRow>({ name: 'saved-keys', text: SELECT_SAVED, values })
     for (const row of rows) later.set(nameOf(row), row)
   }
   return new Map(
-    looks.map((look) => {
-      const name = nameOf(keys[look.ord - 1]!)
-      return [name, foundOf(look, later.get(name))]
+    rows.map((row) => {
+      const name = nameOf(keys[row.ord - 1]!)
+      return [name, foundOf(row, later.get(name))]
     }),
   )
 }
 
 /**
  * Resolves the keys of many requests inside the transaction that will answer them (IETF
- * draft-ietf-httpapi-idempotency-key-header-07): what each is answered with, undefined for those to go on with. Requests
+ * draft-ietf-httpapi-idempotency-key-header-07): the answer to each, undefined for those still to be done. Requests
  * under a key whose answer is saved are answered with it, however many there are. Of those under a key without one the
- * first goes on, and the others are `conflict`.
+ * first is done, and the others are `conflict`.
  *
  * `claimId` is the claim the caller holds, if it claimed its key before.
  */
@@ -128,7 +128,7 @@ export const resolveKeys = async (
   const first = new Map<string, Idempotency>()
   for (const item of asked) if (item && !first.has(nameOf(item))) first.set(nameOf(item), item)
   if (first.size === 0) return asked.map(() => undefined)
-  const foundOfKeys = await lookUp(tx, [...first.values()])
+  const foundOfKeys = await readKeys(tx, [...first.values()])
   return asked.map((item) => {
     if (!item) return undefined
     const found = foundOfKeys.get(nameOf(item))!
@@ -170,22 +170,22 @@ export const underKey = async (
   leadReference?: string,
 ): Promise<Answer> => {
   if (!asked) return { body: await work(), replayed: false }
-  demand({ idempotency: isIdempotency(asked) })
-  const [settled] = await resolveKeys(tx, [asked], claimId)
-  if (settled instanceof ServiceError) throw settled
-  if (settled) return settled
+  validate({ idempotency: isIdempotency(asked) })
+  const [resolved] = await resolveKeys(tx, [asked], claimId)
+  if (resolved instanceof ServiceError) throw resolved
+  if (resolved) return resolved
   const body = await work()
   insertTogether(tx, [answersOf([{ asked, body, leadReference }])])
   return { body, replayed: false }
 }
 
-/** Holds a key for a request that takes long; others are told `conflict` until it is answered, released, or no longer renewed. */
+/** Claims a key for a long request; others get `conflict` until it is answered, released, or no longer renewed. */
 export const claimKey =
   ({ database }: { database: Database }) =>
   ({ tokenId, key }: ClaimIdempotencyKeyRequest): Promise<ClaimIdempotencyKeyResponse> =>
     database.transaction(async (tx) => {
-      demand({ token_id: isId(tokenId), key: isSaid(key) })
-      const found = (await lookUp(tx, [{ tokenId, key }])).get(nameOf({ tokenId, key }))!
+      validate({ token_id: isId(tokenId), key: isSaid(key) })
+      const found = (await readKeys(tx, [{ tokenId, key }])).get(nameOf({ tokenId, key }))!
       if ('saved' in found) return { saved: found.saved, claimId: '' }
       if ('error' in found) throw found.error
       if (found.claimId !== null) throw keyInUse()
@@ -194,20 +194,20 @@ export const claimKey =
       return { saved: undefined, claimId }
     })
 
-/** Goes on holding a claimed key; one that another request has by now stays as it is. */
+/** Renews a claimed key; one that another request has claimed since stays as it is. */
 export const renewKey =
   ({ database }: { database: Database }) =>
   async ({ tokenId, key, claimId }: RenewIdempotencyKeyRequest): Promise<RenewIdempotencyKeyResponse> => {
-    demand({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
+    validate({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
     await database.query({ name: 'renew-key', text: RENEW, values: [tokenId, key, claimId] })
     return {}
   }
 
-/** Gives a claimed key back: the request failed, and may be sent again. */
+/** Releases a claimed key: the request failed, and may be sent again. */
 export const releaseKey =
   ({ database }: { database: Database }) =>
   async ({ tokenId, key, claimId }: ReleaseIdempotencyKeyRequest): Promise<ReleaseIdempotencyKeyResponse> => {
-    demand({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
+    validate({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
     await database.query({ text: RELEASE, values: [tokenId, key, claimId] })
     return {}
   }

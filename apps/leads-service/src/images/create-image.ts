@@ -1,8 +1,8 @@
 import { type Actor, type CreateImageRequest, type CreateImageResponse, imageJson } from '@leadwire/contracts'
 import { type Database, differences, type OpenTransaction, recordAudit } from '@leadwire/service-kit'
-import { demand, fileFields, isId, isText } from '../arguments'
+import { fileFields, isId, isText, validate } from '../arguments'
+import type { Row } from '../database/row-mapper'
 import { underKey } from '../idempotency/idempotency-keys'
-import type { Row } from '../row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from './image-row'
 
 const INSERT = `
@@ -20,7 +20,7 @@ export const createImage =
     idempotency,
     claimId,
   }: CreateImageRequest): Promise<CreateImageResponse> => {
-    demand({ account_id: isId(accountId), alt: isText(alt ?? ''), ...fileFields(file) })
+    validate({ account_id: isId(accountId), alt: isText(alt ?? ''), ...fileFields(file) })
     const { key, name, fileName, fileSize, contentType } = file!
     const values = [accountId, key, name === '' ? null : name, alt ?? null, fileName, fileSize, contentType]
     const insertImage = async (tx: OpenTransaction) => {

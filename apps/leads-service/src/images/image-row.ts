@@ -1,7 +1,7 @@
 import { Image } from '@leadwire/contracts'
-import { type Row, rowMapper } from '../row-mapper'
+import { type Row, recordMapper } from '../database/row-mapper'
 
-const IMAGE = rowMapper(Image, 'm', ['url'])
+const IMAGE = recordMapper(Image, 'm', { without: ['url'] })
 
 export const IMAGE_COLUMNS = `${IMAGE.columns}, m.key`
 

@@ -8,9 +8,9 @@ const FIND = `
   WHERE id = ANY ($1::bigint[]) AND contact_email IS NOT NULL`
 
 /**
- * Makes the round that has contacts told of their accounts' endpoints that have only failed for 24 hours. It goes through them
+ * Makes the round that notifies contacts of endpoints that have only failed for 24 hours. It reads them
  * answer by answer, and resolves with whether there may be more. webhook-service drops what is said twice: copies need not know
- * of each other. An account without a contact is looked at again in the next round.
+ * of each other. An account without a contact is read again in the next round.
  */
 export const createNotifyContacts = ({ database, webhooks }: { database: Database; webhooks: Webhooks }) => {
   let afterEndpointId: number | undefined

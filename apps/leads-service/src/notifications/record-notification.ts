@@ -6,17 +6,15 @@ import type { RecordingTransaction } from '../outbox/record-events'
 const FIND = `
   SELECT l.reference AS "leadReference", l.name AS "leadName", l.status AS "leadStatus",
     u.email AS "userEmail", u.name AS "userName", a.name AS "accountName",
-    concat_ws(' ', c.first_name, c.last_name) AS "customerName", c.email AS "customerEmail",
-    c.phone AS "customerPhone", c.postcode AS "customerPostcode", clock_timestamp() AS "requestedAt"
+    concat_ws(' ', l.first_name, l.last_name) AS "customerName", l.email AS "customerEmail",
+    l.phone AS "customerPhone", l.postcode AS "customerPostcode", clock_timestamp() AS "requestedAt"
   FROM leads l
-  JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id
   JOIN users u ON u.account_id = l.account_id AND u.id = $3 AND u.removed_at IS NULL
   JOIN accounts a ON a.id = l.account_id
   WHERE l.account_id = $1 AND l.id = $2`
 
 /**
- * Records, in the transaction of what it tells of, that a user is to be told of it, with all that the message needs. A user
- * who was removed, perhaps just now, is told nothing.
+ * Records a notification of a user, with everything the message needs, in the transaction of its cause. A removed user gets none.
  */
 export const recordNotification = async (
   tx: RecordingTransaction,

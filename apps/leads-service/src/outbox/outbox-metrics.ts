@@ -15,7 +15,7 @@ const ageOf = (where: string, order: string) => `
 
 /** A figure of the events in each state; `order` is the one in which the index of a state has them, oldest first. */
 const ofEachState = (figure: (where: string, order: string) => string) => `
-  SELECT 'unpublished' AS state, (${figure('published_at IS NULL', 'id')})::float8 AS figure
+  SELECT 'unpublished' AS state, (${figure('published_at IS NULL', 'created_at')})::float8 AS figure
   UNION ALL
   SELECT 'unconfirmed', (${figure("published_at < 'infinity'", 'published_at')})::float8`
 
@@ -33,20 +33,20 @@ export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
   return ({ type, outcome }, milliseconds) => seconds.observe({ kind: type, outcome }, milliseconds / 1000)
 }
 
-/** Adds what waits in the outbox to the metrics. It is looked up when somebody asks. */
+/** Adds the outbox's backlog to the metrics. A scrape queries it. */
 export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; logger: Logger }): void => {
   const { metrics, database, logger } = deps
   const add = (name: string, help: string, text: string) =>
     new Gauge({
       ...{ name, help, labelNames: ['state'], registers: [metrics] },
       async collect() {
-        // What could not be looked up is not told: an old figure would pass for a new one.
+        // Report nothing when the query fails: an old figure would pass for a new one.
         this.reset()
         try {
           const rows = await database.query<{ state: string | null; figure: number }>({ name, text })
           for (const { state, figure } of rows) this.set(state === null ? {} : { state }, figure)
         } catch (error) {
-          logger.warn({ err: error, metric: name }, 'could not look up a metric')
+          logger.warn({ err: error, metric: name }, 'could not query a metric')
         }
       },
     })

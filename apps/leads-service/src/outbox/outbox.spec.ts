@@ -93,7 +93,7 @@ test('what was committed is published from memory, and the relay leaves it alone
   const references = leads.map(({ reference }) => reference)
   const events = service.committed.slice(-5)
   const publish = createPublisher(connection).publishUnconfirmed
-  const { enqueue, settled } = createPublishFromMemory({ ...service, publish })
+  const { enqueue, finished } = createPublishFromMemory({ ...service, publish })
   enqueue(events)
   const again: string[] = []
   await relayOnce({
@@ -101,7 +101,7 @@ test('what was committed is published from memory, and the relay leaves it alone
     publish: async ({ eventId }) => again.push(eventId),
   })
   expect(again).toEqual([])
-  await settled()
+  await finished()
   expect((await streamed()).filter((reference) => references.includes(reference))).toHaveLength(5)
 })
 
@@ -112,10 +112,10 @@ test('while the broker is unavailable events wait, and nothing is marked', async
     ...{ logger: service.logger, publish: createPublisher(connection).publishUnconfirmed },
   })
   fromMemory.enqueue(service.committed.slice(-1))
-  await fromMemory.settled()
+  await fromMemory.finished()
   await leaveToRelay()
   await relay()
-  const waiting = await service.db.query({ text: 'SELECT id FROM outbox WHERE published_at IS NULL' })
+  const waiting = await service.db.query({ text: 'SELECT event_id FROM outbox WHERE published_at IS NULL' })
   expect(waiting.length).toBeGreaterThanOrEqual(1)
   await nats.restart()
   await eventually(async () => {

@@ -32,6 +32,6 @@ export const createPublishFromMemory = ({
       inFlight.add(publishing)
     },
     /** Resolves when all of it is published, or left to the sweep. */
-    settled: async (): Promise<void> => void (await Promise.all(inFlight)),
+    finished: async (): Promise<void> => void (await Promise.all(inFlight)),
   }
 }

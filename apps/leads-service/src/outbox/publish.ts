@@ -11,7 +11,7 @@ export interface PublishedEvent extends Pick<OutboxEvent, 'eventId' | 'type' | '
   sequence?: number | null
 }
 
-/** Is told of each attempt to publish an event, and how many milliseconds it took. */
+/** Called with the outcome of each attempt to publish an event, and its duration in milliseconds. */
 export type ObservePublished = (
   published: { type: OutboxEvent['type']; outcome: 'published' | 'failed' },
   milliseconds: number,

@@ -1,6 +1,6 @@
 import type { EventType } from '@leadwire/contracts'
 import type { Database, OpenTransaction } from '@leadwire/service-kit'
-import { inserter, insertTogether } from '../inserter'
+import { inserter, insertTogether } from '../database/inserter'
 
 /** Something that webhook-service receives. `payload` is what is published, byte for byte. */
 export interface OutboxEvent {
@@ -16,12 +16,12 @@ export interface OutboxEvent {
   publishedAt: string
 }
 
-/** The rows of events, which are written in the transaction of what they tell of: neither is ever there without the other. */
+/** The rows of events, written in the transaction of what they report: neither exists without the other. */
 export const eventsOf = inserter<OutboxEvent>('outbox', [
   ['event_id', 'uuid', ({ eventId }) => eventId],
   ['account_id', 'bigint', ({ accountId }) => accountId],
   ['type', 'text', ({ type }) => type],
-  ['payload', 'bytea', ({ payload }) => Buffer.from(payload)],
+  ['payload', 'bytea', ({ payload }) => payload],
   ['lead_reference', 'uuid', ({ leadReference }) => leadReference],
   ['traceparent', 'text', ({ traceparent }) => traceparent],
   ['published_at', 'timestamptz', ({ publishedAt }) => publishedAt],

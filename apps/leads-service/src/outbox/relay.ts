@@ -7,20 +7,20 @@ const BATCH_BYTES = 16_000_000
 
 const CLAIM = `
   WITH claimed AS MATERIALIZED (
-    SELECT id, octet_length(payload) AS bytes FROM outbox
+    SELECT event_id, created_at, octet_length(payload) AS bytes FROM outbox
     WHERE published_at IS NULL
-    ORDER BY id LIMIT ${BATCH}
+    ORDER BY created_at LIMIT ${BATCH}
     FOR NO KEY UPDATE SKIP LOCKED
   ), fitting AS MATERIALIZED (
-    SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM claimed) c
+    SELECT event_id FROM (SELECT event_id, sum(bytes) OVER (ORDER BY created_at, event_id) - bytes AS before FROM claimed) c
     WHERE before < ${BATCH_BYTES}
   )
-  SELECT id, event_id AS "eventId", type, payload, sequence, traceparent FROM outbox
-  WHERE id = ANY (ARRAY (SELECT id FROM fitting)) ORDER BY id`
+  SELECT event_id AS "eventId", type, payload, sequence, traceparent FROM outbox
+  WHERE event_id = ANY (ARRAY (SELECT event_id FROM fitting)) ORDER BY created_at`
 
 const MARK = `
   UPDATE outbox SET published_at = clock_timestamp(), sequence = m.sequence
-  FROM unnest($1::bigint[], $2::bigint[]) AS m (id, sequence) WHERE outbox.id = m.id`
+  FROM unnest($1::uuid[], $2::bigint[]) AS m (event_id, sequence) WHERE outbox.event_id = m.event_id`
 
 /**
  * Publishes one batch of waiting events and marks those the stream has confirmed. Rows are locked meanwhile, so the
@@ -31,14 +31,14 @@ const MARK = `
  */
 export const relayOnce = (deps: { database: Database; publish: Publish; logger: Logger }): Promise<Round> =>
   deps.database.transaction(async (tx) => {
-    const rows = await tx.query<{ id: number } & PublishedEvent>({ name: 'claim-events', text: CLAIM })
+    const rows = await tx.query<PublishedEvent>({ name: 'claim-events', text: CLAIM })
     const published = await Promise.allSettled(rows.map((row) => deps.publish(row)))
-    const confirmed = rows.flatMap(({ id }, index) => {
+    const confirmed = rows.flatMap(({ eventId }, index) => {
       const result = published[index]!
-      return result.status === 'fulfilled' ? [{ id, sequence: result.value }] : []
+      return result.status === 'fulfilled' ? [{ eventId, sequence: result.value }] : []
     })
     if (confirmed.length > 0) {
-      const values = [confirmed.map(({ id }) => id), confirmed.map(({ sequence }) => sequence)]
+      const values = [confirmed.map(({ eventId }) => eventId), confirmed.map(({ sequence }) => sequence)]
       await tx.query({ name: 'mark-published', text: MARK, values })
     }
     const failure = published.find((result) => result.status === 'rejected')

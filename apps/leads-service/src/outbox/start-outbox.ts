@@ -37,7 +37,7 @@ export const startOutbox = (deps: {
     },
     /** Resolves when what was enqueued has been published, or left to the sweep, and the rounds in flight are over. */
     stop: async (): Promise<void> => {
-      await fromMemory.settled()
+      await fromMemory.finished()
       await loops.stop()
     },
   }

@@ -116,9 +116,9 @@ const consume = async (take: (message: JsMsg) => void = store) => {
 }
 
 const waiting = async () =>
-  (await service.db.query<{ event_id: string }>({ text: 'SELECT event_id FROM outbox ORDER BY id' })).map(
-    ({ event_id }) => event_id,
-  )
+  (
+    await service.db.query<{ event_id: string }>({ text: 'SELECT event_id FROM outbox ORDER BY created_at' })
+  ).map(({ event_id }) => event_id)
 
 const state = async () => (await (await manager()).streams.info(LEADS_STREAM.name)).state
 

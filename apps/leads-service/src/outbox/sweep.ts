@@ -9,35 +9,34 @@ const BATCH = 1000
  * An event that was published from memory has no sequence number here. After so long the relay publishes it again: within the
  * stream's duplicate window, so that the stream keeps it once and answers with its number.
  */
-const LATE_S = 8
+const OVERDUE_S = 8
 
-/** Which of these events the consumer holds, fan-out and all, and which it refused. */
+/** Which of these events the consumer has stored, with their fan-out, and which are dead letters. */
 export type FindStoredEvents = (eventIds: string[]) => Promise<FindStoredEventsResponse>
 
 // Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight. By now(), which the index
 // ends the search by; clock_timestamp() does not.
 const SELECT = `
-  SELECT id, event_id AS "eventId", type, sequence, published_at < now() - interval '${LATE_S} seconds' AS late FROM outbox
+  SELECT event_id AS "eventId", type, sequence, published_at < now() - interval '${OVERDUE_S} seconds' AS overdue FROM outbox
   WHERE published_at < now() - interval '2 seconds'
   ORDER BY published_at LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
 
-const CLEAR = 'DELETE FROM outbox WHERE id = ANY ($1::bigint[])'
+const CLEAR = 'DELETE FROM outbox WHERE event_id = ANY ($1::uuid[])'
 
 // Its sequence stays: a new message id is made of it.
-const PUBLISH_AGAIN = 'UPDATE outbox SET published_at = NULL WHERE id = ANY ($1::bigint[])'
+const PUBLISH_AGAIN = 'UPDATE outbox SET published_at = NULL WHERE event_id = ANY ($1::uuid[])'
 
 // Neither relay nor sweep find it any more.
-const SET_ASIDE = `
+const MARK_DEAD_LETTERS = `
   UPDATE outbox SET published_at = 'infinity', refusal = r.reason
-  FROM unnest($1::bigint[], $2::text[]) AS r (id, reason) WHERE outbox.id = r.id`
+  FROM unnest($1::uuid[], $2::text[]) AS r (event_id, reason) WHERE outbox.event_id = r.event_id`
 
 interface SweptRow {
-  id: number
   eventId: string
   type: OutboxEvent['type']
   sequence: number | null
-  late: boolean
+  overdue: boolean
 }
 
 interface Deps {
@@ -47,19 +46,22 @@ interface Deps {
   logger: Logger
 }
 
-const idsOf = (rows: SweptRow[]) => rows.map(({ id }) => id)
+const idsOf = (rows: SweptRow[]) => rows.map(({ eventId }) => eventId)
 
-const setAside = (tx: OpenTransaction, refused: { row: SweptRow; reason: string }[], logger: Logger) => {
+const markDeadLetters = (
+  tx: OpenTransaction,
+  refused: { row: SweptRow; reason: string }[],
+  logger: Logger,
+) => {
   const rows = refused.map(({ row }) => row)
-  tx.send({ text: SET_ASIDE, values: [idsOf(rows), refused.map(({ reason }) => reason)] })
+  tx.send({ text: MARK_DEAD_LETTERS, values: [idsOf(rows), refused.map(({ reason }) => reason)] })
   for (const { row, reason } of refused)
-    logger.error({ event_id: row.eventId, reason }, 'an event was refused: it is not published again')
+    logger.error({ event_id: row.eventId, reason }, 'a dead letter: the event is not published again')
 }
 
 /**
- * Lets go of published events that the consumer is known to hold, and sets those aside that it refused. The others are published
- * again when stream and consumer have passed them by: the stream may lose everything, and nothing is lost. What is still on
- * its way is not, however long it takes.
+ * Deletes published events that the consumer has stored, and marks its dead letters. The others are published again once stream and
+ * consumer have passed them: the stream may lose everything, and nothing is lost. Events in flight are left, however long they take.
  */
 export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: Deps): Promise<Round> =>
   database.transaction(async (tx) => {
@@ -83,10 +85,10 @@ export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: 
     })
     const asked = new Set(refused.map(({ row }) => row))
     const isLost = (row: SweptRow) =>
-      (row.sequence === null && row.late) || (position?.hasRoom === true && position.hasPassed(row))
+      (row.sequence === null && row.overdue) || (position?.hasRoom === true && position.hasPassed(row))
     const lost = others.filter((row) => !asked.has(row) && isLost(row))
     if (done.length > 0) tx.send({ name: 'clear-events', text: CLEAR, values: [idsOf(done)] })
-    if (refused.length > 0) setAside(tx, refused, logger)
+    if (refused.length > 0) markDeadLetters(tx, refused, logger)
     if (lost.length > 0) {
       logger.warn({ events: lost.length }, 'publishing events again that the consumer does not have')
       tx.send({ text: PUBLISH_AGAIN, values: [idsOf(lost)] })

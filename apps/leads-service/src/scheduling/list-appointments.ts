@@ -1,6 +1,6 @@
 import type { ListAppointmentsRequest, ListAppointmentsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { listRecords } from '../leads/lead-records'
+import { listRecords } from '../leads/read/lead-records'
 import { ENTRY_COLUMNS, entryJson } from './entry-row'
 
 /** A lead's appointments, newest first. */

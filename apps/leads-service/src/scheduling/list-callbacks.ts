@@ -1,6 +1,6 @@
 import type { ListCallbacksRequest, ListCallbacksResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { listRecords } from '../leads/lead-records'
+import { listRecords } from '../leads/read/lead-records'
 import { ENTRY_COLUMNS, entryJson } from './entry-row'
 
 /** A lead's callbacks, newest first. */

@@ -44,7 +44,7 @@ const operations = {
 const outboxTypes = async (accountId: number) =>
   (
     await service.db.query<{ type: string }>({
-      text: 'SELECT type FROM outbox WHERE account_id = $1 ORDER BY id',
+      text: 'SELECT type FROM outbox WHERE account_id = $1 ORDER BY created_at',
       values: [accountId],
     })
   ).map(({ type }) => type)

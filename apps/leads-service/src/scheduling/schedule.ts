@@ -1,10 +1,10 @@
 import type { Appointment } from '@leadwire/contracts'
 import { type Answer, isInvalidTime, ServiceError } from '@leadwire/service-kit'
-import { demand, isId } from '../arguments'
+import { isId, validate } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
-import { lockLead } from '../leads/lock-lead'
-import { recordChange } from '../leads/record-change'
+import { lockLead } from '../leads/history/lock-lead'
 import { recordNotification } from '../notifications/record-notification'
+import { recordChange } from '../outbox/record-change'
 import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 import { ENTRY_COLUMNS, type EntryRow, entryJson } from './entry-row'
 
@@ -25,7 +25,7 @@ const insertEntry = async (
   asked: Appointment,
 ): Promise<Buffer> => {
   const { accountId, userId, notify } = asked
-  demand({ account_id: isId(accountId), user_id: isId(userId), date: INSTANT.test(asked.date) })
+  validate({ account_id: isId(accountId), user_id: isId(userId), date: INSTANT.test(asked.date) })
   const lead = await lockLead(tx, asked)
   const [user] = await tx.query<object>({
     name: 'find-scheduled-user',
@@ -45,13 +45,13 @@ const insertEntry = async (
   return Buffer.from(`{"data":${data}}`)
 }
 
-/** Stores an appointment or a callback, and, with `notify`, that its user is to be told. The lead's status stays. */
+/** Stores an appointment or a callback and, with `notify`, the notification of its user. The lead's status stays. */
 export const schedule = async (
   deps: RecordingDeps,
   subject: Subject,
   asked: Appointment | undefined,
 ): Promise<Answer> => {
-  demand({ [subject]: asked !== undefined })
+  validate({ [subject]: asked !== undefined })
   const { idempotency, reference } = asked!
   try {
     return await recordingTransaction(deps, (tx) =>

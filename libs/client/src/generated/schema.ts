@@ -15,7 +15,7 @@ export interface paths {
          * Get leads
          * @description Leads, newest first, 20 a page. Every page costs the same, however deep. A page past the end is empty.
          *
-         *     Filters can be combined. A response looks at 10,000 leads at most, so it may have fewer than asked for and a `next_cursor` all the same: `next_cursor` is null at the end alone. With filters `total` stops at 10,000 (`total_capped`). With `cursor` the response has `data` and `next_cursor`; such a walk repeats no lead and leaves out none while others are created. With `updated_since`, and sorted by `updated_at`, changes are shown when none can come before them any more. With any parameter beside `page`, or another spelling of one such as `status[]`, an unknown or repeated one is refused.
+         *     Filters can be combined. A response looks at 10,000 leads at most, so it may have fewer than asked for and a `next_cursor` all the same: `next_cursor` is null at the end alone. With filters `total` stops at 10,000 (`total_capped`). With `cursor` the response has `data` and `next_cursor`; following the cursors repeats no lead and leaves out none while others are created. With `updated_since`, and sorted by `updated_at`, changes are shown when none can come before them any more. With any parameter beside `page`, or another spelling of one such as `status[]`, an unknown or repeated one is refused.
          *
          *     Needs a token with the scope `leads:read` (or `leads`).
          */
@@ -23,7 +23,7 @@ export interface paths {
         put?: never;
         /**
          * Create a lead
-         * @description Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are told from the request.
+         * @description Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -270,7 +270,7 @@ export interface paths {
         };
         /**
          * Retrieve the receipt of a lead's erasure
-         * @description 404 for a lead that nobody asked to erase.
+         * @description 404 for a lead whose erasure was not requested.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -417,7 +417,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a user
-         * @description The user is assigned to nothing more and told of nothing more, and its e-mail is free for another one. Leads, appointments and callbacks that it was assigned to keep its id, by which it can still be retrieved.
+         * @description The user is assigned to nothing more and gets no more notifications, and its e-mail is free for another one. Leads, appointments and callbacks that it was assigned to keep its id, by which it can still be retrieved.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -530,7 +530,7 @@ export interface paths {
         head?: never;
         /**
          * Update a webhook endpoint
-         * @description Changes what is given and leaves the rest. When it is enabled, held deliveries go on.
+         * @description Changes what is given and leaves the rest. When it is enabled, held deliveries are sent.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -632,7 +632,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; a walk by `cursor` has them all, 100 a step, and repeats none while others are made.
+         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; with `cursor` all can be read, 100 at a time, and none twice while others are created.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -678,7 +678,7 @@ export interface paths {
         put?: never;
         /**
          * Attempt a delivery again
-         * @description One attempt at once, whatever the state of the delivery. It starts no new schedule and moves none. A conflict while an attempt is under way or due, or when the endpoint is disabled or deleted.
+         * @description One attempt at once, whatever the state of the delivery. It starts no new schedule and moves none. A conflict while an attempt is in flight or due, or when the endpoint is disabled or deleted.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -698,7 +698,7 @@ export interface paths {
         };
         /**
          * List notifications
-         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; a walk by `cursor` has them all, 100 a step, and repeats none while others are made.
+         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; with `cursor` all can be read, 100 at a time, and none twice while others are created.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -744,7 +744,7 @@ export interface paths {
         put?: never;
         /**
          * Attempt a notification again
-         * @description One attempt at once, whatever its state: a user who was told is told twice. It starts no new schedule and moves none. A conflict while an attempt is under way or due.
+         * @description One attempt at once, whatever its state: a user who got the message gets it twice. It starts no new schedule and moves none. A conflict while an attempt is in flight or due.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -836,7 +836,7 @@ export interface paths {
         };
         /**
          * Retrieve an import
-         * @description How far it is. An import that ended 30 days ago is forgotten.
+         * @description How far it is. An import that ended 30 days ago is deleted.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -1821,7 +1821,7 @@ export interface components {
              */
             request_id: string;
             /**
-             * @description With status 422: every faulty field, by its dotted path, with what is wrong with it.
+             * @description With status 422: every invalid field, by its dotted path, with what is wrong with it.
              * @example {
              *       "postcode": [
              *         "The postcode format is invalid."
@@ -2671,7 +2671,7 @@ export interface components {
             finished_at: string | null;
             /** @description What was erased where. */
             erased: components["schemas"]["ErasedPlace"][];
-            /** @description What nobody can reach through the service, and that ends later. */
+            /** @description What can no longer be reached through the service, and ends later. */
             remains: components["schemas"]["ErasureRemains"][];
         };
         ErasureResponse: {
@@ -2720,7 +2720,7 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description What it tells of.
+             * @description What it is about.
              * @example lead.created
              * @enum {string}
              */
@@ -2766,7 +2766,7 @@ export interface components {
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
-            /** @description What is sent. Null where it was erased, where nobody subscribed to it, or where there would be too much of it. */
+            /** @description What is sent. Null where it was erased, where no endpoint subscribed to it, or where there would be too much of it. */
             body: unknown;
             deliveries: components["schemas"]["ExportedWebhookDelivery"][];
         };
@@ -2857,7 +2857,7 @@ export interface components {
             name: string;
             /**
              * Format: email
-             * @description Who is told when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
+             * @description Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
              * @example it@example.com
              */
             contact_email: string | null;
@@ -2874,7 +2874,7 @@ export interface components {
         UpdateAccountRequest: {
             /**
              * Format: email
-             * @description Who is told when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
+             * @description Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
              * @example it@example.com
              */
             contact_email?: string | null;
@@ -2882,7 +2882,7 @@ export interface components {
         UpdateAccountRequestForm: {
             /**
              * Format: email
-             * @description Who is told when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
+             * @description Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
              * @example it@example.com
              */
             contact_email?: string | null;
@@ -3200,14 +3200,14 @@ export interface components {
              */
             enabled: boolean;
             /**
-             * @description What it is told of; `lead.created` alone by default.
+             * @description What it subscribes to; `lead.created` alone by default.
              * @example [
              *       "lead.created"
              *     ]
              */
             events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
             /**
-             * @description Of which leads it is told; `all` by default.
+             * @description The leads whose events it gets; `all` by default.
              * @example live
              * @enum {string}
              */
@@ -3261,14 +3261,14 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description What it is told of; `lead.created` alone by default.
+             * @description What it subscribes to; `lead.created` alone by default.
              * @example [
              *       "lead.created"
              *     ]
              */
             events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
             /**
-             * @description Of which leads it is told; `all` by default.
+             * @description The leads whose events it gets; `all` by default.
              * @example live
              * @enum {string}
              */
@@ -3298,14 +3298,14 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description What it is told of; `lead.created` alone by default.
+             * @description What it subscribes to; `lead.created` alone by default.
              * @example [
              *       "lead.created"
              *     ]
              */
             events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
             /**
-             * @description Of which leads it is told; `all` by default.
+             * @description The leads whose events it gets; `all` by default.
              * @example live
              * @enum {string}
              */
@@ -3343,14 +3343,14 @@ export interface components {
              */
             enabled: boolean;
             /**
-             * @description What it is told of; `lead.created` alone by default.
+             * @description What it subscribes to; `lead.created` alone by default.
              * @example [
              *       "lead.created"
              *     ]
              */
             events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
             /**
-             * @description Of which leads it is told; `all` by default.
+             * @description The leads whose events it gets; `all` by default.
              * @example live
              * @enum {string}
              */
@@ -3429,14 +3429,14 @@ export interface components {
              */
             enabled: boolean;
             /**
-             * @description What it is told of; `lead.created` alone by default.
+             * @description What it subscribes to; `lead.created` alone by default.
              * @example [
              *       "lead.created"
              *     ]
              */
             events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
             /**
-             * @description Of which leads it is told; `all` by default.
+             * @description The leads whose events it gets; `all` by default.
              * @example live
              * @enum {string}
              */
@@ -3492,14 +3492,14 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description What it is told of; `lead.created` alone by default.
+             * @description What it subscribes to; `lead.created` alone by default.
              * @example [
              *       "lead.created"
              *     ]
              */
             events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
             /**
-             * @description Of which leads it is told; `all` by default.
+             * @description The leads whose events it gets; `all` by default.
              * @example live
              * @enum {string}
              */
@@ -3527,14 +3527,14 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description What it is told of; `lead.created` alone by default.
+             * @description What it subscribes to; `lead.created` alone by default.
              * @example [
              *       "lead.created"
              *     ]
              */
             events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
             /**
-             * @description Of which leads it is told; `all` by default.
+             * @description The leads whose events it gets; `all` by default.
              * @example live
              * @enum {string}
              */
@@ -3591,14 +3591,14 @@ export interface components {
              */
             enabled: boolean;
             /**
-             * @description What it is told of; `lead.created` alone by default.
+             * @description What it subscribes to; `lead.created` alone by default.
              * @example [
              *       "lead.created"
              *     ]
              */
             events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
             /**
-             * @description Of which leads it is told; `all` by default.
+             * @description The leads whose events it gets; `all` by default.
              * @example live
              * @enum {string}
              */
@@ -3658,7 +3658,7 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description What it tells of.
+             * @description What it is about.
              * @example lead.created
              * @enum {string}
              */
@@ -3874,7 +3874,7 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description What it tells of.
+             * @description What it is about.
              * @example lead.created
              * @enum {string}
              */
@@ -3952,7 +3952,7 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description What it tells of. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.
+             * @description What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
@@ -4076,7 +4076,7 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description What it tells of. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.
+             * @description What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
@@ -4261,7 +4261,7 @@ export interface components {
              */
             row: number;
             /**
-             * @description Faulty fields, as in the `errors` of a problem; under `row` what is wrong with it as a whole.
+             * @description Invalid fields, as in the `errors` of a problem; under `row` what is wrong with it as a whole.
              * @example {
              *       "email": [
              *         "The email must be a valid email address."
@@ -4612,7 +4612,7 @@ export interface operations {
                  */
                 page?: number;
                 /**
-                 * @description How many leads a page has, or a step of a walk. By default 20.
+                 * @description How many leads a page has, or a response with `cursor`. By default 20.
                  * @example 50
                  */
                 per_page?: number;
@@ -4627,7 +4627,7 @@ export interface operations {
                  */
                 referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
                 /**
-                 * @description Only those whose postcode begins so.
+                 * @description Only those whose postcode starts with this.
                  * @example SW1A
                  */
                 postcode?: string;
@@ -4651,13 +4651,13 @@ export interface operations {
                 /** @description Only test leads, or only the others. */
                 test?: boolean;
                 /**
-                 * @description Only those where each of these words begins a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.
+                 * @description Only those where each of these words starts a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.
                  * @example ada
                  */
                 q?: string;
                 /** @description The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`. */
                 sort?: "-created_at" | "created_at" | "-updated_at" | "updated_at";
-                /** @description Walks from lead to lead: an empty one begins, `next_cursor` goes on. */
+                /** @description Leave it empty for the first leads; pass `next_cursor` for those that follow. */
                 cursor?: string;
             };
             header?: {
@@ -4672,7 +4672,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of leads, or with `cursor` a step of a walk. */
+            /** @description A page of leads, or with `cursor` the leads that follow it. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -6673,7 +6673,7 @@ export interface operations {
                  * @example 1
                  */
                 page?: number;
-                /** @description Walks from row to row: an empty one begins, `next_cursor` goes on. */
+                /** @description Leave it empty for the first rows; pass `next_cursor` for those that follow. */
                 cursor?: string;
             };
             header?: never;
@@ -6682,7 +6682,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page, or with `cursor` a step of a walk. */
+            /** @description A page, or with `cursor` the rows that follow it. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -6813,7 +6813,7 @@ export interface operations {
                  * @example 1
                  */
                 page?: number;
-                /** @description Walks from row to row: an empty one begins, `next_cursor` goes on. */
+                /** @description Leave it empty for the first rows; pass `next_cursor` for those that follow. */
                 cursor?: string;
             };
             header?: never;
@@ -6822,7 +6822,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page, or with `cursor` a step of a walk. */
+            /** @description A page, or with `cursor` the rows that follow it. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -6995,7 +6995,7 @@ export interface operations {
                  */
                 referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
                 /**
-                 * @description Only those whose postcode begins so.
+                 * @description Only those whose postcode starts with this.
                  * @example SW1A
                  */
                 postcode?: string;
@@ -7019,7 +7019,7 @@ export interface operations {
                 /** @description Only test leads, or only the others. */
                 test?: boolean;
                 /**
-                 * @description Only those where each of these words begins a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.
+                 * @description Only those where each of these words starts a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.
                  * @example ada
                  */
                 q?: string;
@@ -7120,7 +7120,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The import, which waits for its turn. */
+            /** @description The import, which is queued. */
             202: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */

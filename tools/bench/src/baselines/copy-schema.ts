@@ -1,6 +1,6 @@
 import type { Sql } from '@leadwire/fill'
 
-const TABLES = ['accounts', 'users', 'customers', 'leads', 'outbox']
+const TABLES = ['accounts', 'users', 'leads', 'outbox']
 
 /**
  * Makes the tables that a create writes once more in the schema `baseline`, with the same columns, checks, keys and foreign keys,

@@ -30,14 +30,11 @@ const COUNT = `
   WHERE id = $1 RETURNING api_key, lead_count, last_lead_at`
 
 const INSERT = `
-  WITH customer AS (
-    INSERT INTO baseline.customers (account_id, first_name, last_name, email, phone, phone_link, postcode, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id
-  )
-  INSERT INTO baseline.leads (account_id, number, reference, customer_id, name, value, postcode, user_agent, ip,
-    referrer, device_type, device_name, browser, browser_version, os, os_version, status, test, created_at, updated_at)
-  SELECT $1, $9, $10, id, $11, 0, $7, $12, $13, $14, 'unknown', 'unknown', 'unknown', 'unknown', 'unknown', 'unknown',
-    $15, false, $8, $8 FROM customer
+  INSERT INTO baseline.leads (account_id, number, reference, customer_id, first_name, last_name, email, phone, phone_link, name,
+    value, postcode, user_agent, ip, referrer, device_type, device_name, browser, browser_version, os, os_version, status, type,
+    test, created_at, updated_at)
+  SELECT $1, $9, $10, nextval('customers_id_seq'), $2, $3, $4, $5, $6, $11, 0, $7, $12, $13, $14, 'unknown', 'unknown', 'unknown',
+    'unknown', 'unknown', 'unknown', $15, 'quote', false, $8, $8
   RETURNING id, customer_id`
 
 const OUTBOX = `

@@ -21,14 +21,14 @@ const ITEMS = `
 
 /** A whole lead in one query: $1 account, $2 reference, $3 what image addresses begin with. */
 export const SELECT_LEAD = `
-  SELECT ${LEAD}, c.id AS c_id, c.first_name, c.last_name, c.company_name, c.email, c.phone, c.phone_link, c.mobile,
-    c.mobile_link, c.address_1, c.address_2, c.city, c.county, c.postcode AS c_postcode, c.avatar_url,
-    c.created_at AS c_created_at,
+  SELECT ${LEAD}, l.customer_id AS c_id, l.first_name, l.last_name, l.company_name, l.email, l.phone, l.phone_link, l.mobile,
+    l.mobile_link, l.address_1, l.address_2, l.city, l.county, l.postcode AS c_postcode, l.avatar_url,
+    l.created_at AS c_created_at,
     (SELECT coalesce(json_agg(json_build_object('id', q.id, 'lead_id', q.lead_id, 'status', q.status,
        'created_at', ${iso('q.created_at')}, 'updated_at', ${iso('q.updated_at')}, 'items', (${ITEMS}))
        ORDER BY q.id), '[]')
      FROM quotes q WHERE q.account_id = l.account_id AND q.lead_id = l.id) AS quotes
-  FROM leads l JOIN customers c ON c.account_id = l.account_id AND c.id = l.customer_id
+  FROM leads l
   WHERE l.reference = $2 AND l.account_id = $1`
 
 /** A page by the dense number: $1 account, $2 how many newer leads there are. */

@@ -67,7 +67,7 @@ export const findLeads = async (context: Context): Promise<void> => {
     values: [sizes.reduce((sum, size) => sum + size, 0) / seconds],
     ...{ unit: '/s', better: 'more' },
   })
-  await settle(leads, ['accounts', 'customers', 'leads', 'lead_search'])
+  await settle(leads, ['accounts', 'leads', 'lead_search'])
   // PostgreSQL's statistics know nothing of the leads of this one.
   const [recent] = await fillAccounts(leads, 1)
   await fill(recent!, sizes[0]!)

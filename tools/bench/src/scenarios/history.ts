@@ -48,7 +48,7 @@ const fill = async (context: Context): Promise<World> => {
   await fillDeliveries(context, { endpointId: held, count: base / 10, status: 'held' })
   await fillDeliveries(context, { endpointId: exhausted, count: Math.ceil(base / 100), status: 'exhausted' })
   await multiplyDeliveries(webhooks, ids, EVENTS_OF_LEAD)
-  await settle(leads, ['accounts', 'customers', 'leads'])
+  await settle(leads, ['accounts', 'leads'])
   await settle(webhooks, ['events', 'deliveries', 'attempts'])
   return { account: account!, count, endpoints: { delivered, held, exhausted } }
 }

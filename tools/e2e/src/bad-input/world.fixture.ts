@@ -157,16 +157,14 @@ const settle = async (client: Client, token: string, name: string): Promise<Inha
 
 const tracesOf = async (from: { system: System; receiver: Receiver; store: string }): Promise<Traces> => {
   const { databases } = from.system
-  const [leads, recorded, webhooks, files] = await Promise.all([
-    // An event's row goes a few seconds later: how many were ever recorded is told by its ids.
+  const [leads, webhooks, files] = await Promise.all([
+    // An event's row goes a few seconds later; webhook-service stores each event.
     tableContents(databases.leads, { outbox: 'false' }),
-    lastEventId(databases.leads.url),
     tableContents(databases.webhooks),
     filesIn(from.store),
   ])
   // Their last use is written down now and then.
   leads['tokens'] = leads['tokens']!.replace(/ .*/, '')
-  leads['outbox'] = `last id ${recorded}`
   return {
     leads,
     webhooks,
@@ -186,9 +184,6 @@ const rowsOf = async <Row extends object>(
   await client.end()
   return rows
 }
-
-const lastEventId = async (url: string): Promise<string> =>
-  (await rowsOf<{ last_value: string }>(url, 'SELECT last_value FROM outbox_id_seq'))[0]!.last_value
 
 /** Accounts with leads whose words are not written yet. */
 const WITHOUT_WORDS = `

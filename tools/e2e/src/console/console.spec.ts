@@ -63,7 +63,7 @@ suite('the console in a browser', () => {
   test('asks for a token once, keeps it in the tab alone, and forgets it when told', async () => {
     await open()
     await heading('Endpoints').waitFor()
-    expect(await page.getByText('Nobody is told about new leads yet.').isVisible()).toBe(true)
+    expect(await page.getByText('No endpoint gets new leads yet.').isVisible()).toBe(true)
     await page.reload()
     await heading('Endpoints').waitFor()
     const kept = () =>
@@ -206,7 +206,7 @@ suite('the console in a browser', () => {
     }
   })
 
-  test('a faulty filter is told beside its field, and the page stays', async () => {
+  test('an invalid filter has its error beside its field, and the page stays', async () => {
     await tenant.listen({ description: 'CRM' })
     await open('#/deliveries')
     const field = page.getByLabel('Lead reference')
@@ -217,16 +217,16 @@ suite('the console in a browser', () => {
     ] as const) {
       await field.fill(typed)
       await field.press('Enter')
-      await page.locator('#lead_reference-fault').filter({ hasText: told }).waitFor()
-      expect(await field.getAttribute('aria-describedby')).toBe('lead_reference-fault')
+      await page.locator('#lead_reference-error').filter({ hasText: told }).waitFor()
+      expect(await field.getAttribute('aria-describedby')).toBe('lead_reference-error')
       expect(await field.inputValue()).toBe(typed)
       expect(await heading('Deliveries').isVisible()).toBe(true)
     }
     // What the gateway refuses, from an address that somebody typed.
     expected = [/422/]
     await page.evaluate("location.hash = '#/deliveries?status=lost&endpoint_id=x'")
-    await page.locator('#status-fault').waitFor()
-    expect(await page.locator('#endpoint_id-fault').isVisible()).toBe(true)
+    await page.locator('#status-error').waitFor()
+    expect(await page.locator('#endpoint_id-error').isVisible()).toBe(true)
     expect(await page.getByLabel('Status').getAttribute('aria-invalid')).toBe('true')
     expect(await heading('Deliveries').isVisible()).toBe(true)
   })

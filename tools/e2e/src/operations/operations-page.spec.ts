@@ -55,7 +55,7 @@ describe('settings', () => {
 })
 
 describe('lines at warn and above', () => {
-  const told = rowsOf(section('### Lines that tell of trouble'))
+  const told = rowsOf(section('### Lines at warn and above'))
     .slice(1)
     .flatMap(([levels, lines]) =>
       inBackquotes(lines!).flatMap((line) => levels!.split(', ').map((level) => `${level} ${line}`)),

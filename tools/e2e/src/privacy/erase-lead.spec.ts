@@ -182,7 +182,7 @@ test('nothing of a person remains in any store, and what is countable stays', as
     expect(sent.filter(({ status }) => status === 'pending')).toHaveLength(EVENTS.length)
     expect(await traces()).toEqual(
       expect.arrayContaining([
-        ...['public.customers.email', 'public.leads.json', 'public.quote_items.options'],
+        ...['public.leads.email', 'public.leads.json', 'public.quote_items.options'],
         ...['public.attachments.name', 'public.idempotency_keys.body', 'public.idempotency_keys.key'],
         'public.lead_search.term',
         ...['public.attempts.response', 'public.events.body', 'notifications.events.body'],

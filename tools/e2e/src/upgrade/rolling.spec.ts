@@ -201,7 +201,7 @@ describeUpgrade()('the previous release and this one', () => {
         expect(notified).toHaveLength(new Set(notified).size)
         expect(new Set(notified)).toEqual(new Set([...notified, ...followed]))
       })
-      const refused = stage.system.logs().filter(({ msg }) => msg?.startsWith('an event was refused'))
+      const refused = stage.system.logs().filter(({ msg }) => msg?.startsWith('a dead letter'))
       expect(refused).toEqual([])
       const attempts = late.receiver.requests.map(({ arrivedAt }) => arrivedAt.getTime())
       expect(attempts).toHaveLength(3)

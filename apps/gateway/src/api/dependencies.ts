@@ -1,0 +1,32 @@
+import type { Logger } from '@leadwire/service-kit'
+import type { FastifyRequest } from 'fastify'
+import type { Admission } from '../admission/admission'
+import type { LimitRequests } from '../admission/request-limiter'
+import type { ReceiveUpload } from '../admission/upload-limiter'
+import type { Authenticate } from '../auth/authenticate'
+import type { Clients } from '../clients/connect-clients'
+import type { CreateCheck } from '../validation/checker'
+
+/** What the routes are made with. */
+export interface Dependencies {
+  clients: Clients
+  authenticate: Authenticate
+  limitRequests: LimitRequests
+  createCheck: CreateCheck
+  admission: Admission
+  receiveUpload: ReceiveUpload
+  /** The most bytes of an import. */
+  importMaxBytes: number
+  /** Called when an import was created, so that the worker of this process starts it at once. */
+  wakeImports: () => void
+  /** How long a client may take no bytes of its file. */
+  fileIdleMs: number
+  /** The address by which the request's client knows the API, without a slash at its end. */
+  addressOf: (request: FastifyRequest) => string
+  timeZone: string
+  /** Aborted when a drain begins: endless streams end then. */
+  draining: AbortSignal
+  /** The clock, in milliseconds since the epoch. */
+  now: () => number
+  logger: Logger
+}

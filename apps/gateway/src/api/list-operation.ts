@@ -1,0 +1,153 @@
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
+import type { Scope } from '../auth/authenticate'
+import { describe } from '../validation/fields'
+import { type Call, operation } from './operation'
+import { cursorPageJson, filteredPageJson, pageNumber } from './page-json'
+import { referenceErrors } from './reference-errors'
+import { cursorPageOf, PageQuery, pageOrStepOf } from './schemas'
+
+/** The ids that cursors are: the records of a response have lower ones, or where a list has the order of a file higher ones. */
+const ID = '[1-9][0-9]{0,14}'
+
+/** The id that a cursor is. */
+export const idOf = (cursor: string | undefined) => (cursor === undefined ? undefined : Number(cursor))
+
+interface List<Filters extends TObject> {
+  route: `GET /${string}`
+  operationId: string
+  tag?: string
+  summary: string
+  description: string
+  scope?: Scope
+  /** What the query may hold beside `cursor` and `page`. */
+  filters?: Filters
+  /** The schema of a record. */
+  record: TSchema
+}
+
+interface CursorList<Filters extends TObject> extends List<Filters> {
+  cursor?: { description?: string; pattern?: string }
+  answer?: string
+  /** `items` is the JSON array of the records that follow the cursor. */
+  find: (
+    call: Call<unknown>,
+    filters: Static<Filters>,
+    cursor: string | undefined,
+  ) => Promise<{ items: Uint8Array | string; next: string | number | undefined }>
+}
+
+/** A list in steps: the response to each names the cursor of the next. */
+export const listOperation = <Filters extends TObject = TObject>({
+  filters = Type.Object({}) as Filters,
+  record,
+  cursor: {
+    description = 'The `next_cursor` of the answer before. Without it the newest records come.',
+    pattern = `^${ID}$`,
+  } = {},
+  answer = 'The newest, or those that follow the cursor.',
+  find,
+  ...about
+}: CursorList<Filters>) => {
+  const cursor = Type.Optional(Type.String({ pattern, ...describe(description) }))
+  const query = Type.Object({ ...filters.properties, cursor })
+  return operation({
+    ...about,
+    query,
+    checks: query,
+    answer: { description: answer, schema: cursorPageOf(record) },
+    handler: async (call) => {
+      const lead = about.route.includes(':reference') ? { leadReference: call.leadReference() } : {}
+      const { cursor, ...given } = (await call.valid(() => referenceErrors(call, lead))) as {
+        cursor?: string
+      }
+      const { items, next } = await find(call, given as Static<Filters>, cursor)
+      return cursorPageJson(items, next)
+    },
+  })
+}
+
+interface LeadList extends Omit<List<TObject>, 'description' | 'filters'> {
+  description?: string
+  find: (
+    call: Call<unknown>,
+    asked: { accountId: number; reference: string; before: number | undefined },
+  ) => Promise<{ items: Uint8Array; nextBefore?: number | undefined }>
+}
+
+const STEPS =
+  'Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.'
+
+/** A list of what belongs to a lead, by default for the scope `leads:read`. */
+export const leadListOperation = ({ description, scope = 'leads:read', find, ...about }: LeadList) =>
+  listOperation({
+    ...about,
+    scope,
+    description: [description, STEPS].filter(Boolean).join('\n\n'),
+    find: async (call, _filters, cursor) => {
+      const { accountId, leadReference } = call
+      const asked = { accountId, reference: leadReference(), before: idOf(cursor) }
+      const { items, nextBefore } = await find(call, asked)
+      return { items, next: nextBefore }
+    },
+  })
+
+/** What a paged list asks of a service: a page, or the rows with lower ids than the cursor. */
+type Place = { page: number } | { page: 0; cursor: number }
+
+interface PagedList<Filters extends TObject> extends Omit<List<Filters>, 'description'> {
+  filters: Filters
+  /** What the rows are called. */
+  what: string
+  /** The rows, and of a page how many there are on all: a count that may have stopped. */
+  find: (
+    call: Call<unknown>,
+    asked: Static<Filters> & Place,
+  ) => Promise<{
+    records: object[]
+    total: number
+    totalCapped: boolean
+    perPage: number
+    nextCursor?: number | undefined
+  }>
+}
+
+/** A list by pages, or in steps where the query has a cursor. */
+export const pagedListOperation = <Filters extends TObject>({
+  route,
+  filters,
+  record,
+  what,
+  find,
+  ...about
+}: PagedList<Filters>) => {
+  const cursor = Type.Optional(
+    Type.String({
+      pattern: `^(${ID})?$`,
+      ...describe('Leave it empty for the first rows; pass `next_cursor` for those that follow.'),
+    }),
+  )
+  return operation({
+    ...about,
+    route,
+    description: `Newest first, 20 a page. Beyond 10,000 \`total\` is 10000 and \`total_capped\` true, and a later page is refused; with \`cursor\` all can be read, 100 at a time, and none twice while others are created.`,
+    query: Type.Object({ ...filters.properties, ...PageQuery.properties, cursor }),
+    checks: Type.Object({ ...filters.properties, cursor }),
+    answer: {
+      description: 'A page, or with `cursor` the rows that follow it.',
+      schema: pageOrStepOf(record, route.split(' ')[1]!),
+    },
+    handler: async (call) => {
+      const { cursor, ...given } = (await call.valid()) as { cursor?: string }
+      const query = call.request.query as Record<string, unknown>
+      const place: Place =
+        'cursor' in query
+          ? { page: 0, cursor: Number(cursor ?? Number.MAX_SAFE_INTEGER) }
+          : { page: pageNumber(query['page']) }
+      const { records, ...found } = await find(call, { ...(given as Static<Filters>), ...place })
+      const items = JSON.stringify(records)
+      if ('cursor' in place) return cursorPageJson(items, found.nextCursor)
+      const page = { ...found, page: place.page, count: records.length, items }
+      return filteredPageJson(call, page, { filters: given, what })
+    },
+  })
+}

@@ -1,0 +1,129 @@
+import { ServiceError } from '@leadwire/service-kit'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Admission } from '../admission/admission'
+import { ProblemError } from '../http/problem'
+import { decodeUtf8 } from '../http/utf8'
+import type { Body } from '../validation/checker'
+import { textErrors } from '../validation/text-errors'
+import { parseForm } from './form'
+import { createLargeBodyParser, isLarge } from './large-bodies'
+import { hasBody } from './unread-body'
+
+const NO_BODY: Body = { fields: {}, errors: {} }
+
+const JSON_TYPE = /^application\/(?:[\w.!#$&^+-]+\+)?json(?:\s*;|$)/i
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ServiceError('bad_request', 'The body is not well-formed JSON.', { cause })
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Throws bad_request, or invalid for JSON that is no object. */
+export const jsonBody = (bytes: Buffer): Body => {
+  const json = decodeUtf8(bytes)
+  const fields = parseJson(json)
+  if (!isObject(fields)) throw new ServiceError('invalid', 'The body must be a JSON object.')
+  return { fields, json, errors: textErrors(fields) }
+}
+
+const formBody = (bytes: Buffer): Body => {
+  const text = decodeUtf8(bytes)
+  // `curl -d` sends JSON with this type by default. None of its fields would be found.
+  if (/^\s*(\{.*\}|\[.*\])\s*$/s.test(text)) {
+    const detail = `The body looks like JSON, but its Content-Type is ${FORM_TYPE}. Send Content-Type: application/json.`
+    throw new ProblemError('unsupported-media-type', detail)
+  }
+  const fields = parseForm(text)
+  return { fields, form: true, errors: textErrors(fields) }
+}
+
+/** The charset that a Content-Type names, in lower case. */
+export const charsetOf = (type: string): string | undefined =>
+  /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]?.toLowerCase()
+
+const IMPORT_TYPE = /^(text\/csv|application\/x-ndjson)/i
+
+const otherCharset = (type: string) => {
+  const charset = charsetOf(type)
+  const isRead = charset === undefined || /^utf-?8$/.test(charset)
+  // Spreadsheets on Windows write Windows-1252.
+  return !isRead && !(charset === 'windows-1252' && IMPORT_TYPE.test(type))
+}
+
+const unreadable = ({ headers }: FastifyRequest): ProblemError | undefined => {
+  const { 'content-encoding': coding, 'transfer-encoding': transfer, 'content-type': type = '' } = headers
+  // Bodies are never unpacked: a small one could grow without bounds (RFC 9110, 15.5.16 and 12.5.3). Node decodes `chunked` alone.
+  if (transfer !== undefined && !/^chunked$/i.test(transfer))
+    return new ProblemError(
+      'unsupported-media-type',
+      'Bodies with a Transfer-Encoding other than chunked are not read.',
+    )
+  if (coding !== undefined && !/^identity$/i.test(coding)) {
+    const headers = { 'accept-encoding': 'identity' }
+    return new ProblemError('unsupported-media-type', 'Bodies with a Content-Encoding are not read.', headers)
+  }
+  return otherCharset(type)
+    ? new ProblemError('unsupported-media-type', 'Bodies are read in UTF-8 only.')
+    : undefined
+}
+
+const refuseOtherCodings = (app: FastifyInstance): void => {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    done((hasBody(request) && unreadable(request)) || null, payload)
+  })
+}
+
+const tooSlow = () => new ProblemError('timeout', 'The request did not arrive in time.')
+
+/** Files, which are read as they arrive and have other limits. */
+const STREAMED_TYPE = /^(multipart\/|text\/csv|application\/x-ndjson)/i
+
+/** Answers a request whose body has not arrived by its deadline. */
+const limitBodies = (app: FastifyInstance): void => {
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (hasBody(request) && !STREAMED_TYPE.test(request.headers['content-type'] ?? '')) {
+      const timer = setTimeout(() => reply.send(tooSlow()), request.deadline.getTime() - Date.now())
+      const arrived = () => clearTimeout(timer)
+      request.raw.once('end', arrived)
+      reply.raw.once('close', arrived)
+    }
+    done(null, payload)
+  })
+}
+
+/**
+ * Reads JSON and form bodies, and nothing else. Fastify's own JSON parser refuses keys such as __proto__. Here they are unknown fields
+ * like any other, because no body is ever merged into an object.
+ */
+export const readBodies = (app: FastifyInstance, admission: Admission): void => {
+  app.removeAllContentTypeParsers()
+  const parseLarge = createLargeBodyParser(admission)
+  refuseOtherCodings(app)
+  limitBodies(app)
+  const parserOf = (parse: (bytes: Buffer) => Body) => async (request: FastifyRequest, bytes: Buffer) => {
+    // The client was slow, not the services.
+    if (request.deadline.getTime() <= Date.now()) throw tooSlow()
+    if (isLarge(bytes)) return parseLarge(request, () => parse(bytes))
+    return bytes.length === 0 ? NO_BODY : parse(bytes)
+  }
+  app.addContentTypeParser(JSON_TYPE, { parseAs: 'buffer' }, parserOf(jsonBody))
+  app.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer' }, parserOf(formBody))
+  refuseOtherTypes(app)
+}
+
+export const refuseOtherTypes = (app: FastifyInstance): void => {
+  app.addContentTypeParser('*', async (request: FastifyRequest) => {
+    if (!hasBody(request)) return undefined
+    throw new ProblemError('unsupported-media-type', 'The Content-Type is not one this operation reads.')
+  })
+}
+
+/** The JSON or form body of a request; `{}` without one. */
+export const bodyOf = (request: FastifyRequest): Body => (request.body as Body | undefined) ?? NO_BODY

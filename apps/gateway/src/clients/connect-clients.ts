@@ -1,0 +1,171 @@
+import {
+  AccountsServiceDefinition,
+  AttachmentsServiceDefinition,
+  AuditServiceDefinition,
+  type CreateLead,
+  ImportsServiceDefinition,
+  type LeadPage,
+  type LeadPageResult,
+  type LeadResult,
+  LeadsServiceDefinition,
+  type ListedLeads,
+  leadCost,
+  ReconciliationServiceDefinition,
+  type RetrieveLead,
+  type VerifiedToken,
+  WebhooksServiceDefinition,
+} from '@leadwire/contracts'
+import {
+  type BatcherMeters,
+  type CallLimits,
+  connectBatches,
+  connectGrpc,
+  createBatcher,
+  errorOfStatus,
+  type HealthCheck,
+  type Lifecycle,
+  ServiceError,
+  type Tls,
+} from '@leadwire/service-kit'
+import { askOnce } from './ask-once'
+import { connectFiles } from './connect-files'
+import { halveWhenTooLarge } from './halve-when-too-large'
+
+const DEADLINE_MS = 10_000
+const FILE_IDLE_MS = 30_000
+// Nothing of a request is done before its token is verified, so it can be refused early.
+const VERIFY_LIMIT_MS = 3000
+
+const BATCHED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000, maxWaitMs: 3000 }
+
+// A batch is answered as a whole. With a queue for each account, a request waits for one batch of another account at most.
+const BY_ACCOUNT = { ...BATCHED, queueOf: ({ accountId }: { accountId: number }) => accountId }
+
+// The response to a read may have a megabyte.
+const READS = { ...BY_ACCOUNT, maxBatch: 64 }
+
+// One lead of the largest size, or as many small ones as a message may have.
+const CREATES = { ...BY_ACCOUNT, costOf: leadCost, maxBatchCost: 300 }
+
+const isLarge = (item: CreateLead) => leadCost(item) > CREATES.maxBatchCost
+
+export type Clients = ReturnType<typeof connectClients>
+
+const resultOf = <Value>(result: LeadResult['result'] | LeadPageResult['result']): Value => {
+  if (result?.$case === 'failure') throw errorOfStatus(result.value)
+  if (!result) throw new ServiceError('internal', 'An item came without a result.')
+  return result.value as Value
+}
+
+const leadOf = ({ result, etag, replayed }: LeadResult) => ({
+  body: resultOf<Uint8Array>(result),
+  etag,
+  replayed,
+})
+
+/** Sends batches with `call`. Each item carries the time it has left, and the call has until the last of their deadlines. */
+const inTime =
+  <Item extends { timeoutMs?: number | undefined }, Result>(
+    call: (items: Item[], deadline: number) => Promise<{ results: Result[] }>,
+  ) =>
+  async (items: Item[], deadlines: number[]): Promise<Result[]> => {
+    for (const [index, item] of items.entries()) {
+      item.timeoutMs = Math.max(1, deadlines[index]! - Date.now())
+    }
+    return (await call(items, Math.max(...deadlines))).results
+  }
+
+/** The clients of the services. Reads, creates and verifications of tokens are batched: what arrives during a call is the next batch. */
+export const connectClients = (options: {
+  leadsServiceUrl: string
+  filesServiceUrls: readonly URL[]
+  /** How long a stream of a file may stand still. */
+  fileIdleMs?: number
+  webhookServiceUrl: string
+  /** The first is sent. */
+  tokens: readonly string[]
+  tls?: Tls | undefined
+  lifecycle: Lifecycle
+  meters?: BatcherMeters
+}) => {
+  const { meters, tokens, tls, fileIdleMs: idleMs = FILE_IDLE_MS } = options
+  const deadline = { deadlineMs: DEADLINE_MS }
+  const files = connectFiles({ urls: options.filesServiceUrls, tokens, tls, idleMs })
+  const webhooks = connectGrpc(options.webhookServiceUrl, options)
+  const leads = connectGrpc(options.leadsServiceUrl, options)
+  const batches = connectBatches(options.leadsServiceUrl, options)
+  const retrieveLeads = batches.method(LeadsServiceDefinition, 'retrieveLeads')
+  const listPages = batches.method(LeadsServiceDefinition, 'listLeads')
+  const createLeads = batches.method(LeadsServiceDefinition, 'createLeads')
+  const verifyTokens = batches.method(AccountsServiceDefinition, 'verifyTokens')
+
+  const retrieveLead = createBatcher<RetrieveLead, LeadResult>({
+    ...READS,
+    meter: meters?.('retrieve'),
+    send: askOnce(
+      ({ accountId, reference }) => `${accountId} ${reference}`,
+      halveWhenTooLarge(inTime((leads, deadline) => retrieveLeads({ leads }, deadline))),
+    ),
+  })
+  const listLeads = createBatcher<LeadPage, LeadPageResult>({
+    ...READS,
+    meter: meters?.('list'),
+    send: askOnce(
+      ({ accountId, page }) => `${accountId} ${page}`,
+      halveWhenTooLarge(inTime((pages, deadline) => listPages({ pages }, deadline))),
+    ),
+  })
+  const creates = {
+    ...CREATES,
+    send: inTime((leads: CreateLead[], deadline) => createLeads({ leads }, deadline)),
+  }
+  const createLead = createBatcher<CreateLead, LeadResult>({ ...creates, meter: meters?.('create') })
+  // In batches of their own: a large lead takes seconds, and two of them at once would hold up all small ones.
+  const createLargeLead = createBatcher<CreateLead, LeadResult>({
+    ...{ ...creates, maxWaitMs: DEADLINE_MS, meter: meters?.('create_large') },
+  })
+  const verifyBatched = createBatcher<Uint8Array, VerifiedToken | undefined>({
+    ...BATCHED,
+    meter: meters?.('verify_token'),
+    send: async (hashes, deadlines) => {
+      const { results } = await verifyTokens({ hashes: hashes as Buffer[] }, Math.max(...deadlines))
+      return results.map(({ token }) => token)
+    },
+  })
+
+  const checks: HealthCheck[] = [
+    { name: 'leads-service', check: leads.check },
+    { name: 'files-service', check: files.check },
+    { name: 'webhook-service', check: webhooks.check },
+  ]
+
+  return {
+    checks,
+    files,
+    leads: leads.client(LeadsServiceDefinition, deadline),
+    accounts: leads.client(AccountsServiceDefinition, deadline),
+    attachments: leads.client(AttachmentsServiceDefinition, deadline),
+    imports: leads.client(ImportsServiceDefinition, deadline),
+    reconciliation: leads.client(ReconciliationServiceDefinition, deadline),
+    webhooks: webhooks.client(WebhooksServiceDefinition, deadline),
+    /** Each service has the audit log of what it changes. */
+    audits: [leads, webhooks].map((service) => service.client(AuditServiceDefinition, deadline)),
+    verifyToken: (hash: Uint8Array) => {
+      const deadline = new Date(Date.now() + VERIFY_LIMIT_MS)
+      return verifyBatched(hash, { deadline, isGone: () => false }).catch((cause) => {
+        const timedOut = cause instanceof ServiceError && cause.code === 'late'
+        throw timedOut
+          ? new ServiceError('unavailable', 'The token could not be verified in time.', { cause })
+          : cause
+      })
+    },
+    /** The public JSON of a lead, and its entity tag. */
+    retrieveLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>
+      leadOf(await retrieveLead(lead, limits)),
+    listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
+      resultOf<ListedLeads>((await listLeads(page, limits)).result),
+    /** Resolves with the same of the new lead. */
+    createLead: async (item: CreateLead, limits: CallLimits) =>
+      leadOf(await (isLarge(item) ? createLargeLead : createLead)(item, limits)),
+  }
+}

@@ -1,0 +1,45 @@
+import { IMAGE_FORMATS, Image } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { dataOf, named } from '../api/schemas'
+import { text } from '../validation/fields'
+import { recordFileOnce } from './record-upload-once'
+
+const ImageFields = Type.Partial(
+  Type.Object({
+    alt: text('Text for those who do not see it.', 'A casement window'),
+    name: text(undefined, 'Front elevation'),
+  }),
+)
+
+const ImageForm = named('CreateImageRequest')({
+  file: Type.Unsafe({
+    type: 'string',
+    format: 'binary',
+    description: `The image, at most 10 MiB: ${IMAGE_FORMATS.join(', ')}.`,
+  }),
+  ...ImageFields.properties,
+})
+
+/** POST /manage/images: an image that quote items can refer to. */
+export const createImage = operation({
+  route: 'POST /manage/images',
+  operationId: 'createImage',
+  summary: 'Send an image',
+  description: 'Anyone may read it at its url, for ever.',
+  idempotent: true,
+  multipart: ImageForm,
+  checks: ImageFields,
+  answer: dataOf(Image, 'The image.'),
+  handler: (call) =>
+    recordFileOnce(call, {
+      collection: 'images',
+      formats: IMAGE_FORMATS,
+      record: ({ name = '', alt }, file, saveUnder) =>
+        // Without the deadline: the upload took its time.
+        call.clients.attachments.createImage(
+          { accountId: call.accountId, file: { name, ...file }, alt, ...saveUnder },
+          { actor: call.limits.actor },
+        ),
+    }),
+})

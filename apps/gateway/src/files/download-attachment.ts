@@ -1,0 +1,43 @@
+import { FILE_FORMATS } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
+import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { LeadParams } from '../api/schemas'
+import { sendFile } from '../api/send-file'
+import { attachmentDisposition } from './file-name'
+
+// No script and no form of a stored file ever runs from our origin.
+export const SANDBOX = "sandbox; default-src 'none'"
+
+export const downloadAttachment = operation({
+  route: 'GET /leads/:reference/attachments/:id',
+  operationId: 'downloadAttachment',
+  tag: 'Attachments',
+  summary: 'Download an attachment',
+  scope: 'leads:read',
+  params: Type.Object({
+    ...LeadParams.properties,
+    id: Type.Integer({ minimum: 1, description: "The attachment's id.", examples: [5] }),
+  }),
+  answer: {
+    description: 'The file as it was sent.',
+    types: Object.values(FILE_FORMATS).map(({ contentType }) => contentType),
+  },
+  handler: async (call) => {
+    const { pathId, leadReference, reply, accountId, clients } = call
+    const { file } = await clients.attachments.retrieveAttachment({
+      accountId,
+      reference: leadReference(),
+      attachmentId: pathId(),
+    })
+    if (!file) throw new ServiceError('internal', 'an attachment came without its file')
+    const stored = await clients.files.download(file.key)
+    reply.headers({
+      'content-type': file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
+      'content-disposition': attachmentDisposition(file.fileName),
+      'content-security-policy': SANDBOX,
+      'cache-control': 'private, max-age=3600',
+    })
+    return sendFile(call, stored)
+  },
+})

@@ -1,0 +1,116 @@
+import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
+import type { Call } from '../api/operation'
+import { fieldOf, type Part, partsOf } from '../body/read-multipart'
+import type { Clients } from '../clients/connect-clients'
+import { addErrors, type FieldErrors } from '../validation/errors'
+import { textErrors } from '../validation/text-errors'
+import { baseName, fileNameError } from './file-name'
+import { discardStoredFile } from './keep-stored-file'
+
+/** The most bytes of a file: 10mb (interface: Limits). */
+const MAX_FILE_BYTES = 10_485_760
+
+type FileTerms = Omit<UploadTerms, 'file_name' | 'max_bytes'>
+
+export interface ReceivedFile<Fields> {
+  fields: Fields
+  fileName: string
+  upload: UploadedFile
+}
+
+interface Form {
+  fields: Map<string, unknown>
+  errors: FieldErrors
+  fileName?: string
+  upload?: UploadedFile
+}
+
+interface Receiving {
+  form: Form
+  terms: FileTerms
+  clients: Clients
+  signal: AbortSignal
+}
+
+const tooLarge = () =>
+  new ServiceError('too_large', `The file may not be larger than ${MAX_FILE_BYTES} bytes.`)
+
+/** Resolves to the number of bytes. */
+const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
+  let size = 0
+  for await (const chunk of bytes) {
+    size += chunk.length
+    if (size > MAX_FILE_BYTES) throw tooLarge()
+  }
+  return size
+}
+
+const addError = (form: Form, field: string, message: string) => {
+  form.errors = addErrors(form.errors, { [field]: [message] })
+}
+
+const takeFile = async (part: Part, fileName: string, { form, terms, clients, signal }: Receiving) => {
+  const name = baseName(fileName)
+  // A file input that was left empty.
+  if (name === '' && (await discard(part.bytes)) === 0) return
+  const error =
+    part.name !== 'file' || form.fileName !== undefined
+      ? 'Only one file can be sent, as the field file.'
+      : fileNameError(name)
+  if (part.name === 'file') form.fileName ??= name
+  if (error) {
+    addError(form, part.name, error)
+    return discard(part.bytes)
+  }
+  const upload = { ...terms, file_name: name, max_bytes: MAX_FILE_BYTES }
+  try {
+    form.upload = await clients.files.upload(upload, part.bytes, signal)
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'invalid') throw error
+    form.errors = addErrors(form.errors, error.faults)
+  }
+}
+
+const takePart = async (part: Part, receiving: Receiving) => {
+  if (part.fileName !== undefined) return takeFile(part, part.fileName, receiving)
+  const { form } = receiving
+  const value = await fieldOf(part)
+  if (part.name === 'file') addError(form, 'file', 'The file must be a file.')
+  else form.fields.set(part.name, value)
+}
+
+/**
+ * Reads a multipart request with one file, before or after its other fields, and streams the file to files-service as it arrives.
+ * Throws invalid with every error, the file's own among them; bad_request for a malformed body; too_large as soon as the limit is
+ * exceeded; a 408 for a client that is too slow. Then no file is kept.
+ */
+export const receiveFile = <Fields>(call: Call<Fields>, terms: FileTerms): Promise<ReceivedFile<Fields>> => {
+  const { request, reply, clients } = call
+  return call.receiveUpload(request, reply, async (signal) => {
+    const form: Form = { fields: new Map(), errors: {} }
+    try {
+      if (request.body) {
+        for await (const part of partsOf(request, signal))
+          await takePart(part, { form, terms, clients, signal })
+      }
+      signal.throwIfAborted()
+      return finishForm(form, call.check)
+    } catch (error) {
+      // The file may have been stored before the rest of the form was read.
+      if (form.upload?.key) await discardStoredFile(call, form.upload.key)
+      throw signal.aborted ? signal.reason : error
+    }
+  })
+}
+
+const finishForm = <Fields>(form: Form, check: Call<Fields>['check']): ReceivedFile<Fields> => {
+  const { upload, fileName } = form
+  if (fileName === undefined && !form.errors['file']) addError(form, 'file', 'The file field is required.')
+  const given = Object.fromEntries(form.fields)
+  const { value: fields, errors = {} } = check({ fields: given, errors: textErrors(given) })
+  const allErrors = addErrors(form.errors, errors)
+  if (!fields || !upload || fileName === undefined || Object.keys(allErrors).length > 0)
+    throw ServiceError.invalid(allErrors)
+  return { fields, fileName, upload }
+}

@@ -1,0 +1,52 @@
+import { FILE_FORMATS, IMAGE_FORMATS } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
+import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { closeFile, sendFile } from '../api/send-file'
+import { isKnown } from '../http/entity-tags'
+import { UUID } from '../validation/formats'
+import { SANDBOX } from './download-attachment'
+
+const TYPES = new Map<string, string>(
+  IMAGE_FORMATS.map((name) => [FILE_FORMATS[name].extension, FILE_FORMATS[name].contentType]),
+)
+
+const headersOf = (extension: string, etag: string) => ({
+  'content-type': TYPES.get(extension),
+  'cache-control': 'public, max-age=31536000, immutable',
+  etag,
+  'content-security-policy': SANDBOX,
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  // As a page of its own an SVG could run scripts; as an image in a page it can't, and this does not hinder that.
+  ...(extension === 'svg' && { 'content-disposition': 'attachment' }),
+})
+
+const isImage = (file: string, id: string, extension: string) =>
+  UUID.test(id) && TYPES.has(extension) && file === `${id}.${extension}`.toLowerCase()
+
+export const serveAsset = operation({
+  route: 'GET /assets/images/:file',
+  operationId: 'serveAsset',
+  tag: 'Assets',
+  summary: 'Get an image',
+  description: 'Anyone may. An image never changes: keep it for as long as you like.',
+  scope: null,
+  params: Type.Object({ file: Type.String({ examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10.png'] }) }),
+  etag: 'read',
+  answer: { description: 'The image.', types: [...TYPES.values()] },
+  handler: async (call) => {
+    const { request, reply, clients } = call
+    const { file } = request.params as { file: string }
+    const [id = '', extension = ''] = file.split('.')
+    if (!isImage(file, id, extension)) throw new ServiceError('not_found', 'There is no such image.')
+    const etag = `"${id}"`
+    const stored = await clients.files.download(`images/${file}`)
+    reply.headers(headersOf(extension, etag))
+    // Only now: what is not there is 404, whatever If-None-Match says (RFC 9110, 13.2.1).
+    if (!isKnown(request, etag)) return sendFile(call, stored)
+    closeFile(stored)
+    reply.code(304)
+    return undefined
+  },
+})

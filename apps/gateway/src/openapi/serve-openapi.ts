@@ -1,0 +1,78 @@
+import swagger from '@fastify/swagger'
+import { VERSION } from '@leadwire/service-kit'
+import type { FastifyInstance } from 'fastify'
+import type { Dependencies } from '../api/dependencies'
+import { compressJson } from '../http/compress-json'
+import { addCodeSamples } from './code-samples/add-code-samples'
+import { nameComponents } from './name-components'
+
+const DESCRIPTION = `Stores sales leads, and sends signed webhooks about each new lead and what happens to it.
+
+**Tokens.** Every operation but those under Health and Assets needs \`Authorization: Bearer <token>\`. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\`), \`leads:read\`, \`manage\`. When a token expires within 14 days, every answer to its requests says when, in the header \`Token-Expires-At\`.
+
+**Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. Booleans may be true, false, 1, 0, "1" and "0", in forms also \`true\` and \`false\`; a repeated field of a form is a list; integers may come as digits in a string; strings are trimmed, and but for descriptions of leads are one line without control characters; one in which nothing can be seen counts as null; unknown fields are ignored.
+
+**Errors** are \`application/problem+json\` (RFC 9457). With status 422 \`errors\` lists every invalid field at once.
+
+**Times** in answers are ISO 8601 in UTC with microseconds.
+
+**Samples** take the address of the API from the environment variable \`BASE_URL\`, the token from \`TOKEN\`, and what stands in braces in a path from a variable of its name, such as \`REFERENCE\` and \`ID\`. Forms send the file \`house.png\`.`
+
+const TAGS = [
+  { name: 'Leads', description: 'Create, find and change leads.' },
+  { name: 'Scheduling', description: 'Appointments and callbacks.' },
+  { name: 'Attachments', description: 'Files of a lead.' },
+  { name: 'Management', description: 'Visitor leads, images, users and tokens.' },
+  { name: 'Privacy', description: 'Erasing what is held of a person, and exporting it.' },
+  { name: 'Webhooks', description: 'Where events are sent, and how that went.' },
+  { name: 'Events', description: 'What webhook endpoints receive.' },
+  { name: 'Notifications', description: 'Messages to users, and how they were delivered.' },
+  { name: 'Assets', description: 'Stored images.' },
+  { name: 'Health', description: 'For operators of the service.' },
+]
+
+/** GET /openapi.json: OpenAPI 3.1 of every route that is added afterwards. */
+export const serveOpenApi = (
+  app: FastifyInstance,
+  options: {
+    publicUrl: string | undefined
+    addressOf: Dependencies['addressOf']
+    events: { webhooks: Record<string, { $ref: string }>; pathItems: object }
+  },
+): void => {
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Leadwire',
+        version: VERSION,
+        description: DESCRIPTION,
+        contact: { name: 'The operator of this service' },
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: [{ url: options.publicUrl ?? '/' }],
+      tags: TAGS,
+      webhooks: options.events.webhooks,
+      components: {
+        pathItems: options.events.pathItems as never,
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', description: 'A token of your account.' },
+        },
+      },
+    },
+    transformObject: (given) => {
+      const document = nameComponents('openapiObject' in given ? given.openapiObject : {})
+      addCodeSamples(document as unknown as Parameters<typeof addCodeSamples>[0])
+      return document
+    },
+  })
+  app.register(async (scope) => {
+    // Always compressed: it has no secret, and is a tenth as long.
+    await compressJson(scope)
+    scope.get('/openapi.json', { schema: { hide: true } }, async (request, reply) =>
+      reply
+        .header('access-control-allow-origin', '*')
+        .send({ ...app.swagger(), servers: [{ url: options.addressOf(request) }] }),
+    )
+  })
+}

@@ -1,0 +1,13 @@
+import type { Faults } from '@leadwire/service-kit'
+
+/** What is wrong with each field of a request, by its dotted path. */
+export type FieldErrors = Faults
+
+/** The errors of both, field by field. */
+export const addErrors = (first: FieldErrors, second: FieldErrors): FieldErrors => {
+  const errors = new Map(Object.entries(first))
+  for (const [field, messages] of Object.entries(second)) {
+    errors.set(field, [...(errors.get(field) ?? []), ...messages])
+  }
+  return Object.fromEntries(errors)
+}

@@ -1,0 +1,65 @@
+import type { ErrorObject } from 'ajv'
+import { FORMATS } from './formats'
+import { postcodeWithZero } from './postcode'
+
+/**
+ * How a message names a field: `quotes.0.items.1.image_id` is "quotes.0.items.1.image id", as in Laravel 7. An unknown field may consist
+ * of underscores alone.
+ */
+export const labelOf = (field: string): string => field.replace(/(?<=[^_])_(?=[^_])/g, ' ')
+
+/** The message for a field that names a missing record. */
+export const selectedIsInvalid = (field: string): string => `The selected ${labelOf(field)} is invalid.`
+
+const TYPES: Record<string, string> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  array: 'an array',
+  object: 'an object',
+}
+
+/** Names what a reader can't see in the value. */
+const hintOf = ({ data, params }: ErrorObject): string => {
+  if (typeof data !== 'string') return ''
+  const invisible = /\p{Cf}/u.exec(data)?.[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+  if (invisible) return ` It has the invisible character U+${invisible}.`
+  const meant = (params as { format?: string }).format === 'postcode' && postcodeWithZero(data)
+  return meant ? ` With a zero in place of the letter O it is ${meant}.` : ''
+}
+
+const typeMessage = (label: string, type: string | string[]) => {
+  const types = [type].flat().filter((name) => name !== 'null')
+  if (types[0] === 'boolean') return `The ${label} field must be true or false.`
+  return `The ${label} must be ${types.map((name) => TYPES[name]).join(' or ')}.`
+}
+
+const MESSAGES: Record<string, (label: string, limit: number) => string> = {
+  required: (label) => `The ${label} field is required.`,
+  maxLength: (label, limit) => `The ${label} may not be greater than ${limit} characters.`,
+  minLength: (label, limit) => `The ${label} must be at least ${limit} characters.`,
+  minimum: (label, limit) => `The ${label} must be at least ${limit}.`,
+  maximum: (label, limit) => `The ${label} may not be greater than ${limit}.`,
+  minItems: (label, limit) => `The ${label} must have at least ${limit} items.`,
+  maxItems: (label, limit) => `The ${label} may not have more than ${limit} items.`,
+  uniqueItems: (label) => `The ${label} field has a duplicate value.`,
+  maxProperties: (label, limit) => `The ${label} may not have more than ${limit} items.`,
+}
+
+const ruleOf = (field: string, { keyword, params }: ErrorObject): string => {
+  const label = labelOf(field)
+  const {
+    limit = 0,
+    type = '',
+    format = '',
+    allowedValues = [],
+  } = params as { limit?: number; type?: string | string[]; format?: string; allowedValues?: unknown[] }
+  if (keyword === 'type') return typeMessage(label, type)
+  if (keyword === 'enum')
+    return `${selectedIsInvalid(field)} It may be: ${allowedValues.filter((value) => value !== null).join(', ')}.`
+  if (keyword === 'format') return `The ${label} ${FORMATS[format]?.message ?? 'format is invalid.'}`
+  return MESSAGES[keyword]?.(label, limit) ?? `The ${label} is invalid.`
+}
+
+/** The message of an Ajv error, in the words of Laravel 7. */
+export const messageOf = (field: string, error: ErrorObject): string => ruleOf(field, error) + hintOf(error)

@@ -1,0 +1,150 @@
+import type { Actor, AdvanceImportRequest, AdvanceImportResponse, CreateLead } from '@leadwire/contracts'
+import { isRefusedValue, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
+import { invalidBy, validate } from '../../arguments'
+import { inserter, insertTogether } from '../../database/inserter'
+import { type CreateLeadsDeps, createAll } from '../../leads/create/create-leads'
+import { leadFaults } from '../../leads/create/lead-arguments'
+import type { OutboxEvent } from '../../outbox/record-events'
+import { CLAIM } from './claim-import'
+import { isClaim } from './import-claim'
+
+/** How many faults of an import are kept; more are only counted. */
+const MAX_FAULTS = 10_000
+
+const SELECT = `
+  SELECT state, webhooks, token_id AS "tokenId", request_id AS "requestId", rows_read AS "rowsRead", rows_failed AS "rowsFailed"
+  FROM imports WHERE account_id = $1 AND id = $2 AND claim_id = $3 AND position = $4
+  FOR NO KEY UPDATE`
+
+const MOVE = `
+  UPDATE imports SET position = $3, columns = $4, delimiter = $10, claimed_until = clock_timestamp() + ${CLAIM},
+    rows_read = rows_read + $5, rows_created = rows_created + $6, rows_failed = rows_failed + $7,
+    state = $8, failure = $9, finished_at = CASE WHEN $8 = 'running' THEN NULL ELSE clock_timestamp() END
+  WHERE account_id = $1 AND id = $2`
+
+interface ClaimedRow {
+  state: string
+  webhooks: boolean
+  tokenId: number | null
+  requestId: string | null
+  rowsRead: number
+  rowsFailed: number
+}
+
+interface Fault {
+  accountId: number
+  importId: number
+  /** From 1, without the header. */
+  row: number
+  /** JSON. */
+  errors: string
+}
+
+const faultsOf = inserter<Fault>('import_faults', [
+  ['account_id', 'bigint', ({ accountId }) => accountId],
+  ['import_id', 'bigint', ({ importId }) => importId],
+  ['row', 'bigint', ({ row }) => row],
+  ['errors', 'json', ({ errors }) => errors],
+])
+
+const claimLost = () => new ServiceError('conflict', 'The import is worked on by another process.')
+
+const actorOf = ({ tokenId, requestId }: ClaimedRow): Actor | undefined =>
+  tokenId === null ? undefined : { tokenId, tokenName: '', requestId: requestId ?? '' }
+
+/** Creates the leads of rows; resolves with the faults of each row, null where it has none. */
+const createRows = async (
+  deps: CreateLeadsDeps,
+  tx: OpenTransaction,
+  { rows, claim }: AdvanceImportRequest,
+  claimed: ClaimedRow,
+  events: OutboxEvent[],
+): Promise<(string | null)[]> => {
+  const actor = actorOf(claimed)
+  const items = new Map<number, CreateLead>()
+  const faults = rows.map(({ row }, index): string | null => {
+    if (row?.$case !== 'lead') return row?.value ?? null
+    const item = {
+      accountId: claim!.accountId,
+      lead: row.value,
+      idempotency: undefined,
+      traceparent: '',
+      actor,
+    }
+    const refused = invalidBy(leadFaults(item))
+    if (!refused) items.set(index, item)
+    return refused ? JSON.stringify(refused.faults) : null
+  })
+  const outcomes = await createAll(deps, tx, [...items.values()], claimed.webhooks ? events : undefined)
+  for (const [at, index] of [...items.keys()].entries()) {
+    const outcome = outcomes[at]
+    if (!(outcome instanceof ServiceError)) continue
+    if (outcome.code !== 'invalid') throw outcome
+    faults[index] = JSON.stringify(outcome.faults)
+  }
+  return faults
+}
+
+const recordFaults = (
+  tx: OpenTransaction,
+  { accountId, importId }: { accountId: number; importId: number },
+  faults: (string | null)[],
+  { rowsRead, rowsFailed }: ClaimedRow,
+): number => {
+  const found = faults.flatMap((errors, index) =>
+    errors === null ? [] : [{ accountId, importId, row: rowsRead + index + 1, errors }],
+  )
+  insertTogether(tx, [faultsOf(found.slice(0, Math.max(0, MAX_FAULTS - rowsFailed)))])
+  return found.length
+}
+
+const advance = async (
+  deps: CreateLeadsDeps,
+  tx: OpenTransaction,
+  request: AdvanceImportRequest,
+  events: OutboxEvent[],
+): Promise<AdvanceImportResponse> => {
+  const { accountId, importId, claimId } = request.claim!
+  const values = [accountId, importId, claimId, request.from]
+  const [claimed] = await tx.query<ClaimedRow>({ name: 'claimed-import', text: SELECT, values })
+  // Somebody else has it, or has moved it: what is sent again after a lost response is not done again.
+  if (!claimed) throw claimLost()
+  if (claimed.state !== 'running') return { goingOn: false }
+  const { rows, to, columns, delimiter, finished, failure } = request
+  const faults = await createRows(deps, tx, request, claimed, events)
+  const failed = recordFaults(tx, { accountId, importId }, faults, claimed)
+  const state = failure !== undefined ? 'failed' : finished ? 'finished' : 'running'
+  const counts = [rows.length, rows.length - failed, failed]
+  tx.send({
+    name: 'move-import',
+    text: MOVE,
+    values: [accountId, importId, to, columns, ...counts, state, failure ?? null, delimiter],
+  })
+  return { goingOn: state === 'running' }
+}
+
+/**
+ * Creates the leads of the next rows of an import, records the faults of others, and moves the import behind them, all in one
+ * transaction: whatever is killed, no row is created twice and none is left out. Without webhooks nothing is written to the
+ * outbox, so that the sweep finds no lost event. Throws conflict when another process has the claim.
+ */
+export const advanceImport =
+  (deps: CreateLeadsDeps) =>
+  async (request: AdvanceImportRequest): Promise<AdvanceImportResponse> => {
+    validate({
+      claim: isClaim(request.claim),
+      from: request.from >= 0,
+      to: request.to >= request.from,
+      rows: request.rows.every(({ row }) => row !== undefined),
+    })
+    const events: OutboxEvent[] = []
+    try {
+      const response = await deps.database.transaction((tx) => advance(deps, tx, request, events))
+      deps.onCommitted(events)
+      return response
+    } catch (error) {
+      throw isRefusedValue(error)
+        ? new ServiceError('bad_request', 'A value of a row can not be stored.')
+        : error
+    }
+  }

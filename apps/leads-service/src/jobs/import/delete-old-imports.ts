@@ -1,0 +1,25 @@
+import type { Pruned, Transaction } from '@leadwire/service-kit'
+
+// With their faults, of which each has 10,000 at most.
+const BATCH = 10
+
+const DELETE_RESOLVED = `
+  DELETE FROM imports WHERE (account_id, id) IN (
+    SELECT account_id, id FROM imports
+    WHERE key IS NULL AND finished_at < now() - interval '30 days'
+    ORDER BY finished_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+  RETURNING id`
+
+const OLDEST = `
+  SELECT extract(epoch FROM clock_timestamp() - finished_at)::float8 AS age
+  FROM imports WHERE key IS NULL ORDER BY finished_at LIMIT 1`
+
+/** Deletes a batch of the imports that ended 30 days ago, with the errors of their rows. */
+export const deleteOldImports = async (db: Transaction): Promise<Pruned> => {
+  const rows = await db.query({ text: DELETE_RESOLVED })
+  return { rows: rows.length, more: rows.length === BATCH }
+}
+
+/** The age in seconds of the import that ended first; 0 without one. */
+export const oldestImportAge = async (db: Transaction): Promise<number> =>
+  (await db.query<{ age: number }>({ text: OLDEST }))[0]?.age ?? 0

@@ -1,0 +1,73 @@
+import { SEARCH_FORMAT } from '@leadwire/contracts'
+import { type Database, ServiceError } from '@leadwire/service-kit'
+import { lockProgress, writeTerms } from './write-terms'
+
+/** How many leads' words one transaction writes. */
+const BATCH = 2000
+
+const COUNT_LEADS = 'SELECT lead_count AS count FROM accounts WHERE id = $1'
+
+const MOVE_PROGRESS = `
+  UPDATE lead_search_progress SET number = $2, format = ${SEARCH_FORMAT} WHERE account_id = $1`
+
+// What a crash takes with it is written again: the progress goes with the words.
+const RELAXED = 'SET LOCAL synchronous_commit = off'
+
+/**
+ * Writes the words of an account's next leads; those of an older format are written anew from the first lead on. `busy`, with
+ * `skip`: another copy is indexing, and may not have seen the newest leads. The numbers of an account are committed in their order.
+ */
+export const indexLeads = (
+  database: Database,
+  accountId: number,
+  { skip }: { skip: boolean },
+): Promise<'done' | 'more' | 'busy'> =>
+  database.transaction(async (tx) => {
+    tx.send({ text: RELAXED })
+    // Before the lock, which is a row of an account that is there. Leads that come after this are handed over themselves.
+    const [account] = await tx.query<{ count: number }>({
+      name: 'count-of-leads',
+      text: COUNT_LEADS,
+      values: [accountId],
+    })
+    if (!account) return 'done'
+    const { count } = account
+    const progress = await lockProgress(tx, accountId, { skip })
+    if (!progress) return 'busy'
+    // A newer release is rolled out, and does it.
+    if (progress.format > SEARCH_FORMAT) return 'done'
+    const after = progress.format < SEARCH_FORMAT ? 0 : progress.number
+    if (after >= count) return 'done'
+    const last = Math.min(after + BATCH, count)
+    await writeTerms(tx, accountId, { after, last })
+    tx.send({ name: 'move-search-progress', text: MOVE_PROGRESS, values: [accountId, last] })
+    return last < count ? 'more' : 'done'
+  })
+
+// Some seconds' work.
+const CATCH_UP = 10
+
+/** Has every lead that the account has by now found by its words. Throws unavailable where too many of them have none yet. */
+export const catchUp = async (database: Database, accountId: number): Promise<void> => {
+  for (let round = 0; round < CATCH_UP; round += 1)
+    if ((await indexLeads(database, accountId, { skip: false })) === 'done') return
+  throw new ServiceError('unavailable', 'The words of the account’s leads are still being written.')
+}
+
+const SELECT_BEHIND = `
+  SELECT a.id, (a.lead_count > coalesce(p.number, 0) OR p.format < ${SEARCH_FORMAT}) IS TRUE AS behind
+  FROM accounts a LEFT JOIN lead_search_progress p ON p.account_id = a.id
+  WHERE a.id > $1 ORDER BY a.id LIMIT 1000`
+
+/** The accounts with unindexed leads among the 1,000 after `after`, and the last account that was read; undefined at the end. */
+export const findBehind = async (
+  database: Database,
+  after: number,
+): Promise<{ behind: number[]; last: number | undefined }> => {
+  const rows = await database.query<{ id: number; behind: boolean }>({
+    name: 'unindexed-accounts',
+    text: SELECT_BEHIND,
+    values: [after],
+  })
+  return { behind: rows.filter(({ behind }) => behind).map(({ id }) => id), last: rows.at(-1)?.id }
+}

@@ -1,0 +1,65 @@
+import { SEARCH_FORMAT } from '@leadwire/contracts'
+import type { OpenTransaction } from '@leadwire/service-kit'
+import { type Searched, termsOf } from './search-terms'
+
+const ADD_PROGRESS = `
+  INSERT INTO lead_search_progress (account_id, format) VALUES ($1, ${SEARCH_FORMAT}) ON CONFLICT DO NOTHING`
+
+const LOCK_PROGRESS = 'SELECT number, format FROM lead_search_progress WHERE account_id = $1 FOR UPDATE'
+
+const SELECT_LEADS = `
+  SELECT number, name, postcode, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link FROM leads
+  WHERE account_id = $1 AND number > $2 AND number <= $3 ORDER BY number`
+
+const DELETE_TERMS = 'DELETE FROM lead_search WHERE account_id = $1 AND number > $2 AND number <= $3'
+
+// In the order of the index, so that the rows of a page of it come one after the other.
+const INSERT_TERMS = `
+  INSERT INTO lead_search (account_id, term, number)
+  SELECT $1, term, number FROM unnest($2::text[], $3::bigint[]) AS made (term, number) ORDER BY term, number`
+
+interface Progress {
+  number: number
+  format: number
+}
+
+/**
+ * Locks how far the words of an account's leads have been written. With `skip` undefined where another transaction has it.
+ * Whatever changes or empties what a lead is found by (`Searched`) locks it, too, and deletes or writes the lead's words behind
+ * it: nothing older is written afterwards.
+ */
+export const lockProgress = async (
+  tx: OpenTransaction,
+  accountId: number,
+  { skip }: { skip: boolean },
+): Promise<Progress | undefined> => {
+  tx.send({ name: 'add-search-progress', text: ADD_PROGRESS, values: [accountId] })
+  const [progress] = await tx.query<Progress>({
+    name: `lock-search-progress${skip ? '-or-skip' : ''}`,
+    text: skip ? `${LOCK_PROGRESS} SKIP LOCKED` : LOCK_PROGRESS,
+    values: [accountId],
+  })
+  return progress
+}
+
+/** Writes the words of the leads behind number `after` up to `last` anew. The account's progress must be locked. */
+export const writeTerms = async (
+  tx: OpenTransaction,
+  accountId: number,
+  { after, last }: { after: number; last: number },
+): Promise<void> => {
+  const values = [accountId, after, last]
+  tx.send({ name: 'delete-terms', text: DELETE_TERMS, values })
+  const leads = await tx.query<Searched & { number: number }>({
+    name: 'searched-leads',
+    text: SELECT_LEADS,
+    values,
+  })
+  const [terms, numbers]: [string[], number[]] = [[], []]
+  for (const lead of leads)
+    for (const term of termsOf(lead)) {
+      terms.push(term)
+      numbers.push(lead.number)
+    }
+  tx.send({ name: 'insert-terms', text: INSERT_TERMS, values: [accountId, terms, numbers] })
+}

@@ -1,0 +1,260 @@
+import type { NewQuoteItem } from '@leadwire/contracts'
+import { deleteOldKeys } from '@leadwire/service-kit'
+import { eventually } from '@leadwire/test-kit'
+import {
+  holdAccount,
+  itemWith,
+  listedOf,
+  newAccount,
+  newImage,
+  newItem,
+  newLead,
+  outboxOf,
+  outcomesOf,
+  quoteOf,
+  type RunningLeadsService,
+  startLeadsService,
+} from '../../leads-service.fixture'
+
+let service: RunningLeadsService
+
+beforeAll(async () => {
+  service = await startLeadsService()
+})
+afterAll(() => service.stop())
+
+const keyFor = (tokenId: number, key: string, what = 'a') => ({
+  tokenId,
+  key,
+  fingerprint: Buffer.from(what.padEnd(32)),
+})
+
+const listed = async (accountId: number) => {
+  const { results } = await service.leads.listLeads({ pages: [{ accountId, page: 1 }] })
+  const { total, items } = listedOf(results[0]!)
+  return { total, items: JSON.parse(items.toString()) }
+}
+
+test('a batch creates each lead for its own account, and a bad item fails alone', async () => {
+  const [mine, other] = [await newAccount(service), await newAccount(service)]
+  const outcomes = outcomesOf(
+    await service.leads.createLeads({
+      leads: [
+        newItem(mine.accountId, { lead: newLead({ name: 'first' }) }),
+        newItem(mine.accountId, { lead: newLead({ userId: 987_654 }) }),
+        newItem(other.accountId, { lead: newLead({ name: 'second' }) }),
+      ],
+    }),
+  )
+  expect(outcomes[0]).toMatchObject({ name: 'first', value: 0, type: 'quote', test: 0, quotes: [] })
+  expect(outcomes[0].customer).toMatchObject({
+    name: 'Ada Byron',
+    phone_link: 'tel:+441632960123',
+    mobile_link: null,
+  })
+  expect(outcomes[1].failure).toMatchObject({ code: 'invalid', faults: { user_id: [expect.any(String)] } })
+  expect(outcomes[2].name).toBe('second')
+  expect((await listed(mine.accountId)).total).toBe(1)
+  expect((await listed(other.accountId)).total).toBe(1)
+})
+
+test('the event carries the lead as the response shows it, in the same bytes', async () => {
+  const { accountId, apiKey } = await newAccount(service)
+  const items = [newItem(accountId), newItem(accountId, { lead: newLead({ status: 'test' }) })]
+  const { results } = await service.leads.createLeads({ leads: items })
+  const leads = outcomesOf({ results })
+  const events = (await outboxOf(service)).filter((event) => event.accountId === accountId)
+  expect(events).toEqual(
+    leads.map((lead, index) => ({
+      ...{ eventId: expect.any(String), accountId, accountKey: apiKey, type: 'lead.created' },
+      ...{ leadReference: lead.reference, leadVersion: 1, test: index === 1, traceparent: '' },
+      ...{ createdAt: lead.created_at, body: results[index]!.result!.value },
+    })),
+  )
+  expect(events[0]!.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+})
+
+test('number, id and time agree for concurrent creates through two copies, over many accounts', async () => {
+  const accounts = await Promise.all(Array.from({ length: 5 }, () => newAccount(service)))
+  const calls = Array.from({ length: 200 }, (_, index) => {
+    const copy = index % 2 ? service.leads : service.otherLeads
+    // Each call names the accounts in another order, which is how unordered locks would end in a deadlock.
+    const order = [...accounts.slice(index % 5), ...accounts.slice(0, index % 5)]
+    return copy.createLeads({ leads: order.map(({ accountId }) => newItem(accountId)) })
+  })
+  const outcomes = (await Promise.all(calls)).flatMap(outcomesOf)
+  expect(outcomes.filter((outcome) => outcome.failure)).toEqual([])
+  for (const { accountId } of accounts) {
+    const rows = await service.db.query<{ id: number; number: number; created_at: string }>({
+      text: 'SELECT id, number, created_at FROM leads WHERE account_id = $1 ORDER BY number',
+      values: [accountId],
+    })
+    expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1))
+    expect(rows.map(({ id }) => id)).toEqual(rows.map(({ id }) => id).sort((a, b) => a - b))
+    expect(rows.map(({ created_at }) => created_at)).toEqual(rows.map(({ created_at }) => created_at).sort())
+  }
+})
+
+test('leads of one account in one batch have times of their own, in the order given', async () => {
+  const [mine, other] = [await newAccount(service), await newAccount(service)]
+  const owners = [mine, other, mine, mine]
+  const leads = outcomesOf(
+    await service.leads.createLeads({ leads: owners.map(({ accountId }) => newItem(accountId)) }),
+  )
+  const own = leads.filter((_, index) => owners[index] === mine)
+  const times = own.map(({ created_at }) => created_at)
+  expect(times).toEqual([...new Set(times)].toSorted())
+  expect(own.map(({ id }) => id)).toEqual(own.map(({ id }) => id).toSorted((a, b) => a - b))
+  expect(own.map(({ updated_at, customer }) => [updated_at, customer.created_at])).toEqual(
+    times.map((time) => [time, time]),
+  )
+})
+
+test('created_at never runs back behind the account’s last lead', async () => {
+  const { accountId } = await newAccount(service)
+  const ahead = '2999-01-01T00:00:00.000001Z'
+  await service.db.query({
+    text: 'UPDATE accounts SET last_lead_at = $2 WHERE id = $1',
+    values: [accountId, ahead],
+  })
+  const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
+  expect(lead.created_at).toBe(ahead)
+})
+
+test('a thousand creates under one key make one lead and one event', async () => {
+  const { accountId, tokenId } = await newAccount(service)
+  const item = () => newItem(accountId, { idempotency: keyFor(tokenId, 'once') })
+  const responses = await Promise.all(
+    Array.from({ length: 100 }, (_, index) =>
+      (index % 2 ? service.leads : service.otherLeads).createLeads({
+        leads: Array.from({ length: 10 }, item),
+      }),
+    ),
+  )
+  const outcomes = responses.flatMap(outcomesOf)
+  const answered = outcomes.filter((outcome) => !outcome.failure)
+  expect(answered.length).toBeGreaterThan(0)
+  expect(new Set(answered.map(({ reference }) => reference)).size).toBe(1)
+  expect(new Set(outcomes.flatMap((outcome) => outcome.failure?.code ?? []))).toEqual(new Set(['conflict']))
+  expect((await listed(accountId)).total).toBe(1)
+  expect((await outboxOf(service)).filter((event) => event.accountId === accountId)).toHaveLength(1)
+})
+
+test('a key replays its answer byte for byte, refuses another request, and is the token’s own', async () => {
+  const { accountId, tokenId } = await newAccount(service)
+  const { token } = await service.accounts.createToken({
+    accountId,
+    name: 'second',
+    scopes: ['leads'],
+    test: false,
+  })
+  const create = async (idempotency: ReturnType<typeof keyFor>) =>
+    (await service.leads.createLeads({ leads: [newItem(accountId, { idempotency })] })).results[0]!
+  const first = await create(keyFor(tokenId, 'k'))
+  expect(await create(keyFor(tokenId, 'k'))).toEqual({ ...first, replayed: true })
+  const refused = await create(keyFor(tokenId, 'k', 'b'))
+  expect(outcomesOf({ results: [refused] })[0].failure).toMatchObject({ code: 'invalid' })
+  expect(await create(keyFor(token!.id, 'k'))).not.toEqual(first)
+  await service.db.query({
+    text: `UPDATE idempotency_keys SET created_at = created_at - interval '24 hours'`,
+  })
+  expect(await deleteOldKeys(service.db, { keptMs: 24 * 3_600_000 })).toMatchObject({ more: false })
+  expect(await create(keyFor(tokenId, 'k', 'b'))).toMatchObject({ result: { $case: 'body' } })
+})
+
+test('a request in another order is the same, unless a gateway of 0.2.0 asks or asked', async () => {
+  const { accountId, tokenId } = await newAccount(service)
+  const asked = (key: string, what: string, unordered?: string) => ({
+    ...keyFor(tokenId, key, what),
+    ...(unordered && { unorderedFingerprint: Buffer.from(unordered.padEnd(32)) }),
+  })
+  const create = async (idempotency: ReturnType<typeof asked>) =>
+    (await service.leads.createLeads({ leads: [newItem(accountId, { idempotency })] })).results[0]!
+  await create(asked('ours', 'a, b', 'ab'))
+  await create(asked('theirs', 'a, b'))
+  const replayed = [
+    await create(asked('ours', 'b, a', 'ab')),
+    await create(asked('ours', 'a, b')),
+    await create(asked('theirs', 'a, b', 'ab')),
+    await create(asked('ours', 'b, a')),
+    await create(asked('ours', 'a, b', 'abc')),
+    await create(asked('theirs', 'b, a', 'ab')),
+  ].map(({ replayed }) => replayed === true)
+  expect(replayed).toEqual([true, true, true, false, false, false])
+})
+
+test('a saved answer is replayed to any number at once, in one batch and through both copies', async () => {
+  const { accountId, tokenId } = await newAccount(service)
+  const item = () => newItem(accountId, { idempotency: keyFor(tokenId, 'saved') })
+  const [first] = outcomesOf(await service.leads.createLeads({ leads: [item()] }))
+  const responses = await Promise.all(
+    Array.from({ length: 60 }, (_, index) =>
+      (index % 2 ? service.leads : service.otherLeads).createLeads({ leads: [item(), item()] }),
+    ),
+  )
+  const outcomes = responses.flatMap(outcomesOf)
+  expect(outcomes).toHaveLength(120)
+  for (const outcome of outcomes) expect(outcome).toEqual(first)
+})
+
+test('a key is in conflict while its first request is under way, and no longer', async () => {
+  const { accountId, tokenId } = await newAccount(service)
+  const create = async (copy: typeof service.leads) => {
+    const leads = [newItem(accountId, { idempotency: keyFor(tokenId, 'slow') })]
+    return outcomesOf(await copy.createLeads({ leads }))[0]
+  }
+  const { letGo, waiters } = await holdAccount(service, accountId)
+  // It has its key locked, and waits for its account.
+  const first = create(service.leads)
+  await eventually(async () => expect(await waiters()).toBe(1))
+  expect((await create(service.otherLeads)).failure).toMatchObject({ code: 'conflict' })
+  await letGo()
+  const created = await first
+  expect(await create(service.otherLeads)).toEqual(created)
+})
+
+test('maximal leads of one account hold up another one’s for the time of a batch', async () => {
+  const [heavy, bystander] = [await newAccount(service), await newAccount(service)]
+  const image = await newImage(service, heavy.accountId)
+  const maximal = () => {
+    const items = new Array<NewQuoteItem>(25).fill(itemWith(image, { options: '{"width":1200}' }))
+    const quotes = Array.from({ length: 10 }, () => quoteOf(...items))
+    return newItem(heavy.accountId, { lead: newLead({ quotes }) })
+  }
+  let waiting = 60
+  const flood = Array.from({ length: waiting }, async () => {
+    const outcomes = outcomesOf(await service.leads.createLeads({ leads: [maximal()] }))
+    waiting -= 1
+    return outcomes[0]
+  })
+  // While there is a flood, each create of the bystander overtakes nearly all of it.
+  const leftBehind: number[] = []
+  while (waiting > 0) {
+    const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))
+    expect(lead.failure).toBeUndefined()
+    leftBehind.push(waiting)
+  }
+  expect(leftBehind[0]).toBeGreaterThan(30)
+  expect((await Promise.all(flood)).filter(({ failure }) => failure)).toEqual([])
+})
+
+test('large leads that wait hold up nobody’s small one', async () => {
+  const [heavy, bystander] = [await newAccount(service), await newAccount(service)]
+  const image = await newImage(service, heavy.accountId)
+  const options = JSON.stringify({
+    a: 'x'.repeat(250),
+    b: 'x'.repeat(250),
+    c: 'x'.repeat(250),
+    d: 'x'.repeat(250),
+  })
+  const quotes = [quoteOf(...new Array<NewQuoteItem>(250).fill(itemWith(image, { options })))]
+  const { letGo, waiters } = await holdAccount(service, heavy.accountId)
+  const large = [1, 2, 3].map(() =>
+    service.leads.createLeads({ leads: [newItem(heavy.accountId, { lead: newLead({ quotes }) })] }),
+  )
+  await eventually(async () => expect(await waiters()).toBe(2))
+  const [small] = outcomesOf(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))
+  expect(small.failure).toBeUndefined()
+  await letGo()
+  for (const response of await Promise.all(large)) expect(outcomesOf(response)[0].failure).toBeUndefined()
+})

@@ -1,0 +1,96 @@
+import {
+  type CreateLead,
+  isEmail,
+  LEAD_STATUSES,
+  type NewLead,
+  type NewQuoteItem,
+  POSTCODE,
+  VISITOR_REFERRERS,
+} from '@leadwire/contracts'
+import { type Faults, parseTraceparent } from '@leadwire/service-kit'
+import { faultsOf, isActor, isId, isSaid, isText } from '../../arguments'
+import { isIdempotency } from '../../idempotency/idempotency-keys'
+
+const isOptional = <Value>(value: Value | undefined, sound: (value: Value) => boolean) =>
+  value === undefined || sound(value)
+
+const isPhone = (text: string) => isText(text) && /\p{Nd}/u.test(text)
+
+export const isStatus = (status: string): boolean => (LEAD_STATUSES as readonly string[]).includes(status)
+
+const isOption = ([key, value]: [string, unknown]) =>
+  isText(key) && (typeof value === 'string' ? isText(value) : Number.isFinite(value))
+
+/** Whether a text is that of a JSON object of strings and numbers (interface: Quote item, options). */
+const isOptions = (text: string): boolean => {
+  try {
+    const options: unknown = JSON.parse(text)
+    if (typeof options !== 'object' || options === null || Array.isArray(options)) return false
+    return !text.includes('\0') && Object.entries(options).every(isOption)
+  } catch {
+    return false
+  }
+}
+
+const itemFields = (item: NewQuoteItem) => ({
+  product_style_id: isId(item.productStyleId),
+  name: isSaid(item.name),
+  margin: isOptional(item.margin, Number.isFinite),
+  minimum: isOptional(item.minimum, Number.isFinite),
+  maximum: isOptional(item.maximum, Number.isFinite),
+  format: isSaid(item.format),
+  status: isSaid(item.status),
+  'product_style.sku': isText(item.productStyleSku),
+  'product_style.name': isText(item.productStyleName),
+  'product_style.product.name': isText(item.productName),
+  image_id: isId(item.imageId),
+  options: isOptions(item.options),
+})
+
+const leadFields = (lead: NewLead) => ({
+  name: isSaid(lead.name),
+  value: lead.value >= 0,
+  description: isOptional(lead.description, (text) => isText(text, 10_000)),
+  postcode: POSTCODE.test(lead.postcode),
+  user_agent: isText(lead.userAgent, 1024),
+  ip: isText(lead.ip),
+  referrer: (VISITOR_REFERRERS as readonly string[]).includes(lead.referrer),
+  referrer_url: isOptional(lead.referrerUrl, (text) => isText(text, 2048)),
+  status: isStatus(lead.status),
+  user_id: isOptional(lead.userId, isId),
+  first_name: isSaid(lead.firstName),
+  last_name: isSaid(lead.lastName),
+  company_name: isOptional(lead.companyName, isText),
+  email: isEmail(lead.email),
+  phone: isPhone(lead.phone),
+  mobile: isOptional(lead.mobile, isPhone),
+})
+
+const quoteFaults = ({ quotes }: NewLead): Faults => {
+  const faults: Faults = {}
+  for (const [q, { status, items }] of quotes.entries()) {
+    Object.assign(faults, faultsOf({ status: isSaid(status) }, `quotes.${q}.`))
+    for (const [i, item] of items.entries()) {
+      const fields = itemFields(item)
+      if (!Object.values(fields).every(Boolean))
+        Object.assign(faults, faultsOf(fields, `quotes.${q}.items.${i}.`))
+    }
+  }
+  return faults
+}
+
+/**
+ * What is wrong with a new lead in itself. The gateway has checked them: this keeps other callers from
+ * harming what is created with it.
+ */
+export const leadFaults = ({ accountId, lead, idempotency, traceparent, actor }: CreateLead): Faults => ({
+  ...faultsOf({
+    account_id: isId(accountId),
+    lead: lead !== undefined,
+    idempotency: isOptional(idempotency, isIdempotency),
+    actor: isOptional(actor, isActor),
+    traceparent: traceparent === '' || parseTraceparent(traceparent) !== undefined,
+    ...(lead && leadFields(lead)),
+  }),
+  ...(lead && quoteFaults(lead)),
+})

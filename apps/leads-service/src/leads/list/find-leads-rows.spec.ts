@@ -1,0 +1,210 @@
+import { FindLeadsRequest, type LeadFilters } from '@leadwire/contracts'
+import { connectDatabase, type Database, type OpenTransaction, type Query } from '@leadwire/service-kit'
+import { escapeLiteral } from 'pg'
+import { newAccount, newItem, type RunningLeadsService, startLeadsService } from '../../leads-service.fixture'
+import { findLeads } from './find-leads'
+
+let service: RunningLeadsService
+let small: { accountId: number; userId: number }
+let large: { accountId: number; userId: number }
+/** As large as `small`, and unknown to the statistics of PostgreSQL, which takes it for an account without leads. */
+let recent: { accountId: number; userId: number }
+
+// Thirty leads of an account have everything that is looked for, however many there are.
+const FILL = `
+  INSERT INTO leads (account_id, id, number, reference, customer_id, user_id, name, value, postcode, user_agent, ip, referrer,
+    device_type, device_name, browser, browser_version, os, os_version, status, type, test, created_at, updated_at, first_name,
+    last_name, email, phone, phone_link, json_format, json, json_details)
+  SELECT l.account_id, nextval('leads_id_seq'), n, gen_random_uuid(), l.customer_id, CASE WHEN rare THEN $3::bigint END, l.name,
+    0, CASE WHEN rare THEN 'SW1A 1AA' ELSE 'M1 1AA' END, '', '', CASE WHEN rare THEN 'Phone' ELSE 'Website' END, '', '', '', '', '',
+    '', CASE WHEN rare THEN 'sold' ELSE 'open' END, 'quote', rare, l.created_at + n * interval '1 second',
+    l.created_at + n * interval '1 second', l.first_name, l.last_name, l.email, l.phone, l.phone_link, l.json_format, l.json, l.json_details
+  FROM leads l, generate_series(2, $2::int) n, LATERAL (SELECT n % ($2::int / 30) = 0 AS rare) sparse
+  WHERE l.account_id = $1`
+
+const COUNT = 'UPDATE accounts SET lead_count = $2 WHERE id = $1'
+
+const FILL_SEARCH = `
+  INSERT INTO lead_search (account_id, term, number)
+  SELECT account_id, CASE WHEN status = 'sold' THEN 'zoe' ELSE 'ada' END, number FROM leads WHERE account_id = $1`
+
+const filled = async (db: Database, count: number) => {
+  const { accountId } = await newAccount(service)
+  const { user } = await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
+  const userId = user!.id
+  await service.leads.createLeads({ leads: [newItem(accountId)] })
+  await db.query({
+    text: `UPDATE leads SET created_at = '2001-01-01', updated_at = '2001-01-01' WHERE account_id = $1`,
+    values: [accountId],
+  })
+  await db.query({ text: FILL, values: [accountId, count, userId] })
+  await db.query({ text: COUNT, values: [accountId, count] })
+  await db.query({ text: FILL_SEARCH, values: [accountId] })
+  return { accountId, userId }
+}
+
+beforeAll(async () => {
+  service = await startLeadsService()
+  const db = connectDatabase({
+    ...{ url: service.database.url, poolSize: 1, lifecycle: service.lifecycle, answerLimitMs: 120_000 },
+    settings: { statement_timeout: '0', session_replication_role: 'replica' },
+  })
+  small = await filled(db, 10_000)
+  large = await filled(db, 100_000)
+  for (const table of ['leads', 'accounts', 'lead_search'])
+    await db.query({ text: `VACUUM ANALYZE ${table}` })
+  recent = await filled(db, 10_000)
+}, 120_000)
+afterAll(() => service.stop())
+
+interface Plan {
+  'Relation Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: Plan[]
+}
+
+/** The rows of tables and indexes that a plan read. */
+const rowsOf = (plan: Plan): number => {
+  const own = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
+  const below = (plan.Plans ?? []).reduce((sum, child) => sum + rowsOf(child), 0)
+  return (plan['Relation Name'] ? own : 0) + below
+}
+
+const literalOf = (value: unknown) =>
+  value === null ? 'NULL' : escapeLiteral(Array.isArray(value) ? `{${value.join()}}` : String(value))
+
+/** The same database, which adds up what the statements of transactions read. */
+const counting = (database: Database) => {
+  let rows = 0
+  let statements = 0
+  // Prepared, since EXPLAIN plans a statement with values for these values, whatever the session says.
+  const count = async (tx: OpenTransaction, { text, values = [] }: Query) => {
+    const name = `counted_${statements++}`
+    await tx.query({ text: `PREPARE ${name} AS ${text}` })
+    const given = values.length > 0 ? `(${values.map(literalOf).join()})` : ''
+    const [row] = await tx.query<{ 'QUERY PLAN': [{ Plan: Plan }] | string }>({
+      text: `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${name} ${given}`,
+    })
+    await tx.query({ text: `DEALLOCATE ${name}` })
+    const plan = row!['QUERY PLAN']
+    rows += rowsOf((typeof plan === 'string' ? JSON.parse(plan) : plan)[0].Plan)
+  }
+  const counted: Database = {
+    ...database,
+    transaction: (work) =>
+      database.transaction((tx) =>
+        work({
+          ...tx,
+          query: async (query) => {
+            await count(tx, query)
+            return tx.query(query)
+          },
+        }),
+      ),
+  }
+  return { database: counted, rows: () => rows }
+}
+
+const read = async (
+  { accountId, userId }: { accountId: number; userId: number },
+  over: Parameters<typeof FindLeadsRequest.fromPartial>[0],
+) => {
+  const { database, rows } = counting(service.db)
+  const place = { $case: 'page', value: 1 } as const
+  const filters = over.filters && { ...over.filters, ...(over.filters.assignedTo && { assignedTo: userId }) }
+  const request = FindLeadsRequest.fromPartial({
+    accountId,
+    sort: '-created_at',
+    perPage: 20,
+    place,
+    ...over,
+    filters,
+  })
+  const { count, nextCursor } = await findLeads({ database, jsonFormat: 0 })(request)
+  return { count, rows: rows(), nextCursor }
+}
+
+const WALK = { place: { $case: 'cursor', value: '' } } as const
+const RARE: Partial<LeadFilters>[] = [
+  { status: 'sold' },
+  { referrer: 'Phone' },
+  { postcode: 'SW1' },
+  { test: true },
+  { assignedTo: 1 },
+  { q: 'zo' },
+  { q: 'zoe', status: 'sold' },
+  { q: 'ada zoe' },
+]
+
+test.each(RARE)('a page of the few with %j reads as little in a large account', async (filters) => {
+  const [few, many] = [await read(small, { filters }), await read(large, { filters })]
+  expect(few.count).toBe(filters.q === 'ada zoe' ? 0 : 20)
+  expect(many.count).toBe(few.count)
+  expect(many.rows).toBeLessThan(few.rows * 1.2 + 10)
+  // Of what is looked for by its beginning it is first counted whether it is few.
+  expect(many.rows).toBeLessThan(600 + (filters.q === 'ada zoe' ? 10_001 : 0))
+})
+
+test.each<Partial<LeadFilters>>([
+  {},
+  { status: 'open' },
+  { referrer: 'Website' },
+  { postcode: 'M' },
+  { test: false },
+  { q: 'ada' },
+  { status: 'open', referrer: 'Website', test: false, createdFrom: '2001-01-01T01:00:00Z' },
+  { createdFrom: '2001-01-01T01:00:00Z', createdTo: '2001-01-01T02:00:00Z' },
+  { updatedSince: '2001-01-01T01:00:00Z' },
+])('a step of a walk of the many with %j reads about what it shows', async (filters) => {
+  const sort = filters.updatedSince ? 'updated_at' : '-created_at'
+  const { count, rows } = await read(large, { ...WALK, filters, sort, perPage: 100 })
+  expect(count).toBe(100)
+  expect(rows).toBeLessThan(1000 + (filters.q || filters.postcode ? 10_001 : 0))
+})
+
+test.each<Partial<LeadFilters>>([
+  {},
+  ...RARE,
+  { status: 'open' },
+  { referrer: 'Website' },
+  { postcode: 'M' },
+  { q: 'ada' },
+  { createdFrom: '2001-01-01T01:00:00Z' },
+])('a page with %j reads as little in an account that the statistics do not know', async (filters) => {
+  const [known, unknown] = [await read(small, { filters }), await read(recent, { filters })]
+  expect(unknown.count).toBe(known.count)
+  expect(unknown.rows).toBeLessThan(known.rows * 1.2 + 10)
+})
+
+test.each<[string, Partial<LeadFilters>]>([
+  ['-created_at', { status: 'open', referrer: 'Phone' }],
+  ['created_at', { test: false, assignedTo: 1 }],
+  ['updated_at', { status: 'sold', updatedSince: '2001-01-01T00:00:01Z' }],
+  ['-updated_at', { status: 'lost' }],
+])('sorted by %s, %j reads a bounded part and says where to go on', async (sort, filters) => {
+  const [few, many] = [
+    await read(small, { ...WALK, filters, sort, perPage: 100 }),
+    await read(large, { ...WALK, filters, sort, perPage: 100 }),
+  ]
+  expect(many.rows).toBeLessThan(10_500)
+  expect(few.nextCursor).toBeUndefined()
+  if (filters.assignedTo === undefined) expect(many.nextCursor).toBeDefined()
+  const counted = await read(large, { filters, sort })
+  expect(counted.rows).toBeLessThan(25_000)
+})
+
+test('where PostgreSQL takes all leads to have one status, those with another are found as quickly', async () => {
+  for (const text of [
+    'ALTER TABLE leads ALTER COLUMN status SET (n_distinct = 1)',
+    // Larger than the index of numbers, as it is where there are millions.
+    'ALTER INDEX leads_by_status SET (fillfactor = 10)',
+    'REINDEX INDEX leads_by_status',
+    'ANALYZE leads',
+  ])
+    await service.db.query({ text })
+  const { count, rows } = await read(large, { filters: { status: 'sold', referrer: 'Phone' } })
+  expect(count).toBe(20)
+  expect(rows).toBeLessThan(600)
+})

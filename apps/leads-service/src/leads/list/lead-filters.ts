@@ -1,0 +1,63 @@
+import type { LeadFilters } from '@leadwire/contracts'
+import { searchWords } from '../../jobs/search/search-terms'
+
+/** The values of a statement, and the place that each has in it. */
+export const statementValues = () => {
+  const values: unknown[] = []
+  return { values, at: (value: unknown) => `$${values.push(value)}` }
+}
+
+export type At = ReturnType<typeof statementValues>['at']
+
+/** The numbers of the leads with a value that starts with `prefix`, in no order: a range of an index. */
+export interface PrefixRange {
+  table: 'leads' | 'lead_search'
+  column: string
+  prefix: string
+}
+
+// No character is behind this one.
+const LAST = '\u{10ffff}'
+
+/** The condition on rows of a range's table, as `r`, of the account in $1. */
+export const inRange = ({ column, prefix }: PrefixRange, at: At): string =>
+  `r.account_id = $1 AND r.${column} >= ${at(prefix)} AND r.${column} < ${at(prefix + LAST)}`
+
+/** Filters by prefix: the postcode, and each word of `q`. */
+export const prefixRangesOf = ({ postcode, q }: LeadFilters): PrefixRange[] => [
+  ...(postcode === undefined
+    ? []
+    : [{ table: 'leads' as const, column: 'postcode COLLATE "C"', prefix: postcode }]),
+  ...searchWords(q ?? '').map((prefix) => ({ table: 'lead_search' as const, column: 'term', prefix })),
+]
+
+/**
+ * The same condition on a lead, as `l`. OFFSET 0 keeps PostgreSQL from reading the words of all leads of the account to find one
+ * up among them.
+ */
+export const beginsSo = (range: PrefixRange, at: At): string =>
+  range.table === 'leads'
+    ? `starts_with(l.postcode, ${at(range.prefix)})`
+    : `EXISTS (SELECT FROM lead_search s
+        WHERE s.account_id = $1 AND s.number = l.number AND starts_with(s.term, ${at(range.prefix)}) OFFSET 0)`
+
+// The text is that of the condition of its index.
+const IS_TEST = `(l.test OR l.status = 'test')`
+
+/** A column with an index of its own, in the order of numbers, and the wanted value. */
+export interface Equality {
+  column: string
+  value: unknown
+}
+
+/** Those that fewer leads fulfil come first. */
+export const equalitiesOf = ({ assignedTo, status, referrer }: LeadFilters): Equality[] =>
+  [
+    { column: 'l.user_id', value: assignedTo },
+    { column: 'l.status', value: status },
+    { column: 'l.referrer', value: referrer },
+  ].filter(({ value }) => value !== undefined)
+
+/** The condition on a lead, as `l`, to be for a test or not. Most leads are not: for them the list is read, as for two filters. */
+export const testCondition = ({ test }: LeadFilters): string[] =>
+  test === undefined ? [] : [test ? IS_TEST : `NOT ${IS_TEST}`]

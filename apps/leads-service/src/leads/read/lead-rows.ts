@@ -1,0 +1,76 @@
+import { Customer, type Lead, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
+import type { Transaction } from '@leadwire/service-kit'
+import { type Row, recordMapper } from '../../database/row-mapper'
+import { IMAGE_COLUMNS, imageOfRow } from '../../images/image-row'
+
+/** A lead's own columns, without its customer and quotes. */
+export const LEAD = recordMapper(LeadListItem, 'l')
+const CUSTOMER = recordMapper(Customer, 'l', { as: 'customer' })
+const QUOTE = recordMapper(Quote, 'q')
+const ITEM = recordMapper(QuoteItem, 'i')
+
+/** A lead with status `test` is a test lead, whatever token made it. */
+export const isTest = ({ test, status }: { test: boolean; status: string }): boolean =>
+  test || status === 'test'
+
+interface ItemRow extends Row {
+  options: string
+  product_style_sku: string
+  product_style_name: string
+  product_name: string
+}
+
+const itemOfRow = (row: ItemRow, assetsUrl: string): QuoteItem => ({
+  ...ITEM.read(row),
+  image: imageOfRow(row, assetsUrl),
+  product_style: {
+    sku: row.product_style_sku,
+    name: row.product_style_name,
+    product: { name: row.product_name },
+  },
+  options: row.options,
+})
+
+const SELECT_LEADS = `
+  SELECT ${LEAD.columns}, ${CUSTOMER.columns}
+  FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, id)
+  JOIN leads l ON l.account_id = asked.account_id AND l.id = asked.id`
+
+const SELECT_QUOTES = `
+  SELECT ${QUOTE.columns}
+  FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, id)
+  JOIN quotes q ON q.account_id = asked.account_id AND q.lead_id = asked.id
+  ORDER BY q.id`
+
+const SELECT_ITEMS = `
+  SELECT ${ITEM.columns}, i.options, i.product_style_sku, i.product_style_name, i.product_name, ${IMAGE_COLUMNS}
+  FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, id)
+  JOIN quotes q ON q.account_id = asked.account_id AND q.lead_id = asked.id
+  JOIN quote_items i ON i.account_id = q.account_id AND i.quote_id = q.id
+  JOIN images m ON m.account_id = i.account_id AND m.id = i.image_id
+  ORDER BY i.id`
+
+/** Whole leads out of their columns, by id. */
+export const leadsFromColumns = async (
+  db: Transaction,
+  asked: Map<number, { accountId: number }>,
+  assetsUrl: string,
+): Promise<Map<number, Lead>> => {
+  const values = [[...asked.values()].map(({ accountId }) => accountId), [...asked.keys()]]
+  const leads = new Map<number, Lead>()
+  for (const row of await db.query<Row>({ name: 'leads-of-columns', text: SELECT_LEADS, values })) {
+    const lead = { ...LEAD.read(row), customer: CUSTOMER.read(row), quotes: [] }
+    leads.set(lead.id, lead)
+  }
+  const quotes = new Map<number, Quote>()
+  for (const row of await db.query<Row>({ name: 'quotes-of-leads', text: SELECT_QUOTES, values })) {
+    const quote = { ...QUOTE.read(row), items: [] }
+    quotes.set(quote.id, quote)
+    leads.get(quote.lead_id)?.quotes.push(quote)
+  }
+  for (const row of await db.query<ItemRow>({ name: 'items-of-leads', text: SELECT_ITEMS, values })) {
+    const item = itemOfRow(row, assetsUrl)
+    quotes.get(item.quote_id)?.items.push(item)
+  }
+  return leads
+}

@@ -1,0 +1,21 @@
+import type { RetrieveLeadsRequest, RetrieveLeadsResponse } from '@leadwire/contracts'
+import { type Database, deadlineOf, ServiceError, unlessTimedOut } from '@leadwire/service-kit'
+import { faultsOf, isId } from '../../arguments'
+import { leadNotFound, leadResultOf } from './lead-result'
+import { type JsonSettings, loadLeads } from './load-leads'
+
+/** Retrieves many leads at once, each for its own account. */
+export const retrieveLeads =
+  ({ database, ...json }: { database: Database } & JsonSettings) =>
+  async ({ leads }: RetrieveLeadsRequest): Promise<RetrieveLeadsResponse> => {
+    const deadlines = leads.map(deadlineOf)
+    const found = await database.connection((db) =>
+      unlessTimedOut(leads, deadlines, (items) => loadLeads(db, items, json)),
+    )
+    const outcomes = found.map((lead, index) =>
+      isId(leads[index]!.accountId)
+        ? (lead ?? leadNotFound())
+        : ServiceError.invalid(faultsOf({ account_id: false })),
+    )
+    return { results: outcomes.map(leadResultOf) }
+  }

@@ -1,0 +1,35 @@
+import { type EventType, eventBody } from '@leadwire/contracts'
+import { activeTraceparent } from '@leadwire/service-kit'
+import { leadEvent } from './lead-event'
+import type { RecordingTransaction } from './record-events'
+
+/** What an event says of its lead. */
+export interface ChangedLead {
+  reference: string
+  test: boolean
+  version: number
+  api_key: string
+}
+
+/** The columns of it, of a lead `l`. */
+export const CHANGED_LEAD = `l.reference, l.test OR l.status = 'test' AS test, l.version,
+  (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key`
+
+/**
+ * Records an event of a lead for the account's webhooks, in the transaction of what it reports. Which endpoints subscribe to
+ * it only webhook-service knows. `data` is JSON text, `at` a time of PostgreSQL's.
+ */
+export const recordChange = (
+  tx: RecordingTransaction,
+  change: {
+    accountId: number
+    lead: ChangedLead
+    type: Exclude<EventType, 'lead.created'>
+    at: string
+    data: string
+  },
+): void => {
+  const { data, lead, ...rest } = change
+  const body = eventBody(change.type, data)
+  tx.record(leadEvent({ ...rest, lead, accountKey: lead.api_key, traceparent: activeTraceparent(), body }))
+}

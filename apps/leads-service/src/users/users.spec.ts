@@ -1,0 +1,249 @@
+import { eventually, gate } from '@leadwire/test-kit'
+import {
+  holdAccount,
+  lockWaiters,
+  newAccount,
+  newItem,
+  newLead,
+  outcomesOf,
+  type RunningLeadsService,
+  startLeadsService,
+} from '../leads-service.fixture'
+
+let service: RunningLeadsService
+
+beforeAll(async () => {
+  service = await startLeadsService()
+})
+afterAll(() => service.stop())
+
+const SAM = { email: 'sam@example.test', name: 'Sam' }
+
+const scene = async () => {
+  const { accountId } = await newAccount(service)
+  const { user } = await service.accounts.createUser({ accountId, ...SAM })
+  return { accountId, user: user!, key: { accountId, userId: user!.id } }
+}
+
+const createLead = async (accountId: number, over: Parameters<typeof newLead>[0] = {}) =>
+  outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId, { lead: newLead(over) })] }))[0]
+
+const assign = (accountId: number, reference: string, userEmail?: string) =>
+  service.leads.updateLead({ accountId, reference, userEmail, notify: true })
+
+const schedule = (accountId: number, reference: string, userId: number) =>
+  service.leads.scheduleAppointment({
+    appointment: {
+      ...{ accountId, reference, userId, notify: true, date: '2026-03-28T09:30:00Z' },
+      idempotency: undefined,
+    },
+  })
+
+const notified = async (accountId: number) =>
+  (
+    await service.db.query({
+      text: `SELECT event_id FROM outbox WHERE type = 'notification.requested' AND account_id = $1`,
+      values: [accountId],
+    })
+  ).length
+
+const assigneeOf = async ({ id }: { id: number }) =>
+  (
+    await service.db.query<{ user_id: number }>({
+      text: 'SELECT user_id FROM leads WHERE id = $1',
+      values: [id],
+    })
+  )[0]!.user_id
+
+test('what is given of a user changes, and the rest stays', async () => {
+  const { user, key } = await scene()
+  const { accounts } = service
+  const changed = async (change: object) => (await accounts.updateUser({ ...key, ...change })).user
+  expect(await changed({})).toEqual(user)
+  expect(await changed({ name: 'Samantha' })).toEqual({ ...user, name: 'Samantha' })
+  expect(await changed({ email: 'SAM@example.test' })).toEqual({
+    ...user,
+    ...{ name: 'Samantha', email: 'SAM@example.test' },
+  })
+  expect((await accounts.retrieveUser(key)).user).toEqual(await changed({}))
+})
+
+test.each([
+  ['kim@bücher.example', 'Kim@XN--BCHER-KVA.example'],
+  ['kim@bu\u0308cher.example', 'kim@bücher.example'],
+  ['kim@xn--bcher-kva.example', 'KIM@BÜCHER.example'],
+])('the user %s is found as %s, and has that address alone', async (email, spelling) => {
+  const { accountId } = await scene()
+  const { user } = await service.accounts.createUser({ accountId, email, name: 'Kim' })
+  expect(user!.email).toBe('kim@bücher.example')
+  const lead = await createLead(accountId)
+  const { reference } = lead as { reference: string }
+  await assign(accountId, reference, spelling)
+  expect(await assigneeOf(lead as { id: number })).toBe(user!.id)
+  const asked = { accountId, userEmail: spelling, imageIds: [] }
+  expect(await service.leads.checkReferences(asked)).toMatchObject({ userMissing: false })
+  await expect(
+    service.accounts.createUser({ accountId, email: spelling, name: 'Kim' }),
+  ).rejects.toMatchObject({ faults: { email: ['The email has already been taken.'] } })
+})
+
+test('an address is stored in NFC, and found in any form', async () => {
+  const { accountId } = await scene()
+  const decomposed = { accountId, email: 'jose\u0301@example.test', name: 'José' }
+  const { user } = await service.accounts.createUser(decomposed)
+  expect(user!.email).toBe('jos\u00e9@example.test')
+  await expect(service.accounts.createUser(decomposed)).rejects.toMatchObject({
+    faults: { email: ['The email has already been taken.'] },
+  })
+})
+
+test.each(['A\nB', 'A\u202e', '\u200b', 'A\x1b'])('the name %j is refused', async (name) => {
+  const { accountId, key } = await scene()
+  const rejected = { code: 'invalid', faults: { name: [expect.any(String)] } }
+  const user = { accountId, email: 'kim@example.test', name }
+  await expect(service.accounts.createUser(user)).rejects.toMatchObject(rejected)
+  await expect(service.accounts.updateUser({ ...key, name })).rejects.toMatchObject(rejected)
+})
+
+test('an e-mail that another user has is refused, whatever its case; so is what is none', async () => {
+  const { accountId, key } = await scene()
+  await service.accounts.createUser({ accountId, email: 'kim@example.test', name: 'Kim' })
+  const change = (fields: object) => service.accounts.updateUser({ ...key, ...fields })
+  await expect(change({ email: 'KIM@example.test' })).rejects.toMatchObject({
+    ...{ code: 'invalid', faults: { email: ['The email has already been taken.'] } },
+  })
+  await expect(change({ email: 'kim', name: ' ' })).rejects.toMatchObject({
+    ...{ code: 'invalid', faults: { email: [expect.any(String)], name: [expect.any(String)] } },
+  })
+})
+
+test('a removed user leaves the list, is still retrieved, and is removed once', async () => {
+  const { accountId, user, key } = await scene()
+  const { accounts } = service
+  const removed = (await accounts.removeUser(key)).user!
+  expect(removed).toEqual({ ...user, removedAt: expect.stringMatching(/\.\d{6}Z$/) })
+  expect(await accounts.removeUser(key)).toEqual({ user: removed })
+  expect(await accounts.retrieveUser(key)).toEqual({ user: removed })
+  expect(await accounts.listUsers({ accountId })).toEqual({ users: [] })
+  for (const change of [{ name: 'Sue' }, {}])
+    await expect(accounts.updateUser({ ...key, ...change })).rejects.toMatchObject({
+      ...{ code: 'invalid', faults: { id: ['The user was removed and can not be changed.'] } },
+    })
+})
+
+test('the e-mail of a removed user is free, for a new user and for one that is there', async () => {
+  const { accountId, user, key } = await scene()
+  const { accounts } = service
+  const kim = (await accounts.createUser({ accountId, email: 'kim@example.test', name: 'Kim' })).user!
+  await accounts.removeUser(key)
+  const again = (await accounts.createUser({ accountId, ...SAM })).user!
+  expect(again.id).not.toBe(user.id)
+  expect((await accounts.listUsers({ accountId })).users).toEqual([kim, again])
+  await accounts.removeUser({ accountId, userId: again.id })
+  const renamed = await accounts.updateUser({ accountId, userId: kim.id, email: SAM.email })
+  expect(renamed.user).toMatchObject({ id: kim.id, email: SAM.email })
+})
+
+test('another account’s user, and one that is not there, are not found', async () => {
+  const [{ key }, other] = [await scene(), await newAccount(service)]
+  const { accounts } = service
+  for (const asked of [
+    { ...key, accountId: other.accountId },
+    { ...key, userId: 987_654_321 },
+  ])
+    for (const call of [accounts.retrieveUser, accounts.updateUser, accounts.removeUser])
+      await expect(call(asked)).rejects.toMatchObject({ code: 'not_found' })
+  expect((await accounts.retrieveUser(key)).user!.removedAt).toBeUndefined()
+})
+
+test('a removed user is assigned to nothing more, and what it was assigned to stays', async () => {
+  const { accountId, user, key } = await scene()
+  const lead = await createLead(accountId, { userId: user.id })
+  await schedule(accountId, lead.reference, user.id)
+  await service.accounts.removeUser(key)
+  const byId = { code: 'invalid', faults: { user_id: ['The selected user id is invalid.'] } }
+  const byEmail = { code: 'invalid', faults: { user_email: ['The selected user email is invalid.'] } }
+  expect((await createLead(accountId, { userId: user.id })).failure).toMatchObject(byId)
+  await expect(schedule(accountId, lead.reference, user.id)).rejects.toMatchObject(byId)
+  await expect(assign(accountId, lead.reference, user.email)).rejects.toMatchObject(byEmail)
+  const missing = async (asked: { userId?: number; userEmail?: string }) =>
+    (
+      await service.leads.checkReferences({
+        ...{ accountId, imageIds: [], leadReference: undefined, userId: undefined, userEmail: undefined },
+        ...asked,
+      })
+    ).userMissing
+  expect(await missing({ userId: user.id })).toBe(true)
+  expect(await missing({ userEmail: user.email })).toBe(true)
+  expect(await assigneeOf(lead)).toBe(user.id)
+  const { items } = await service.leads.listAppointments({ accountId, reference: lead.reference })
+  expect(JSON.parse(items.toString())).toMatchObject([{ user_id: user.id }])
+})
+
+test('notify of a lead whose user was removed tells nobody, and changes the lead', async () => {
+  const { accountId, user, key } = await scene()
+  const { reference } = await createLead(accountId, { userId: user.id })
+  await service.accounts.removeUser(key)
+  const { body } = await service.leads.updateLead({ accountId, reference, value: 7, notify: true })
+  expect(JSON.parse(body.toString()).data).toMatchObject({ value: 7 })
+  expect(await notified(accountId)).toBe(0)
+})
+
+test('a user who is removed while a lead is being created for it keeps the lead', async () => {
+  const { accountId, user, key } = await scene()
+  const { letGo, waiters } = await holdAccount(service, accountId)
+  const creating = createLead(accountId, { userId: user.id })
+  await eventually(async () => expect(await waiters()).toBe(1))
+  await service.accounts.removeUser(key)
+  await letGo()
+  expect(await assigneeOf(await creating)).toBe(user.id)
+})
+
+/** Removes a user in a transaction that keeps assignments to it waiting, after they saw it, until it is let go. */
+const removeSlowly = async (userId: number) => {
+  const [held, letGo] = [gate(), gate()]
+  const removing = service.db.transaction(async (tx) => {
+    await tx.query({ text: 'SELECT id FROM users WHERE id = $1 FOR UPDATE', values: [userId] })
+    await tx.query({
+      text: 'UPDATE users SET removed_at = clock_timestamp() WHERE id = $1',
+      values: [userId],
+    })
+    held.open()
+    await letGo.opened
+  })
+  await held.opened
+  return () => {
+    letGo.open()
+    return removing
+  }
+}
+
+test.each([
+  'assigned to a lead',
+  'given an appointment',
+])('a user who is removed while it is %s is not told', async (what) => {
+  const { accountId, user } = await scene()
+  const lead = await createLead(accountId)
+  const letGo = await removeSlowly(user.id)
+  const attempt =
+    what === 'assigned to a lead'
+      ? assign(accountId, lead.reference, user.email)
+      : schedule(accountId, lead.reference, user.id)
+  await eventually(async () => expect(await lockWaiters(service)).toBe(1))
+  await letGo()
+  await attempt
+  expect(await notified(accountId)).toBe(0)
+})
+
+test('of two who take one e-mail at once, one has it', async () => {
+  const { accountId, key } = await scene()
+  const { user } = await service.accounts.createUser({ accountId, email: 'kim@example.test', name: 'Kim' })
+  const email = 'new@example.test'
+  const settled = await Promise.allSettled([
+    service.accounts.updateUser({ ...key, email }),
+    service.accounts.updateUser({ accountId, userId: user!.id, email }),
+    service.accounts.createUser({ accountId, email, name: 'Lee' }),
+  ])
+  const refused = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  expect(refused).toMatchObject([{ code: 'invalid' }, { code: 'invalid' }])
+})
