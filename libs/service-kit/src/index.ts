@@ -31,8 +31,6 @@ export {
   type Answer,
   answerOnce,
   type Codec,
-  type Fingerprints,
-  isSameRequest,
   keyInUse,
   keyUsedForAnother,
   type WithIdempotencyKey,

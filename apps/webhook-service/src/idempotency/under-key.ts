@@ -33,7 +33,7 @@ const lock = async (tx: Transaction, values: unknown[]): Promise<void> => {
 
 /** Does `work` once under a key: a response that was saved is answered again. Throws conflict and invalid. */
 export const underKey: WithIdempotencyKey = async (tx, asked, work) => {
-  const { tokenId, key, unorderedFingerprint: fingerprint = asked.fingerprint } = asked
+  const { tokenId, key, fingerprint } = asked
   if (tokenId === 0 || key === '' || fingerprint.length === 0)
     throw new ServiceError('bad_request', 'The idempotency key of the call is not complete.')
   const values = [tokenId, key]

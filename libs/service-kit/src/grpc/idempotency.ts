@@ -24,15 +24,6 @@ export type WithIdempotencyKey = (
   work: () => Promise<Buffer>,
 ) => Promise<Answer>
 
-/** What a request asks for: by the order of its JSON's members, and by any order. */
-export type Fingerprints = Pick<Idempotency, 'fingerprint' | 'unorderedFingerprint'>
-
-/** Whether two requests are the same. Only the ordered fingerprint is known of those that 0.2.0 took. */
-export const isSameRequest = (one: Fingerprints, other: Fingerprints): boolean =>
-  one.unorderedFingerprint && other.unorderedFingerprint
-    ? Buffer.compare(one.unorderedFingerprint, other.unorderedFingerprint) === 0
-    : Buffer.compare(one.fingerprint, other.fingerprint) === 0
-
 /** Another request with this key is in flight. */
 export const keyInUse = () =>
   new ServiceError('conflict', 'A request with this Idempotency-Key is still in flight. Try again shortly.', {
