@@ -1,4 +1,4 @@
-import { type Actor, isInvisible, oneLine, type StoredFile } from '@leadwire/contracts'
+import { type Actor, isInvisible, isOneLine, type StoredFile } from '@leadwire/contracts'
 import { type Faults, ServiceError } from '@leadwire/service-kit'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -41,8 +41,7 @@ export const fileFields = (file: StoredFile | undefined): Record<string, boolean
 /** What is wrong with the name of an account, a user or a token. The command line comes here past the gateway's checks. */
 export const nameFaults = (name: string): Faults => {
   if (isInvisible(name)) return { name: ['The name field is required.'] }
-  if (name.includes('\0') || oneLine(name) !== name)
-    return { name: ['The name contains characters that are not allowed.'] }
+  if (!isOneLine(name)) return { name: ['The name contains characters that are not allowed.'] }
   if (!isText(name)) return { name: ['The name must not be longer than 255 characters.'] }
   return {}
 }

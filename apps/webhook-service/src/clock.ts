@@ -1,29 +1,30 @@
 import type { Transaction } from '@leadwire/service-kit'
+import { statement } from './statement'
 
-/** Where due times, claims and attempts take their time from. */
 export interface Clock {
   now(): Date
 }
 
-/** How often the database is asked for its time. */
 export const READ_CLOCK_EVERY_MS = 5000
-const READINGS = 6
+const SAMPLES = 6
+
+const readClock = statement<{ ms: number }>('read-clock')`
+  SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms`
 
 /**
- * The database's clock, which all copies share: one whose machine is ahead attempts nothing early. The machine's monotonic clock
- * carries it from one reading to the next. It is never ahead of the database's: a reading counts from the moment its answer
- * is here, and of the last six the latest is believed, whose answer came quickest.
+ * The database's clock, which all processes share: one whose machine is ahead attempts nothing early. The machine's monotonic clock
+ * carries it between reads. It is never ahead of the database's: a sample counts from the moment its answer arrives, and of the
+ * last six the one with the shortest round trip is used.
  */
 export const createDatabaseClock = async (
   database: Transaction,
 ): Promise<Clock & { read(): Promise<void> }> => {
-  const readings: number[] = []
+  const samples: number[] = []
   const read = async () => {
-    const text = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms'
-    const [row] = await database.query<{ ms: number }>({ name: 'read-clock', text })
-    readings.push(row!.ms - performance.now())
-    if (readings.length > READINGS) readings.shift()
+    const [row] = await readClock(database)
+    samples.push(row!.ms - performance.now())
+    if (samples.length > SAMPLES) samples.shift()
   }
   await read()
-  return { now: () => new Date(performance.now() + Math.max(...readings)), read }
+  return { now: () => new Date(performance.now() + Math.max(...samples)), read }
 }

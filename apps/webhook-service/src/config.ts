@@ -34,7 +34,7 @@ const disableAfter = makeValidator<number>((text) =>
 
 export type Config = ReturnType<typeof readWebhookConfig>
 
-/** The settings of this service. Throws a ConfigError that lists every fault. */
+/** The settings of this service. Throws a ConfigError that lists every violation. */
 export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
     LOG_LEVEL: logLevel(),
@@ -55,14 +55,12 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     /** How long an endpoint may only fail before it is disabled; infinite: it never is. */
     WEBHOOK_DISABLE_AFTER: disableAfter({ default: Number.POSITIVE_INFINITY }),
     WEBHOOK_ENDPOINTS_PER_ACCOUNT: count({ default: 100 }),
-    /** How long deliveries and notifications are kept that were delivered or cancelled, with attempts and events. */
+    /** How long delivered and cancelled deliveries and notifications are kept, with attempts and events. */
     DELIVERY_RETENTION: retention({ default: 30 * DAY_MS }),
     /** The same for exhausted ones, and for samples. */
     EXHAUSTED_RETENTION: retention({ default: 90 * DAY_MS }),
-    /** How long a response is answered again under its Idempotency-Key. */
+    /** How long a response is repeated for its Idempotency-Key. */
     IDEMPOTENCY_RETENTION: retention({ default: DAY_MS }),
-    /** How long after an upgrade from 0.2.0 that release can read secrets. */
-    ROLLBACK_PERIOD: duration({ default: 7 * DAY_MS }),
     SMTP_URL: mailTarget(),
     SMTP_CA_FILE: caFile({
       isUsed: /^smtps?:/.test(settingBeside(env, 'SMTP_URL')),

@@ -1,17 +1,19 @@
 import { manualClock } from '@leadwire/test-kit'
-import { newClaim } from './claim'
 import { listDeliveries } from './deliveries/list-deliveries'
-import { COUNT_OPEN } from './delivery-metrics'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
-import { goOnRecovering } from './endpoints/go-on-recovering'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
-import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
+import { recoverWebhookEndpoint } from './endpoints/recovery/recover-webhook-endpoint'
+import { runRecovery } from './endpoints/recovery/run-recovery'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
-import { createSettleEndpoints } from './endpoints/settle-endpoints'
+import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import { openTables, rowsRead, SEALER } from './large-endpoints.fixture'
-import { claimDeliveries } from './sending/claim-deliveries'
-import { findDueEndpoints } from './sending/find-due-endpoints'
+import { newClaim } from './queue/claim'
+import { claimDeliveries } from './queue/claim-deliveries'
+import { countOpenDeliveries } from './queue/delivery-metrics'
+import { findDueEndpoints } from './queue/find-due-endpoints'
+
+const wake = () => undefined
 
 type Filled = Awaited<ReturnType<typeof filled>>
 
@@ -89,26 +91,28 @@ test('a list of a lead', async () => {
   })
 })
 
-test('how endpoints are doing, and the metric', async () => {
+test('the health of endpoints, and the metric', async () => {
   await costsTheSame((_, database) => listWebhookEndpointHealth({ database, clock }, { accountId: ACCOUNT }))
-  await costsTheSame((_, database) => database.query({ text: COUNT_OPEN, values: [10_000] }))
+  await costsTheSame((_, database) => countOpenDeliveries(database, 10_000))
 })
 
 test('a recovery: the request, what remains, its progress in each status', async () => {
   const request = { since: '2020-01-01T00:00:00Z', state: 'all' }
   const key = (endpointId: number) => ({ accountId: ACCOUNT, endpointId })
-  await costsTheSame(({ on }, database) => recoverWebhookEndpoint({ database }, { ...key(on), ...request }))
+  await costsTheSame(({ on }, database) =>
+    recoverWebhookEndpoint({ database, wake }, { ...key(on), ...request }),
+  )
   await costsTheSame(({ on }, database) => retrieveWebhookEndpoint({ database }, key(on)))
   for (const status of ['exhausted', 'held', 'pending', 'delivered']) {
-    await costsTheSame((_, database) => goOnRecovering(database, { clock }))
+    await costsTheSame((_, database) => runRecovery(database, { clock }))
     for (const { database } of [small, large]) {
       await database.query({ text: 'DELETE FROM recoveries WHERE status = $1', values: [status] })
-      await database.query({ text: 'UPDATE deliveries SET by_hand_at = NULL WHERE by_hand_at IS NOT NULL' })
+      await database.query({ text: 'UPDATE deliveries SET manual_at = NULL WHERE manual_at IS NOT NULL' })
     }
   }
 })
 
-test('disabling, enabling, deleting, and what looks and claims while the deliveries wait to be moved', async () => {
+test('disabling, enabling, deleting, and polls and claims while the deliveries are out of sync', async () => {
   const change = (endpointId: number, enabled: boolean) => ({ accountId: ACCOUNT, endpointId, enabled })
   const lookAndClaim = async () => {
     await costsTheSame((_, database) => findDueEndpoints(database, clock.now()))
@@ -125,20 +129,20 @@ test('disabling, enabling, deleting, and what looks and claims while the deliver
   }
   const update = (of: 'on' | 'off', enabled: boolean) =>
     costsTheSame((tables, database) =>
-      updateWebhookEndpoint({ database, sealer: SEALER, wake: () => undefined }, change(tables[of], enabled)),
+      updateWebhookEndpoint({ database, sealer: SEALER, wake }, change(tables[of], enabled)),
     )
   expect(await update('on', false)).toBeLessThan(50)
   await lookAndClaim()
   for (const { database } of [small, large]) expect(await findDueEndpoints(database, clock.now())).toEqual([])
-  await costsTheSame((_, database) => createSettleEndpoints(database, { portion: 100 })())
+  await costsTheSame((_, database) => createSyncDeliveries(database, { batch: 100 })())
   await lookAndClaim()
   expect(await update('on', true)).toBeLessThan(50)
-  await costsTheSame((_, database) => createSettleEndpoints(database, { portion: 100 })())
+  await costsTheSame((_, database) => createSyncDeliveries(database, { batch: 100 })())
   await lookAndClaim()
   const remove = await costsTheSame(({ on }, database) =>
-    deleteWebhookEndpoint({ database }, { accountId: ACCOUNT, endpointId: on }),
+    deleteWebhookEndpoint({ database, wake }, { accountId: ACCOUNT, endpointId: on }),
   )
   expect(remove).toBeLessThan(50)
   await lookAndClaim()
-  await costsTheSame((_, database) => createSettleEndpoints(database, { portion: 100 })())
+  await costsTheSame((_, database) => createSyncDeliveries(database, { batch: 100 })())
 })

@@ -7,7 +7,14 @@ import {
   LEADS_STREAM,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
-import { connectGrpc, createLifecycle, createLogger, type Logger, natsOptions } from '@leadwire/service-kit'
+import {
+  connectGrpc,
+  createLifecycle,
+  createLogger,
+  createSealer,
+  type Logger,
+  natsOptions,
+} from '@leadwire/service-kit'
 import {
   createDatabase,
   eventually,
@@ -21,7 +28,8 @@ import { connect } from '@nats-io/transport-node'
 import { Client } from 'pg'
 import type { Clock } from './clock'
 import type { Config } from './config'
-import { readEvent } from './events/read-event'
+import { sealSecrets } from './endpoints/secrets/sealed-secrets'
+import { readEvent } from './ingest/read-event'
 import { startWebhookService } from './start-webhook-service'
 
 export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
@@ -40,7 +48,6 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   DELIVERY_RETENTION: 30 * 24 * 3_600_000,
   EXHAUSTED_RETENTION: 90 * 24 * 3_600_000,
   IDEMPOTENCY_RETENTION: 24 * 3_600_000,
-  ROLLBACK_PERIOD: 7 * 24 * 3_600_000,
   SMTP_URL: { folder: '/nowhere' },
   SMTP_FROM: { name: 'Leadwire', address: 'leads@example.com' },
   SMTP_TIMEOUT: 10_000,
@@ -57,6 +64,12 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   SERVICE_AUTH: 'none',
   OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
 }
+
+const sealer = createSealer(SETTINGS.ENCRYPTION_KEYS)
+
+/** The column sealed_secrets of an endpoint of an account. */
+export const sealedFor = (accountId: number, secret = 'a secret of ours'): Buffer =>
+  sealSecrets(sealer, accountId, { secret, oldSecrets: [] }).sealed
 
 /** An event of an account, lead.created unless it says otherwise. Its body names its lead. */
 export const newEvent = (accountId: number, over: Partial<Event> = {}): Event => {
@@ -81,7 +94,7 @@ export const newEvent = (accountId: number, over: Partial<Event> = {}): Event =>
 export const storedEvent = (accountId: number, over: Partial<Event> = {}) =>
   readEvent(Event.encode(newEvent(accountId, over)).finish())
 
-/** The doors of a running stack: JetStream to publish to, PostgreSQL to look into. */
+/** Connections to a running stack: JetStream to publish to, PostgreSQL to read. */
 export const openDoors = async () => {
   const [database, nats] = await Promise.all([createDatabase({ name: 'webhooks' }), startNats()])
   const connection = await connect({
@@ -101,29 +114,34 @@ export const openDoors = async () => {
     event: newEvent,
     rows,
     /**
-     * Waits until the database was looked at several times over: what was due and has not happened by then is not going
-     * to. Each look is told by a delivery of nobody's that only a look can find.
+     * Waits for several polls: what was due and was not attempted by then will not be. Each poll is seen by a delivery of account 0
+     * that only a poll can find.
      */
-    looks: async () => {
-      const nobodys = `endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)`
-      for (let look = 0; look < 3; look += 1) {
-        await rows(`
+    polls: async () => {
+      const ofAccount0 = `endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)`
+      for (let poll = 0; poll < 3; poll += 1) {
+        await rows(
+          `
           WITH endpoint AS (
-            INSERT INTO endpoints (account_id, url, enabled, secret)
-            VALUES (0, 'http://127.0.0.1:1/', true, 'a secret of ours') RETURNING id
+            INSERT INTO endpoints (account_id, url, enabled, sealed_secrets)
+            VALUES (0, 'http://127.0.0.1:1/', true, $1) RETURNING id
           ), event AS (
             INSERT INTO events (id, account_id, account_key, lead_reference, body)
             VALUES (gen_random_uuid(), 0, 'key', gen_random_uuid(), '') RETURNING id, lead_reference
           )
           INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
-          SELECT 0, event.id, endpoint.id, lead_reference, 'pending', '2000-01-01' FROM event, endpoint`)
+          SELECT 0, event.id, endpoint.id, lead_reference, 'pending', '2000-01-01' FROM event, endpoint`,
+          [sealedFor(0)],
+        )
         await eventually(async () =>
-          expect(await rows(`SELECT attempt_count FROM deliveries WHERE ${nobodys}`)).toEqual([
+          expect(await rows(`SELECT attempt_count FROM deliveries WHERE ${ofAccount0}`)).toEqual([
             { attempt_count: 1 },
           ]),
         )
-        await rows(`DELETE FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE ${nobodys})`)
-        await rows(`DELETE FROM deliveries WHERE ${nobodys}`)
+        await rows(
+          `DELETE FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE ${ofAccount0})`,
+        )
+        await rows(`DELETE FROM deliveries WHERE ${ofAccount0}`)
         await rows('DELETE FROM events WHERE account_id = 0')
         await rows(
           'DELETE FROM endpoint_hours WHERE endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)',
@@ -131,7 +149,7 @@ export const openDoors = async () => {
         await rows('DELETE FROM endpoints WHERE account_id = 0')
       }
     },
-    /** Publishes events until JetStream has them, without its own look for duplicates. */
+    /** Publishes events until JetStream has them, without its check for duplicates. */
     publish: async (...events: Event[]) => {
       const js = jetstream(connection)
       const send = (event: Event) =>
@@ -157,14 +175,14 @@ export const startService = async (
   {
     clock,
     logger = SILENT,
-    settle,
+    sync,
     ...settings
-  }: Partial<Config> & { clock?: Clock; logger?: Logger; settle?: () => Promise<boolean> } = {},
+  }: Partial<Config> & { clock?: Clock; logger?: Logger; sync?: () => Promise<boolean> } = {},
 ) => {
   const HEALTH_PORT = await freePort()
   const config = { ...SETTINGS, HEALTH_PORT, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }
   const lifecycle = createLifecycle(logger)
-  const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock, settle).catch(
+  const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock, sync).catch(
     async (error) => {
       await lifecycle.stop()
       throw error

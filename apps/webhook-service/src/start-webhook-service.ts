@@ -15,6 +15,7 @@ import {
   createMetrics,
   createPoolMetrics,
   createSealer,
+  type Database,
   deleteOldKeys,
   oldestKeyAge,
   type Round,
@@ -30,37 +31,37 @@ import type { Config } from './config'
 import { claimMsOf, connectTables, deliverEvents } from './deliver-events'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
-import { disableFailingEndpoint } from './endpoints/disable-failing-endpoint'
-import { goOnRecovering } from './endpoints/go-on-recovering'
-import { createSettleEndpoints } from './endpoints/settle-endpoints'
-import { sharedWithPreviousRelease } from './endpoints/shared-with-previous-release'
-import { encryptAllSecrets, removeEndedSecrets } from './endpoints/store-secrets'
-import { readEvent } from './events/read-event'
-import { addStreamMetrics } from './events/stream-metrics'
+import { runRecovery } from './endpoints/recovery/run-recovery'
+import { reencryptSecrets, removeEndedSecrets } from './endpoints/secrets/store-secrets'
+import { disableFailingEndpoint } from './endpoints/state/disable-failing-endpoint'
+import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
+import { readEvent } from './ingest/read-event'
+import { addStreamMetrics } from './ingest/stream-metrics'
 import { migrateDatabase } from './migrate-database'
 import { createMailboxes } from './notifications/ensure-mailbox'
-import { forgetMessages } from './notifications/forget-messages'
 import { notifyUser } from './notifications/notify-user'
 import { readNotification } from './notifications/read-notification'
-import { createPruneEvents, oldestEventAge } from './retention/prune-events'
+import { deleteMessagesFrom } from './notifications/send-message'
+import type { Loop } from './operation'
+import { createPruneEvents, oldestEventAge } from './removal/prune-events'
 import { webhooksService } from './webhooks-service'
 
-/** Connections to the mail server, for all accounts and for one. Mail servers take few of one client. */
+/** Connections to the mail server, for all accounts and for one. Mail servers accept few from one client. */
 const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.POSITIVE_INFINITY }
 
 /**
- * Starts everything in the order in which it is needed; the lifecycle undoes it in reverse: no more events are
- * taken, then no more attempts begun, then no more calls answered. Answers with the port of the gRPC server. Times are the
- * database's, unless `given` says them; `settle` moves the deliveries of endpoints that were changed.
+ * Starts everything in the order in which it is needed; the lifecycle stops it in reverse: first no more events are taken, then no
+ * more attempts start, then no more calls are answered. Resolves to the port of the gRPC server. Time is the database's, unless
+ * `given` is a clock; `sync` replaces the loop that moves the deliveries of changed endpoints.
  */
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
   given?: Clock,
-  settle?: () => Promise<Round>,
+  sync?: () => Promise<Round>,
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
-  // One finds, one claims, two store what accounts share, one what is stored apart (`event-lanes.ts`), two are for metrics.
+  // In the queue one polls, one claims, two store shared batches, one separate ones (`store-in-batches.ts`), two are for metrics.
   const pools = { url, lifecycle, observe: createPoolMetrics(metrics) }
   const leads = connectTables({ ...pools, name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
   const messages = connectTables({
@@ -76,12 +77,8 @@ export const startWebhookService = async (
   await migrateDatabase({ config, logger, lifecycle })
   const databaseClock = await createDatabaseClock(leads.results)
   const clock = given ?? databaseClock
-  const isShared = await sharedWithPreviousRelease(leads.database, {
-    periodMs: config.ROLLBACK_PERIOD,
-    clock,
-  })
-  const sealer = { ...createSealer(config.ENCRYPTION_KEYS), isShared }
-  await encryptAllSecrets(leads.database, { sealer, clock })
+  const sealer = createSealer(config.ENCRYPTION_KEYS)
+  await reencryptSecrets(leads.database, { sealer, clock })
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
     connectMs: WEBHOOK_TIMEOUT,
@@ -103,7 +100,6 @@ export const startWebhookService = async (
     concurrency: config.WEBHOOK_CONCURRENCY,
     endpointConcurrency: config.WEBHOOK_ENDPOINT_CONCURRENCY,
   })
-  // Each attempt listens to it.
   setMaxListeners(0, lifecycle.signal)
   const mail = {
     ...{ target: config.SMTP_URL, from: config.SMTP_FROM, timeZone: config.TIME_ZONE },
@@ -122,9 +118,6 @@ export const startWebhookService = async (
   const loops = createLoops(logger)
   loops.run('clock', READ_CLOCK_EVERY_MS, () => databaseClock.read().then(() => false))
   loops.run('ended secrets', 60_000, () => removeEndedSecrets(leads.database, { sealer, clock }))
-  loops.run('plain secrets', 3_600_000, () =>
-    encryptAllSecrets(leads.database, { sealer, clock }).then(() => false),
-  )
   const prune = startPruning({ loops, metrics })
   const keptMs = config.IDEMPOTENCY_RETENTION
   prune('idempotency_keys', {
@@ -137,35 +130,38 @@ export const startWebhookService = async (
       portion: createPruneEvents(database, kept),
       oldestAge: () => oldestEventAge(database),
     })
-  const wakes = Object.entries({ endpoints: leads, mailboxes: messages }).map(([name, { database }]) =>
-    loops.run(`unsettled ${name}`, { pauseMs: 250, idleMs: 5000 }, settle ?? createSettleEndpoints(database)),
-  )
-  const wakeRecoveries = loops.run('recoveries', { pauseMs: 500, idleMs: 5000 }, () =>
-    goOnRecovering(leads.database, { clock }),
-  )
-  const wakeSettling = () => {
-    for (const wake of wakes) wake()
+  const runSyncs = (name: string, tables: Database) =>
+    loops.run(name, { pauseMs: 250, idleMs: 5000 }, sync ?? createSyncDeliveries(tables))
+  const wakeSyncs = [runSyncs('endpoint syncs', leads.database), runSyncs('mailbox syncs', messages.database)]
+  const wakes: Record<Loop, (() => void)[]> = {
+    webhooks: [webhooks.wake],
+    notifications: [notifications.wake],
+    syncs: wakeSyncs,
+    recoveries: [
+      loops.run('recoveries', { pauseMs: 500, idleMs: 5000 }, () => runRecovery(leads.database, { clock })),
+    ],
+  }
+  const wake = (loop: Loop) => {
+    for (const each of wakes[loop]) each()
   }
   const { WEBHOOK_DISABLE_AFTER: afterMs } = config
   if (Number.isFinite(afterMs))
     loops.run('failing endpoints', 60_000, async () => {
       const disabled = await disableFailingEndpoint(leads.database, { afterMs, clock })
-      if (disabled) wakeSettling()
+      if (disabled) wake('syncs')
       return disabled
     })
   lifecycle.onStop('loops', loops.stop)
   const both = [webhooks, notifications]
   const service = webhooksService({
     ...{ database: leads.database, notifications: messages.database, clock, sealer },
-    forgetMessages: forgetMessages(config.SMTP_URL),
+    deleteMessages: deleteMessagesFrom(config.SMTP_URL),
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
     disableAfterMs: afterMs,
     keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),
     longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
     claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
-    wake: webhooks.wake,
-    wakeNotifier: notifications.wake,
-    ...{ wakeSettling, wakeRecoveries },
+    wake,
   })
   grpc.add(WebhooksServiceDefinition, service)
   grpc.add(AuditServiceDefinition, auditService(leads))
@@ -179,7 +175,7 @@ export const startWebhookService = async (
   natsCheck = () => nats.rtt()
   addStreamMetrics({ metrics, nats, logger })
 
-  lifecycle.onStop('messages in hand', () => Promise.all(both.map(({ settled }) => settled())))
+  lifecycle.onStop('messages in flight', () => Promise.all(both.map(({ done }) => done())))
   const { subjects } = LEADS_STREAM
   const stops = [
     webhooks.consume(nats, { subject: subjects.events, name: WEBHOOK_CONSUMER, read: readEvent }),

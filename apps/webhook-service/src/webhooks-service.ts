@@ -1,5 +1,4 @@
 import {
-  type Actor,
   CreateWebhookEndpointResponse,
   RecoverWebhookEndpointResponse,
   RetryDeliveryResponse,
@@ -8,133 +7,90 @@ import {
   TestWebhookEndpointResponse,
   type WebhooksServiceImplementation,
 } from '@leadwire/contracts'
-import { actorOfCall, answerOnce, type Codec, type Database } from '@leadwire/service-kit'
+import { actorOfCall, answerOnce, type Codec } from '@leadwire/service-kit'
 import type { CallContext } from 'nice-grpc'
-import { holdAccount } from './accounts/hold-account'
-import { removeAccount } from './accounts/remove-account'
-import { removeLeadEvents } from './accounts/remove-lead-events'
-import type { Clock } from './clock'
+import { validateRequest } from './arguments'
+import { exportLeadEvents } from './deliveries/export-lead-events'
 import { listDeliveries } from './deliveries/list-deliveries'
 import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
 import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
-import { listFailingEndpoints } from './endpoints/list-failing-endpoints'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { listWebhookEndpoints } from './endpoints/list-webhook-endpoints'
-import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
+import { recoverWebhookEndpoint } from './endpoints/recovery/recover-webhook-endpoint'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
-import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
-import type { SecretSealer } from './endpoints/sealed-secrets'
+import { rotateWebhookSecret } from './endpoints/secrets/rotate-webhook-secret'
+import { holdAccount } from './endpoints/state/hold-account'
+import { listFailingEndpoints } from './endpoints/state/list-failing-endpoints'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
-import { eraseLeadEvents } from './erasures/erase-lead-events'
-import { findStoredEvents } from './events/find-stored-events'
-import { exportLeadEvents } from './exports/export-lead-events'
-import { underKey } from './idempotency/under-key'
+import { findStoredEvents } from './ingest/find-stored-events'
 import { listNotifications } from './notifications/list-notifications'
 import { notifyContact } from './notifications/notify-contact'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
+import type { Dependencies, Loop } from './operation'
 import { checkDeliveries } from './reconciliation/check-deliveries'
 import { checkEvents, checkNextEvents } from './reconciliation/check-events'
-import { checkWellFormed } from './well-formed'
+import { eraseLeadEvents } from './removal/erase-lead-events'
+import { removeAccount } from './removal/remove-account'
+import { removeLeadEvents } from './removal/remove-lead-events'
+import { withIdempotencyKey } from './with-idempotency-key'
 
-interface Dependencies {
-  database: Database
-  /** The same for notifications. */
-  notifications: Database
-  clock: Clock
-  sealer: SecretSealer
-  endpointsPerAccount: number
-  /** Forgets messages that were written to a folder of ours. */
-  forgetMessages: (eventIds: string[]) => Promise<void>
-  /** How long an endpoint may only fail before it is disabled; infinite: it never is. */
-  disableAfterMs: number
-  /** How long events and deliveries are kept at least; infinite: for good. */
-  keptMs: number
-  /** The schedule's longest pause. */
-  longestPauseMs: number
-  /** For how long deliveries of each kind are claimed. */
-  claimMs: { webhooks: number; notifications: number }
-  /** Makes the sender look for what became due. */
-  wake: () => void
-  /** The same for notifications. */
-  wakeNotifier: () => void
-  /** The same for deliveries that follow an endpoint that was changed. */
-  wakeSettling: () => void
-  /** The same for recoveries. */
-  wakeRecoveries: () => void
-}
-
-type Operation<Request, Response> = (
-  dependencies: Dependencies & { actor: Actor | undefined },
-  request: Request,
-) => Promise<Response>
-
-/** The same operation, which calls `wake` when it has committed. */
-const waking =
-  <Given extends unknown[], Response>(operation: (...given: Given) => Promise<Response>, wake: () => void) =>
-  async (...given: Given): Promise<Response> => {
-    const response = await operation(...given)
-    wake()
-    return response
-  }
-
+type Run<Request, Response> = (dependencies: Dependencies, request: Request) => Promise<Response>
 type Context = Pick<CallContext, 'signal' | 'metadata' | 'header'>
 
 /** The gRPC service: one line an operation. */
 export const webhooksService = (dependencies: Dependencies): WebhooksServiceImplementation => {
   const each =
-    <Request extends object, Response>(operation: Operation<Request, Response>) =>
+    <Request extends object, Response>(run: Run<Request, Response>) =>
     async (request: Request, { signal, metadata }: Context): Promise<Response> => {
-      checkWellFormed(request)
-      const actor = actorOfCall(metadata)
+      validateRequest(request)
       const database = dependencies.database.until(signal)
       const notifications = dependencies.notifications.until(signal)
-      return operation({ ...dependencies, database, notifications, actor }, request)
+      return run({ ...dependencies, database, notifications, actor: actorOfCall(metadata) }, request)
     }
 
-  // Done once under each Idempotency-Key. `of` names the database that the operation changes.
+  // Runs once for each Idempotency-Key. `changes` is the database that the operation changes.
   const once =
     <Request extends object, Response>(
-      operation: Operation<Request, Response>,
+      run: Run<Request, Response>,
       response: Codec<Response>,
-      of: 'database' | 'notifications' = 'database',
+      changes: 'database' | 'notifications' = 'database',
     ) =>
     async (request: Request, context: Context): Promise<Response> => {
-      checkWellFormed(request)
-      const actor = actorOfCall(context.metadata)
-      const woken: (() => void)[] = []
-      const deps = { ...dependencies, underKey, response, database: dependencies[of].until(context.signal) }
-      const answer = await answerOnce(context, deps, (database) =>
-        operation(
-          {
-            ...dependencies,
-            [of]: database,
-            actor,
-            // What is to be looked for is there when it is committed.
-            wake: () => woken.push(dependencies.wake),
-            wakeNotifier: () => woken.push(dependencies.wakeNotifier),
-          },
-          request,
-        ),
+      validateRequest(request)
+      const { sealer } = dependencies
+      const woken = new Set<Loop>()
+      const tables = dependencies[changes].until(context.signal)
+      const answer = await answerOnce(
+        context,
+        { database: tables, sealer, underKey: withIdempotencyKey, response },
+        (database) =>
+          run(
+            {
+              ...dependencies,
+              [changes]: database,
+              actor: actorOfCall(context.metadata),
+              // After the commit: a poll before it would find nothing.
+              wake: (loop) => woken.add(loop),
+            },
+            request,
+          ),
       )
-      for (const wake of woken) wake()
+      for (const loop of woken) dependencies.wake(loop)
       return answer
     }
   return {
     listWebhookEndpoints: each(listWebhookEndpoints),
     createWebhookEndpoint: once(createWebhookEndpoint, CreateWebhookEndpointResponse),
     retrieveWebhookEndpoint: each(retrieveWebhookEndpoint),
-    updateWebhookEndpoint: waking(each(updateWebhookEndpoint), dependencies.wakeSettling),
-    deleteWebhookEndpoint: waking(each(deleteWebhookEndpoint), dependencies.wakeSettling),
+    updateWebhookEndpoint: each(updateWebhookEndpoint),
+    deleteWebhookEndpoint: each(deleteWebhookEndpoint),
     rotateWebhookSecret: once(rotateWebhookSecret, RotateWebhookSecretResponse),
     testWebhookEndpoint: once(testWebhookEndpoint, TestWebhookEndpointResponse),
-    recoverWebhookEndpoint: waking(
-      once(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
-      dependencies.wakeRecoveries,
-    ),
+    recoverWebhookEndpoint: once(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
     listWebhookEndpointHealth: each(listWebhookEndpointHealth),
     listDeliveries: each(listDeliveries),
     retrieveDelivery: each(retrieveDelivery),
@@ -150,7 +106,7 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     checkDeliveries: each(checkDeliveries),
     eraseLeadEvents: each(eraseLeadEvents),
     exportLeadEvents: each(exportLeadEvents),
-    holdAccount: waking(each(holdAccount), dependencies.wakeSettling),
+    holdAccount: each(holdAccount),
     removeLeadEvents: each(removeLeadEvents),
     removeAccount: each(removeAccount),
   }

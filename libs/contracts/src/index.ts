@@ -23,7 +23,7 @@ export { leadJsonFormat, SEARCH_FORMAT } from './lead-format'
 export { imageJson, leadDetailsJson, leadItemJson, leadJson } from './lead-json'
 export { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './lead-records'
 export { LEAD_REFERRERS, LEAD_STATUSES, VISITOR_REFERRERS } from './lead-values'
-export { isInvisible, manyLines, oneLine } from './one-line'
+export { isInvisible, isOneLine, manyLines, oneLine } from './one-line'
 export { POSTCODE } from './postcode'
 export { type Field, fieldsOf } from './schema-fields'
 export {

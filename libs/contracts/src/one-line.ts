@@ -10,6 +10,9 @@ const VISIBLE = /\0|[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 export const oneLine = (text: string): string =>
   UNFIT.test(text) ? text.replace(BREAK, ' ').replace(CONTROL, '').trim() : text
 
+/** Whether a text is such a line already, and has no NUL. */
+export const isOneLine = (text: string): boolean => !text.includes('\0') && oneLine(text) === text
+
 /** A text of many lines without control characters. Its line breaks and tabs stay. */
 export const manyLines = (text: string): string => text.replace(/(?![\0\t\n\r])\p{Cc}/gu, '')
 

@@ -159,9 +159,7 @@ const disable = (webhooks: Sql, endpointId: number) =>
     await rows('UPDATE endpoints SET enabled = false, updated_at = clock_timestamp() WHERE id = $1', [
       endpointId,
     ])
-    await rows('INSERT INTO unsettled_endpoints (endpoint_id) VALUES ($1) ON CONFLICT DO NOTHING', [
-      endpointId,
-    ])
+    await rows('INSERT INTO endpoint_syncs (endpoint_id) VALUES ($1) ON CONFLICT DO NOTHING', [endpointId])
   })
 
 const loadAccount = async (leads: Sql, id: number) => {

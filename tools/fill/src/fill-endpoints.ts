@@ -1,16 +1,28 @@
 import { randomBytes } from 'node:crypto'
+import { createSealer } from '@leadwire/service-kit/runtime'
 import type { Sql } from './sql'
 
-/** Gives an account `count` endpoints, at `url?1`, `url?2` …; all of them have the secret. Their ids, in that order. */
+/**
+ * Gives an account `count` endpoints, at `url?1`, `url?2` …; all of them have the secret, encrypted with the first of the stack's
+ * keys (ENCRYPTION_KEYS). Resolves to their ids, in that order.
+ */
 export const fillEndpoints = async (
   webhooks: Sql,
-  { accountId, count, url }: { accountId: number; count: number; url: string },
+  {
+    accountId,
+    count,
+    url,
+    encryptionKeys,
+  }: { accountId: number; count: number; url: string; encryptionKeys: string },
 ): Promise<{ ids: number[]; secret: string }> => {
   const secret = `whsec_${randomBytes(24).toString('base64')}`
+  const sealer = createSealer(encryptionKeys.split(',').map((key) => Buffer.from(key, 'base64')))
+  // As webhook-service seals secrets (endpoints/secrets/sealed-secrets.ts).
+  const sealed = sealer.seal(JSON.stringify({ secret, oldSecrets: [] }), `webhook-secrets:${accountId}`)
   const rows = await webhooks.rows<{ id: number }>(
-    `INSERT INTO endpoints (account_id, url, enabled, secret)
+    `INSERT INTO endpoints (account_id, url, enabled, sealed_secrets)
      SELECT $1, $2 || '?' || n, true, $3 FROM generate_series(1, $4::int) AS n ORDER BY n RETURNING id`,
-    [accountId, url, secret, count],
+    [accountId, url, sealed, count],
   )
   return { ids: rows.map(({ id }) => id), secret }
 }

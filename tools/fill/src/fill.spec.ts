@@ -23,7 +23,7 @@ interface Delivery {
 }
 
 let system: System
-let stack: { leads: Sql; webhooks: Sql; assetsUrl: string }
+let stack: { leads: Sql; webhooks: Sql; assetsUrl: string; encryptionKeys: string }
 let receiver: Receiver
 
 beforeAll(async () => {
@@ -33,8 +33,11 @@ beforeAll(async () => {
     leads: openSql(system.databases.leads.url),
     webhooks: openSql(system.databases.webhooks.url),
     assetsUrl: system.services[0]!.env['ASSETS_URL']!,
+    encryptionKeys: settingsOf('webhook-service')['ENCRYPTION_KEYS']!,
   }
 })
+
+const settingsOf = (name: string) => system.services.find(({ service }) => service === name)!.env
 
 afterAll(async () => {
   await Promise.all([stack?.leads.close(), stack?.webhooks.close(), receiver?.stop()])

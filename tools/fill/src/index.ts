@@ -1,3 +1,4 @@
+export { readEncryptionKeys } from './encryption-keys'
 export { type FilledAccount, fillAccounts } from './fill-accounts'
 export { type DeliveryStatus, fillDeliveries } from './fill-deliveries'
 export { fillEndpoints } from './fill-endpoints'

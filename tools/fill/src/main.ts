@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dataDirectory } from '@leadwire/embedded'
+import { readEncryptionKeys } from './encryption-keys'
 import { runFill, usage } from './run-fill'
 import { openSql } from './sql'
 
@@ -23,9 +24,10 @@ const run = async () => {
   const args = process.argv.slice(2)
   if (args.includes('--help')) return console.log(usage)
   const { postgres_url, assets_url: assetsUrl } = readDev()
+  const encryptionKeys = readEncryptionKeys(dataDirectory(process.env))
   const [leads, webhooks] = [open(postgres_url, 'leads'), open(postgres_url, 'webhooks')]
   try {
-    console.log(JSON.stringify(await runFill(args, { leads, webhooks, assetsUrl })))
+    console.log(JSON.stringify(await runFill(args, { leads, webhooks, assetsUrl, encryptionKeys })))
   } finally {
     await Promise.all([leads.close(), webhooks.close()])
   }

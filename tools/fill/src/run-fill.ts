@@ -21,6 +21,8 @@ export interface Filled {
   leads: Sql
   webhooks: Sql
   assetsUrl: string
+  /** ENCRYPTION_KEYS of webhook-service. */
+  encryptionKeys: string
 }
 
 /** Does what the arguments ask for; answers with what is to be printed. Throws with the usage when they make no sense. */
@@ -38,6 +40,7 @@ export const runFill = async (args: string[], stack: Filled): Promise<object> =>
     await requireAccount(leads, asked.account)
     const { ids, secret } = await fillEndpoints(webhooks, {
       ...{ accountId: asked.account, count: asked.endpoints, url: asked.url },
+      encryptionKeys: stack.encryptionKeys,
     })
     await settle(webhooks, ['endpoints'])
     return { account: asked.account, endpoints: ids.length, first_id: ids[0], last_id: ids.at(-1), secret }

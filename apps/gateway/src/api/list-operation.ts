@@ -6,10 +6,9 @@ import { cursorPageJson, filteredPageJson, pageNumber } from './page-json'
 import { referenceErrors } from './reference-errors'
 import { cursorPageOf, PageQuery, pageOrStepOf } from './schemas'
 
-/** The ids that cursors are: the records of a response have lower ones, or where a list has the order of a file higher ones. */
+/** A cursor is the id of the last record before, unless a list has another pattern. */
 const ID = '[1-9][0-9]{0,14}'
 
-/** The id that a cursor is. */
 export const idOf = (cursor: string | undefined) => (cursor === undefined ? undefined : Number(cursor))
 
 interface List<Filters extends TObject> {
@@ -36,7 +35,7 @@ interface CursorList<Filters extends TObject> extends List<Filters> {
   ) => Promise<{ items: Uint8Array | string; next: string | number | undefined }>
 }
 
-/** A list in steps: the response to each names the cursor of the next. */
+/** A list without pages: each response names the cursor of the next. */
 export const listOperation = <Filters extends TObject = TObject>({
   filters = Type.Object({}) as Filters,
   record,
@@ -111,7 +110,7 @@ interface PagedList<Filters extends TObject> extends Omit<List<Filters>, 'descri
   }>
 }
 
-/** A list by pages, or in steps where the query has a cursor. */
+/** A list by pages, or by cursor where the query has one. */
 export const pagedListOperation = <Filters extends TObject>({
   route,
   filters,

@@ -106,6 +106,8 @@ test.each<[field: string, value: unknown, message: string]>([
     `The selected status is invalid. It may be: ${LEAD_STATUSES.join(', ')}. It has the invisible character U+00AD.`,
   ],
   ['user_id', '5\u2060', 'The user id must be an integer. It has the invisible character U+2060.'],
+  ['postcode', 'SW1A\ufe0f1AA', 'The postcode format is invalid. It has the invisible character U+FE0F.'],
+  ['postcode', 'SW1A\u31641AA', 'The postcode format is invalid. It has the invisible character U+3164.'],
   ['postcode', 'SW1A', 'The postcode format is invalid.'],
   ['postcode', 'BFPO', 'The postcode format is invalid.'],
   ['postcode', 'BFPO 061', 'The postcode format is invalid.'],
@@ -185,6 +187,15 @@ test('a postcode of half a mebibyte gets no hint', async () => {
   expect(await faultsOf({ postcode: 'O'.repeat(500_000) })).toEqual({
     postcode: ['The postcode may not be greater than 255 characters.', 'The postcode format is invalid.'],
   })
+})
+
+test('an e-mail address of a mebibyte of accents is not normalised, which takes a minute', async () => {
+  const start = performance.now()
+  expect(await faultsOf({ email: `a${'\u0301\u0316'.repeat(250_000)}@example.com` })).toEqual({
+    email: ['The email may not be greater than 255 characters.', 'The email must be a valid email address.'],
+  })
+  // Jest's own limit does not see what holds the event loop up.
+  expect(performance.now() - start).toBeLessThan(20_000)
 })
 
 test('an unknown user is listed with the other errors', async () => {

@@ -22,7 +22,12 @@ const TYPES: Record<string, string> = {
 /** Names what a reader can't see in the value. */
 const hintOf = ({ data, params }: ErrorObject): string => {
   if (typeof data !== 'string') return ''
-  const invisible = /\p{Cf}/u.exec(data)?.[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+  const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u
+    .exec(data)?.[0]
+    .codePointAt(0)
+    ?.toString(16)
+    .toUpperCase()
+    .padStart(4, '0')
   if (invisible) return ` It has the invisible character U+${invisible}.`
   const meant = (params as { format?: string }).format === 'postcode' && postcodeWithZero(data)
   return meant ? ` With a zero in place of the letter O it is ${meant}.` : ''

@@ -79,6 +79,11 @@ test.each<[field: string, ...links: string[]]>([
   ['٠٢٠٧٩٤٦٠٩٥٨', ONE],
   ['۰۲۰۷۹۴۶۰۹۵۸', ONE],
   ['०२० ७९४६ ०९५८', ONE],
+  // What can not be seen.
+  ...['\ufeff', '\u200b', '\u200d', '\u2060', '\ufe0f', '\u3164'].map((unseen): [string, string] => [
+    `0${unseen}20 7946${unseen}0958${unseen}`,
+    ONE,
+  ]),
   // None.
   ['999', '999'],
   ['118 500', '118500'],

@@ -25,12 +25,12 @@ export interface Phone {
 
 export const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text)
 
-/** A text with the digits of every script as ASCII ones. Unicode has each script's ten in a row. */
+/** A text with the digits of every script as ASCII ones, without what can not be seen. Unicode has each script's ten in a row. */
 export const asciiDigits = (text: string): string =>
   // Nearly every text.
   isAscii(text)
     ? text
-    : text.replace(/(?![0-9])\p{Nd}/gu, (digit) => {
+    : text.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/(?![0-9])\p{Nd}/gu, (digit) => {
         const code = digit.codePointAt(0)!
         let zero = code
         while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1

@@ -4,7 +4,7 @@ import { createSealer } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
 import { createEgressGuard } from '../egress/egress-guard'
 import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
-import { sealSecrets } from '../endpoints/sealed-secrets'
+import { sealSecrets } from '../endpoints/secrets/sealed-secrets'
 import { makeAttempt } from './make-attempt'
 
 export type Resolve = NonNullable<Parameters<typeof createGuardedDispatcher>[0]['resolve']>
@@ -19,7 +19,7 @@ interface AttemptOptions {
 const AMPLE_MS = 60_000
 
 const sealer = createSealer([Buffer.alloc(32, 7)])
-const [sealedSecrets] = sealSecrets(sealer, 1, {
+const { sealed: sealedSecrets } = sealSecrets(sealer, 1, {
   secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   oldSecrets: [],
 })
@@ -43,7 +43,7 @@ export const attempter = ({
     makeAttempt(
       {
         url,
-        ...{ accountId: 1, sealedSecrets, secret: null, oldSecrets: [] },
+        ...{ accountId: 1, sealedSecrets },
         eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
         accountKey: 'the-key',
         ...{ sequence: 12, leadVersion: 3 },

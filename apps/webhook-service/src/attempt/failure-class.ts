@@ -11,7 +11,7 @@ const CODES = {
   ours: ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'internal'],
 }
 
-/** Why an attempt failed; `ours` is no failure of the receiver's and never spends an attempt. */
+/** Why an attempt failed; `ours` never spends an attempt of the receiver. */
 export type FailureClass = AttemptError | 'ours'
 
 const CLASSES = Object.keys(CODES) as (keyof typeof CODES)[]

@@ -27,15 +27,12 @@ const targets = new LRUCache<string, { origin: string; path: string }>({
 })
 
 const KEPT_BYTES = 4096
-// What is read and thrown away so that a connection can be used again; a longer answer costs its connection.
+// Read so that the connection can be used again; a longer answer closes it.
 const READ_BYTES = 1024 * 1024
 
 /**
- * Posts a body and reads the answer, all within `timeoutMs`, from connecting to the answer's last byte. Redirects are
- * answers like others. Of an answer longer than 1 MiB the rest is not read. A status that was read stands,
- * whatever follows it within the time.
- *
- * Rejects with AttemptTimeout (with the answer as far as it came) or with what the network threw.
+ * Posts a body and reads the answer, all within `timeoutMs`. A redirect is an answer. After 1 MiB the rest of an answer is not read.
+ * A status that was read counts, even if the connection breaks. Rejects with AttemptTimeout, or with the error of the network.
  */
 export const post = (options: {
   dispatcher: Dispatcher
@@ -55,17 +52,17 @@ export const post = (options: {
     const answer = (): Answer | undefined =>
       status === undefined ? undefined : { status, response: textOf(kept, length) }
     let over = false
-    const end = (settle: () => void) => {
+    const end = (resolveOrReject: () => void) => {
       if (over) return
       over = true
       clearTimeout(timer)
-      settle()
+      resolveOrReject()
       kept = []
     }
     const timer = setTimeout(() => {
       const timeout = new AttemptTimeout(answer())
       end(() => reject(timeout))
-      // Before the connection stands there is nothing to abort: the connector has the same limit.
+      // Without a connection there is nothing to abort: the connector has the same limit.
       controller?.abort(timeout)
     }, timeoutMs)
 
@@ -96,7 +93,7 @@ export const post = (options: {
     )
   })
 
-/** What is kept of a text that was answered: 4 KiB. PostgreSQL takes no NUL in a text. */
+/** The part of an answer that is kept: 4 KiB. */
 export const keptText = (text: string): string | null => {
   const bytes = Buffer.from(text)
   return textOf([bytes.subarray(0, KEPT_BYTES)], bytes.length)
@@ -105,7 +102,7 @@ export const keptText = (text: string): string | null => {
 const textOf = (kept: Buffer[], length: number): string | null => {
   if (length === 0) return null
   const bytes = kept.length === 1 ? kept[0]! : Buffer.concat(kept)
-  // A character that was cut in two at the end is left out; PostgreSQL takes no NUL in a text.
+  // Without the half of a character at the end. PostgreSQL stores no NUL in a text.
   const text =
     length > KEPT_BYTES
       ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })

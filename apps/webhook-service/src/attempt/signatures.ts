@@ -15,9 +15,8 @@ export const standardSignature = (
 ): string =>
   `v1,${createHmac('sha256', keys.memo(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
 
-// `whsec_` and base64 is how the specification writes a key of bytes, and its libraries decode it. A secret of any
-// other form that a receiver brought along is no such writing: its own UTF-8 bytes are the key (those libraries'
-// `raw` form).
+// The specification writes a key as `whsec_` and base64, which its libraries decode. The key of a secret in any other form, which a
+// receiver chose, is its UTF-8 bytes (the `raw` form of those libraries).
 const decodeKey = (secret: string): Buffer => {
   const encoded = /^whsec_(.+)$/.exec(secret)?.[1]
   const key = Buffer.from(encoded ?? '', 'base64')

@@ -1,38 +1,39 @@
-import {
-  Attempt,
-  type Delivery,
-  type RetrieveDeliveryRequest,
-  type RetrieveDeliveryResponse,
-  WebhookRequest,
-} from '@leadwire/contracts'
+import { Attempt, type Delivery, type RetrieveDeliveryRequest, WebhookRequest } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
 import { knownHeaders, type Webhook } from '../attempt/webhook-headers'
+import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 
-const REQUEST = `
-  SELECT e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.body, p.header_names AS "headerNames" FROM events e, endpoints p
-  WHERE e.id = $1 AND e.erased_at IS NULL AND p.id = $2`
+export const ATTEMPT_COLUMNS =
+  'number, started_at AS "startedAt", duration_ms AS "durationMs", status, error, response'
 
-/** A delivery of either kind, with every attempt made, first to last. Throws not_found. */
+const retrieve = statement('retrieve-delivery')`
+  SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`
+
+// An attempt that ended after the delivery was read is left out, so that both agree.
+const attemptsOf = statement('attempts-of-delivery')`
+  SELECT ${ATTEMPT_COLUMNS} FROM attempts WHERE delivery_id = $1 AND number <= $2 ORDER BY number`
+
+type RequestRow = Pick<Webhook, 'accountKey' | 'sequence' | 'leadVersion' | 'body'> & {
+  headerNames: string[]
+}
+
+const requestData = statement<RequestRow>('request-of-delivery')`
+  SELECT e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.body,
+    p.header_names AS "headerNames"
+  FROM events e, endpoints p WHERE e.id = $1 AND e.erased_at IS NULL AND p.id = $2`
+
+/** A delivery of either kind with its attempts, first to last. Throws not_found. */
 export const findDelivery = async (
   database: Database,
   { accountId, deliveryId }: RetrieveDeliveryRequest,
   what: 'delivery' | 'notification',
 ): Promise<{ delivery: Delivery; attempts: Attempt[] }> => {
-  const [row] = await database.query<object>({
-    name: 'retrieve-delivery',
-    text: `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`,
-    values: [accountId, deliveryId],
-  })
+  const [row] = await retrieve(database, accountId, deliveryId)
   if (!row) throw new ServiceError('not_found', `There is no such ${what}.`)
   const delivery = deliveryOf(row)
-  const attempts = await database.query<object>({
-    name: 'attempts-of-delivery',
-    // An attempt that ended between the two statements is left for the next look, so that both agree.
-    text: `SELECT number, started_at AS "startedAt", duration_ms AS "durationMs", status, error, response
-           FROM attempts WHERE delivery_id = $1 AND number <= $2 ORDER BY number`,
-    values: [deliveryId, delivery.attemptCount],
-  })
+  const attempts = await attemptsOf(database, deliveryId, delivery.attemptCount)
   return { delivery, attempts: attempts.map((attempt) => Attempt.fromPartial(attempt)) }
 }
 
@@ -40,13 +41,7 @@ const requestOf = async (
   database: Database,
   { eventId, endpointId }: Delivery,
 ): Promise<WebhookRequest | undefined> => {
-  const [row] = await database.query<
-    Pick<Webhook, 'accountKey' | 'sequence' | 'leadVersion' | 'body'> & { headerNames: string[] }
-  >({
-    name: 'request-of-delivery',
-    text: REQUEST,
-    values: [eventId, endpointId],
-  })
+  const [row] = await requestData(database, eventId, endpointId)
   if (!row) return undefined
   const headers = Object.entries(knownHeaders({ eventId, ...row }, row.headerNames))
   return WebhookRequest.fromPartial({
@@ -56,13 +51,10 @@ const requestOf = async (
 }
 
 /**
- * One delivery of the account with every attempt made, and what each sends: to the endpoint as it is now. Of an erased lead nothing
- * is left to send. Throws not_found.
+ * A delivery of the account with its attempts, and the request of each, as its endpoint is now. An erased lead has no request.
+ * Throws not_found.
  */
-export const retrieveDelivery = async (
-  { database }: { database: Database },
-  request: RetrieveDeliveryRequest,
-): Promise<RetrieveDeliveryResponse> => {
+export const retrieveDelivery: Operation<'retrieveDelivery', 'database'> = async ({ database }, request) => {
   const found = await findDelivery(database, request, 'delivery')
   return { ...found, request: await requestOf(database, found.delivery) }
 }

@@ -42,16 +42,16 @@ const failing = async (accountId: number, attempts: number) => {
   return id
 }
 
-test('the schedule of a pending delivery stays as it was, and its attempts by hand are none of it', async () => {
+test('the schedule of a pending delivery stays as it was, and manual attempts are not part of it', async () => {
   await failing(1, 1)
   const due = clock.now().getTime() + SCHEDULE[0]!
-  for (let byHand = 1; byHand <= 3; byHand += 1) {
+  for (let manual = 1; manual <= 3; manual += 1) {
     clock.advance(1000)
     expect(await retry(1)).toMatchObject({ status: 'pending', nextAttemptAt: iso(clock.now().getTime()) })
-    await eventuallyIs(1, { status: 'pending', attemptCount: 1 + byHand, nextAttemptAt: iso(due) })
+    await eventuallyIs(1, { status: 'pending', attemptCount: 1 + manual, nextAttemptAt: iso(due) })
   }
   clock.set(new Date(due - 1))
-  await doors.looks()
+  await doors.polls()
   expect(received(1)).toHaveLength(4)
   clock.set(new Date(due))
   await eventuallyIs(1, { attemptCount: 5, nextAttemptAt: iso(due + SCHEDULE[1]!) })
@@ -68,7 +68,7 @@ test('an exhausted delivery gets one attempt: it ends it, or it is exhausted aga
   expect(await retry(2)).toMatchObject({ status: 'pending', attemptCount: 3 })
   await eventuallyIs(2, { status: 'exhausted', attemptCount: 4, nextAttemptAt: undefined })
   clock.advance(365 * 86_400_000)
-  await doors.looks()
+  await doors.polls()
   expect(received(2)).toHaveLength(4)
   receiver.answerWith({ status: 200 })
   await retry(2)
@@ -86,7 +86,7 @@ test('a delivered one may be sent again, and stays delivered when that fails', a
   expect(received(3)).toHaveLength(2)
 })
 
-test('a conflict says why: under way, disabled, deleted; a stranger finds nothing', async () => {
+test('a conflict says why: in flight, disabled, deleted; another account finds nothing', async () => {
   const endpointId = await failing(4, 1)
   await expect(
     service.client.retryDelivery({ accountId: 1, deliveryId: (await only(4)).id }),
@@ -97,7 +97,7 @@ test('a conflict says why: under way, disabled, deleted; a stranger finds nothin
   expect(await service.client.listDeliveries({ accountId: 4, status: 'pending', page: 1 })).toMatchObject({
     total: 1,
   })
-  await expect(retry(4)).rejects.toMatchObject({ code: 'conflict', detail: 'An attempt is under way.' })
+  await expect(retry(4)).rejects.toMatchObject({ code: 'conflict', detail: 'An attempt is in flight.' })
   await eventuallyIs(4, { attemptCount: 2 })
   await service.client.updateWebhookEndpoint({ accountId: 4, endpointId, enabled: false })
   await expect(retry(4)).rejects.toMatchObject({
@@ -111,7 +111,7 @@ test('a conflict says why: under way, disabled, deleted; a stranger finds nothin
   })
 })
 
-test('a filter by status knows what is on its way by hand', async () => {
+test('a filter by status includes manual attempts to come', async () => {
   await failing(5, 3)
   await eventuallyIs(5, { status: 'exhausted' })
   const total = async (status: string) =>

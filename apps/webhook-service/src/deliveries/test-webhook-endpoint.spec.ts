@@ -44,7 +44,7 @@ test('a sample goes to this endpoint alone, signed and recorded as any other', a
       attempts: [{ number: 1, status: 200 }],
     }),
   )
-  await doors.looks()
+  await doors.polls()
   expect(receiver.requests).toHaveLength(1)
   const [request] = receiver.requests
   expect(request).toMatchObject({
@@ -126,7 +126,7 @@ test('health: what waits and was given up, the last success, and the attempts of
   const { id: idle } = await service.endpoint(5, receiver.url, { enabled: false })
   await service.endpoint(6, receiver.url)
   const health = async () => (await service.client.listWebhookEndpointHealth({ accountId: 5 })).endpoints
-  // The next attempt is counted from when the result is written down, so the clock must not go on before.
+  // The next attempt is counted from the record of the result, so the clock must not advance before.
   const arrived = async (total: number) => {
     await eventually(() => expect(receiver.requests).toHaveLength(total))
     await eventually(async () =>

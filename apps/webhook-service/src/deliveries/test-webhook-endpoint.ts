@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type Actor,
-  EVENT_TYPES,
-  type EventType,
-  type TestWebhookEndpointRequest,
-  type TestWebhookEndpointResponse,
-} from '@leadwire/contracts'
-import { type Database, differences, newTraceparent, recordAudit, ServiceError } from '@leadwire/service-kit'
-import type { Clock } from '../clock'
-import { isHeaderValue } from '../header-value'
+import { EVENT_TYPES, type EventType } from '@leadwire/contracts'
+import { differences, newTraceparent, recordAudit, ServiceError } from '@leadwire/service-kit'
+import { isHeaderValue, validate } from '../arguments'
+import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
-import { sampleEvent } from './sample-event'
+import samples from './samples.json'
 
-const SUBSCRIBED =
-  'SELECT events FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE'
+/** No lead gets this reference. */
+const REFERENCE = '00000000-0000-4000-8000-000000000000'
 
-const STORE = `
+const SAMPLES: Record<EventType, object> = samples
+
+const subscribed = statement<{ events: string[] }>('types-of-endpoint')`
+  SELECT events FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE`
+
+const store = statement('test-webhook-endpoint')`
   WITH receiving AS (
     SELECT id, account_id, enabled FROM endpoints
     WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE
@@ -30,39 +30,29 @@ const STORE = `
   RETURNING ${DELIVERY_COLUMNS}`
 
 /**
- * Sends a sample of the first type of event that an endpoint subscribes to, the ordinary way: signed, recorded, retried, and held while the
- * endpoint is disabled. The event is marked as a sample: it has no number, and no outbox knows it. Throws invalid and not_found.
+ * Sends a sample of the first type of event that an endpoint subscribes to, like any event: signed, recorded, retried, and held
+ * while the endpoint is disabled. A sample has no number. Throws invalid and not_found.
  */
-export const testWebhookEndpoint = async (
-  dependencies: {
-    database: Database
-    actor?: Actor | undefined
-    clock: Clock
-    wake: () => void
-  },
-  { accountId, endpointId, accountKey }: TestWebhookEndpointRequest,
-): Promise<TestWebhookEndpointResponse> => {
-  const { database, actor, clock, wake } = dependencies
-  if (!isHeaderValue(accountKey)) throw ServiceError.invalid({ account_key: ['must be a header value'] })
+export const testWebhookEndpoint: Operation<
+  'testWebhookEndpoint',
+  'database' | 'actor' | 'clock' | 'wake'
+> = async ({ database, actor, clock, wake }, { accountId, endpointId, accountKey }) => {
+  validate({ account_key: isHeaderValue(accountKey) || 'must be a header value' })
   const now = clock.now().toISOString()
   const delivery = await database.transaction(async (tx) => {
     const key = [accountId, endpointId]
-    const [subscribed] = await tx.query<{ events: string[] }>({
-      name: 'types-of-endpoint',
-      text: SUBSCRIBED,
-      values: key,
-    })
-    if (!subscribed) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
-    const type: EventType = EVENT_TYPES.find((each) => subscribed.events.includes(each)) ?? 'lead.created'
-    const { leadReference, body } = sampleEvent(type, now.replace('Z', '000Z'))
-    const values = [...key, randomUUID(), accountKey, leadReference, body, newTraceparent(), now, type]
-    const [row] = await tx.query<object>({ name: 'test-webhook-endpoint', text: STORE, values })
-    // The statement that stores the event does not see it yet.
+    const [endpoint] = await subscribed(tx, ...key)
+    if (!endpoint) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
+    const type: EventType = EVENT_TYPES.find((each) => endpoint.events.includes(each)) ?? 'lead.created'
+    const body = Buffer.from(JSON.stringify(SAMPLES[type]).replaceAll('{now}', now.replace('Z', '000Z')))
+    const values = [...key, randomUUID(), accountKey, REFERENCE, body, newTraceparent(), now, type]
+    const [row] = await store(tx, ...values)
+    // The statement does not see the event that it stores.
     const stored = deliveryOf({ ...row, event: type })
     const changes = differences({}, { delivery_id: stored.id })
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.tested', targetId: endpointId, changes })
     return stored
   })
-  wake()
+  wake('webhooks')
   return { delivery }
 }

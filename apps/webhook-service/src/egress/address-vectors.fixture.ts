@@ -259,7 +259,7 @@ export const PUBLIC = [
   '2c0f:fb50::1',
 ]
 
-/** What URLs may say for a host and mean a private one. PORT is where a receiver listens that must hear nothing. */
+/** What URLs may say for a host and mean a private one. PORT is where a receiver listens that must receive nothing. */
 export const REFUSED_URLS = [
   'http://127.0.0.1:PORT/',
   'http://127.0.0.1.:PORT/',
@@ -340,7 +340,7 @@ export const REFUSED_URLS = [
   'https://[::1]:PORT/',
 ]
 
-/** What is no address for webhooks at all, whoever is behind it. */
+/** No URLs for webhooks, whatever their host. */
 export const UNFIT_URLS = [
   'https://user@example.com/',
   'https://user:password@example.com/',

@@ -4,15 +4,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 // RFC 8305, section 8.
 const NEXT_AFTER_MS = 250
-// Each may hold a socket until the time is over, and whoever owns the name decides how many it has.
+// Each may hold a socket until the timeout, and the owner of the name decides how many there are.
 const MOST_ADDRESSES = 8
 
 /**
- * Connects to the first of these addresses that accepts. The next address is tried after 250 ms, or when the last one failed, and
- * earlier attempts go on. (Node ends an attempt before it makes the next one. A slow receiver then fails, and so does a lost SYN,
- * which the kernel sends again after 1 s.)
- *
- * Rejects with the error of the first address when all fail, and with ABORT_ERR after `timeoutMs`.
+ * Connects to the first of these addresses that accepts. Tries the next address after 250 ms, or when one fails, while earlier
+ * attempts go on: Node ends them, and so fails on a slow receiver or a lost SYN, which the kernel repeats after 1 s. Rejects with the
+ * error of the first address when all fail, and with ABORT_ERR after `timeoutMs`.
  */
 export const connectToFirst = async (
   addresses: string[],

@@ -4,7 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { createSealer } from '@leadwire/service-kit'
 import { type Receiver, startReceiver } from '@leadwire/test-kit'
 import { makeAttempt } from '../attempt/make-attempt'
-import { endpointUrlFaults } from '../endpoints/endpoint-url'
+import { urlViolation } from '../endpoints/endpoint-row'
+import { sealedFor } from '../service.fixture'
 import { PUBLIC, REFUSED_URLS, REFUSED_V4, REFUSED_V6, UNFIT_URLS } from './address-vectors.fixture'
 import { createEgressGuard } from './egress-guard'
 import { createGuardedDispatcher } from './guarded-dispatcher'
@@ -44,7 +45,7 @@ const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
   })
   dispatchers.push(dispatcher)
   const delivery = {
-    ...{ accountId: 1, sealedSecrets: null, secret: 'a secret', oldSecrets: [] },
+    ...{ accountId: 1, sealedSecrets: sealedFor(1) },
     eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
     ...{ accountKey: 'key', sequence: 1, leadVersion: 1 },
     body: Buffer.from('{}'),
@@ -79,7 +80,7 @@ test.each(REFUSED_URLS)('nothing is sent to %s', async (url) => {
 })
 
 test.each(UNFIT_URLS)('%j is no address for webhooks', (url) => {
-  expect(endpointUrlFaults(url)).not.toEqual({})
+  expect(urlViolation(url)).toBeDefined()
 })
 
 test.each(
@@ -89,14 +90,14 @@ test.each(
   expect(await attempt(`http://rebinding.example:${receiver.port}/`)).toMatchObject({ error: 'blocked' })
 })
 
-test('a name that is public when it is looked up first, and private after, is checked each time', async () => {
+test('a name that resolves to a public address first, and to a private one later, is checked each time', async () => {
   const answers = [['192.0.3.1'], ['127.0.0.1'], ['10.0.0.1', '::1'], ['169.254.169.254']]
   let asked = 0
   const attempt = client({ resolve: (host) => resolveTo(...answers[asked++]!)(host) })
   const outcomes = []
   for (let index = 0; index < answers.length; index += 1)
     outcomes.push((await attempt(`http://rebinding.example:${receiver.port}/`)).error)
-  // The first is let through, to an address where nobody answers here.
+  // The first is let through, to an address that does not answer here.
   expect(outcomes[0]).not.toBe('blocked')
   expect(outcomes.slice(1)).toEqual(['blocked', 'blocked', 'blocked'])
   expect([asked, receiver.requests.length]).toEqual([4, 0])
@@ -148,7 +149,7 @@ test('a connection that is used again leads where it was checked to lead, whatev
     expect(await attempt(url)).toMatchObject({ error: null })
     expect([requests, sockets.size]).toEqual([2, 1])
     for (const socket of sockets) socket.destroy()
-    // The first after the cut may meet it; then a new connection is checked anew.
+    // The first after the cut may meet it; then a new connection is checked again.
     await attempt(url)
     expect(await attempt(url)).toMatchObject({ error: 'blocked' })
     expect(requests).toBe(2)

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Says which addresses webhooks may be sent to. */
+/** Decides which addresses webhooks may be sent to. */
 export interface EgressGuard {
   /** `host` as the URL has it (a name, or an address in any spelling that URLs allow), `address` as it resolved. */
   allows(host: string, address: string): boolean
@@ -9,7 +9,7 @@ export interface EgressGuard {
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-// Beside what ipaddr.js calls anything but unicast: ranges that lead elsewhere than they seem to.
+// Unicast to ipaddr.js, but not what they seem.
 const REFUSED_TOO = [
   '168.63.129.16/32', // Azure's own services for a virtual machine (DNS, DHCP, its agent), at an address that looks public
   '192.88.99.0/24', // 6to4 relays
@@ -19,8 +19,8 @@ const REFUSED_TOO = [
   '3fff::/20', // documentation (RFC 9637)
 ].map((cidr) => ipaddr.parseCIDR(cidr))
 
-// All that IANA gave out for use on the Internet (RFC 4291). Outside lie mapped, compatible and translated IPv4, NAT64,
-// local and site-local addresses, and what somebody's own network may route wherever it likes.
+// What IANA allocates for the Internet (RFC 4291). Outside are mapped, compatible and translated IPv4, NAT64,
+// local and site-local addresses, and addresses that a local network may route anywhere.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 
 const inside = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
@@ -59,7 +59,7 @@ export const createEgressGuard = (allowed: string[]): EgressGuard => {
     allows: (host, text) => {
       if (names.has(hostName(host))) return true
       if (!isIP(text)) return false
-      // A scope only says over which interface.
+      // A scope names an interface, not another address.
       const address = ipaddr.parse(text.replace(/%.*$/, ''))
       return ranges.some((range) => inside(address, range)) || isPublic(address)
     },

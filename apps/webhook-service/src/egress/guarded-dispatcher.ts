@@ -9,17 +9,14 @@ import { type ConnectionError, watchConnection } from './watch-connection'
 const blocked = (host: string) =>
   Object.assign(new Error(`webhooks may not be sent to ${host}`), { code: 'LEADWIRE_BLOCKED' })
 
-// Shorter than the idle time of any common server. A server that says how long it keeps connections is believed, with a
-// second to spare.
+// Shorter than the idle time of common servers. A server's own keep-alive time is used, less a second.
 const IDLE_MS = 1000
 const IDLE_AT_MOST_MS = 60_000
 
 /**
- * An HTTP client that asks the guard when it connects, and connects to the very addresses the guard was asked about:
- * what DNS says a moment later does not matter. `connectMs` bounds connecting, and the TLS handshake after it.
- *
- * Connections are kept and used again. A server may close one just as it is used again: a request that failed so is sent
- * once more, on a new connection.
+ * An HTTP client that connects only to addresses that the guard has allowed, so that a later answer of DNS changes nothing.
+ * `connectMs` limits connecting, and then the TLS handshake. Connections are reused; a request that failed because the server closed
+ * a reused connection is sent once more, on a new one.
  */
 export const createGuardedDispatcher = (options: {
   guard: EgressGuard
@@ -31,7 +28,7 @@ export const createGuardedDispatcher = (options: {
 
   const open = async (target: buildConnector.Options) => {
     const host = target.hostname.replace(/^\[|\]$/g, '')
-    // An address in the URL is never looked up; the URL parser has written it in its plain form already.
+    // The URL parser has normalised an address already: it is not resolved.
     const found = isIP(host) ? [host] : (await resolve(host)).map(({ address }) => address)
     const addresses = found.filter((address) => guard.allows(host, address))
     if (addresses.length === 0) throw blocked(host)

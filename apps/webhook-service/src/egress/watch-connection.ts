@@ -4,15 +4,15 @@ import type { Socket } from 'node:net'
 export interface ConnectionError extends Error {
   /** The connection had been used before, and no byte came after the last request. */
   isUnanswered?: boolean
-  /** The status of a response that is malformed or cut off after its first line. */
+  /** The status of a response that is malformed or incomplete after its first line. */
   status?: number
 }
 
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})\s/
 
 /**
- * The status of the response that these bytes start. Informational responses are skipped. A 100 becomes a 102 in the bytes: undici
- * closes the connection over a 100, which it never asks for, and ignores a 102, as RFC 9110, 15.2 wants both to be ignored.
+ * The status of the response that starts with these bytes, after informational ones. A 100 becomes a 102 in the bytes: RFC 9110, 15.2
+ * has clients ignore both, but undici closes the connection on a 100.
  */
 const readStatus = (bytes: Buffer): number | undefined => {
   let start = 0

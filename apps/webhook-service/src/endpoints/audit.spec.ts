@@ -27,9 +27,9 @@ const auditOf = async (accountId: number) =>
     .reverse()
 
 const by = [5, 'CRM', 'request-1']
-const nobody = [undefined, undefined, undefined]
+const noActor = [undefined, undefined, undefined]
 
-test('each change of an endpoint is told with who made it, and none of its secrets', async () => {
+test('each change of an endpoint is recorded with its actor, and without secrets', async () => {
   const { client } = service
   const created = await client.createWebhookEndpoint(
     { accountId: 1, url: receiver.url, description: 'A', enabled: true },
@@ -50,8 +50,8 @@ test('each change of an endpoint is told with who made it, and none of its secre
   await client.recoverWebhookEndpoint({ ...key, since }, { actor })
   await client.deleteWebhookEndpoint(key, { actor })
   const endpoint = ['webhook_endpoint', endpointId]
-  const told = await auditOf(1)
-  expect(told).toEqual([
+  const entries = await auditOf(1)
+  expect(entries).toEqual([
     {
       ...{ action: 'webhook_endpoint.created', target: endpoint, by },
       changes: {
@@ -67,7 +67,7 @@ test('each change of an endpoint is told with who made it, and none of its secre
       changes: { enabled: { from: true, to: false } },
     },
     {
-      ...{ action: 'webhook_endpoint.updated', target: endpoint, by: nobody },
+      ...{ action: 'webhook_endpoint.updated', target: endpoint, by: noActor },
       changes: { enabled: { from: false, to: true }, description: { from: 'A', to: null } },
     },
     {
@@ -93,10 +93,10 @@ test('each change of an endpoint is told with who made it, and none of its secre
       },
     },
   ])
-  for (const { secret } of [created, rotated]) expect(JSON.stringify(told)).not.toContain(secret.slice(6))
+  for (const { secret } of [created, rotated]) expect(JSON.stringify(entries)).not.toContain(secret.slice(6))
 })
 
-test('what is refused is not told', async () => {
+test('what is refused is not recorded', async () => {
   const { client } = service
   const { id: endpointId } = await service.endpoint(2, receiver.url)
   const before = await auditOf(2)

@@ -1,69 +1,61 @@
-import type { Actor, CreateWebhookEndpointRequest, CreateWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
-import { endpointEventsFaults, endpointLeadsFaults } from './endpoint-events'
-import { endpointHeadersFaults, valuesOf } from './endpoint-headers'
-import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf } from './endpoint-row'
-import { endpointSecretFaults, newEndpointSecret } from './endpoint-secret'
-import { endpointUrlFaults } from './endpoint-url'
-import { type SecretSealer, sealSecrets } from './sealed-secrets'
+import { differences, recordAudit } from '@leadwire/service-kit'
+import { validate } from '../arguments'
+import type { Operation } from '../operation'
+import { statement } from '../statement'
+import {
+  auditedEndpoint,
+  ENDPOINT_COLUMNS,
+  endpointOf,
+  eventsViolation,
+  leadsViolation,
+  urlViolation,
+} from './endpoint-row'
+import { headerValues, headerViolations } from './secrets/endpoint-headers'
+import { newSecret, secretViolation } from './secrets/endpoint-secret'
+import { sealSecrets } from './secrets/sealed-secrets'
 
-/** Any constant: it tells these locks from others in the same database. */
+/** The first key of these advisory locks; any constant that no other lock of the database has. */
 const ACCOUNT_LOCKS = 1_280_791_892
 
+const lockAccount = statement('lock-account')`
+  SELECT pg_advisory_xact_lock(${ACCOUNT_LOCKS}, ($1::bigint % 2147483647)::int)`
+
+const create = statement('create-webhook-endpoint')`
+  INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names)
+  SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[]
+  WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
+  RETURNING ${ENDPOINT_COLUMNS}`
+
 /**
- * Registers an address for the account's webhooks; makes the secret unless one is given. Throws invalid, also when the
- * account has as many endpoints as it may.
+ * Creates an endpoint, with a new secret unless the request has one. Throws invalid, also when the account has as many endpoints
+ * as it may.
  */
-export const createWebhookEndpoint = async (
-  {
-    database,
-    actor,
-    sealer,
-    endpointsPerAccount,
-  }: { database: Database; actor?: Actor | undefined; sealer: SecretSealer; endpointsPerAccount: number },
-  request: CreateWebhookEndpointRequest,
-): Promise<CreateWebhookEndpointResponse> => {
-  const { accountId, url, description, enabled, secret = newEndpointSecret(), leads = 'all' } = request
+export const createWebhookEndpoint: Operation<
+  'createWebhookEndpoint',
+  'database' | 'actor' | 'sealer' | 'endpointsPerAccount'
+> = async ({ database, actor, sealer, endpointsPerAccount }, request) => {
+  const { accountId, url, description, enabled, secret = newSecret(), leads = 'all' } = request
   const events = request.events?.types ?? ['lead.created']
   const headers = request.headers?.headers ?? []
-  const { values, faults: missing } = valuesOf(headers)
-  const faults = {
-    ...missing,
-    ...endpointHeadersFaults(headers),
-    ...endpointUrlFaults(url),
-    ...endpointSecretFaults(secret),
-    ...endpointEventsFaults(events),
-    ...endpointLeadsFaults(leads),
-  }
-  if (Object.keys(faults).length > 0) throw ServiceError.invalid(faults)
-  const [sealed, , plain] = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })
-  const endpoint = await database.transaction(async (tx) => {
-    // Whoever makes endpoints of an account does so one after the other, so that the count of one holds for the other.
-    tx.send({
-      name: 'lock-account',
-      text: 'SELECT pg_advisory_xact_lock($1, ($2::bigint % 2147483647)::int)',
-      values: [ACCOUNT_LOCKS, accountId],
-    })
-    const [row] = await tx.query<object>({
-      name: 'create-webhook-endpoint',
-      text: `INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names, secret)
-             SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[], $10
-             WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
-             RETURNING ${ENDPOINT_COLUMNS}`,
-      values: [
-        ...[accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)],
-        ...[endpointsPerAccount, plain],
-      ],
-    })
-    if (!row) return undefined
-    const made = endpointOf(row)
-    const changes = differences({}, auditedEndpoint(made))
-    recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.created', targetId: made.id, changes })
-    return made
+  const { values, missing } = headerValues(headers)
+  validate({
+    ...{ ...missing, ...headerViolations(headers) },
+    ...{ url: urlViolation(url), secret: secretViolation(secret) },
+    ...{ events: eventsViolation(events), leads: leadsViolation(leads) },
   })
-  if (!endpoint)
-    throw ServiceError.invalid({
-      webhook_endpoints: [`must not be more than ${endpointsPerAccount} for an account`],
+  const { sealed } = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })
+  const endpoint = await database.transaction(async (tx) => {
+    // One endpoint of an account at a time, so that the count is right.
+    lockAccount.send(tx, accountId)
+    const columns = [accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)]
+    const [row] = await create(tx, ...columns, endpointsPerAccount)
+    validate({
+      webhook_endpoints: row ? undefined : `must not be more than ${endpointsPerAccount} for an account`,
     })
+    const created = endpointOf(row!)
+    const changes = differences({}, auditedEndpoint(created))
+    recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.created', targetId: created.id, changes })
+    return created
+  })
   return { endpoint, secret }
 }

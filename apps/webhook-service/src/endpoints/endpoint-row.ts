@@ -1,5 +1,8 @@
-import { Endpoint } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import { ENDPOINT_LEADS, Endpoint, EVENT_TYPES, isOneLine } from '@leadwire/contracts'
+import { ServiceError, type Transaction } from '@leadwire/service-kit'
+import { statement } from '../statement'
+
+const MAX_URL = 2048
 
 export const ENDPOINT_COLUMNS =
   'id, url, description, enabled, events, leads, header_names AS "headerNames", disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt"'
@@ -7,19 +10,43 @@ export const ENDPOINT_COLUMNS =
 /** The endpoint of a row with these columns. NULL is undefined in a message. */
 export const endpointOf = (row: object): Endpoint => Endpoint.fromPartial(row)
 
-/** What the audit log tells of an endpoint. */
+/** The fields of an endpoint that the audit log compares. */
 export const auditedEndpoint = ({ url, description, enabled, events, leads, headerNames }: Endpoint) => ({
-  url,
-  description,
-  enabled,
-  events,
-  leads,
-  // An endpoint without any is told of as before they were there.
+  ...{ url, description, enabled, events, leads },
   ...(headerNames.length > 0 && { headers: headerNames }),
 })
 
-/** The endpoint that a statement found. Throws not_found when it found none. */
+/** The endpoint of a statement's only row. Throws not_found without one. */
 export const theEndpoint = ([row]: object[]): Endpoint => {
   if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
   return endpointOf(row)
 }
+
+const find = statement('retrieve-webhook-endpoint')`
+  SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`
+
+/** Throws not_found. */
+export const findEndpoint = async (
+  database: Transaction,
+  { accountId, endpointId }: { accountId: number; endpointId: number },
+): Promise<Endpoint> => theEndpoint(await find(database, accountId, endpointId))
+
+/** Why a text is no URL for webhooks. The egress guard checks the address when it connects: DNS may change. */
+export const urlViolation = (text: string): string | undefined => {
+  if ([...text].length > MAX_URL) return `must not be longer than ${MAX_URL} characters`
+  // The URL parser drops tabs and line breaks without an error.
+  if (!isOneLine(text) || !URL.canParse(text)) return 'must be a well-formed URL'
+  if (!/^https?:\/\//i.test(text)) return 'must begin with http:// or https://'
+  const { username, password } = new URL(text)
+  return username === '' && password === '' ? undefined : 'must not carry a user name or a password'
+}
+
+export const eventsViolation = (types: string[]): string | undefined => {
+  const known = EVENT_TYPES.filter((type) => types.includes(type))
+  return types.length > 0 && known.length === types.length
+    ? undefined
+    : `must be one or more of ${EVENT_TYPES.join(', ')}, each once`
+}
+
+export const leadsViolation = (leads: string): string | undefined =>
+  ENDPOINT_LEADS.some((each) => each === leads) ? undefined : `must be one of ${ENDPOINT_LEADS.join(', ')}`

@@ -80,6 +80,8 @@ test.each([
   'https://user:password@example.com/',
   'https://',
   'https://exam\nple.com/',
+  'https://example.com/\u202e',
+  'https://example.com/\0',
   `https://example.com/${'a'.repeat(2048)}`,
 ])('%j is refused as an address', async (url) => {
   await expect(
@@ -103,7 +105,7 @@ test.each([
   })
 })
 
-test('a disabled endpoint holds its deliveries; enabled again, what is due goes at once and the schedule goes on', async () => {
+test('a disabled endpoint holds its deliveries; enabled again, what is due is sent at once and the schedule resumes', async () => {
   receiver.answerWith({ status: 500 })
   const { id } = await service.endpoint(10, receiver.url)
   const endpoint = { accountId: 10, endpointId: id }
@@ -114,7 +116,7 @@ test('a disabled endpoint holds its deliveries; enabled again, what is due goes 
   await doors.publish(doors.event(10))
   await eventuallyHas(10, { status: 'held', attemptCount: 0 })
   clock.advance(60_000)
-  await doors.looks()
+  await doors.polls()
   expect(received(10)).toHaveLength(1)
 
   await service.client.updateWebhookEndpoint({ ...endpoint, enabled: true })
@@ -147,12 +149,12 @@ test('deleting an endpoint cancels what is pending and what is held for it', asy
   ])
   await doors.publish(doors.event(11))
   clock.advance(60_000)
-  await doors.looks()
+  await doors.polls()
   expect(received(11)).toHaveLength(1)
   expect(await deliveries(11)).toHaveLength(2)
 })
 
-test('an attempt that was under way when its endpoint was deleted or disabled is still written down', async () => {
+test('an attempt in flight when its endpoint was deleted or disabled is still recorded', async () => {
   receiver.answerWith(({ url }) => ({ status: url.endsWith('/ok') ? 200 : 500, delayMs: 500 }))
   const { id: ok } = await service.endpoint(12, `${receiver.url}/ok`)
   const { id: failing } = await service.endpoint(12, receiver.url)
@@ -176,7 +178,7 @@ test('an attempt that was under way when its endpoint was deleted or disabled is
   })
 })
 
-test('address, secret and leave are those of the moment an attempt begins', async () => {
+test('address, secret and leave are those of the start of an attempt', async () => {
   receiver.answerWith({ status: 500 })
   const { id } = await service.endpoint(13, receiver.url)
   await doors.publish(doors.event(13))

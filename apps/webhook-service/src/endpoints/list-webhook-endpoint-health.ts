@@ -1,30 +1,24 @@
-import type {
-  AttemptsInHour,
-  EndpointHealth,
-  ListWebhookEndpointHealthRequest,
-  ListWebhookEndpointHealthResponse,
-} from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
-import type { Clock } from '../clock'
+import type { AttemptsInHour, EndpointHealth } from '@leadwire/contracts'
+import type { Operation } from '../operation'
+import { statement } from '../statement'
 
 const HOUR_MS = 3_600_000
+/** Counts stop here. */
+const MAX_COUNT = 10_000
 
 interface Row extends Omit<EndpointHealth, 'lastSuccessAt' | 'hours'> {
   lastSuccessAt: string | null
   hours: { hour: number; succeeded: number; failed: number }[]
 }
 
-/** A count stops here. */
-const COUNTED_AT_MOST = 10_000
-
 const countOf = (...statuses: string[]) => `(
   SELECT count(*) FROM (
-    SELECT FROM deliveries WHERE endpoint_id = p.id AND status IN ('${statuses.join("', '")}') LIMIT ${COUNTED_AT_MOST}
+    SELECT FROM deliveries WHERE endpoint_id = p.id AND status IN ('${statuses.join("', '")}') LIMIT ${MAX_COUNT}
   ) counted
 )`
 
-// At most 24 rows of hours an endpoint: nothing grows with what was delivered.
-const HEALTH = `
+// At most 24 rows of hours for an endpoint, however many deliveries it has.
+const healthOf = statement<Row>('list-webhook-endpoint-health')`
   SELECT p.id AS "endpointId", h.last_success_at AS "lastSuccessAt", coalesce(h.hours, '[]') AS hours,
     CASE WHEN p.enabled THEN w.open ELSE 0 END AS pending, CASE WHEN p.enabled THEN 0 ELSE w.open END AS held,
     ${countOf('exhausted')} AS exhausted
@@ -47,23 +41,19 @@ const lastDay = (known: Row['hours'], now: number): AttemptsInHour[] => {
 }
 
 /**
- * How the account's endpoints are doing: what waits for each or was given up (10,000 stands for as many or more), when it last took something, and the
- * attempts of each of the last 24 hours (by their start, in UTC, the current one last).
+ * The health of the account's endpoints: open and exhausted deliveries (10,000 stands for as many or more), the last success, and
+ * the attempts in each of the last 24 hours (by their start, in UTC, the current hour last).
  */
-export const listWebhookEndpointHealth = async (
-  { database, clock }: { database: Database; clock: Clock },
-  { accountId }: ListWebhookEndpointHealthRequest,
-): Promise<ListWebhookEndpointHealthResponse> => {
-  const rows = await database.query<Row>({
-    name: 'list-webhook-endpoint-health',
-    text: HEALTH,
-    values: [accountId],
-  })
+export const listWebhookEndpointHealth: Operation<'listWebhookEndpointHealth', 'database' | 'clock'> = async (
+  { database, clock },
+  { accountId },
+) => {
+  const rows = await healthOf(database, accountId)
   const now = clock.now().getTime()
-  const endpoints = rows.map((row) => ({
-    ...row,
-    lastSuccessAt: row.lastSuccessAt ?? undefined,
-    hours: lastDay(row.hours, now),
+  const endpoints = rows.map(({ lastSuccessAt, hours, ...counts }) => ({
+    ...counts,
+    lastSuccessAt: lastSuccessAt ?? undefined,
+    hours: lastDay(hours, now),
   }))
   return { endpoints }
 }

@@ -1,16 +1,12 @@
-import type { ListWebhookEndpointsRequest, ListWebhookEndpointsResponse } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import type { Operation } from '../operation'
+import { statement } from '../statement'
 import { ENDPOINT_COLUMNS, endpointOf } from './endpoint-row'
 
-/** The account's endpoints that are not deleted, oldest first. */
-export const listWebhookEndpoints = async (
-  { database }: { database: Database },
-  { accountId }: ListWebhookEndpointsRequest,
-): Promise<ListWebhookEndpointsResponse> => {
-  const rows = await database.query<object>({
-    name: 'list-webhook-endpoints',
-    text: `SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id`,
-    values: [accountId],
-  })
-  return { endpoints: rows.map(endpointOf) }
-}
+const list = statement('list-webhook-endpoints')`
+  SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id`
+
+/** The account's endpoints, oldest first. */
+export const listWebhookEndpoints: Operation<'listWebhookEndpoints', 'database'> = async (
+  { database },
+  { accountId },
+) => ({ endpoints: (await list(database, accountId)).map(endpointOf) })

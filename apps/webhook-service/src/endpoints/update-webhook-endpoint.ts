@@ -1,74 +1,70 @@
-import type { Actor, UpdateWebhookEndpointRequest, UpdateWebhookEndpointResponse } from '@leadwire/contracts'
-import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
-import { endpointEventsFaults, endpointLeadsFaults } from './endpoint-events'
-import { endpointHeadersFaults } from './endpoint-headers'
-import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
-import { endpointUrlFaults } from './endpoint-url'
-import { forgetFailures } from './forget-failures'
-import { markUnsettled } from './mark-unsettled'
-import { replaceHeaders } from './replace-headers'
-import { findEndpoint } from './retrieve-webhook-endpoint'
-import type { SecretSealer } from './sealed-secrets'
+import { differences, recordAudit } from '@leadwire/service-kit'
+import { validate } from '../arguments'
+import type { Operation } from '../operation'
+import { statement } from '../statement'
+import {
+  auditedEndpoint,
+  ENDPOINT_COLUMNS,
+  eventsViolation,
+  findEndpoint,
+  leadsViolation,
+  theEndpoint,
+  urlViolation,
+} from './endpoint-row'
+import { headerViolations, replaceHeaders } from './secrets/endpoint-headers'
+import { deleteFailures, markOutOfSync } from './state/change-state'
+
+const lock = statement('lock-endpoint-for-update')`
+  SELECT ${ENDPOINT_COLUMNS} FROM endpoints
+  WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`
+
+const update = statement('update-webhook-endpoint')`
+  UPDATE endpoints SET
+    url = coalesce($3, url),
+    description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END,
+    enabled = coalesce($5, enabled),
+    disabled_reason = CASE WHEN $5::boolean IS NULL THEN disabled_reason END,
+    events = coalesce($6::text[], events),
+    leads = coalesce($7, leads),
+    header_names = coalesce($8::text[], header_names),
+    updated_at = clock_timestamp()
+  WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`
 
 /**
- * Changes what is given (the empty description clears it, a header without a value keeps the one it has). Disabling holds what is pending; enabling lets what is held go
- * on with its schedule, and calls `wake` so that what is due goes at once. Throws invalid and not_found.
+ * Changes the given fields. An empty description clears it; a header without a value keeps its value. Disabling holds what is
+ * pending; enabling resumes the schedule of what is held, and what is due goes at once. Throws invalid and not_found.
  */
-export const updateWebhookEndpoint = async (
-  {
-    database,
-    actor,
-    sealer,
-    wake,
-  }: { database: Database; actor?: Actor | undefined; sealer: SecretSealer; wake: () => void },
-  request: UpdateWebhookEndpointRequest,
-): Promise<UpdateWebhookEndpointResponse> => {
+export const updateWebhookEndpoint: Operation<
+  'updateWebhookEndpoint',
+  'database' | 'actor' | 'sealer' | 'wake'
+> = async ({ database, actor, sealer, wake }, request) => {
   const { accountId, endpointId, url, description, enabled, leads } = request
   const events = request.events?.types
   const headers = request.headers?.headers
+  const known = await findEndpoint(database, request)
   if ([url, description, enabled, events, leads, headers].every((given) => given === undefined))
-    return { endpoint: await findEndpoint(database, request) }
-  const faults = {
-    ...(url !== undefined && endpointUrlFaults(url)),
-    ...(events && endpointEventsFaults(events)),
-    ...(leads !== undefined && endpointLeadsFaults(leads)),
-    ...(headers && endpointHeadersFaults(headers)),
-  }
-  if (Object.keys(faults).length > 0) {
-    await findEndpoint(database, request)
-    throw ServiceError.invalid(faults)
-  }
+    return { endpoint: known }
+  validate({
+    url: url === undefined || urlViolation(url),
+    events: events === undefined || eventsViolation(events),
+    leads: leads === undefined || leadsViolation(leads),
+    ...headerViolations(headers ?? []),
+  })
   const endpoint = await database.transaction(async (tx) => {
-    const before = await tx.query<object>({
-      name: 'lock-endpoint-for-update',
-      text: `SELECT ${ENDPOINT_COLUMNS} FROM endpoints
-             WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`,
-      values: [accountId, endpointId],
-    })
-    if (headers) await replaceHeaders(tx, { sealer, accountId, endpointId, headers })
-    const rows = await tx.query<object>({
-      name: 'update-webhook-endpoint',
-      text: `UPDATE endpoints SET
-               url = coalesce($3, url),
-               description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END,
-               enabled = coalesce($5, enabled),
-               disabled_reason = CASE WHEN $5::boolean IS NULL THEN disabled_reason END,
-               events = coalesce($6::text[], events),
-               leads = coalesce($7, leads),
-               updated_at = clock_timestamp()
-             WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`,
-      values: [accountId, endpointId, url, description, enabled, events, leads].map((each) => each ?? null),
-    })
-    const updated = theEndpoint(rows)
-    const changes = differences(auditedEndpoint(theEndpoint(before)), auditedEndpoint(updated))
-    // Their values are not compared: they may be others under the same names.
+    const before = theEndpoint(await lock(tx, accountId, endpointId))
+    const headerNames = headers && (await replaceHeaders(tx, sealer, { accountId, endpointId, headers }))
+    const fields = [url, description, enabled, events, leads, headerNames].map((each) => each ?? null)
+    const updated = theEndpoint(await update(tx, accountId, endpointId, ...fields))
+    const changes = differences(auditedEndpoint(before), auditedEndpoint(updated))
+    // Values are not compared: the same names may have new ones.
     if (headers) changes['headers'] ??= { from: updated.headerNames, to: updated.headerNames }
     if (Object.keys(changes).length > 0)
       recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.updated', targetId: endpointId, changes })
-    if (changes['enabled']) await markUnsettled(tx, [endpointId])
-    if (enabled !== undefined || url !== undefined) await forgetFailures(tx, endpointId)
+    if (changes['enabled']) await markOutOfSync(tx, [endpointId])
+    if (enabled !== undefined || url !== undefined) await deleteFailures(tx, endpointId)
     return updated
   })
-  if (enabled) wake()
+  wake('syncs')
+  if (enabled) wake('webhooks')
   return { endpoint }
 }

@@ -9,7 +9,7 @@ import { notification, startMailing } from './notifications.fixture'
 
 const { running, start, publish, ended, retrieve } = startMailing()
 
-test('an appointment is told in text and HTML, in the local time, with an invitation', async () => {
+test('an appointment is sent in text and HTML, in the local time, with an invitation', async () => {
   const { mails } = await start()
   const event = notification()
   await publish(event)
@@ -39,8 +39,8 @@ test('an appointment is told in text and HTML, in the local time, with an invita
   expect(entry.attendees.map((attendee) => attendee.getFirstValue())).toEqual(['MAILTO:sam@example.com'])
   expect(entry.attendees[0]!.getParameter('cn')).toBe("Zoë 'Z' Ångström")
 
-  const { notification: told, attempts } = await retrieve()
-  expect(told).toMatchObject({
+  const { notification: sent, attempts } = await retrieve()
+  expect(sent).toMatchObject({
     ...{ subject: 'appointment', userId: 5, userEmail: 'sam@example.com', date: event.date },
     delivery: { status: 'delivered', attemptCount: 1, leadReference: event.leadReference },
   })
@@ -76,7 +76,7 @@ test('no text of an event makes a row of its own, in the message or its invitati
   expect(entry.description.split('\n').filter((row) => row.startsWith('Phone'))).toHaveLength(1)
 })
 
-test('an assignment is told without an invitation, and a callback with a short one', async () => {
+test('an assignment is sent without an invitation, and a callback with a short one', async () => {
   const { mails } = await start()
   await publish(notification({ subject: 'assigned', date: undefined }), notification({ subject: 'callback' }))
   await eventually(() => expect(mails).toHaveLength(2))
@@ -87,7 +87,7 @@ test('an assignment is told without an invitation, and a callback with a short o
   expect(callback!.attachments[0]!.content.toString()).toContain('DTEND:20260624T134500Z')
 })
 
-test('a domain of other letters is told in ASCII, and what no server takes ends at once', async () => {
+test('a domain of other letters is sent in ASCII, and an address that no server accepts ends at once', async () => {
   const from = { name: '', address: 'leads@example.com' }
   const message = await composeMessage(notification({ userEmail: 'sam@bücher.example' }), {
     ...{ from, timeZone: 'Europe/London' },

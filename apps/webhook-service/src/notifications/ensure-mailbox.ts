@@ -1,17 +1,17 @@
-import type { Database, Transaction } from '@leadwire/service-kit'
+import type { Database } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
-import type { StoredEvent } from '../events/stored-event'
+import type { StoredEvent } from '../ingest/stored-event'
+import { statement } from '../statement'
 
-// It bears the account's id, so that there is one for each. It has no secret: messages are not signed.
-const ENSURE = `
+/**
+ * Creates the endpoint to which notifications of an account are delivered, unless it exists. It has the account's id, so that each
+ * account has one. Messages are not signed: it has no secret.
+ */
+export const ensureMailbox = statement('ensure-mailbox')`
   INSERT INTO endpoints (id, account_id, url, enabled) OVERRIDING SYSTEM VALUE
   VALUES ($1, $1, 'mailto:', true) ON CONFLICT DO NOTHING`
 
-/** Makes the endpoint to which notifications of an account are delivered, where it is not there yet. */
-export const ensureMailbox = async (database: Transaction, accountId: number): Promise<void> =>
-  void (await database.query({ name: 'ensure-mailbox', text: ENSURE, values: [accountId] }))
-
-/** The same of an event's account, asked of the database once. */
+/** The same for the account of an event, with one statement for each account and process. */
 export const createMailboxes = (database: Database): ((event: StoredEvent) => Promise<void>) => {
   const known = new LRUCache<number, true>({ max: 100_000 })
   return async ({ accountId }) => {

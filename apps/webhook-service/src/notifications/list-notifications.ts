@@ -1,13 +1,12 @@
-import type { ListNotificationsRequest, ListNotificationsResponse } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
 import { listDeliveries } from '../deliveries/list-deliveries'
+import type { Operation } from '../operation'
 import { notificationsOf } from './notification-row'
 
-/** A page of the account's notifications, newest first, and how many there are in all that the filters let through. */
-export const listNotifications = async (
-  { notifications }: { notifications: Database },
-  request: ListNotificationsRequest,
-): Promise<ListNotificationsResponse> => {
+/** A page of the account's notifications, newest first, as `listDeliveries` pages. Throws invalid. */
+export const listNotifications: Operation<'listNotifications', 'notifications'> = async (
+  { notifications },
+  request,
+) => {
   const { deliveries, ...page } = await listDeliveries({ database: notifications }, request)
   return { ...page, notifications: await notificationsOf(notifications, deliveries) }
 }

@@ -1,16 +1,19 @@
 import { type Delivery, Notification, NotificationRequested } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
+import { statement } from '../statement'
 
-/** Deliveries of notifications together with what they are about. */
+const bodiesOf = statement<{ id: string; body: Buffer }>('bodies-of-notifications')`
+  SELECT id, body FROM events WHERE id = ANY ($1::uuid[])`
+
+/** Deliveries of notifications with their subjects. */
 export const notificationsOf = async (
   database: Database,
   deliveries: Delivery[],
 ): Promise<Notification[]> => {
-  const events = await database.query<{ id: string; body: Buffer }>({
-    name: 'bodies-of-notifications',
-    text: 'SELECT id, body FROM events WHERE id = ANY ($1::uuid[])',
-    values: [deliveries.map(({ eventId }) => eventId)],
-  })
+  const events = await bodiesOf(
+    database,
+    deliveries.map(({ eventId }) => eventId),
+  )
   const bodies = new Map(events.map(({ id, body }) => [id, NotificationRequested.decode(body)]))
   return deliveries.map((delivery) => {
     const { subject, userId, userEmail, date, failure } = bodies.get(delivery.eventId)!

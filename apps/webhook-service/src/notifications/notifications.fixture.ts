@@ -44,7 +44,7 @@ export const startMailing = () => {
     await running.doors.close()
   })
 
-  const begin = async (config: Partial<Config>): Promise<void> => {
+  const boot = async (config: Partial<Config>): Promise<void> => {
     running.service = await startService(running.doors, config)
   }
   const start = async (
@@ -53,7 +53,7 @@ export const startMailing = () => {
   ): Promise<MailServer> => {
     const server = await startMailServer(settings)
     servers.push(server)
-    await begin({ SMTP_URL: server.target, ...config })
+    await boot({ SMTP_URL: server.target, ...config })
     return server
   }
   const publish = async (...events: NotificationRequested[]) => {
@@ -79,5 +79,5 @@ export const startMailing = () => {
       notificationId: newest!.delivery!.id,
     })
   }
-  return { running, servers, begin, start, publish, list, ended, retrieve }
+  return { running, servers, boot, start, publish, list, ended, retrieve }
 }

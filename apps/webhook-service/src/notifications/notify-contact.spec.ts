@@ -49,7 +49,7 @@ const attempt = async (endpointId: number, status: number) => {
 const failing = async (afterEndpointId?: number) =>
   (await service.client.listFailingEndpoints({ afterEndpointId })).endpoints
 
-const tell = (endpointId: number, from = service) =>
+const notify = (endpointId: number, from = service) =>
   from.client.notifyContact({ endpointId, accountName: 'Bay & Sons', contactEmail: 'it@example.com' })
 
 const notifications = async () =>
@@ -63,24 +63,24 @@ const delivered = (count: number) =>
     return found
   })
 
-test('the contact is told once of an endpoint that has only failed for 24 hours, and not before', async () => {
+test('the contact is notified once of an endpoint that has only failed for 24 hours, and not before', async () => {
   const { id } = await service.endpoint(1, `${receiver.url}?key=secret`)
   await attempt(id, 500)
   clock.advance(DAY_MS - 1)
   expect(await failing()).toEqual([])
-  await tell(id)
+  await notify(id)
   expect(await notifications()).toEqual([])
   clock.advance(1)
   expect(await failing()).toEqual([{ endpointId: id, accountId: 1 }])
   expect(await failing(id)).toEqual([])
 
   const other = await startService(doors, settings)
-  await Promise.all([tell(id), tell(id, other), tell(id), tell(id, other)])
+  await Promise.all([notify(id), notify(id, other), notify(id), notify(id, other)])
   await other.stop()
   expect(await failing()).toEqual([])
-  await tell(id)
-  const [told] = await delivered(1)
-  expect(told).toMatchObject({
+  await notify(id)
+  const [stored] = await delivered(1)
+  expect(stored).toMatchObject({
     ...{ subject: 'webhook_endpoint.failing', endpointId: id, userId: 0, userEmail: 'it@example.com' },
     delivery: { leadReference: '' },
   })
@@ -99,7 +99,7 @@ test('the contact is told once of an endpoint that has only failed for 24 hours,
   expect(message!.attachments).toEqual([])
 })
 
-test('a success, or a change of the endpoint, begins anew', async () => {
+test('a success, or a change of the endpoint, starts again', async () => {
   const [recovered, changed] = [
     (await service.endpoint(1, receiver.url)).id,
     (await service.endpoint(1, receiver.url)).id,
@@ -119,7 +119,7 @@ test('a success, or a change of the endpoint, begins anew', async () => {
   expect(await failing()).toEqual([])
   clock.advance(1)
   expect(await failing()).toEqual([{ endpointId: recovered, accountId: 1 }])
-  await tell(recovered)
+  await notify(recovered)
   await delivered(1)
 
   await attempt(recovered, 200)
@@ -127,11 +127,11 @@ test('a success, or a change of the endpoint, begins anew', async () => {
   await attempt(recovered, 500)
   clock.advance(DAY_MS)
   expect(await failing()).toEqual([{ endpointId: recovered, accountId: 1 }])
-  await tell(recovered)
+  await notify(recovered)
   await delivered(2)
 })
 
-test('an address that no mail can be sent to is refused, and the endpoint stays untold', async () => {
+test('an address that no mail can be sent to is refused, and the failure stays unnotified', async () => {
   const { id } = await service.endpoint(1, receiver.url)
   await attempt(id, 500)
   clock.advance(DAY_MS)
@@ -147,7 +147,7 @@ test('where endpoints are never disabled, the message says so', async () => {
   const { id } = await service.endpoint(1, receiver.url)
   await attempt(id, 500)
   clock.advance(DAY_MS)
-  await tell(id)
+  await notify(id)
   await delivered(1)
   expect(mail.mails[0]!.text).toMatch(/Disabled: +no: attempts go on\n/)
 })

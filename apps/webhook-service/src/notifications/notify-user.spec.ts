@@ -9,9 +9,9 @@ import { keptText } from '../attempt/post'
 import { reply, startMailServer } from './mail-server.fixture'
 import { notification, startMailing } from './notifications.fixture'
 
-const { running, servers, begin, start, publish, list, ended, retrieve } = startMailing()
+const { running, servers, boot, start, publish, list, ended, retrieve } = startMailing()
 
-test('an event that comes again is told once, and no webhook endpoint is told of it', async () => {
+test('an event that comes again is sent once, and to no webhook endpoint', async () => {
   const receiver = await startReceiver()
   const { mails } = await start()
   await running.service.endpoint(1, receiver.url)
@@ -41,8 +41,8 @@ test('what the server refuses for now is tried again on the schedule of webhooks
     { WEBHOOK_RETRY_SCHEDULE: [50, 100, 200] },
   )
   await publish(notification())
-  const { notification: told, attempts } = await retrieve()
-  expect(told!.delivery).toMatchObject({ status: 'delivered', attemptCount: 3 })
+  const { notification: sent, attempts } = await retrieve()
+  expect(sent!.delivery).toMatchObject({ status: 'delivered', attemptCount: 3 })
   expect(attempts.map(({ status, error }) => [status, error])).toEqual([
     [451, 'smtp_status'],
     [451, 'smtp_status'],
@@ -55,8 +55,8 @@ test('what the server refuses for now is tried again on the schedule of webhooks
 test('what the server refuses for good ends at once', async () => {
   await start({ onRcptTo: (_address, _session, done) => done(reply(550, 'No such user')) })
   await publish(notification())
-  const { notification: told, attempts } = await retrieve()
-  expect(told!.delivery).toMatchObject({ status: 'exhausted', attemptCount: 1 })
+  const { notification: sent, attempts } = await retrieve()
+  expect(sent!.delivery).toMatchObject({ status: 'exhausted', attemptCount: 1 })
   expect(attempts).toMatchObject([{ status: 550, error: 'smtp_status' }])
 })
 
@@ -69,7 +69,7 @@ test('a refusal of our sender is no refusal of the message', async () => {
   expect((await retrieve()).attempts.map(({ status }) => status)).toEqual([550, 550])
 })
 
-test('a message that the server has and does not answer for is not sent again, unless somebody asks', async () => {
+test('a message that the server has and does not answer for is not sent again, unless a retry is requested', async () => {
   let taken = 0
   await start(
     {
@@ -83,10 +83,10 @@ test('a message that the server has and does not answer for is not sent again, u
     { SMTP_TIMEOUT: 1000, WEBHOOK_RETRY_SCHEDULE: [50] },
   )
   await publish(notification())
-  const { notification: told, attempts } = await retrieve()
-  expect(told!.delivery).toMatchObject({ status: 'exhausted', attemptCount: 1 })
+  const { notification: sent, attempts } = await retrieve()
+  expect(sent!.delivery).toMatchObject({ status: 'exhausted', attemptCount: 1 })
   expect(attempts).toMatchObject([{ error: 'unconfirmed' }])
-  const key = { accountId: 1, notificationId: told!.delivery!.id }
+  const key = { accountId: 1, notificationId: sent!.delivery!.id }
   expect((await running.service.client.retryNotification(key)).notification).toMatchObject({ userId: 5 })
   await eventually(async () => {
     const found = await running.service.client.retrieveNotification(key)
@@ -111,7 +111,7 @@ test('a drain leaves what is not sent to another process, and sends nothing twic
       onData: (stream, _session, done) => {
         stream.resume().on('end', () => {
           seen.taken += 1
-          // The second message is taken, and nobody is told.
+          // The server accepts the second message without an answer.
           if (seen.taken > 1) done()
         })
       },
@@ -123,7 +123,7 @@ test('a drain leaves what is not sent to another process, and sends nothing twic
   await publish(notification())
   await eventually(() => expect(seen.taken).toBe(1))
   await running.service.stop()
-  await begin({ SMTP_URL: server.target })
+  await boot({ SMTP_URL: server.target })
   const statuses = (await ended(2)).map(({ delivery }) => delivery!.status)
   expect(statuses.toSorted()).toEqual(['delivered', 'exhausted'])
   expect(seen).toEqual({ begun: 3, taken: 2 })
@@ -137,7 +137,7 @@ test('what a server answers is kept as text that can be stored', async () => {
   expect(attempts[0]!.response!.length).toBeLessThanOrEqual(4096)
 })
 
-test('eight messages are under way at most', async () => {
+test('at most eight messages are in flight', async () => {
   let open = 0
   let most = 0
   const { mails } = await start({
@@ -166,7 +166,7 @@ test('a server that is unavailable, or offers no TLS for a password, is tried ag
   servers.push(server)
   const schedule = { WEBHOOK_RETRY_SCHEDULE: [50] }
   const auth = { user: 'us', pass: 'secret' }
-  await begin({
+  await boot({
     SMTP_URL: { server: { ...server.target.server, auth } },
     ...schedule,
   })
@@ -177,7 +177,7 @@ test('a server that is unavailable, or offers no TLS for a password, is tried ag
   await running.service.stop()
   await server.stop()
   servers.pop()
-  await begin({ SMTP_URL: server.target, ...schedule })
+  await boot({ SMTP_URL: server.target, ...schedule })
   await publish(notification({ accountId: 2 }))
   await eventually(async () => expect((await list(2))[0]?.delivery?.status).toBe('exhausted'))
   const id = (await list(2))[0]!.delivery!.id

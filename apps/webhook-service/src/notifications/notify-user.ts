@@ -20,27 +20,28 @@ export interface MailOptions extends SendOptions {
 type Result = Omit<Outcome, 'startedAt' | 'durationMs'>
 
 const NO_ANSWER = { status: null, response: null }
+const SPAN = { name: 'send e-mail', status: 'leadwire.smtp.status_code' }
 
-/** Whether the server refused the message or its recipient. A refusal of our connection, login or sender is no fault of theirs. */
+/** Whether the server refused the message or its recipient, and not our connection, login or sender. */
 const isOfTheMessage = ({ code, command }: NodemailerError) =>
   code === 'EMESSAGE' || (code === 'EENVELOPE' && command !== 'MAIL FROM')
 
-/** Why a message was not sent. It ends at once when the server refused it for good (5xx), or may have taken it. */
+/** Why a message was not sent. Permanent when the server refused it for good (5xx), or may have accepted it. */
 const failureOf = (error: NodemailerError | Unconfirmed): Result => {
   if (error instanceof Unconfirmed)
     return { ...NO_ANSWER, error: 'unconfirmed', permanent: true, cause: error.cause }
   const { code = '', originalCode, responseCode, response = '', permanent = false } = error
-  // Whatever begins with digits is a code to nodemailer.
+  // nodemailer takes any digits at the start of an answer for a code.
   const status = responseCode !== undefined && responseCode < 1000 ? responseCode : null
-  // The cause is for the log, and what a server says of a message may name who it is for: that is kept as the response.
-  const said = { status, response: keptText(response) }
-  if (code === 'EDNS') return { ...said, error: 'dns', cause: error }
-  if (code === 'ETLS') return { ...said, error: 'tls', cause: error }
+  // No cause for the log: a server's answer may name the recipient. It is kept as the response.
+  const answer = { status, response: keptText(response) }
+  if (code === 'EDNS') return { ...answer, error: 'dns', cause: error }
+  if (code === 'ETLS') return { ...answer, error: 'tls', cause: error }
   if (responseCode !== undefined)
-    return { ...said, error: 'smtp_status', permanent: permanent && isOfTheMessage(error) }
-  // nodemailer itself sends nothing to such an address.
-  if (code === 'EENVELOPE') return { ...said, error: 'unsendable', permanent: true }
-  return { ...said, error: failureClass({ code: originalCode ?? code }) }
+    return { ...answer, error: 'smtp_status', permanent: permanent && isOfTheMessage(error) }
+  // nodemailer itself refuses such an address.
+  if (code === 'EENVELOPE') return { ...answer, error: 'unsendable', permanent: true }
+  return { ...answer, error: failureClass({ code: originalCode ?? code }) }
 }
 
 const send = async (event: NotificationRequested, options: MailOptions): Promise<Result> => {
@@ -52,7 +53,7 @@ const send = async (event: NotificationRequested, options: MailOptions): Promise
   }
   try {
     const response = await sendMessage(options.target, message, options)
-    // It is some 2xx: nodemailer says so of nothing else.
+    // nodemailer succeeds on a 2xx alone.
     return { status: 250, response: keptText(response), error: null }
   } catch (error) {
     // The folder is ours.
@@ -61,19 +62,11 @@ const send = async (event: NotificationRequested, options: MailOptions): Promise
   }
 }
 
-const SPAN = { name: 'send e-mail', status: 'leadwire.smtp.status_code' }
-
-/** Makes one attempt to hand a notification to the mail server. Never rejects. It is a span of the event's trace. */
-export const notifyUser = (webhook: Webhook, options: MailOptions): Promise<Outcome> =>
-  traceAttempt(webhook.traceparent, SPAN, () => attempt(webhook, options))
-
-const attempt = async ({ body }: Webhook, options: MailOptions): Promise<Outcome> => {
-  const { clock } = options
-  const startedAt = clock.now()
-  const result = await send(NotificationRequested.decode(body), options)
-  return {
-    startedAt,
-    durationMs: Math.max(0, clock.now().getTime() - startedAt.getTime()),
-    ...result,
-  }
-}
+/** Makes one attempt to pass a notification to the mail server, as a span of the event's trace. Never rejects. */
+export const notifyUser = ({ body, traceparent }: Webhook, options: MailOptions): Promise<Outcome> =>
+  traceAttempt(traceparent, SPAN, async () => {
+    const startedAt = options.clock.now()
+    const result = await send(NotificationRequested.decode(body), options)
+    const durationMs = Math.max(0, options.clock.now().getTime() - startedAt.getTime())
+    return { startedAt, durationMs, ...result }
+  })

@@ -1,9 +1,8 @@
 import { NotificationRequested } from '@leadwire/contracts'
-import { type StoredEvent, UnfitEvent } from '../events/stored-event'
-import { isInstant } from '../instant'
-import { isUuid } from '../uuid'
+import { isInstant, isUuid } from '../arguments'
+import { decodeEvent, type StoredEvent } from '../ingest/stored-event'
 
-const faultOf = (event: NotificationRequested): string | undefined => {
+const violationOf = (event: NotificationRequested): string | undefined => {
   const { accountId, subject, leadReference, userId, userEmail, date, requestedAt } = event
   if (accountId < 1) return 'it has no account'
   if (!isUuid(leadReference)) return 'it has no lead'
@@ -14,32 +13,13 @@ const faultOf = (event: NotificationRequested): string | undefined => {
   return isInstant(date) ? undefined : 'it has no date'
 }
 
-const decode = (message: Uint8Array): NotificationRequested => {
-  try {
-    return NotificationRequested.decode(message)
-  } catch (error) {
-    throw new UnfitEvent(`it is no event: ${(error as Error).message}`)
-  }
-}
-
-/** Reads a NotificationRequested message; its body is the message. Throws UnfitEvent when it can't be one: then it never will be. */
+/** Reads a NotificationRequested message, which is the body of the event as well. Throws InvalidEvent. */
 export const readNotification = (message: Uint8Array): StoredEvent => {
-  const event = decode(message)
-  if (!isUuid(event.eventId)) throw new UnfitEvent('it has no id')
-  const id = event.eventId.toLowerCase()
-  const fault = faultOf(event)
-  if (fault) throw new UnfitEvent(fault, id)
+  const { event, id } = decodeEvent(NotificationRequested, message, violationOf)
   const { accountId, leadReference } = event
   return {
-    id,
-    type: 'notification.requested',
-    leadVersion: null,
-    test: false,
-    createdAt: null,
-    accountId,
-    accountKey: '',
-    leadReference,
+    ...{ id, type: 'notification.requested', accountId, accountKey: '', leadReference },
+    ...{ leadVersion: null, test: false, createdAt: null, traceparent: null },
     body: Buffer.from(message),
-    traceparent: null,
   }
 }

@@ -1,22 +1,15 @@
-import type { Actor, RetryNotificationRequest, RetryNotificationResponse } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
-import type { Clock } from '../clock'
-import { retryDelivery } from '../deliveries/retry-delivery'
+import { retryEither } from '../deliveries/retry-delivery'
+import type { Operation } from '../operation'
 import { notificationsOf } from './notification-row'
 
-/** Asks for one attempt at once, of a notification in any state. Throws not_found, and conflict while one is under way. */
-export const retryNotification = async (
-  dependencies: {
-    notifications: Database
-    actor?: Actor | undefined
-    clock: Clock
-    wakeNotifier: () => void
-  },
-  { accountId, notificationId }: RetryNotificationRequest,
-): Promise<RetryNotificationResponse> => {
-  const { notifications: database, actor, clock, wakeNotifier: wake } = dependencies
+/** Requests one attempt at once, of a notification in any state. Throws not_found and conflict, as `retryDelivery`. */
+export const retryNotification: Operation<
+  'retryNotification',
+  'notifications' | 'actor' | 'clock' | 'wake'
+> = async ({ notifications: database, actor, clock, wake }, { accountId, notificationId }) => {
   const key = { accountId, deliveryId: notificationId }
-  const { delivery } = await retryDelivery({ database, actor, clock, wake }, key, 'notification')
-  const [notification] = await notificationsOf(database, [delivery!])
+  const delivery = await retryEither({ database, actor, clock }, key, 'notification')
+  wake('notifications')
+  const [notification] = await notificationsOf(database, [delivery])
   return { notification }
 }

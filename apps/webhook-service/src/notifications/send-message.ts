@@ -1,4 +1,4 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Watched } from '@leadwire/service-kit'
@@ -10,10 +10,10 @@ import type { MailServer, MailTarget } from './mail-settings'
 /** How long a drain waits for the server's answer to a message. */
 const DRAIN_MS = 5000
 
-/** The server has the whole message and did not say what it did with it: it may have taken it. */
+/** The server has the whole message and did not answer: it may have accepted it. */
 export class Unconfirmed extends Error {}
 
-/** Hands a message to a mail server over a connection of its own; the time bounds all of it. */
+/** Sends a message to a mail server over a new connection, all within `timeoutMs`. */
 const sendToServer = (
   server: MailServer,
   message: Message,
@@ -21,38 +21,42 @@ const sendToServer = (
 ): Promise<string> =>
   new Promise((resolve, reject) => {
     const { auth, ...address } = server
-    // A password is never sent in the clear. Without one, TLS without a known certificate is still better than none, unless
-    // it was said who vouches for the certificate.
-    const isSure = auth !== undefined || authorities !== undefined
+    // A password is never sent in the clear. Without one, TLS with an unknown certificate is better than none, unless the
+    // settings name authorities.
+    const isVerified = auth !== undefined || authorities !== undefined
     const connection = new SMTPConnection({
       ...address,
-      requireTLS: isSure && !server.secure,
-      tls: { rejectUnauthorized: isSure || server.secure, ...(authorities && { ca: authorities.current() }) },
+      requireTLS: isVerified && !server.secure,
+      tls: {
+        rejectUnauthorized: isVerified || server.secure,
+        ...(authorities && { ca: authorities.current() }),
+      },
       ...{ dnsTimeout: timeoutMs, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs },
       ...{ socketTimeout: timeoutMs, socketCloseTimeout: 0 },
     })
     const content = Readable.from([message.content])
-    const settle = (end: () => void) => {
+    const finish = (end: () => void) => {
       for (const timer of timers) clearTimeout(timer)
       draining.removeEventListener('abort', onDrain)
       end()
     }
     const fail = (error: NodemailerError) =>
-      settle(() => {
+      finish(() => {
         connection.close()
         const silent = content.readableEnded && error.responseCode === undefined
         reject(silent ? new Unconfirmed('The mail server did not answer.', { cause: error }) : error)
       })
-    const late = () => fail(Object.assign(new Error('The mail server took too long.'), { code: 'ETIMEDOUT' }))
-    const timers = [setTimeout(late, timeoutMs)]
-    // What the server does not have whole by then it must not get any more: the drain gives its claim to another process.
+    const timeOut = () =>
+      fail(Object.assign(new Error('The mail server took too long.'), { code: 'ETIMEDOUT' }))
+    const timers = [setTimeout(timeOut, timeoutMs)]
+    // After the drain another process may claim the delivery, so the server must not get the rest of the message.
     const onDrain = () =>
-      timers.push(setTimeout(() => (content.readableEnded ? late() : connection.close()), DRAIN_MS))
+      timers.push(setTimeout(() => (content.readableEnded ? timeOut() : connection.close()), DRAIN_MS))
     draining.addEventListener('abort', onDrain)
     const send = () =>
       connection.send({ from: message.from, to: message.to }, content, (error, info) => {
         if (error) return fail(error)
-        settle(() => {
+        finish(() => {
           connection.quit()
           resolve(info.response)
         })
@@ -65,7 +69,7 @@ const sendToServer = (
     })
   })
 
-/** Writes a message where it is whole or not there: an .eml file named after its event, so that there is one for each. */
+/** Writes a message as an .eml file named after its event, whole or not at all. */
 const writeToFolder = async (folder: string, { eventId, content }: Message): Promise<string> => {
   const name = `${eventId}.eml`
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -76,15 +80,23 @@ const writeToFolder = async (folder: string, { eventId, content }: Message): Pro
 
 export interface SendOptions {
   timeoutMs: number
-  /** Aborted when the process is to end. */
+  /** Aborted when a drain starts. */
   draining: AbortSignal
-  /** Whom a mail server's certificate is checked by: it must then have one. */
+  /** The authorities that must have signed the mail server's certificate. */
   authorities?: Watched<string> | undefined
 }
 
 /**
- * Sends a message. Answers with what the server said. Rejects with nodemailer's error or ETIMEDOUT, and with Unconfirmed when
- * the server may have taken the message.
+ * Sends a message. Resolves to the server's answer. Rejects with nodemailer's error or ETIMEDOUT, and with Unconfirmed when
+ * the server may have accepted the message.
  */
 export const sendMessage = (target: MailTarget, message: Message, options: SendOptions): Promise<string> =>
   'folder' in target ? writeToFolder(target.folder, message) : sendToServer(target.server, message, options)
+
+/** Makes the function that deletes messages from the folder. What a mail server accepted can't be deleted. */
+export const deleteMessagesFrom =
+  (target: MailTarget) =>
+  async (eventIds: string[]): Promise<void> => {
+    if (!('folder' in target)) return
+    await Promise.all(eventIds.map((id) => rm(join(target.folder, `${id}.eml`), { force: true })))
+  }

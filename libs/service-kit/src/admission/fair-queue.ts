@@ -99,6 +99,7 @@ export const createFairQueue = (options: {
     queues.set(accountId, queue)
     if (queue.waiting.size === 0 && fits(queue, cost)) return admit(accountId, queue, cost)
     if (queue.waiting.size < maxWaiting / (queues.size + 1)) return wait(accountId, queue, cost)
+    release(accountId, queue)
     throw refuse()
   }
 }

@@ -39,6 +39,17 @@ test('copies of two versions start at once, and one of the older starts again la
   expect(tables.map(({ name }) => name)).toEqual(['001-first', '002-second'])
 })
 
+test('a database with other migrations is refused, and is not tried again', async () => {
+  const other = await createDatabase({ name: 'other' })
+  await migrate(other.url, [step('001-other')])
+  const logger = createLogger({ service: 'spec', level: 'silent' })
+  const { signal } = new AbortController()
+  await expect(untilMigrated(other.url, [step('001-first')], { signal, logger })).rejects.toThrow(
+    'Use an empty database',
+  )
+  await other.drop()
+})
+
 test('a migration of several tables ends no transaction that uses them in another order', async () => {
   const database = connect()
   await database.query({ text: 'CREATE TABLE one (id integer)' })

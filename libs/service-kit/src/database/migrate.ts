@@ -54,9 +54,29 @@ export const apart = async (knex: Knex, statements: string[]): Promise<void> => 
     })
 }
 
+/** A database whose first migration is none of ours. Trying again does not help. */
+export class UnknownSchema extends Error {
+  constructor() {
+    super(
+      'This database was made by a development version of Leadwire whose schema is not supported. Use an empty database (with npm start: remove the data folder, or set LEADWIRE_DATA to a new one).',
+    )
+    this.name = 'UnknownSchema'
+  }
+}
+
+const requireKnown = async (guard: Client, [first]: Migration[]): Promise<void> => {
+  const table = await guard.query<{ exists: boolean }>(
+    `SELECT to_regclass('knex_migrations') IS NOT NULL AS exists`,
+  )
+  if (!table.rows[0]!.exists) return
+  const { rows } = await guard.query<{ name: string }>('SELECT name FROM knex_migrations')
+  if (rows.length > 0 && !rows.some(({ name }) => name === first?.name)) throw new UnknownSchema()
+}
+
 /**
  * Migrates a database to the newest schema. Any number of processes may call it at once: one migrates, by an advisory lock, and
- * the others wait. Rejects while the database is unavailable, or when a table stays locked; try again then.
+ * the others wait. Rejects while the database is unavailable, or when a table stays locked; try again then. Rejects with
+ * UnknownSchema for a database of another schema.
  */
 export const migrate = async (url: string, migrations: Migration[]): Promise<void> => {
   const guard = new Client({ connectionString: url })
@@ -68,6 +88,7 @@ export const migrate = async (url: string, migrations: Migration[]): Promise<voi
   try {
     await guard.connect()
     await lock(guard)
+    await requireKnown(guard, migrations)
     const config: Knex.MigratorConfig = {
       migrationSource: {
         getMigrations: async () => migrations,
@@ -97,7 +118,7 @@ const isAway = (error: unknown) =>
   databaseFailure(error) instanceof ServiceError ||
   (error instanceof DatabaseError && error.code === NO_SUCH_DATABASE)
 
-/** Retries `migrate` until it succeeds: a service may start before its database. Rejects when `signal` aborts. */
+/** Retries `migrate` until it succeeds: a service may start before its database. Rejects when `signal` aborts, and with UnknownSchema. */
 export const untilMigrated = (
   url: string,
   migrations: Migration[],
@@ -108,6 +129,7 @@ export const untilMigrated = (
     signal,
     pauseMs: 100,
     onFailure: (error) => {
+      if (error instanceof UnknownSchema) throw error
       if (!isAway(error)) logger.warn({ err: error }, 'could not migrate the database: trying again')
       else if (!waiting) logger.info({ reason: (error as Error).message }, 'waiting for the database')
       waiting = true

@@ -61,11 +61,12 @@ const writes = async (context: Context, account: FilledAccount): Promise<Heavy[]
 ]
 
 const deliveries = async (context: Context): Promise<Heavy[]> => {
-  const { leads, webhooks, receiver, options } = context
+  const { leads, webhooks, receiver, options, stack } = context
+  const { encryptionKeys } = stack
   const count = options.quick ? 10_000 : 1_000_000
   const [held, exhausted, deleted, failing, many, hanging] = await fillAccounts(leads, 6)
   const endpointOf = async (account: FilledAccount, url = receiver.url, copies = 1) =>
-    (await fillEndpoints(webhooks, { accountId: account.id, count: copies, url })).ids[0]!
+    (await fillEndpoints(webhooks, { accountId: account.id, count: copies, url, encryptionKeys })).ids[0]!
   const heldId = await endpointOf(held!)
   const [exhaustedId, deletedId] = [await endpointOf(exhausted!), await endpointOf(deleted!)]
   const failingId = await endpointOf(failing!, `http://127.0.0.1:${receiver.refusingPort}/refuse`)

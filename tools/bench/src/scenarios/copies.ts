@@ -66,7 +66,9 @@ const measureCopies = async (context: Context, count: number): Promise<void> => 
   const ports = await gatewayPorts(stack)
   const accounts = await fillAccounts(leads, ACCOUNTS)
   for (const { id: accountId } of accounts)
-    await fillEndpoints(webhooks, { accountId, count: 1, url: receiver.url })
+    await fillEndpoints(webhooks, {
+      ...{ accountId, count: 1, url: receiver.url, encryptionKeys: stack.encryptionKeys },
+    })
   const name = count === 1 ? 'one copy of each service' : `${count} copies of each service`
   const amount = options.quick ? 512 : 16_384
   await createAll(context, { ports, accounts, amount })

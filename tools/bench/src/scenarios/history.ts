@@ -38,10 +38,15 @@ interface Step {
 }
 
 const fill = async (context: Context): Promise<World> => {
-  const { leads, webhooks, receiver, options } = context
+  const { leads, webhooks, receiver, options, stack } = context
   const count = options.quick ? 10_000 : options.huge ? 10_000_000 : 1_000_000
   const [account] = await fillAccounts(leads, 1)
-  const { ids } = await fillEndpoints(webhooks, { accountId: account!.id, count: 3, url: receiver.url })
+  const { ids } = await fillEndpoints(webhooks, {
+    accountId: account!.id,
+    count: 3,
+    url: receiver.url,
+    encryptionKeys: stack.encryptionKeys,
+  })
   const [delivered, held, exhausted] = ids as [number, number, number]
   const base = count / EVENTS_OF_LEAD
   await fillDeliveries(context, { endpointId: delivered, count: base, status: 'delivered' })
@@ -104,7 +109,7 @@ const changedRows = async ({ webhooks }: Context): Promise<number> =>
   )[0]!.rows
 
 const untilMoved = ({ webhooks }: Context): Promise<unknown> =>
-  poll(async () => (await webhooks.rows('SELECT FROM unsettled_endpoints')).length === 0, {
+  poll(async () => (await webhooks.rows('SELECT FROM endpoint_syncs')).length === 0, {
     ...{ what: 'deliveries to be moved', timeoutMs: 7_200_000, everyMs: 200 },
   })
 

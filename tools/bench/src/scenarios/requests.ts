@@ -121,8 +121,11 @@ export const withEndpoints = async <T>(
   urlOf: (index: number) => string = () => receiver.url,
 ): Promise<T> => {
   const endpoints: number[] = []
+  const { encryptionKeys } = stack
   for (const [index, { id: accountId }] of accounts.entries())
-    endpoints.push((await fillEndpoints(webhooks, { accountId, count: 1, url: urlOf(index) })).ids[0]!)
+    endpoints.push(
+      (await fillEndpoints(webhooks, { accountId, count: 1, url: urlOf(index), encryptionKeys })).ids[0]!,
+    )
   try {
     return await work(endpoints)
   } finally {

@@ -9,6 +9,7 @@ import {
   startChild,
   whenReady,
 } from '@leadwire/embedded'
+import { readEncryptionKeys } from '@leadwire/fill'
 import type { Ground } from '../process/ground'
 
 /** What `npm start` tells scripts (design: One command to run). */
@@ -32,6 +33,8 @@ export type Stack = {
   startedInMs: number
   /** dev.json as it is now: pids change when something is started again. */
   readDev(): Promise<DevFile>
+  /** ENCRYPTION_KEYS of its services. */
+  encryptionKeys: string
   /** How its services reach one of its databases, as a superuser. */
   database(name: string): string
   /** The last lines of its log that are more than information. */
@@ -106,5 +109,6 @@ export async function startStack({
   const dev = await readDev()
   const server = { dataDirectory: join(data, 'postgres'), port: Number(new URL(dev.postgres_url).port) }
   const database = (name: string) => localPostgresUrl(server, name)
-  return { pid: child.pid, port, dev, startedInMs, readDev, database, lastWarnings }
+  const encryptionKeys = readEncryptionKeys(data)
+  return { pid: child.pid, port, dev, startedInMs, readDev, encryptionKeys, database, lastWarnings }
 }

@@ -78,6 +78,10 @@ describe('a header is known by the letters of its names, and with it the delimit
     ['sep=, in quotes', `"sep=,"\n${fileOf(COLUMNS)}`],
     ['sep=#', `sep=#${LINE_BREAK}${fileOf(COLUMNS, '#')}`],
     ['behind blank lines', `${LINE_BREAK},,,${LINE_BREAK}  ${LINE_BREAK}${fileOf(COLUMNS)}`],
+    [
+      'beside a mebibyte of accents',
+      fileOf([...COLUMNS, '\u0301\u0316'.repeat(250_000)], ',', [...CELLS, '']),
+    ],
     ['one after the other ended by CR', fileOf(COLUMNS).replaceAll(LINE_BREAK, '\r')],
   ]
   const outcomeOf = importAll(files.map(([, file]) => [file]))
@@ -126,6 +130,12 @@ describe('a file of which no row can be taken fails at once, with one sentence',
       fileOf([...COLUMNS, 'E-Mail'], ',', [...CELLS, 'x']),
       CSV,
       'The header has the column email twice.',
+    ],
+    [
+      'more columns than a sheet of Excel has',
+      fileOf([...COLUMNS, ...Array(16_384).fill('')]),
+      CSV,
+      `The header has ${COLUMNS.length + 16_384} columns, and may have 16384.`,
     ],
     ['an HTML page as NDJSON', `\n${page}`, NDJSON, object],
     ['CSV as NDJSON', csvOf(['Bay', 'Bow']), NDJSON, object],

@@ -19,7 +19,7 @@ const sql = async (text: string, values: unknown[] = []) => {
   const database = new Database({ connectionString: settingsOf('webhook-service')['DATABASE_URL'] })
   await database.connect()
   try {
-    return (await database.query<{ told_at: unknown }>(text, values)).rows
+    return (await database.query<{ notified_at: unknown }>(text, values)).rows
   } finally {
     await database.end()
   }
@@ -61,13 +61,13 @@ test('a contact that is set while an endpoint fails is told of it, once', async 
   await tenant.createLead()
   const failing = await eventually(async () => {
     const found = await sql(
-      `UPDATE endpoint_failures SET since = since - interval '24 hours' WHERE endpoint_id = $1 RETURNING told_at`,
+      `UPDATE endpoint_failures SET since = since - interval '24 hours' WHERE endpoint_id = $1 RETURNING notified_at`,
       [id],
     )
     expect(found).toHaveLength(1)
     return found
   })
-  expect(failing).toEqual([{ told_at: null }])
+  expect(failing).toEqual([{ notified_at: null }])
   const untold = await stage.newTenant()
   await nextRound()
   expect(await list()).toEqual([])

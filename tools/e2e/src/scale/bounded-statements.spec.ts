@@ -28,6 +28,9 @@ afterAll(async () => {
   await system.stop()
 })
 
+const encryptionKeys = () =>
+  system.services.find(({ service }) => service === 'webhook-service')!.env['ENCRYPTION_KEYS']!
+
 const data = async <T>(method: string, path: string, json?: unknown): Promise<T> => {
   const answer = await client.request<{ data: T }>(method, path, json === undefined ? {} : { json })
   if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
@@ -121,7 +124,7 @@ const use = async (world: World) => {
   for (const enabled of [false, true])
     await data('PATCH', `/manage/webhook-endpoints/${endpoints.pending}`, { enabled })
   // What the endpoint's changes move is moved behind them, and the more there is, the more rows it leaves dead.
-  await eventually(async () => expect(await webhooks.rows('SELECT FROM unsettled_endpoints')).toEqual([]), {
+  await eventually(async () => expect(await webhooks.rows('SELECT FROM endpoint_syncs')).toEqual([]), {
     timeoutMs: 60_000,
   })
   await settle(webhooks, ['deliveries'])
@@ -146,6 +149,7 @@ const manage = async () => {
     accountId: system.account.id,
     count: 1,
     url: 'http://127.0.0.1:1/',
+    encryptionKeys: encryptionKeys(),
   })
   const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
   await fillDeliveries(target, { endpointId: ids[0]!, count: 50, status: 'exhausted' })
@@ -153,7 +157,7 @@ const manage = async () => {
   await data('POST', `${endpoint}/recover`, { since: '2000-01-01T00:00:00Z', state: 'all' })
   await eventually(async () => expect(await webhooks.rows('SELECT FROM recoveries')).toEqual([]))
   await data('DELETE', endpoint)
-  await eventually(async () => expect(await webhooks.rows('SELECT FROM unsettled_endpoints')).toEqual([]))
+  await eventually(async () => expect(await webhooks.rows('SELECT FROM endpoint_syncs')).toEqual([]))
 
   const { reference } = await data<{ reference: string }>('POST', '/leads', NEW_LEAD)
   await data('GET', `/manage/leads/${reference}/export`)
@@ -189,8 +193,14 @@ test(
   `no statement of a service touches more with ${LARGE} leads and deliveries than with ${SMALL}`,
   async () => {
     const make = async () =>
-      (await fillEndpoints(webhooks, { accountId: system.account.id, count: 4, url: 'http://127.0.0.1:1/' }))
-        .ids
+      (
+        await fillEndpoints(webhooks, {
+          accountId: system.account.id,
+          count: 4,
+          url: 'http://127.0.0.1:1/',
+          encryptionKeys: encryptionKeys(),
+        })
+      ).ids
     const [delivered, pending, held, exhausted] = (await make()) as [number, number, number, number]
     const { id: userId } = await data<{ id: number }>('POST', '/manage/users', {
       email: 'a@example.com',

@@ -247,7 +247,7 @@ test('address and secret are read when an attempt starts', async () => {
   }
 })
 
-test('an exhausted delivery is attempted once more by hand, and starts no new schedule', async () => {
+test('an exhausted delivery is attempted once more on request, and starts no new schedule', async () => {
   const { receiver } = await tenant.listen()
   receiver.answerWith((_, index) => ({ status: index < 7 ? 500 : 200 }))
   const lead = await tenant.createLead()

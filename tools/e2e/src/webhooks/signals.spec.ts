@@ -36,7 +36,7 @@ test('the trace of the request that made a lead goes on to its receiver and into
     endpoint_id: endpointId,
     event_id: receiver.requests[0]!.headers['webhook-id'],
     number: 1,
-    by_hand: false,
+    manual: false,
     status: 200,
     error: null,
     duration_ms: expect.any(Number),
@@ -46,7 +46,7 @@ test('the trace of the request that made a lead goes on to its receiver and into
   expect(reference).toEqual(expect.any(String))
 })
 
-test('a test by hand carries the key of the account, and a retry by hand is one more attempt', async () => {
+test('a test send carries the key of the account, and a manual retry is one more attempt', async () => {
   const { receiver, id } = await tenant.listen()
   const delivery = await tenant.send('POST', `/manage/webhook-endpoints/${id}/test`)
   await eventually(() => expect(receiver.requests).toHaveLength(1))

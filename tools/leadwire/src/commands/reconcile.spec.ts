@@ -326,10 +326,7 @@ describe('an open delivery that nobody is going to attempt', () => {
       // It is being moved: that waits for the row.
       await client.query('BEGIN')
       await client.query('SELECT FROM deliveries WHERE id = $1 FOR UPDATE', [id])
-      await webhooksSql(
-        'INSERT INTO unsettled_endpoints SELECT endpoint_id FROM deliveries WHERE id = $1',
-        id,
-      )
+      await webhooksSql('INSERT INTO endpoint_syncs SELECT endpoint_id FROM deliveries WHERE id = $1', id)
       await account.expectClean()
     } finally {
       await client.end()

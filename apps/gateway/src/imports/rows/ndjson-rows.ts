@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { jsonBody } from '../../body/body'
 import type { Body } from '../../validation/checker'
 import { FIELDS } from './csv-header'
@@ -14,6 +15,8 @@ async function* linesOf(bytes: Readable, position: number): AsyncGenerator<{ lin
   let end = position
   let rest = Buffer.alloc(0)
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
+    // Lines without anything would keep other requests waiting.
+    await setImmediate()
     rest = Buffer.concat([rest, chunk])
     let start = 0
     for (let at = rest.indexOf(LINE_FEED); at >= 0; at = rest.indexOf(LINE_FEED, start)) {

@@ -1,0 +1,44 @@
+import { ServiceError } from '@leadwire/service-kit'
+
+/** Whether PostgreSQL takes a text as a uuid. */
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+
+/** Whether a text is a time in UTC, ISO 8601. */
+export const isInstant = (text = ''): boolean =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/.test(text) && !Number.isNaN(Date.parse(text))
+
+/** Whether a header may carry a text (RFC 9110, 5.5): visible ASCII characters, and spaces between them. */
+export const isHeaderValue = (text: string): boolean => /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)
+
+/** Throws invalid with every field that has a violation: what it must be. */
+export const validate = (violations: Record<string, string | true | undefined>): void => {
+  const found = Object.entries(violations).filter(([, violation]) => typeof violation === 'string')
+  if (found.length > 0)
+    throw ServiceError.invalid(
+      Object.fromEntries(found.map(([field, violation]) => [field, [String(violation)]])),
+    )
+}
+
+const SELF_CHECKED = new Set(['url', 'secret', 'eventIds', 'page', 'overlapMs'])
+// The limit of the API: the command line calls without the gateway.
+const MAX_TEXT = 255
+
+const violationOf = (name: string, value: unknown): string | undefined => {
+  if (SELF_CHECKED.has(name) || value === undefined) return undefined
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) && value > 0 ? undefined : 'must be an id: 1 or more'
+  if (typeof value !== 'string') return undefined
+  // PostgreSQL stores no NUL in a text.
+  if (value.includes('\0')) return 'must not contain a NUL character'
+  return [...value].length > MAX_TEXT ? `must not be longer than ${MAX_TEXT} characters` : undefined
+}
+
+export const toSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Throws invalid for ids below 1, and for texts that are too long or have a NUL. Operations check the rest. */
+export const validateRequest = (request: object): void =>
+  validate(
+    Object.fromEntries(
+      Object.entries(request).map(([name, value]) => [toSnakeCase(name), violationOf(name, value)]),
+    ),
+  )

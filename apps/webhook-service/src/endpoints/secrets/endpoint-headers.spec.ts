@@ -1,0 +1,120 @@
+import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { openDoors, startService } from '../../service.fixture'
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let service: Awaited<ReturnType<typeof startService>>
+let receiver: Receiver
+
+beforeAll(async () => {
+  doors = await openDoors()
+  service = await startService(doors)
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+  await doors.close()
+})
+beforeEach(() => receiver.clear())
+
+const headersOf = (given: Record<string, string | undefined>) => ({
+  headers: Object.entries(given).map(([name, value]) => ({ name, value })),
+})
+
+const create = async (accountId: number, given: Record<string, string | undefined>) => {
+  const { endpoint, secret } = await service.client.createWebhookEndpoint({
+    ...{ accountId, url: receiver.url, enabled: true },
+    headers: headersOf(given),
+  })
+  return { endpoint: endpoint!, key: { accountId, endpointId: endpoint!.id }, secret }
+}
+
+const attempted = async (accountId: number) => {
+  receiver.clear()
+  await doors.publish(doors.event(accountId))
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
+  return receiver.requests[0]!.headers
+}
+
+test('each attempt carries them, and they outlive a rotation; their values are stored encrypted', async () => {
+  const { endpoint, key } = await create(1, { Authorization: 'Bearer hush-hush', 'X-Api-Key': 'k1' })
+  expect(endpoint.headerNames).toEqual(['Authorization', 'X-Api-Key'])
+  expect(await attempted(1)).toMatchObject({ authorization: 'Bearer hush-hush', 'x-api-key': 'k1' })
+  await service.client.rotateWebhookSecret({ ...key, overlapMs: 0 })
+  expect(await attempted(1)).toMatchObject({ authorization: 'Bearer hush-hush', 'x-api-key': 'k1' })
+  const stored = await doors.rows(
+    'SELECT endpoints::text || encode(sealed_secrets, $$escape$$) AS row FROM endpoints',
+  )
+  expect(JSON.stringify([stored, await doors.rows('SELECT audit::text FROM audit')])).not.toContain('hush')
+})
+
+test('others replace them; one without a value keeps the one it has, in whatever case', async () => {
+  const { key, secret } = await create(2, { 'X-One': '1', 'X-Two': '2' })
+  const change = (given: Record<string, string | undefined>) =>
+    service.client.updateWebhookEndpoint({ ...key, headers: headersOf(given) })
+  const { endpoint } = await change({ 'x-one': undefined, 'X-Three': '3' })
+  expect(endpoint!.headerNames).toEqual(['x-one', 'X-Three'])
+  const headers = await attempted(2)
+  expect(headers).toMatchObject({ 'x-one': '1', 'x-three': '3' })
+  expect(headers).not.toHaveProperty('x-two')
+  await expect(change({ 'X-Two': undefined })).rejects.toMatchObject({
+    faults: { 'headers.X-Two': ['must have a value'] },
+  })
+  expect((await change({})).endpoint!.headerNames).toEqual([])
+  expect(await attempted(2)).not.toHaveProperty('x-one')
+  expect(secret).toEqual(expect.any(String))
+})
+
+test.each([
+  ...[
+    'Content-Type',
+    'content-length',
+    'HOST',
+    'User-Agent',
+    'traceparent',
+    'webhook-id',
+    'Webhook-Anything',
+    'webhook-sequence',
+  ],
+  ...['X-SERVICE-Signature', 'x-service-account-key', 'Connection', 'Transfer-Encoding', 'Upgrade', 'TE'],
+  ...[
+    'Keep-Alive',
+    'Proxy-Authorization',
+    'Expect',
+    'Trailer',
+    'a b',
+    'a:',
+    'ü',
+    '',
+    'a\r\nb',
+    'a'.repeat(101),
+  ],
+])('the name %j is refused', async (name) => {
+  await expect(create(3, { [name]: 'value' })).rejects.toMatchObject({
+    code: 'invalid',
+    faults: { [`headers.${name.slice(0, 100)}`]: [expect.any(String)] },
+  })
+})
+
+test.each([
+  '',
+  ' a',
+  'a\r\nX-Other: b',
+  'ü',
+  'a\0',
+  'a'.repeat(2049),
+  undefined,
+])('the value %j is refused', async (value) => {
+  await expect(create(3, { 'X-Key': value })).rejects.toMatchObject({
+    code: 'invalid',
+    faults: { 'headers.X-Key': [expect.any(String)] },
+  })
+})
+
+test('a name twice is refused, and so is an eleventh header', async () => {
+  await expect(create(3, { 'X-Key': 'a', 'x-key': 'b' })).rejects.toMatchObject({
+    faults: { 'headers.x-key': ['is there twice'] },
+  })
+  const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`X-${index}`, 'a']))
+  await expect(create(3, eleven)).rejects.toMatchObject({ faults: { headers: ['must not be more than 10'] } })
+})

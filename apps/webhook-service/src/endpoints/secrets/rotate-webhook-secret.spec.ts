@@ -1,0 +1,167 @@
+import {
+  eventually,
+  manualClock,
+  type ReceivedRequest,
+  type Receiver,
+  startReceiver,
+} from '@leadwire/test-kit'
+import { serviceSignature, standardSignature } from '../../attempt/signatures'
+import { openDoors, startService } from '../../service.fixture'
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let receiver: Receiver
+
+beforeAll(async () => {
+  doors = await openDoors()
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await receiver.stop()
+  await doors.close()
+})
+beforeEach(() => receiver.clear())
+
+const signsDocument = ({ headers, body }: ReceivedRequest, secret: string) =>
+  headers['x-service-signature'] === serviceSignature(secret, body)
+
+const signsStandard = ({ headers, body }: ReceivedRequest, secret: string) => {
+  const message = { id: String(headers['webhook-id']), timestamp: Number(headers['webhook-timestamp']), body }
+  return String(headers['webhook-signature']).split(' ').includes(standardSignature(secret, message))
+}
+
+const signatureCount = ({ headers }: ReceivedRequest) =>
+  String(headers['webhook-signature']).split(' ').length
+
+describe('by the clock', () => {
+  const clock = manualClock()
+  let service: Awaited<ReturnType<typeof startService>>
+  beforeAll(async () => {
+    service = await startService(doors, { clock })
+  })
+  afterAll(() => service.stop())
+
+  const next = async (accountId: number): Promise<ReceivedRequest> => {
+    receiver.clear()
+    await doors.publish(doors.event(accountId))
+    await eventually(() => expect(receiver.requests).toHaveLength(1))
+    return receiver.requests[0]!
+  }
+
+  test('the old secret keeps the document header until the overlap ends, to the millisecond', async () => {
+    const { id: endpointId, secret: old } = await service.endpoint(1, receiver.url)
+    const rotated = await service.client.rotateWebhookSecret({ accountId: 1, endpointId, overlapMs: 900_000 })
+    expect(rotated).toMatchObject({
+      endpoint: { id: endpointId, enabled: true },
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{32}$/),
+      oldSecretUntil: '2026-01-01T00:15:00.000000Z',
+    })
+    clock.advance(899_999)
+    const during = await next(1)
+    expect([signsDocument(during, old), signatureCount(during)]).toEqual([true, 2])
+    expect([signsStandard(during, old), signsStandard(during, rotated.secret)]).toEqual([true, true])
+    clock.advance(1)
+    const after = await next(1)
+    expect([signsDocument(after, rotated.secret), signatureCount(after)]).toEqual([true, 1])
+    expect(signsStandard(after, rotated.secret)).toBe(true)
+  })
+
+  test('rotated again meanwhile, the oldest secret keeps the header and all of them sign', async () => {
+    const { id: endpointId, secret: first } = await service.endpoint(2, receiver.url)
+    const rotate = async (overlapMs: number, secret?: string) =>
+      (await service.client.rotateWebhookSecret({ accountId: 2, endpointId, overlapMs, secret })).secret
+    const second = await rotate(60_000)
+    clock.advance(30_000)
+    const third = await rotate(60_000, 'a secret of our own')
+    expect(third).toBe('a secret of our own')
+    const expectSigned = async (header: string, all: string[]) => {
+      const request = await next(2)
+      expect([signsDocument(request, header), signatureCount(request)]).toEqual([true, all.length])
+      for (const secret of all) expect(signsStandard(request, secret)).toBe(true)
+    }
+    await expectSigned(first, [first, second, third])
+    clock.advance(30_000)
+    await expectSigned(second, [second, third])
+    const fourth = await rotate(3_600_000)
+    const fifth = await rotate(1000)
+    await expectSigned(second, [second, third, fourth, fifth])
+    clock.advance(1000)
+    await expectSigned(fifth, [fifth])
+    const sixth = await rotate(60_000)
+    const seventh = await rotate(0)
+    expect(sixth).not.toBe(seventh)
+    await expectSigned(seventh, [seventh])
+  })
+
+  test('what can not be is refused', async () => {
+    const { id: endpointId } = await service.endpoint(3, receiver.url)
+    const rotate = (change: object) =>
+      service.client.rotateWebhookSecret({ accountId: 3, endpointId, overlapMs: 1000, ...change })
+    for (const overlapMs of [-1, 30 * 86_400_000 + 1])
+      await expect(rotate({ overlapMs, secret: 'short' })).rejects.toMatchObject({
+        code: 'invalid',
+        faults: { overlap: [expect.any(String)], secret: [expect.any(String)] },
+      })
+    await expect(rotate({ accountId: 4 })).rejects.toMatchObject({ code: 'not_found' })
+    await expect(rotate({ accountId: 4, secret: 'short' })).rejects.toMatchObject({ code: 'not_found' })
+    for (let count = 0; count < 8; count += 1) await rotate({})
+    await expect(rotate({})).rejects.toMatchObject({ code: 'conflict' })
+    await rotate({ overlapMs: 0 })
+  })
+})
+
+test('under load no receiver that follows the rule fails at any moment, whichever header it reads', async () => {
+  const clock = manualClock()
+  const service = await startService(doors, { clock })
+  try {
+    const { id: endpointId, secret: first } = await service.endpoint(10, receiver.url)
+    // The one who reads the document's header accepts every secret it knows until its time is over; the one
+    // who reads the standard's knows one secret, and changes over somewhere in the middle.
+    const known: { secret: string; until: number }[] = [{ secret: first, until: Infinity }]
+    let standardSecret = first
+    const failures: string[] = []
+    receiver.answerWith((request) => {
+      if (!known.some(({ secret, until }) => beganAt(request) <= until && signsDocument(request, secret)))
+        failures.push('X-SERVICE-Signature')
+      if (!signsStandard(request, standardSecret)) failures.push('webhook-signature')
+      return { status: 200 }
+    })
+    // What counts is when an attempt started, in whole seconds: it may arrive later.
+    const beganAt = ({ headers }: ReceivedRequest) => Number(headers['webhook-timestamp']) * 1000
+    let sent = 0
+    let loading = true
+    const load = (async () => {
+      while (loading) {
+        await doors.publish(...Array.from({ length: 5 }, () => doors.event(10)))
+        sent += 5
+      }
+    })()
+    const moreArrive = async () => {
+      const goal = receiver.requests.length + 20
+      await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(goal))
+    }
+    for (let rotation = 0; rotation < 2; rotation += 1) {
+      await moreArrive()
+      // The receiver learns of its secret before anything is signed with it alone.
+      const rotated = await service.client.rotateWebhookSecret({
+        accountId: 10,
+        endpointId,
+        overlapMs: 60_000,
+      })
+      for (const each of known) each.until = Math.min(each.until, Date.parse(rotated.oldSecretUntil))
+      known.push({ secret: rotated.secret, until: Infinity })
+      await moreArrive()
+      standardSecret = rotated.secret
+      await moreArrive()
+      clock.advance(60_000)
+      await moreArrive()
+    }
+    loading = false
+    await load
+    await eventually(() => expect(receiver.requests).toHaveLength(sent))
+    expect(failures).toEqual([])
+    expect(signsDocument(receiver.requests.at(-1)!, standardSecret)).toBe(true)
+  } finally {
+    receiver.answerWith({ status: 200 })
+    await service.stop()
+  }
+})

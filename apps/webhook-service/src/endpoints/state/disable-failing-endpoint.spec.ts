@@ -1,0 +1,81 @@
+import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { openDoors, startService } from '../../service.fixture'
+
+const DAY_MS = 24 * 3_600_000
+const DISABLE_AFTER = 5 * DAY_MS
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let receiver: Receiver
+const clock = manualClock('2026-01-01T10:30:00Z')
+
+beforeAll(async () => {
+  doors = await openDoors()
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await receiver.stop()
+  await doors.close()
+})
+
+type Service = Awaited<ReturnType<typeof startService>>
+
+const attempt = async (service: Service, endpointId: number, status: number) => {
+  receiver.answerWith({ status })
+  const sent = { accountId: 1, endpointId, accountKey: 'key' }
+  const { delivery } = await service.client.testWebhookEndpoint(sent)
+  await eventually(async () =>
+    expect(await service.client.retrieveDelivery({ accountId: 1, deliveryId: delivery!.id })).toMatchObject({
+      delivery: { attemptCount: 1 },
+    }),
+  )
+}
+
+const endpointOf = async (service: Service, endpointId: number) =>
+  (await service.client.retrieveWebhookEndpoint({ accountId: 1, endpointId })).endpoint!
+
+test('an endpoint that has only failed for as long as the setting says is disabled, and no other', async () => {
+  const before = await startService(doors, { clock, WEBHOOK_RETRY_SCHEDULE: [] })
+  const ids = []
+  for (let count = 0; count < 4; count += 1) ids.push((await before.endpoint(1, receiver.url)).id)
+  const [failing, recovered, changed, recent] = ids as [number, number, number, number]
+  for (const id of [failing, recovered, changed]) await attempt(before, id, 500)
+  clock.advance(DISABLE_AFTER - 1)
+  await attempt(before, recovered, 200)
+  await attempt(before, recovered, 500)
+  await attempt(before, failing, 500)
+  await attempt(before, recent, 500)
+  await before.client.updateWebhookEndpoint({ accountId: 1, endpointId: changed, url: `${receiver.url}/new` })
+  clock.advance(1)
+  await before.stop()
+
+  const service = await startService(doors, {
+    ...{ clock, WEBHOOK_RETRY_SCHEDULE: [], WEBHOOK_DISABLE_AFTER: DISABLE_AFTER },
+  })
+  await eventually(async () =>
+    expect(await endpointOf(service, failing)).toMatchObject({ enabled: false, disabledReason: 'failing' }),
+  )
+  for (const id of [recovered, changed, recent])
+    expect(await endpointOf(service, id)).toMatchObject({ enabled: true, disabledReason: undefined })
+  const { entries } = await service.audit.listAudit({ accountId: 1 })
+  expect(entries.filter(({ action }) => action === 'webhook_endpoint.disabled')).toHaveLength(1)
+
+  await service.client.updateWebhookEndpoint({ accountId: 1, endpointId: failing, enabled: true })
+  expect(await endpointOf(service, failing)).toMatchObject({ enabled: true, disabledReason: undefined })
+  const known = await doors.rows('SELECT endpoint_id FROM endpoint_failures WHERE endpoint_id = $1', [
+    failing,
+  ])
+  expect(known).toEqual([])
+  await service.stop()
+})
+
+test('without the setting none is disabled', async () => {
+  const service = await startService(doors, { clock, WEBHOOK_RETRY_SCHEDULE: [] })
+  const { id } = await service.endpoint(1, receiver.url)
+  await attempt(service, id, 500)
+  await service.stop()
+  clock.advance(100 * DAY_MS)
+  const later = await startService(doors, { clock })
+  await doors.polls()
+  expect(await endpointOf(later, id)).toMatchObject({ enabled: true })
+  await later.stop()
+})

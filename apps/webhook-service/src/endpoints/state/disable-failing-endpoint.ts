@@ -1,0 +1,31 @@
+import { type Database, differences, recordAudit } from '@leadwire/service-kit'
+import type { Clock } from '../../clock'
+import { statement } from '../../statement'
+import { deleteFailures, markOutOfSync } from './change-state'
+
+const findFailing = statement<{ endpointId: number }>('find-failing')`
+  SELECT endpoint_id AS "endpointId" FROM endpoint_failures WHERE since <= $1 ORDER BY since LIMIT 1`
+
+const disable = statement<{ accountId: number }>('disable-failing')`
+  UPDATE endpoints SET enabled = false, disabled_reason = 'failing', updated_at = clock_timestamp()
+  WHERE id = $1 AND enabled AND deleted_at IS NULL RETURNING account_id AS "accountId"`
+
+/** Disables one endpoint that has only failed for `afterMs`. Resolves with whether there may be more. */
+export const disableFailingEndpoint = (
+  database: Database,
+  { afterMs, clock }: { afterMs: number; clock: Clock },
+): Promise<boolean> =>
+  database.transaction(async (tx) => {
+    const [found] = await findFailing(tx, new Date(clock.now().getTime() - afterMs))
+    if (!found) return false
+    const { endpointId } = found
+    const [disabled] = await disable(tx, endpointId)
+    if (disabled) {
+      await markOutOfSync(tx, [endpointId])
+      const changes = differences({ enabled: true }, { enabled: false, disabled_reason: 'failing' })
+      const action = 'webhook_endpoint.disabled'
+      recordAudit(tx, undefined, { ...disabled, action, targetId: endpointId, changes })
+    }
+    await deleteFailures(tx, endpointId)
+    return true
+  })

@@ -1,0 +1,218 @@
+import { connectDatabase, createLifecycle, createLogger, type Database } from '@leadwire/service-kit'
+import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { openDoors, startService } from '../../service.fixture'
+import { createSyncDeliveries } from './sync-deliveries'
+
+const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
+let doors: Awaited<ReturnType<typeof openDoors>>
+/** A process whose loop moves nothing, so that the state between two batches can be seen. */
+let service: Awaited<ReturnType<typeof startService>>
+let receiver: Receiver
+let database: Database
+
+beforeAll(async () => {
+  doors = await openDoors()
+  service = await startService(doors, { sync: async () => false })
+  receiver = await startReceiver()
+  database = connectDatabase({ url: doors.database.url, poolSize: 4, lifecycle })
+})
+afterAll(async () => {
+  await service.stop()
+  await lifecycle.stop()
+  await receiver.stop()
+  await doors.close()
+})
+beforeEach(async () => {
+  receiver.clear()
+  receiver.answerWith({ status: 200 })
+  await doors.rows('DELETE FROM endpoint_syncs')
+})
+
+/** An endpoint that is disabled, and deliveries for it. */
+const holding = async (accountId: number, count: number) => {
+  const { id: endpointId } = await service.endpoint(accountId, receiver.url, { enabled: false })
+  const events = Array.from({ length: count }, () => doors.event(accountId))
+  for (const event of events) {
+    await doors.publish(event)
+    await eventually(async () =>
+      expect(await doors.rows('SELECT FROM deliveries WHERE event_id = $1', [event.eventId])).toHaveLength(1),
+    )
+  }
+  return { endpoint: { accountId, endpointId }, ids: events.map(({ eventId }) => eventId) }
+}
+const shown = async (accountId: number) => {
+  const { deliveries } = await service.client.listDeliveries({ accountId, page: 1 })
+  return deliveries.map(({ status }) => status)
+}
+const rowsOf = async (accountId: number) => {
+  const text = 'SELECT status, count(*)::int FROM deliveries WHERE account_id = $1 GROUP BY 1'
+  const rows = await doors.rows<{ status: string; count: number }>(text, [accountId])
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+const totals = async (accountId: number) => {
+  const found: Record<string, number> = {}
+  for (const status of ['pending', 'held', 'cancelled', 'delivered'])
+    found[status] = (await service.client.listDeliveries({ accountId, status, page: 1 })).total
+  return found
+}
+const received = (accountId: number) =>
+  receiver.requests
+    .filter(({ headers }) => headers['x-service-account-key'] === `key-of-${accountId}`)
+    .map(({ headers }) => headers['webhook-id'])
+const sync = (batch: number) => createSyncDeliveries(database, { batch })()
+const syncAll = async (batch: number) => {
+  const syncNext = createSyncDeliveries(database, { batch })
+  while ((await doors.rows('SELECT FROM endpoint_syncs')).length > 0) await syncNext()
+}
+const set = (endpoint: { accountId: number; endpointId: number }, enabled: boolean) =>
+  service.client.updateWebhookEndpoint({ ...endpoint, enabled })
+const none = { pending: 0, held: 0, cancelled: 0, delivered: 0 }
+
+test('enabled, deliveries show as pending at once, and are sent as far as they are moved, the longest due first', async () => {
+  const { endpoint, ids } = await holding(1, 5)
+  await set(endpoint, true)
+  expect(await shown(1)).toEqual(Array(5).fill('pending'))
+  expect(await totals(1)).toEqual({ ...none, pending: 5 })
+  await doors.polls()
+  expect(received(1)).toEqual([])
+  expect(await sync(2)).toBe('pause')
+  await eventually(() => expect(received(1).toSorted()).toEqual(ids.slice(0, 2).toSorted()))
+  await syncAll(2)
+  await eventually(() => expect(received(1).toSorted()).toEqual(ids.toSorted()))
+})
+
+test('disabled, deliveries show as held at once, and nothing is sent before they are moved nor after', async () => {
+  const { endpoint } = await holding(2, 5)
+  await doors.rows("UPDATE deliveries SET next_attempt_at = '2100-01-01' WHERE account_id = 2")
+  await set(endpoint, true)
+  await syncAll(10)
+  await set(endpoint, false)
+  await doors.rows("UPDATE deliveries SET next_attempt_at = '2020-01-01' WHERE account_id = 2")
+  expect(await shown(2)).toEqual(Array(5).fill('held'))
+  expect(await totals(2)).toEqual({ ...none, held: 5 })
+  expect(await service.metric('leadwire_webhook_oldest_due_seconds')).toBe(0)
+  await doors.polls()
+  await sync(2)
+  expect(await rowsOf(2)).toEqual({ held: 2, pending: 3 })
+  expect(await totals(2)).toEqual({ ...none, held: 5 })
+  await syncAll(2)
+  expect(await rowsOf(2)).toEqual({ held: 5 })
+  await doors.polls()
+  expect(received(2)).toEqual([])
+})
+
+test('deleted, deliveries show as cancelled at once, without a next attempt', async () => {
+  const { endpoint } = await holding(3, 5)
+  await set(endpoint, true)
+  await sync(2)
+  await service.client.deleteWebhookEndpoint(endpoint)
+  const { deliveries } = await service.client.listDeliveries({ accountId: 3, page: 1 })
+  const open = deliveries.filter(({ status }) => status !== 'delivered')
+  expect(open.length).toBeGreaterThanOrEqual(3)
+  for (const delivery of open)
+    expect(delivery).toMatchObject({ status: 'cancelled', nextAttemptAt: undefined })
+  await syncAll(2)
+  expect((await rowsOf(3))['cancelled']).toBe(open.length)
+  await doors.polls()
+  expect(received(3).length).toBe(5 - open.length)
+})
+
+test.each([
+  [4, [true, false, true], 'pending'],
+  [5, [true, false], 'held'],
+  [6, [true, false, true, false, undefined], 'cancelled'],
+] as const)('changed again in the middle of it, deliveries end as the last change says', async (accountId, changes, last) => {
+  const { endpoint } = await holding(accountId, 5)
+  await doors.rows('UPDATE deliveries SET next_attempt_at = $2 WHERE account_id = $1', [
+    accountId,
+    '2100-01-01',
+  ])
+  for (const enabled of changes) {
+    if (enabled === undefined) await service.client.deleteWebhookEndpoint(endpoint)
+    else await set(endpoint, enabled)
+    await sync(2)
+  }
+  expect(await totals(accountId)).toEqual({ ...none, [last]: 5 })
+  await syncAll(2)
+  expect(await rowsOf(accountId)).toEqual({ [last]: 5 })
+})
+
+test('a copy that dies in the middle leaves what is left to others, and two of them do it once', async () => {
+  const { endpoint } = await holding(7, 20)
+  await set(endpoint, true)
+  const died = database.transaction(async (tx) => {
+    await createSyncDeliveries({ ...database, transaction: (work) => work(tx) }, { batch: 5 })()
+    throw new Error('died')
+  })
+  await expect(died).rejects.toThrow('died')
+  expect(await rowsOf(7)).toEqual({ held: 20 })
+  while ((await doors.rows('SELECT FROM endpoint_syncs')).length > 0)
+    await Promise.all([sync(3), sync(3), sync(3)])
+  await eventually(async () => expect(await rowsOf(7)).toEqual({ delivered: 20 }))
+  expect(received(7)).toHaveLength(20)
+})
+
+test('endpoints take turns, so that none waits for all deliveries of another', async () => {
+  const [large, small] = [await holding(8, 9), await holding(9, 1)]
+  await set(large.endpoint, true)
+  await set(small.endpoint, true)
+  expect(await sync(2)).toBe('pause')
+  expect(await sync(2)).toBe(true)
+  expect((await rowsOf(9))['held']).toBeUndefined()
+  expect((await rowsOf(8))['held']).toBe(7)
+})
+
+test('events of before and of after a change are stored as the endpoint is', async () => {
+  const { id } = await service.endpoint(10, receiver.url, { enabled: false })
+  const endpoint = { accountId: 10, endpointId: id }
+  const publish = async (count: number) => {
+    await doors.publish(doors.event(10))
+    await eventually(async () => expect(await shown(10)).toHaveLength(count))
+  }
+  await publish(1)
+  await set(endpoint, true)
+  await publish(2)
+  await set(endpoint, false)
+  await publish(3)
+  await syncAll(1)
+  expect((await shown(10)).filter((status) => status === 'held').length).toBe((await rowsOf(10))['held'])
+})
+
+test('the metric of what is open counts by what endpoints are', async () => {
+  const metric = async (status: string) => {
+    const text = await service.metrics()
+    return Number(
+      new RegExp(`^leadwire_webhook_deliveries_open{[^}]*status="${status}"[^}]*} (.+)$`, 'm').exec(
+        text,
+      )?.[1],
+    )
+  }
+  await doors.rows(
+    "UPDATE deliveries SET status = 'cancelled', next_attempt_at = NULL WHERE next_attempt_at IS NOT NULL",
+  )
+  const [before, moving, after] = [await holding(11, 2), await holding(12, 3), await holding(13, 4)]
+  expect([await metric('pending'), await metric('held')]).toEqual([0, 9])
+  await doors.rows("UPDATE deliveries SET next_attempt_at = '2100-01-01' WHERE account_id = 12")
+  await set(moving.endpoint, true)
+  expect([await metric('pending'), await metric('held')]).toEqual([3, 6])
+  await syncAll(1)
+  expect([await metric('pending'), await metric('held')]).toEqual([3, 6])
+  await set(moving.endpoint, false)
+  await service.client.deleteWebhookEndpoint(before.endpoint)
+  await service.client.deleteWebhookEndpoint(after.endpoint)
+  expect([await metric('pending'), await metric('held')]).toEqual([0, 3])
+})
+
+test('deliveries of an endpoint that is suspended with its account are held at once, and sent when it is resumed', async () => {
+  const { endpoint } = await holding(14, 3)
+  await doors.rows("UPDATE deliveries SET next_attempt_at = '2100-01-01' WHERE account_id = 14")
+  await set(endpoint, true)
+  await syncAll(10)
+  await service.client.holdAccount({ accountId: 14, held: true })
+  expect(await totals(14)).toEqual({ ...none, held: 3 })
+  await sync(2)
+  await service.client.holdAccount({ accountId: 14, held: false })
+  expect(await totals(14)).toEqual({ ...none, pending: 3 })
+  await syncAll(2)
+  expect(await rowsOf(14)).toEqual({ pending: 3 })
+})

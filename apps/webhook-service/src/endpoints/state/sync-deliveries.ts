@@ -1,0 +1,100 @@
+import type { Database, OpenTransaction, Round, Transaction } from '@leadwire/service-kit'
+import { LRUCache } from 'lru-cache'
+import { readInOrder } from '../../delivery-sql'
+import { statement } from '../../statement'
+
+/** Deliveries that one transaction moves: some 100 ms of PostgreSQL's time on one processor. */
+export const BATCH = 2000
+
+// One process at a time moves deliveries of an endpoint, and a change of the endpoint waits for it: so its state is the current one.
+const nextEndpoint = statement<{ endpointId: number }>('next-endpoint-to-sync')`
+  SELECT endpoint_id AS "endpointId" FROM endpoint_syncs ORDER BY queued_at LIMIT 1 FOR UPDATE SKIP LOCKED`
+
+const stateOf = statement<{ enabled: boolean; deleted: boolean }>('state-of-endpoint')`
+  SELECT enabled, deleted_at IS NOT NULL AS deleted FROM endpoints WHERE id = $1`
+
+// The longest due first: they go first where the endpoint is enabled, and else are the first that a poll for due deliveries reads.
+// Locked in the order of ids, as by every statement that waits for locks of many deliveries.
+const moveDeliveries = statement<{ count: number; last: string }>('move-deliveries')`
+  WITH chosen AS MATERIALIZED (
+    SELECT id, next_attempt_at FROM deliveries WHERE endpoint_id = $1 AND status = $2 AND next_attempt_at >= $5
+    ORDER BY next_attempt_at LIMIT $4
+  ), locked AS MATERIALIZED (
+    SELECT id FROM deliveries WHERE id = ANY (ARRAY (SELECT id FROM chosen)) AND status = $2 ORDER BY id FOR UPDATE
+  ), moved AS (
+    UPDATE deliveries d SET status = $3, next_attempt_at = CASE WHEN $3 <> 'cancelled' THEN next_attempt_at END
+    FROM locked WHERE d.id = locked.id
+  )
+  SELECT count(*)::int AS count, max(next_attempt_at) AS last FROM chosen`
+
+const dropManual = statement<{ count: number }>('drop-manual-attempts')`
+  WITH locked AS MATERIALIZED (
+    SELECT id FROM deliveries WHERE id = ANY (
+      ARRAY (SELECT id FROM deliveries WHERE endpoint_id = $1 AND manual_at IS NOT NULL ORDER BY manual_at LIMIT $2)
+    ) ORDER BY id FOR UPDATE
+  ), dropped AS (
+    UPDATE deliveries d SET manual_at = NULL FROM locked WHERE d.id = locked.id
+  )
+  SELECT count(*)::int AS count FROM locked`
+
+const endSync = statement('end-sync')`DELETE FROM endpoint_syncs WHERE endpoint_id = $1`
+
+const queueAgain = statement('queue-sync-again')`
+  UPDATE endpoint_syncs SET queued_at = clock_timestamp() WHERE endpoint_id = $1`
+
+type Move = [from: 'pending' | 'held', to: 'pending' | 'held' | 'cancelled']
+
+/**
+ * Makes the function that moves a batch of the open deliveries of one endpoint to the status that matches its state: held, pending
+ * or cancelled; of a deleted endpoint, manual attempts are dropped too. Any process may do so and stop at any moment. A batch
+ * starts where the last one of this process ended: while an old snapshot is open, PostgreSQL keeps moved rows in the index, and
+ * each batch would read all of them again.
+ *
+ * After a full batch the function pauses, and leaves the database to others for a moment.
+ */
+export const createSyncDeliveries = (
+  database: Database,
+  { batch = BATCH }: { batch?: number } = {},
+): (() => Promise<Round>) => {
+  /** By status and endpoint, up to which due time deliveries were moved. */
+  const movedTo = new LRUCache<string, string>({ max: 10_000 })
+
+  const move = async (tx: Transaction, endpointId: number, [from, to]: Move, limit: number) => {
+    const key = `${from} ${endpointId}`
+    const since = movedTo.get(key)
+    const [row] = await moveDeliveries(tx, endpointId, from, to, limit, since ?? '-infinity')
+    const { count, last } = row!
+    if (count === limit) movedTo.set(key, last)
+    else movedTo.delete(key)
+    // Earlier ones may have been added, or this transaction may fail: the next round starts from the beginning.
+    return { count, done: count < limit && since === undefined }
+  }
+
+  /** Resolves with whether all deliveries of the endpoint are in sync. */
+  const moveBatch = async (tx: Transaction, endpointId: number): Promise<boolean> => {
+    const [endpoint] = await stateOf(tx, endpointId)
+    if (!endpoint) return true
+    if (!endpoint.deleted)
+      return (await move(tx, endpointId, endpoint.enabled ? ['held', 'pending'] : ['pending', 'held'], batch))
+        .done
+    let left = batch
+    for (const from of ['pending', 'held'] as const) {
+      const { count, done } = await move(tx, endpointId, [from, 'cancelled'], left)
+      if (!done) return false
+      left -= count
+    }
+    const [dropped] = await dropManual(tx, endpointId, left)
+    return dropped!.count < left
+  }
+
+  const syncNext = async (tx: OpenTransaction): Promise<Round> => {
+    const [next] = await nextEndpoint(tx)
+    if (!next) return false
+    readInOrder(tx)
+    const done = await moveBatch(tx, next.endpointId)
+    const end = done ? endSync : queueAgain
+    end.send(tx, next.endpointId)
+    return done || 'pause'
+  }
+  return () => database.transaction(syncNext)
+}

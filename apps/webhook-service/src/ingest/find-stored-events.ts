@@ -1,0 +1,25 @@
+import type { DeadLetter } from '@leadwire/contracts'
+import { isUuid } from '../arguments'
+import type { Operation } from '../operation'
+import { statement } from '../statement'
+
+const findStored = statement<{ id: string }>('find-stored-events')`
+  SELECT id FROM events WHERE id = ANY ($1::uuid[])`
+
+const findDeadLetters = statement<DeadLetter>('find-dead-letters')`
+  SELECT event_id AS "eventId", stream_sequence AS sequence, reason FROM dead_letters WHERE event_id = ANY ($1::uuid[])`
+
+/**
+ * Which of these events, of leads and notifications, are stored, each with its whole fan-out; and which are dead letters
+ * (`refused`).
+ */
+export const findStoredEvents: Operation<'findStoredEvents', 'database' | 'notifications'> = async (
+  { database, notifications },
+  { eventIds },
+) => {
+  const ids = eventIds.filter(isUuid)
+  const both = [database, notifications]
+  const stored = await Promise.all(both.map((tables) => findStored(tables, ids)))
+  const deadLetters = await Promise.all(both.map((tables) => findDeadLetters(tables, ids)))
+  return { eventIds: stored.flat().map(({ id }) => id), refused: deadLetters.flat() }
+}

@@ -1,0 +1,161 @@
+import { type Transaction, violatedConstraint } from '@leadwire/service-kit'
+import type { ClaimedDelivery, DueEndpoint } from '../queue/claim'
+import type { Claimable } from '../queue/send-deliveries'
+import { statement } from '../statement'
+import type { StoredEvent } from './stored-event'
+
+interface StoreOptions extends Claimable {
+  events: StoredEvent[]
+  /** An ISO timestamp. */
+  dueAt: string
+  maxRows: number
+}
+
+interface StoreOutcome {
+  claimed: ClaimedDelivery[]
+  due: Omit<DueEndpoint, 'dueAt'>[]
+  /** Events that did not fit into the statement. */
+  remaining: Set<string>
+}
+
+type Row = { fits: boolean; status: string | null; claim: number | null } & Omit<
+  ClaimedDelivery,
+  'claim' | 'body' | 'dueAt' | 'storedAt'
+>
+
+const storeStatement = statement<Row>('store-events')`
+  WITH asked AS (
+    SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $8::int[], $9::int[], $10::text[], $11::boolean[],
+      $12::bigint[], $19::int[], $20::timestamptz[]) WITH ORDINALITY
+      AS e (id, account_id, account_key, lead_reference, traceparent, first, length, type, test, stream_sequence, lead_version, created_at, ord)
+  ), sizes AS MATERIALIZED (
+    SELECT account_id, count(*) AS endpoints FROM endpoints
+    WHERE account_id = ANY ($2) AND deleted_at IS NULL GROUP BY 1
+  ), given AS MATERIALIZED (
+    SELECT * FROM (
+      SELECT a.*, row_number() OVER smallest AS place, sum(1 + coalesce(endpoints, 0)) OVER smallest AS rows
+      FROM asked a LEFT JOIN sizes USING (account_id)
+      WINDOW smallest AS (ORDER BY endpoints NULLS FIRST, id)
+    ) a WHERE rows <= $18 OR place = 1
+  ), receiving AS (
+    SELECT id, account_id, enabled, url, sealed_secrets, events, leads FROM endpoints
+    WHERE id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = ANY (ARRAY (SELECT account_id FROM given)) AND deleted_at IS NULL))
+      AND deleted_at IS NULL
+    ORDER BY id
+    FOR SHARE
+  ), wanted AS (
+    SELECT account_id, g.id AS event_id, g.lead_reference, g.place, r.id AS endpoint_id, r.enabled
+    FROM given g JOIN receiving r USING (account_id)
+    WHERE g.type = ANY (r.events) AND (r.leads = 'all' OR (r.leads = 'test') = g.test)
+  ), counted AS MATERIALIZED (
+    SELECT event_id, count(*) AS fan_out FROM wanted GROUP BY event_id
+  ), fresh AS MATERIALIZED (
+    SELECT g.*, coalesce(fan_out, 0) AS fan_out,
+      CASE WHEN lead_version IS NOT NULL THEN row_number() OVER (PARTITION BY account_id ORDER BY ord DESC) - 1 END AS behind
+    FROM given g LEFT JOIN counted ON event_id = id WHERE NOT EXISTS (SELECT FROM events e WHERE e.id = g.id)
+  ), counters AS (
+    INSERT INTO public.event_counters AS c (account_id, last)
+    SELECT account_id, count(*) FROM fresh WHERE behind IS NOT NULL GROUP BY account_id ORDER BY account_id
+    ON CONFLICT (account_id) DO UPDATE SET last = c.last + excluded.last
+    RETURNING account_id, last
+  ), stored AS (
+    INSERT INTO events (id, account_id, account_key, lead_reference, type, body, traceparent, stream_sequence, fan_out,
+      number, lead_version, test, created_at)
+    SELECT id, account_id, account_key, lead_reference, type, substring($5::bytea FROM first FOR length), traceparent,
+      stream_sequence, fan_out, last - behind, lead_version, test, coalesce(created_at, clock_timestamp())
+    FROM fresh LEFT JOIN counters USING (account_id)
+    ORDER BY id
+    RETURNING id, number
+  ), fan_out AS (
+    SELECT *, enabled AND endpoint_id NOT IN (SELECT unnest($17::bigint[])) AND row_number() OVER (ORDER BY place) <= $15
+      AND row_number() OVER (PARTITION BY endpoint_id ORDER BY place) <= $16 AS claimed
+    FROM wanted WHERE event_id IN (SELECT id FROM stored)
+  ), fanned_out AS (
+    INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, claim, claimed_until)
+    SELECT account_id, event_id, endpoint_id, lead_reference, CASE WHEN enabled THEN 'pending' ELSE 'held' END, $7,
+      CASE WHEN claimed THEN $13::int END,
+      CASE WHEN claimed THEN clock_timestamp() + $14::int * interval '1 ms' END
+    FROM fan_out
+    RETURNING id, event_id, endpoint_id, status, CASE WHEN claimed_until IS NOT NULL THEN claim END AS claim
+  )
+  SELECT g.id IS NOT NULL AS fits, f.status, f.id, f.claim, 0 AS "attemptCount", 0 AS "scheduledAttempts", false AS manual,
+    f.endpoint_id AS "endpointId", a.account_id AS "accountId", r.url, r.sealed_secrets AS "sealedSecrets",
+    a.id AS "eventId", a.account_key AS "accountKey", s.number AS sequence, a.lead_version AS "leadVersion", a.traceparent,
+    a.length AS "bodyBytes"
+  FROM set_config('synchronous_commit', 'on', true), asked a LEFT JOIN given g ON g.id = a.id
+    LEFT JOIN stored s ON s.id = a.id
+    LEFT JOIN fanned_out f ON f.event_id = a.id AND f.status = 'pending'
+    LEFT JOIN receiving r ON r.id = f.endpoint_id AND f.claim IS NOT NULL`
+
+/** Where each body starts among all of them, counted in bytes from 1. */
+const startsOf = (events: StoredEvent[]): number[] => {
+  let next = 1
+  return events.map(({ body }) => {
+    const start = next
+    next += body.length
+    return start
+  })
+}
+
+const store = async (database: Transaction, options: StoreOptions): Promise<StoreOutcome> => {
+  const { events, dueAt, claim } = options
+  const column = <Key extends keyof StoredEvent>(key: Key) => events.map((event) => event[key] ?? null)
+  const rows = await storeStatement(
+    database,
+    ...(['id', 'accountId', 'accountKey', 'leadReference'] as const).map(column),
+    Buffer.concat(events.map(({ body }) => body)),
+    column('traceparent'),
+    dueAt,
+    startsOf(events),
+    events.map(({ body }) => body.length),
+    ...(['type', 'test', 'streamSequence'] as const).map(column),
+    ...[claim.number, claim.validMs, options.claimable, options.perEndpoint, options.waiting],
+    options.maxRows,
+    ...(['leadVersion', 'createdAt'] as const).map(column),
+  )
+  const bodies = new Map(events.map(({ id, body }) => [id, body]))
+  const claimed = rows
+    .filter((row) => row.claim !== null)
+    .map((row) =>
+      Object.assign(row, {
+        ...{ claim: claim.number, body: bodies.get(row.eventId)! },
+        ...{ dueAt, storedAt: dueAt },
+      }),
+    )
+  return {
+    claimed,
+    due: rows.filter((row) => row.status === 'pending' && row.claim === null),
+    remaining: new Set(rows.filter(({ fits }) => !fits).map(({ eventId }) => eventId)),
+  }
+}
+
+/**
+ * Stores events with their fan-out in one statement and so in one transaction: a delivery for each endpoint of the account that
+ * subscribes to such events. An event that is stored already changes nothing.
+ *
+ * An event of a lead gets its account's next number. The counters are locked until the commit, so numbers have no gaps and become
+ * visible in order. An event that another process stored since the statement started breaks the primary key: no number is drawn
+ * for it, and the statement is repeated. The commit waits for the disk, so that a number which a receiver saw is never given again.
+ *
+ * The statement locks endpoints, then counters, each in the order of ids: writers never wait in a circle, and a delivery is never
+ * pending at an endpoint that was disabled meanwhile. Endpoints are found by account and locked by id: in one step, and where
+ * nothing may be sorted, PostgreSQL reads the endpoints of all accounts. Bodies travel as one value: an array of them would travel
+ * as text.
+ *
+ * The statement writes at most `maxRows` rows, and at least one event, those with the fewest endpoints first; the others are
+ * `remaining`. An account's endpoints count whatever they subscribe to.
+ *
+ * Up to `claimable` deliveries are claimed, `perEndpoint` of each endpoint and none of those in `waiting`. `due` are the endpoints
+ * of the others. Only claimed deliveries are joined with their endpoints: without statistics PostgreSQL compares each with each
+ * (seen with 3,000 endpoints: 12 times as slow).
+ */
+export const storeEvents = async (database: Transaction, options: StoreOptions): Promise<StoreOutcome> => {
+  // The same event may be twice in a batch.
+  const events = [...new Map(options.events.map((event) => [event.id, event])).values()]
+  try {
+    return await store(database, { ...options, events })
+  } catch (error) {
+    if (violatedConstraint(error) !== 'events_pkey') throw error
+    return storeEvents(database, options)
+  }
+}

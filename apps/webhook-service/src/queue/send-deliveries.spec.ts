@@ -1,0 +1,187 @@
+import {
+  connectDatabase,
+  createLifecycle,
+  createLogger,
+  createMetrics,
+  type Lifecycle,
+  migrate,
+  type Query,
+  type Transaction,
+} from '@leadwire/service-kit'
+import { createDatabase, eventually } from '@leadwire/test-kit'
+import { failureClass } from '../attempt/failure-class'
+import type { Outcome } from '../attempt/make-attempt'
+import { QUEUE_SETTINGS } from '../deliver-events'
+import { createStore } from '../ingest/store-in-batches'
+import { migrations } from '../migrations'
+import { storedEvent } from '../service.fixture'
+import { createDeliveryMetrics } from './delivery-metrics'
+import { type Sender, sendDeliveries } from './send-deliveries'
+
+const logger = createLogger({ service: 'spec', level: 'silent' })
+
+let database: ReturnType<typeof connectDatabase>
+let lifecycle: Lifecycle
+let drop: () => Promise<void>
+let url: string
+let sender: Sender
+
+beforeEach(async () => {
+  const created = await createDatabase()
+  drop = created.drop
+  url = created.url
+  lifecycle = createLifecycle(logger)
+  database = connectDatabase({ url: created.url, poolSize: 5, lifecycle })
+  await migrate(created.url, migrations)
+})
+afterEach(async () => {
+  await sender.stop()
+  await lifecycle.stop()
+  await drop()
+})
+
+const startSender = (
+  attempt: Parameters<typeof sendDeliveries>[0]['attempt'],
+  sizes: { claimMs: number; concurrency: number; endpointConcurrency: number },
+  queue = database,
+) =>
+  sendDeliveries({
+    ...{
+      database,
+      queue,
+      attempt,
+      schedule: [60_000],
+      clock: { now: () => new Date() },
+      logger,
+      ...sizes,
+    },
+    metrics: createDeliveryMetrics({
+      kind: 'webhook',
+      metrics: createMetrics('spec'),
+      queue: database,
+      clock: { now: () => new Date() },
+      logger,
+    }),
+  })
+
+const outcome = (error: Outcome['error']): Outcome => ({
+  ...{ startedAt: new Date(), durationMs: 1, status: error ? null : 200, error, response: null },
+})
+
+const INSERT_ENDPOINTS = `
+  INSERT INTO endpoints (account_id, url, enabled)
+  SELECT 1, 'http://example.com', true FROM generate_series(1, $1)`
+
+// Of so many events, for each endpoint.
+const INSERT_DELIVERIES = `
+  WITH event AS (
+    INSERT INTO events (id, account_id, account_key, lead_reference, body)
+    SELECT gen_random_uuid(), 1, 'key', gen_random_uuid(), '{}' FROM generate_series(1, $1)
+    RETURNING id, lead_reference
+  )
+  INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
+  SELECT 1, e.id, p.id, e.lead_reference, 'pending', clock_timestamp() FROM event e CROSS JOIN endpoints p`
+
+const states = () =>
+  database.query({
+    text: 'SELECT status, attempt_count, claim, count(*)::int FROM deliveries GROUP BY 1, 2, 3',
+  })
+
+test('without free sockets no attempt is spent: the same is made again a moment later', async () => {
+  await database.query({ text: INSERT_ENDPOINTS, values: [1] })
+  const outcomes: Outcome['error'][] = []
+  sender = startSender(
+    async () => {
+      const error = outcomes.length < 2 ? failureClass({ code: 'EMFILE' }) : null
+      outcomes.push(error)
+      return outcome(error)
+    },
+    { claimMs: 5000, concurrency: 16, endpointConcurrency: 4 },
+  )
+  const store = createStore({ queue: database, clock: { now: () => new Date() }, sender })
+  await store(storedEvent(1))
+  await eventually(async () =>
+    expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 1 }]),
+  )
+  expect(outcomes).toEqual(['ours', 'ours', null])
+})
+
+test('while attempts cannot be recorded few more start, and none is made twice', async () => {
+  await database.query({ text: INSERT_ENDPOINTS, values: [100] })
+  await database.query({ text: INSERT_DELIVERIES, values: [30] })
+  const attempted: number[] = []
+  let release: () => void
+  const locked = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const locking = database.transaction(async (tx) => {
+    await tx.query({ text: 'LOCK TABLE attempts IN ACCESS EXCLUSIVE MODE' })
+    release()
+    // Claims have ended whose attempts could not be recorded.
+    await eventually(async () => {
+      const [{ expired }] = (await tx.query<{ expired: number }>({
+        text: 'SELECT count(*)::int AS expired FROM deliveries WHERE claimed_until < clock_timestamp()',
+      })) as [{ expired: number }]
+      expect(expired).toBeGreaterThan(900)
+    })
+  })
+  await locked
+  sender = startSender(
+    async ({ id }) => {
+      attempted.push(id)
+      return outcome(null)
+    },
+    { claimMs: 1000, concurrency: 512, endpointConcurrency: 16 },
+  )
+  await locking
+  expect(attempted.length).toBeLessThan(2000)
+  await eventually(async () =>
+    expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 3000 }]),
+  )
+  expect(new Set(attempted).size).toBe(attempted.length)
+})
+
+test('what is done is not read again, though an old snapshot keeps it in the index', async () => {
+  await database.query({ text: INSERT_ENDPOINTS, values: [1] })
+  let read = 0
+  const queue = connectDatabase({ url, poolSize: 5, lifecycle, settings: QUEUE_SETTINGS })
+  const entriesRead = async (tx: Transaction) => {
+    const [count] = await tx.query<{ entries: number }>({
+      text: `SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid))::int AS entries
+             FROM pg_index WHERE indrelid = 'deliveries'::regclass AND NOT indisprimary`,
+    })
+    return count!.entries
+  }
+  /** Runs a statement, and counts the entries of indexes that a claim read. */
+  const query = <Row extends object>(each: Query) =>
+    queue.transaction(async (tx) => {
+      const before = await entriesRead(tx)
+      const rows = await tx.query<Row>(each)
+      if (each.name === 'claim-deliveries') read += (await entriesRead(tx)) - before
+      return rows
+    })
+  sender = startSender(
+    async () => outcome(null),
+    { claimMs: 5000, concurrency: 64, endpointConcurrency: 16 },
+    { ...queue, query },
+  )
+  const readInRounds: number[] = []
+  await database.transaction(async (old) => {
+    await old.query({ text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ' })
+    await old.query({ text: 'SELECT FROM deliveries' })
+    for (let round = 1; round <= 6; round += 1) {
+      read = 0
+      await database.query({ text: INSERT_DELIVERIES, values: [400] })
+      sender.wake()
+      await eventually(async () =>
+        expect(await states()).toEqual([
+          { status: 'delivered', attempt_count: 1, claim: null, count: 400 * round },
+        ]),
+      )
+      readInRounds.push(read)
+    }
+  })
+  const [first, ...others] = readInRounds as [number, ...number[]]
+  expect(first).toBeGreaterThanOrEqual(400)
+  expect(Math.max(...others)).toBeLessThan(3 * first)
+})

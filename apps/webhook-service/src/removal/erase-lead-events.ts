@@ -1,0 +1,120 @@
+import { NotificationRequested } from '@leadwire/contracts'
+import type { Database, OpenTransaction } from '@leadwire/service-kit'
+import { isUuid, validate } from '../arguments'
+import { findStoredEvents } from '../ingest/find-stored-events'
+import type { Operation } from '../operation'
+import { statement } from '../statement'
+import { eventsOfLeads, messagesOf } from './remove-lead-events'
+
+/** Events that one transaction erases; each has a delivery for each endpoint. */
+const BATCH = 20
+
+const nextEvents = statement<{ id: string; body: Buffer }>('events-to-erase')`
+  SELECT id, body FROM events
+  WHERE lead_reference = $2 AND account_id = $1 AND erased_at IS NULL ORDER BY id LIMIT ${BATCH} FOR UPDATE`
+
+const eraseEvents = statement('erase-events')`
+  UPDATE events SET body = e.body, traceparent = NULL, erased_at = clock_timestamp()
+  FROM unnest($1::uuid[], $2::bytea[]) AS e (id, body) WHERE events.id = e.id`
+
+// An attempt in flight loses its claim, so that its response is not recorded. Exhausted deliveries are cancelled too: they could be
+// attempted again. Locked in the order of ids, as by every statement that waits for locks of many deliveries.
+const cancelDeliveries = statement('cancel-deliveries-of-events')`
+  WITH of_events AS (
+    SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
+  )
+  UPDATE deliveries d SET
+    status = CASE WHEN d.status = 'delivered' THEN d.status ELSE 'cancelled' END,
+    next_attempt_at = NULL, manual_at = NULL, claim = NULL, claimed_until = NULL, updated_at = clock_timestamp()
+  FROM of_events o WHERE d.id = o.id`
+
+const eraseResponses = statement('erase-responses')`
+  UPDATE attempts SET response = NULL
+  WHERE delivery_id = ANY (ARRAY (SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]))) AND response IS NOT NULL`
+
+const insertTombstones = statement('insert-tombstones')`
+  INSERT INTO events (id, account_id, account_key, lead_reference, body, erased_at)
+  SELECT id, $1, '', $2, '', clock_timestamp() FROM unnest($3::uuid[]) AS id ORDER BY id
+  ON CONFLICT (id) DO NOTHING`
+
+interface Counts {
+  events: number
+  cancelled: number
+  attempts: number
+  unplacedAt: string | null
+}
+
+// By way of the events, which have the index: each attempt would pay for one more on deliveries.
+const count = statement<Counts>('count-erased')`
+  WITH of_lead AS MATERIALIZED (
+    SELECT id, stream_sequence, created_at, sample FROM events
+    WHERE lead_reference = $2 AND account_id = $1 AND erased_at IS NOT NULL
+  )
+  SELECT (SELECT count(*)::int FROM of_lead) AS events, count(*) FILTER (WHERE d.status = 'cancelled')::int AS cancelled,
+    coalesce(sum(d.attempt_count), 0)::int AS attempts,
+    (SELECT max(created_at) FROM of_lead WHERE stream_sequence IS NULL AND NOT sample) AS "unplacedAt"
+  FROM deliveries d WHERE d.event_id = ANY (ARRAY (SELECT id FROM of_lead))`
+
+// Which user was notified of what and when stays: the user is none of the lead's persons.
+const redactNotification = (body: Buffer): Buffer => {
+  const { eventId, accountId, leadReference, subject, userId, userEmail, date, requestedAt } =
+    NotificationRequested.decode(body)
+  const kept = { eventId, accountId, leadReference, subject, userId, userEmail, date, requestedAt }
+  return Buffer.from(NotificationRequested.encode(NotificationRequested.fromPartial(kept)).finish())
+}
+
+const nothing = () => Buffer.alloc(0)
+
+/** Erases the events of a lead in the tables of one kind, and cancels their deliveries. Answers with all that is erased now. */
+const eraseIn = async (
+  database: Database,
+  lead: [accountId: number, leadReference: string],
+  { redact, tombstones }: { redact: (body: Buffer) => Buffer; tombstones: string[] },
+) => {
+  if (tombstones.length > 0) await insertTombstones(database, ...lead, tombstones)
+  const eraseBatch = async (tx: OpenTransaction): Promise<number> => {
+    const events = await nextEvents(tx, ...lead)
+    const ids = events.map(({ id }) => id)
+    const bodies = events.map(({ body }) => redact(body))
+    eraseEvents.send(tx, ids, bodies)
+    cancelDeliveries.send(tx, ids)
+    eraseResponses.send(tx, ids)
+    return ids.length
+  }
+  while ((await database.transaction(eraseBatch)) === BATCH);
+  const [counts] = await count(database, ...lead)
+  const [accountId, leadReference] = lead
+  const events = await eventsOfLeads(database, accountId, [leadReference])
+  return { ...counts!, stored: events }
+}
+
+/**
+ * Erases what is stored of a lead: the bodies of its events, the responses to them, and messages that were written to a folder.
+ * Cancels what is still to be sent. With `bury`, each of `eventIds` that is not stored becomes a tombstone, so that it is dropped
+ * if it comes. May be repeated; answers with all that is erased by now. Throws invalid.
+ */
+export const eraseLeadEvents: Operation<
+  'eraseLeadEvents',
+  'database' | 'notifications' | 'deleteMessages'
+> = async ({ database, notifications, deleteMessages }, { accountId, leadReference, eventIds, bury }) => {
+  validate({
+    lead_reference: [leadReference, ...eventIds].every(isUuid) || 'must be a UUID, and so must events',
+  })
+  const { eventIds: stored } = await findStoredEvents({ database, notifications }, { eventIds })
+  const missing = eventIds.filter((id) => !stored.includes(id))
+  const tombstones = bury ? missing : []
+  const lead: [number, string] = [accountId, leadReference]
+  const webhooks = await eraseIn(database, lead, { redact: nothing, tombstones })
+  const messages = await eraseIn(notifications, lead, { redact: redactNotification, tombstones })
+  await deleteMessages(messages.stored.map(({ eventId }) => eventId))
+  const unplaced = [webhooks, messages].flatMap(({ unplacedAt }) => unplacedAt ?? [])
+  return {
+    webhookEvents: webhooks.events,
+    notificationEvents: messages.events,
+    cancelledDeliveries: webhooks.cancelled + messages.cancelled,
+    attempts: webhooks.attempts + messages.attempts,
+    messages: messagesOf([...webhooks.stored, ...messages.stored]),
+    missingEventIds: bury ? [] : missing,
+    unplacedAt: unplaced.toSorted().at(-1),
+  }
+}

@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto'
+import { connectDatabase, createLifecycle, createLogger, type Lifecycle } from '@leadwire/service-kit'
+import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { openDoors, startService } from '../service.fixture'
+import { createPruneEvents } from './prune-events'
+
+const DAY_MS = 24 * 3_600_000
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let receiver: Receiver
+let lifecycle: Lifecycle
+
+beforeEach(async () => {
+  doors = await openDoors()
+  receiver = await startReceiver()
+  lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
+})
+afterEach(async () => {
+  await lifecycle.stop()
+  await receiver.stop()
+  await doors.close()
+})
+
+const start = () => startService(doors, { WEBHOOK_RETRY_SCHEDULE: [] })
+type Service = Awaited<ReturnType<typeof start>>
+
+const daysPass = async (days: number, schema = 'public') => {
+  const by = [`${days} days`]
+  await doors.rows(
+    `UPDATE ${schema}.events SET created_at = created_at - $1::interval, kept_at = kept_at - $1::interval`,
+    by,
+  )
+  await doors.rows(`UPDATE ${schema}.deliveries SET updated_at = updated_at - $1::interval`, by)
+}
+
+// A service starts with a round.
+const prune = async () => {
+  const service = await start()
+  const runs = 'leadwire_pruning_last_run_timestamp_seconds(?={[^}]*rows="webhooks")'
+  await eventually(async () => expect(await service.metric(runs)).toBeGreaterThan(0))
+  const rows = await service.metric('leadwire_pruned_rows_total(?={[^}]*rows="webhooks")')
+  await service.stop()
+  return rows
+}
+
+const kept = async () => {
+  const events = await doors.rows<{ event: string; statuses: string[] }>(`
+    SELECT e.account_key AS event, array_remove(array_agg(d.status ORDER BY d.id), NULL) AS statuses
+    FROM events e LEFT JOIN deliveries d ON d.event_id = e.id GROUP BY e.id ORDER BY 1`)
+  const orphans = await doors.rows(
+    'SELECT delivery_id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)',
+  )
+  expect(orphans).toEqual([])
+  return Object.fromEntries(events.map(({ event, statuses }) => [event.replace('key-of-', ''), statuses]))
+}
+
+const [DELIVERED, EXHAUSTED, HELD, NOBODYS, MIXED] = [1, 2, 3, 4, 5]
+const SAMPLE = 'sample'
+
+const testEndpoint = async (service: Service, accountId: number) => {
+  const { id: endpointId } = await service.endpoint(accountId, receiver.url)
+  await service.client.testWebhookEndpoint({ accountId, endpointId, accountKey: SAMPLE })
+}
+
+const fill = async (service: Service) => {
+  receiver.answerWith(({ url }) => ({ status: url.endsWith('/bad') ? 500 : 200 }))
+  const bad = `${receiver.url}/bad`
+  await service.endpoint(DELIVERED!, receiver.url)
+  await service.endpoint(EXHAUSTED!, bad)
+  await service.endpoint(HELD!, receiver.url, { enabled: false })
+  await service.endpoint(MIXED!, receiver.url)
+  await service.endpoint(MIXED!, bad)
+  await doors.publish(...[DELIVERED, EXHAUSTED, HELD, NOBODYS, MIXED].map((id) => doors.event(id!)))
+  await testEndpoint(service, 6)
+  await eventually(async () =>
+    expect(await kept()).toEqual({
+      ...{ [DELIVERED!]: ['delivered'], [EXHAUSTED!]: ['exhausted'], [HELD!]: ['held'], [NOBODYS!]: [] },
+      ...{ [MIXED!]: ['delivered', 'exhausted'], [SAMPLE]: ['delivered'] },
+    }),
+  )
+}
+
+test('what is delivered goes after 30 days, what is exhausted and samples after 90, and what is open never', async () => {
+  const service = await start()
+  await fill(service)
+  await service.stop()
+  await daysPass(29.9)
+  expect(await prune()).toBe(0)
+  await daysPass(0.2)
+  // Delivery and event of one, an event without deliveries, and a delivery of the mixed one.
+  expect(await prune()).toBe(4)
+  expect(await kept()).toEqual({
+    ...{ [EXHAUSTED!]: ['exhausted'], [HELD!]: ['held'], [MIXED!]: ['exhausted'], [SAMPLE]: ['delivered'] },
+  })
+  await daysPass(59.8)
+  expect(await prune()).toBe(0)
+  await daysPass(0.2)
+  expect(await prune()).toBe(6)
+  expect(await kept()).toEqual({ [HELD!]: ['held'] })
+})
+
+test('a delivery that was held for long is kept for 30 days from its end', async () => {
+  const service = await start()
+  const { id } = await service.endpoint(1, receiver.url, { enabled: false })
+  await doors.publish(doors.event(1))
+  await eventually(async () => expect(await kept()).toEqual({ 1: ['held'] }))
+  await service.stop()
+  await daysPass(100)
+  expect(await prune()).toBe(0)
+  await daysPass(10)
+  const later = await start()
+  await later.client.updateWebhookEndpoint({ accountId: 1, endpointId: id, enabled: true })
+  await eventually(async () => expect(await kept()).toEqual({ 1: ['delivered'] }))
+  await later.stop()
+  for (const days of [20.1, 9.8]) {
+    await daysPass(days)
+    expect(await prune()).toBe(0)
+  }
+  await daysPass(0.2)
+  expect(await prune()).toBe(2)
+})
+
+const database = (schema: string) =>
+  connectDatabase({ url: doors.database.url, poolSize: 3, lifecycle, settings: { search_path: schema } })
+
+// `count` events with two deliveries each; of every third the second is open.
+const fillTables = (count: number, schema = 'public') =>
+  doors.rows(
+    `WITH stored AS (
+       INSERT INTO ${schema}.events (id, account_id, account_key, lead_reference, body, created_at)
+       SELECT gen_random_uuid(), 1, 'key', $2, '', clock_timestamp() - interval '31 days' + n * interval '1 ms'
+       FROM generate_series(1, $1::int) n RETURNING id, created_at
+     ), numbered AS (SELECT *, row_number() OVER (ORDER BY created_at) AS n FROM stored)
+     INSERT INTO ${schema}.deliveries (account_id, event_id, endpoint_id, lead_reference, status, attempt_count, next_attempt_at, updated_at)
+     SELECT 1, id, e, $2, CASE WHEN open THEN 'held' ELSE 'delivered' END, 1, CASE WHEN open THEN clock_timestamp() END, created_at
+     FROM numbered CROSS JOIN generate_series(1, 2) e CROSS JOIN LATERAL (SELECT n % 3 = 0 AND e = 2 AS open) o`,
+    [count, randomUUID()],
+  )
+
+const KEPT = { doneMs: 30 * DAY_MS, exhaustedMs: 90 * DAY_MS }
+
+test.each([
+  'public',
+  'notifications',
+])('in %s it prunes in batches, one process at a time, and reads what stays once', async (schema) => {
+  await (await start()).stop()
+  await fillTables(30, schema)
+  const copies = [1, 2].map(() => createPruneEvents(database(schema), KEPT, { events: 4, deliveries: 3 }))
+  let rows = 0
+  const rounds = async (copy: (typeof copies)[number]) => {
+    for (let more = true; more; ) {
+      const pruned = await copy()
+      rows += pruned.rows
+      more = pruned.more
+    }
+  }
+  await Promise.all(copies.map(rounds))
+  // The last batch of one may have met the lock of the other.
+  await rounds(copies[0]!)
+  expect(rows).toBe(20 * 3 + 10)
+  const state = () =>
+    doors.rows(`SELECT e.id, e.xmin, kept_at, d.status FROM ${schema}.events e
+        JOIN ${schema}.deliveries d ON d.event_id = e.id ORDER BY e.id`)
+  const left = await state()
+  expect(left).toHaveLength(10)
+  await rounds(copies[0]!)
+  expect(await state()).toEqual(left)
+  await daysPass(30, schema)
+  await rounds(copies[0]!)
+  expect(await state()).not.toEqual(left)
+})
+
+test('young events are not read', async () => {
+  await (await start()).stop()
+  await fillTables(5)
+  await doors.rows(
+    `INSERT INTO events (id, account_id, account_key, lead_reference, body)
+     SELECT gen_random_uuid(), 1, 'key', gen_random_uuid(), '' FROM generate_series(1, 500)`,
+  )
+  const read = async () => {
+    const [row] = await doors.rows<{ read: string }>(
+      `SELECT idx_tup_read AS read FROM pg_stat_user_indexes WHERE schemaname = 'public' AND indexrelname = 'events_by_age'`,
+    )
+    return Number(row!.read)
+  }
+  expect(await read()).toBe(0)
+  expect((await createPruneEvents(database('public'), KEPT)()).more).toBe(false)
+  // A connection reports what it has read when it ends.
+  await lifecycle.stop()
+  await eventually(async () => expect(await read()).toBeGreaterThan(0))
+  expect(await read()).toBeLessThan(20)
+})
+
+test('a row that an erasure has locked is left for the next run', async () => {
+  await (await start()).stop()
+  await fillTables(2)
+  const copy = createPruneEvents(database('public'), KEPT)
+  await doors.rows('BEGIN')
+  await doors.rows('SELECT id FROM events ORDER BY created_at LIMIT 1 FOR UPDATE')
+  expect(await copy()).toEqual({ rows: 3, more: false })
+  await doors.rows('COMMIT')
+  expect(await copy()).toEqual({ rows: 3, more: false })
+})

@@ -1,0 +1,114 @@
+import type { Database, OpenTransaction, Pruned } from '@leadwire/service-kit'
+import { statement } from '../statement'
+
+/** How long deliveries are kept once they are done, in milliseconds. */
+export interface Retention {
+  /** Delivered and cancelled ones. */
+  doneMs: number
+  /** Exhausted ones, and those of samples. */
+  exhaustedMs: number
+}
+
+/** Events that one transaction reads, and deliveries that it removes. An event may have a hundred. */
+const BATCH = { events: 200, deliveries: 1000 }
+
+// One process at a time, in each schema.
+const lockPruning = statement<{ locked: boolean }>('lock-pruning')`
+  SELECT pg_try_advisory_xact_lock(hashtextextended('prune ' || current_schema(), 0)) AS locked`
+
+// By now(): PostgreSQL does not end an index search by clock_timestamp(). Events that an erasure has locked are skipped: it locks
+// them in a different order. The next run finds them: it starts an hour before the last event of this run, and not at the
+// beginning, where the index has entries of removed events until it is vacuumed.
+const findOld = statement<{ id: string; since: string }>('find-old-events')`
+  SELECT id, coalesce(kept_at, created_at) AS since FROM events
+  WHERE coalesce(kept_at, created_at) >= coalesce($1::timestamptz - $4::int * interval '1 hour', '-infinity')
+    AND coalesce(kept_at, created_at) < now() - $2::bigint * interval '1 ms'
+  ORDER BY coalesce(kept_at, created_at) LIMIT $3
+  FOR UPDATE SKIP LOCKED`
+
+/** How long a delivery d of an event e is kept. */
+const KEPT = `CASE WHEN d.status = 'exhausted' OR e.sample THEN $2::bigint ELSE $3::bigint END * interval '1 ms'`
+/** A delivery that no attempt will change. */
+const IS_DONE = `d.status IN ('delivered', 'cancelled', 'exhausted') AND d.manual_at IS NULL`
+
+const deleteDeliveries = statement('delete-old-deliveries')`
+  WITH old AS MATERIALIZED (
+    SELECT d.id FROM events e JOIN deliveries d ON d.event_id = e.id
+    WHERE e.id = ANY ($1::uuid[]) AND ${IS_DONE} AND d.updated_at < clock_timestamp() - ${KEPT}
+    ORDER BY d.id LIMIT $4
+    FOR UPDATE OF d SKIP LOCKED
+  ), attempts_of_old AS (
+    DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT id FROM old))
+  )
+  DELETE FROM deliveries WHERE id = ANY (ARRAY (SELECT id FROM old)) RETURNING id`
+
+const deleteEvents = statement('delete-old-events')`
+  DELETE FROM events e
+  WHERE id = ANY ($1::uuid[]) AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
+    AND created_at < clock_timestamp() - CASE WHEN sample THEN $2::bigint ELSE $3::bigint END * interval '1 ms'
+  RETURNING id`
+
+// An event that stays is read again when the first of its deliveries may be removed. An open one ends now at the earliest, and a
+// manual attempt may deliver an exhausted one now: so each row that stays is read once in the shortest of the retentions.
+const keepEvents = statement('keep-events')`
+  UPDATE events SET kept_at = k.at
+  FROM (
+    SELECT e.id, least(clock_timestamp(), min(
+      CASE WHEN d.id IS NULL OR ${IS_DONE} THEN coalesce(d.updated_at, e.created_at) + ${KEPT} END
+    ) - $4::bigint * interval '1 ms') AS at
+    FROM events e LEFT JOIN deliveries d ON d.event_id = e.id
+    WHERE e.id = ANY ($1::uuid[])
+    GROUP BY e.id
+  ) k
+  WHERE events.id = k.id AND k.at >= clock_timestamp() - $4::bigint * interval '1 ms'`
+
+// The outbox has read them long before.
+const deleteDeadLetters = statement('delete-dead-letters')`
+  DELETE FROM dead_letters WHERE event_id = ANY (ARRAY (
+    SELECT event_id FROM dead_letters WHERE recorded_at < now() - $1::bigint * interval '1 ms'
+    ORDER BY recorded_at LIMIT $2))`
+
+/**
+ * Makes the function that prunes the tables of one kind: it removes a batch of old deliveries with their attempts, and events
+ * without deliveries. Open deliveries stay, whatever their age.
+ */
+export const createPruneEvents = (
+  database: Database,
+  { doneMs, exhaustedMs }: Retention,
+  batch = BATCH,
+): (() => Promise<Pruned>) => {
+  const firstMs = Math.min(doneMs, exhaustedMs)
+  let from: string | null = null
+  let overlapHours = 1
+
+  const prune = async (tx: OpenTransaction): Promise<Pruned & { from: string | null }> => {
+    const [lock] = await lockPruning(tx)
+    if (!lock!.locked) return { rows: 0, more: false, from }
+    const events = await findOld(tx, from, firstMs, batch.events, overlapHours)
+    const limits = [events.map(({ id }) => id), exhaustedMs, doneMs]
+    const deliveries = await deleteDeliveries(tx, ...limits, batch.deliveries)
+    const removed = await deleteEvents(tx, ...limits)
+    keepEvents.send(tx, ...limits, firstMs)
+    deleteDeadLetters.send(tx, exhaustedMs, batch.events)
+    const isWhole = deliveries.length < batch.deliveries
+    return {
+      rows: deliveries.length + removed.length,
+      more: events.length === batch.events || !isWhole,
+      from: (isWhole && events.at(-1)?.since) || from,
+    }
+  }
+  return async () => {
+    const pruned = await database.transaction(prune)
+    from = pruned.from
+    overlapHours = pruned.more ? 0 : 1
+    return { rows: pruned.rows, more: pruned.more }
+  }
+}
+
+const ageOfOldest = statement<{ age: number }>('oldest-event')`
+  SELECT extract(epoch FROM clock_timestamp() - coalesce(kept_at, created_at))::float8 AS age
+  FROM events ORDER BY coalesce(kept_at, created_at) LIMIT 1`
+
+/** The age in seconds of the oldest event, by its last check; 0 without one. */
+export const oldestEventAge = async (database: Database): Promise<number> =>
+  (await ageOfOldest(database))[0]?.age ?? 0
