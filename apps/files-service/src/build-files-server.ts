@@ -25,20 +25,20 @@ import { downloadFile } from './files/download-file'
 import { listFiles } from './files/list-files'
 import { type UploadDependencies, uploadFile } from './files/upload-file'
 
-// Longer than the 30 s of the gateway, which is the one that knows who fell silent.
+// Longer than the gateway's 30 s: the gateway knows whether the client or this service was silent.
 const IDLE_LIMIT_MS = 40_000
 
-// How long the rest of a refused body is read and thrown away.
+// How long the rest of a refused body is discarded.
 const DISCARD_LIMIT_MS = 5000
 
 export interface FilesServerOptions extends UploadDependencies {
   lifecycle: Lifecycle
-  /** One of them must be shown; without any, everyone may come in. */
+  /** A request needs one of them, if there is one. */
   tokens: readonly string[]
   /** With it the server speaks https, and clients must show a certificate. */
   tls?: Tls | undefined
   registry?: Metrics
-  /** How long a connection may carry nothing in the middle of a request before it is cut. */
+  /** How long a connection may be silent within a request before it is closed. */
   idleMs?: number
 }
 
@@ -49,7 +49,7 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
     ...(tls && { https: { ...tls.current(), requestCert: true } }),
     connectionTimeout: idleMs,
     routerOptions: { maxParamLength: 1024 },
-    // In a drain what was accepted before is still answered.
+    // In a drain accepted requests are still answered.
     return503OnClosing: false,
   })
   tls?.onChange((certificates) => (app.server as Server).setSecureContext(certificates))
@@ -59,7 +59,7 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
   app.setNotFoundHandler(async () => {
     throw new ServiceError('not_found', 'There is nothing at this address.')
   })
-  // The bytes are read by the operation itself, at its own pace.
+  // The operation reads the bytes itself.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 
@@ -83,7 +83,6 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
   return app
 }
 
-// What Fastify itself refuses is a request that makes no sense.
 const serviceErrorOf = (error: FastifyError | ServiceError): unknown =>
   !(error instanceof ServiceError) && (error.validation || (error.statusCode ?? 500) < 500)
     ? new ServiceError('bad_request', error.message)
@@ -93,10 +92,10 @@ const answerError =
   (logger: Logger) => (thrown: FastifyError | ServiceError, request: FastifyRequest, reply: FastifyReply) => {
     const error = serviceErrorOf(thrown)
     const problem = problemOf(error)
-    // Nobody hears the answer to a client that disconnected, and what it broke off is no fault.
+    // The client disconnected: that is no error, and no response reaches it.
     const gone = request.raw.errored !== null || reply.raw.destroyed
     if (gone) return reply.hijack()
-    // Not the address: the name of a file is in its query.
+    // Not the address: its query has the name of a file.
     const { method, routeOptions } = request
     const facts = { method, route: routeOptions.url }
     if (problem.status === 500) logger.error({ ...facts, err: error }, 'request failed')
@@ -109,8 +108,8 @@ const answerError =
   }
 
 /**
- * Reads what is left of a refused body and throws it away: a connection that is closed over unread bytes is reset, and
- * the answer may be lost with it. The gateway closes the connection itself once it has the answer.
+ * Discards the rest of a refused body: closing a connection with unread bytes resets it, and may lose the response. The gateway
+ * closes the connection once it has the response.
  */
 const discardBody = ({ raw }: FastifyRequest): void => {
   if (raw.complete || raw.destroyed) return

@@ -28,7 +28,7 @@ export interface Config extends ServiceTokenConfig, TlsConfig, TraceSettings {
   LOG_LEVEL: string
 }
 
-/** The settings of files-service. Throws a ConfigError that lists every fault; S3_* are looked for only with an s3:// store. */
+/** The settings of files-service. Throws a ConfigError that lists every error. S3_* are read only with an s3:// store. */
 export const readFilesConfig = (env: NodeJS.ProcessEnv): Readonly<Config> => {
   const s3 = env['STORE_URL']?.startsWith('s3:')
     ? { desc: 'a store of s3:// needs it' }

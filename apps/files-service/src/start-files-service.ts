@@ -18,7 +18,7 @@ import { openStore } from './store/open-store'
 
 const SPOOL_SWEEPS_APART_MS = 600_000
 
-/** Starts everything files-service is, and opens its door last. */
+/** Starts files-service; it listens last. */
 export const startFilesService = async ({
   config,
   logger,

@@ -16,7 +16,7 @@ import {
 import {
   answerEach,
   auditService,
-  createFairPerCall,
+  createFairCalls,
   type GrpcServer,
   perCall,
   perKeyedCall,
@@ -85,11 +85,11 @@ type Deps = CreateLeadsDeps &
 const READS_AT_ONCE = 3
 
 const leadsService = (deps: Deps): LeadsServiceImplementation => {
-  const perCallInTurn = createFairPerCall({ atOnce: READS_AT_ONCE, meter: deps.meters?.('long_reads') })
+  const fairly = createFairCalls({ atOnce: READS_AT_ONCE, meter: deps.meters?.('long_reads') })
   return {
     retrieveLeads: answerEach(retrieveLeads(deps), deps.draining),
     listLeads: answerEach(listLeads(deps), deps.draining),
-    findLeads: perCallInTurn(deps, findLeads),
+    findLeads: fairly(perCall(deps, findLeads)),
     createLeads: answerEach(createLeads(deps), deps.draining),
     updateLead: perCall(deps, updateLead),
     scheduleAppointment: perCall(deps, scheduleAppointment),
@@ -98,14 +98,14 @@ const leadsService = (deps: Deps): LeadsServiceImplementation => {
     listAppointments: perCall(deps, listAppointments),
     listCallbacks: perCall(deps, listCallbacks),
     listLeadHistory: perCall(deps, listLeadHistory),
-    exportLeads: perCallInTurn(deps, exportLeads),
+    exportLeads: fairly(perCall(deps, exportLeads)),
     eraseLead: async (...call) => {
       const receipt = await perCall(deps, eraseLead)(...call)
       deps.wakeErasures?.()
       return receipt
     },
     retrieveErasure: perCall(deps, retrieveErasure),
-    findPersonLeads: perCallInTurn(deps, findPersonLeads),
+    findPersonLeads: fairly(perCall(deps, findPersonLeads)),
   }
 }
 

@@ -15,7 +15,7 @@ const saveResponse = statement('save-response')`
 
 /** Does `work` once with a key: a saved response is answered again. Throws conflict and invalid. */
 export const withIdempotencyKey: WithIdempotencyKey = async (tx, asked, work) => {
-  const { tokenId, key, unorderedFingerprint: fingerprint = asked.fingerprint } = asked
+  const { tokenId, key, fingerprint } = asked
   if (tokenId === 0 || key === '' || fingerprint.length === 0)
     throw new ServiceError('bad_request', 'The idempotency key of the call is not complete.')
   let [saved] = await savedResponse(tx, tokenId, key)

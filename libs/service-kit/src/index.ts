@@ -1,10 +1,10 @@
-// audit/: who changed what, recorded with each change in the service's own database.
+// audit/: who changed what, in each service's own database.
 
 export { AUDIT_TABLE } from './audit/audit-table'
 export { AUDIT_LIMIT, auditService, SELECT_AUDIT } from './audit/list-audit'
 export { differences, recordAudit } from './audit/record-audit'
 
-// database/: one pool of connections for each service, its transactions, what its errors mean, and the migrations.
+// database/: pools, transactions, errors and migrations.
 
 export * from './database/database'
 export { deleteOldKeys, oldestKeyAge } from './database/delete-old-keys'
@@ -13,22 +13,24 @@ export { apart, type Migration, migrate, untilMigrated } from './database/migrat
 export { createPoolMetrics, type PoolMetrics } from './database/pool-metrics'
 export { type Pruned, startPruning } from './database/start-pruning'
 
-// grpc/: the servers and the clients of calls between services, and the batches of batched calls.
+// admission/ and batching/: fair queues, and calls for one item sent as calls for many.
+
+export { createFairCalls } from './admission/fair-calls'
+export { createFairQueue } from './admission/fair-queue'
+export { type CallLimits, createBatcher } from './batching/batcher'
+export { type BatcherMeter, type BatcherMeters, createBatcherMeters } from './batching/batcher-metrics'
+export { deadlineOf, unlessTimedOut } from './batching/timed-out-items'
+
+// grpc/: servers, clients and streams of batches for calls between services.
 
 export { answerEach } from './grpc/answer-each'
-export { type CallLimits, createBatcher, TooBusy } from './grpc/batcher'
-export { type BatcherMeter, type BatcherMeters, createBatcherMeters } from './grpc/batcher-metrics'
 export { connectBatches } from './grpc/batches'
 export { actorOfCall } from './grpc/call-metadata'
 export { connectGrpc } from './grpc/client'
-export { createFairPerCall } from './grpc/fair-per-call'
-export { createFairQueue } from './grpc/fair-queue'
 export {
   type Answer,
   answerOnce,
   type Codec,
-  type Fingerprints,
-  isSameRequest,
   keyInUse,
   keyUsedForAnother,
   type WithIdempotencyKey,
@@ -36,20 +38,19 @@ export {
 export { perCall, perKeyedCall } from './grpc/per-call'
 export { createGrpcServer, type GrpcServer } from './grpc/server'
 export { errorOfStatus, statusOf } from './grpc/status'
-export { deadlineOf, unlessTimedOut } from './grpc/timed-out-items'
 
-// http/: errors as problem documents, and how an HTTP server ends.
+// http/: problem documents, metrics and traces of requests, and draining.
 
 export { drainHttp } from './http/drain-http'
 export { measureRequests } from './http/measure-requests'
 export * from './http/problem'
 export { traceRequests } from './http/trace-requests'
 
-// nats/: the connection to NATS, and its streams.
+// nats/: connections and streams.
 
 export { connectNats } from './nats/connect-nats'
 export { ensureStream } from './nats/ensure-stream'
 
-// runtime/: what a process needs whatever it speaks.
+// config/, errors/, process/, security/, tracing/: what a process needs whatever it speaks.
 
 export * from './runtime'

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ObjectStore } from '../store/object-store'
 import { isObjectKey, type KeyParams } from './object-key'
 
-/** DELETE /files/<key>. A file that is not there is no failure; not_found is for what can't be a key at all. */
+/** DELETE /files/<key>. Succeeds for a missing file. not_found for what can't be a key. */
 export const deleteFile = (app: FastifyInstance, { store }: { store: ObjectStore }): void => {
   app.delete<KeyParams>('/files/*', async (request, reply) => {
     const key = request.params['*']

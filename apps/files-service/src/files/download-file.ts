@@ -5,13 +5,13 @@ import { signalOf } from './client-gone'
 import type { FilesMetrics } from './files-metrics'
 import { contentTypeOf, isObjectKey, type KeyParams } from './object-key'
 
-// The one form of a range that is asked for (RFC 9110, 14.1.2): from a byte to the end. Others are no ranges here.
+// The only form of range that is served (RFC 9110, 14.1.2): from a byte to the end. Others are ignored.
 const fromOf = (range: string | undefined): number =>
   Number(/^bytes=(\d{1,15})-$/.exec(range ?? '')?.[1] ?? 0)
 
 /**
- * GET /files/<key>: the bytes, or those from a byte on (206), read no faster than they are taken. not_found for a key that nothing is kept under, and
- * for anything that is no key. When they can't be read to their end the connection breaks off before it.
+ * GET /files/<key>: the bytes, or those from a byte on (206), with back-pressure. not_found for an unknown key and for what can't
+ * be one. A failed read closes the connection before the end.
  */
 export const downloadFile = (
   app: FastifyInstance,

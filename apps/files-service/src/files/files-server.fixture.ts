@@ -56,7 +56,7 @@ export const startFilesServerInFolder = async () => {
     removeFolder,
     filesLeft: async () =>
       (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()),
-    /** How many uploads ended how. */
+    /** Counts of uploads by outcome. */
     outcomes: async () => {
       const { values } = await server.metrics.getSingleMetric('files_uploads_total')!.get()
       return Object.fromEntries(values.map(({ labels, value }) => [labels['outcome'], value]))
@@ -82,7 +82,7 @@ const answerTo = (request: ClientRequest) =>
     request.once('error', reject)
   })
 
-/** What a request is answered with; a problem document as the ServiceError that it is. */
+/** The response to a request; a problem document as its ServiceError. */
 const soundAnswer = async (request: ClientRequest): Promise<IncomingMessage> => {
   const answer = await answerTo(request)
   if (answer.statusCode! < 300) return answer
@@ -99,7 +99,7 @@ export const clientOf = (port: number) => {
       ...(signal && { signal }),
     })
   return {
-    /** Sends a request as it is told to, and answers with the status and the body. */
+    /** Sends a request, and resolves with the status and the body. */
     ask: async (method: string, path: string, headers: Record<string, string> = {}) => {
       const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers })
       return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.text() }
@@ -119,7 +119,7 @@ export const clientOf = (port: number) => {
   }
 }
 
-/** What is wrong with a file, by the words of a refusal; empty when nothing is. */
+/** Why a file is refused; empty when it is not. */
 export const faultsIn = async (upload: Promise<unknown>): Promise<string[]> => {
   try {
     await upload
@@ -135,7 +135,7 @@ export const repeated = function* (chunk: Buffer, size: number): Generator<Buffe
   for (let left = size; left > 0; left -= chunk.length) yield chunk.subarray(0, Math.min(left, chunk.length))
 }
 
-/** What a download gave: the headers that tell of the file, and the bytes. */
+/** A download: the headers about the file, and the bytes. */
 export const downloaded = async ({ download }: FilesServer, key: string) => {
   const answer = await download(key)
   const { 'content-length': size, 'content-type': type } = answer.headers

@@ -12,8 +12,8 @@ const Age = {
 }
 
 /**
- * GET /files?unchanged_for=SECONDS: the keys of all files that were stored so long ago or longer, one a line, in no order, as fast as
- * they are read. When they can't be listed to their end the connection breaks off before it.
+ * GET /files?unchanged_for=SECONDS: the keys of all files stored that long ago, one a line, in no order, with back-pressure. A
+ * failure closes the connection before the end.
  */
 export const listFiles = (
   app: FastifyInstance,

@@ -10,13 +10,13 @@ export interface KeyParams {
   Params: { '*': string }
 }
 
-/** A key nobody has and nobody can guess: `<collection>/<random uuid>.<extension>`. Nothing a client sent is in it. */
+/** A unique key that can't be guessed: `<collection>/<random uuid>.<extension>`, without any text of a client. */
 export const newObjectKey = (collection: string, format: FileFormat): string =>
   `${collection}/${randomUUID()}.${FILE_FORMATS[format].extension}`
 
-/** Whether `newObjectKey` could have made it. No other key may reach a store: it becomes a path there. */
+/** Whether `newObjectKey` could have made it. No other key may reach a store, where it becomes a path. */
 export const isObjectKey = (key: string): boolean => KEY.test(key)
 
-/** The media type of what is kept under a key that `newObjectKey` made. */
+/** The media type of the object with a key of `newObjectKey`. */
 export const contentTypeOf = (key: string): string =>
   KINDS.find(({ extension }) => key.endsWith(`.${extension}`))!.contentType

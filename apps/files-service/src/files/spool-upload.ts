@@ -9,14 +9,14 @@ import { ServiceError } from '@leadwire/service-kit'
 import { diskFailure, storeAway } from '../store/object-store'
 import { SPOOL_PREFIX } from './sweep-spool'
 
-// What waits for the disk of one upload. It is written at once, together: each write is a trip to another thread.
+// How much of an upload waits for the disk, to be written at once: each write is a trip to another thread.
 const WRITE_BUFFER_BYTES = 256 * 1024
 
 export interface Spooled {
   path: string
   /** Bytes. */
   size: number
-  /** Hexadecimal; empty when nobody wants it. */
+  /** Hexadecimal; empty when it is not wanted. */
   sha256: string
 }
 
@@ -24,13 +24,13 @@ export interface SpoolOptions {
   folder: string
   maxBytes: number
   wantsSha256: boolean
-  /** Hears of every chunk's size as it comes. */
+  /** Called with the size of each chunk. */
   onBytes: (count: number) => void
 }
 
 /**
- * Writes a request's body to a file of its own, no faster than the disk takes it. Gives the file to `work`, and removes it
- * whatever happens. Fails with too_large at the first byte over `maxBytes`; the rest of the body is left unread then.
+ * Writes a request's body to its own file, passes the file to `work`, and removes it in any case. Throws too_large at the first
+ * byte over `maxBytes`, and leaves the rest of the body unread.
  */
 export const withSpooledUpload = async <T>(
   body: IncomingMessage,
@@ -49,10 +49,10 @@ export const withSpooledUpload = async <T>(
 
 const write = async (body: IncomingMessage, meter: Transform, path: string): Promise<void> => {
   const file = createWriteStream(path, { flags: 'wx', mode: 0o640, highWaterMark: WRITE_BUFFER_BYTES })
-  // The body is no part of the pipeline, which would destroy it with the rest, and the refusal could not be sent.
+  // Not part of the pipeline, which would destroy the request, and with it the response.
   finished(body, { writable: false }, (error) => error && meter.destroy(error))
   body.pipe(meter)
-  // A file that is still being opened would be made after it was removed.
+  // Otherwise a file that is still being opened would be created after its removal.
   const closed = new Promise<void>((resolve) => file.once('close', resolve))
   await pipeline(meter, file)
     .catch((error: NodeJS.ErrnoException) => {
@@ -64,14 +64,14 @@ const write = async (body: IncomingMessage, meter: Transform, path: string): Pro
 const KIBIBYTE = 1024
 const MEBIBYTE = 1024 * KIBIBYTE
 
-/** A limit as a reader says it: `10 MiB`, `512 KiB`, `1000 bytes`. Exact, so only whole units are used. */
+/** A limit as text: `10 MiB`, `512 KiB`, `1000 bytes`. Exact, in whole units. */
 const sizeText = (bytes: number): string => {
   if (bytes % MEBIBYTE === 0) return `${bytes / MEBIBYTE} MiB`
   if (bytes % KIBIBYTE === 0) return `${bytes / KIBIBYTE} KiB`
   return bytes === 1 ? '1 byte' : `${bytes} bytes`
 }
 
-/** Lets bytes through, and learns of them what a file is checked by. */
+/** Passes bytes on, and collects what a file is checked by. */
 const createMeter = ({ maxBytes, wantsSha256, onBytes }: SpoolOptions) => {
   const hash = wantsSha256 ? createHash('sha256') : undefined
   let size = 0

@@ -1,14 +1,14 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What every spooled file's name begins with: the folder may be the system's own. */
+/** Each spooled file's name starts with this: the folder may be the system's own. */
 export const SPOOL_PREFIX = 'leadwire-upload-'
 
 const HOUR_MS = 3_600_000
 
 /**
- * Removes what uploads of a process that was killed left behind: spooled files nobody wrote to for an hour.
- * Younger ones may belong to another copy of this service. Answers how many were removed.
+ * Removes spooled files that a killed process left: those not written to for an hour. Younger ones may belong to another copy of
+ * this service. Resolves with how many were removed.
  */
 export const sweepSpool = async (folder: string, now: () => number): Promise<number> => {
   let removed = 0

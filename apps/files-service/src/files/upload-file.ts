@@ -41,8 +41,8 @@ interface Upload {
 }
 
 /**
- * POST /files: takes a file in, checks it, and keeps it when it is sound and the client wants it kept. A request that
- * ends in any other way, the client's disconnecting included, leaves nothing behind.
+ * POST /files: receives a file, checks it, and stores it when it is valid and the client asks for that. Otherwise, and when the
+ * client disconnects, nothing is left behind.
  */
 export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencies): void => {
   const running = new Set<Promise<unknown>>()
@@ -55,7 +55,7 @@ export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencie
       return uploaded.finally(() => running.delete(uploaded))
     },
   )
-  // A client that disconnected has its connection closed before its file is removed.
+  // Closes the connection of a client that disconnected before its file is removed.
   app.addHook('onClose', async () => void (await Promise.allSettled(running)))
 }
 
@@ -116,8 +116,8 @@ const finish = async (
     await store.put(key, { path, size, contentType }, signal)
     signal.throwIfAborted()
   } catch (error) {
-    // A client that disconnected will never know the key, and a store that stopped answering may have kept the file all the same.
-    // Not waited for: that store would be silent once more.
+    // A client that disconnected never learns the key, and a store that timed out may have stored the file.
+    // Not awaited: that store may be silent again.
     void store.delete(key).catch(() => undefined)
     throw error
   }

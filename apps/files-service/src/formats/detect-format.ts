@@ -21,12 +21,12 @@ const SIGNATURES: [FileFormat, string][] = [
 const ZIP = 'PK\x03\x04'
 const COMPOUND_FILE = '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1'
 
-// What programs on web servers write by mistake before a file that they send.
+// What web servers write by mistake before a file.
 const LEAD = /^(?:\xef\xbb\xbf)?[\t\n\r ]*/
 
 /**
- * The format of a file by its content alone: by its signature, so that it need not decode. Text that begins with another
- * format's signature is of that format.
+ * The format of a file by its content alone: by its signature, so that it need not decode. Text that starts with another format's
+ * signature is of that format.
  */
 export const detectFormat = async (path: string): Promise<Detected> => {
   const file = await open(path)

@@ -6,9 +6,9 @@ import { fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 
 import type { Detected } from './detected'
 import { decodeMarked } from './read-text'
 
-// A document has some dozen parts, a big workbook some hundred. Reading a directory of more is not worth the time.
+// A document has some dozen parts, a big workbook some hundred. A directory of more is not read.
 const MOST_ENTRIES = 10_000
-// Those of 1,700 parts, which the parser needs 80 ms for.
+// The types of 1,700 parts, for which the parser needs 80 ms.
 const MOST_CONTENT_TYPES = 256 * 1024
 
 const FORMATS = ['docx', 'xlsx'] as const
@@ -65,10 +65,10 @@ class ArchiveReader extends RandomAccessReader {
 
 const END = 'PK\x05\x06'
 const END_BYTES = 22
-// Of a comment and of what stands behind the archive.
+// Of a comment and of bytes behind the archive.
 const MOST_TAIL_BYTES = 128 * 1024
 
-/** Opens it without what stands behind it, which yauzl refuses. */
+/** Opens the archive without the bytes behind it, which yauzl refuses. */
 const openArchive = async (path: string, file: FileHandle, start: number): Promise<ZipFile> => {
   const { size } = await file.stat()
   const from = Math.max(start, size - MOST_TAIL_BYTES)
@@ -79,7 +79,7 @@ const openArchive = async (path: string, file: FileHandle, start: number): Promi
   return fromRandomAccessReaderPromise(reader, end - start, { autoClose: false })
 }
 
-/** The names of the parts in lower case, as they are told apart, and the text of `[Content_Types].xml`; '' when it is missing. */
+/** The names of the parts in lower case, and the text of `[Content_Types].xml`; '' when it is missing. */
 const readParts = async (zip: ZipFile): Promise<{ names: string[]; contentTypes: string }> => {
   const names: string[] = []
   let contentTypes = ''

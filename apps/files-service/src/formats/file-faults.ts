@@ -3,8 +3,8 @@ import { FILE_FORMATS } from '@leadwire/contracts'
 import type { Detected } from './detected'
 
 /**
- * What is wrong with a file, as sentences for the API's client; empty when nothing is.
- * Its content must be of an accepted format, and its name must have an extension of that format.
+ * Error messages for the API's client; empty for a valid file. The content must be of an accepted format, and the name must have
+ * an extension of that format.
  */
 export const faultsOfFile = (file: {
   name: string
@@ -24,7 +24,7 @@ export const faultsOfFile = (file: {
   if (extensions.includes(extension)) return []
   const expected = extensions.map((known) => `.${known}`).join(' or ')
   if (extension === '') return [`The file name must have an extension: ${expected}.`]
-  // Words of the client's own are shown only when they are as short and plain as extensions are.
+  // The client's own text is shown only when it is as short and plain as extensions are.
   const shown = /^[a-z0-9]{1,10}$/.test(extension) ? ` .${extension}` : ''
   return [`The file extension${shown} does not match its content (${format}).`]
 }

@@ -14,13 +14,13 @@ const markOf = (start: Buffer): string | undefined => MARKS[start.toString('lati
 export const decodeMarked = (bytes: Buffer): string => new TextDecoder(markOf(bytes)).decode(bytes)
 
 export interface Text {
-  /** Undefined where none of them is certain to be right. */
+  /** Undefined where none is certain. */
   charset?: 'utf-8' | 'utf-16' | 'windows-1252' | undefined
   /** The first control character that belongs in no text. */
   control?: string
 }
 
-/** What a file is as a text, of which `start` are the first bytes. Keeps none of it. */
+/** Reads a file, of which `start` are the first bytes, as a text. Keeps none of it. */
 export const readText = async (path: string, start: Buffer): Promise<Text> => {
   const utf16 = markOf(start)
   const decoder = new TextDecoder(utf16, { fatal: true })

@@ -6,7 +6,7 @@ import { diskFailure, type ObjectStore, storeAway } from './object-store'
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? ''
 
-// A symbolic link in the place of an object would lead a reader out of the store: it counts as no object.
+// A symbolic link would lead a reader out of the store: it counts as no object.
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
 
 const sync = async (path: string) => {
@@ -14,7 +14,7 @@ const sync = async (path: string) => {
   await handle.sync().finally(() => handle.close())
 }
 
-/** `sync` of folders, where those who ask while one is on its way share the next. */
+/** `sync` of folders. Callers that ask while one is in flight share the next. */
 const createFolderSync = () => {
   const syncs = new Map<string, (asked: undefined) => Promise<undefined>>()
   const syncOf = (path: string) =>
@@ -74,9 +74,9 @@ export const createDirectoryStore = (root: string): ObjectStore => {
         await sync(file.path)
         signal?.throwIfAborted()
         await makeFolder(dirname(path))
-        // A link and not a rename, because a rename would replace an object that is already there.
+        // A link, because a rename would replace an existing object.
         await link(file.path, path)
-        // The root for the collection's own entry: whoever made the folder may not have come to this line yet.
+        // The root for the collection's own entry: the process that made the folder may not have synced it yet.
         await Promise.all([syncFolder(dirname(path)), syncFolder(root)])
       } catch (error) {
         throw diskFailure(error)

@@ -4,11 +4,11 @@ import { ServiceError } from '@leadwire/service-kit'
 export const storeAway = (cause: unknown): ServiceError =>
   new ServiceError('unavailable', 'The file store is unavailable for a moment. Try again shortly.', { cause })
 
-/** What a disk's error is to callers: one that has no room is unavailable until somebody makes room. */
+/** The error of a disk. A full one is unavailable until there is room. */
 export const diskFailure = (error: unknown): unknown =>
   /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? storeAway(error) : error
 
-/** A file that is complete and checked, waiting to be kept. */
+/** A complete and checked file that waits to be stored. */
 export interface SpooledFile {
   path: string
   /** Bytes. */
@@ -17,33 +17,30 @@ export interface SpooledFile {
 }
 
 /**
- * Where bytes are kept under keys that `newObjectKey` made.
- *
- * Every operation fails with a ServiceError `unavailable` while the store is unavailable; anything else it throws is a fault of
- * ours or of the machine. A signal that aborts ends the operation.
+ * Stores bytes by keys of `newObjectKey`. Operations throw `unavailable` while the store is unavailable; any other error is a bug
+ * or the machine's. An aborted signal ends the operation.
  */
 export interface ObjectStore {
   /** The folder of this machine that uploads are spooled in; on the store's own device where it has one. */
   readonly spoolFolder: string
-  /** Makes what the store needs: its folders, its bucket. */
+  /** Creates folders or the bucket. */
   prepare(): Promise<void>
   /** Rejects while the store can't be used. */
   check(): Promise<void>
   /**
-   * Keeps a spooled file, durably and at once as a whole: no reader ever sees a part of it. Never replaces an object:
-   * a key that is taken is an error. The spooled file stays the caller's, to remove.
+   * Stores a spooled file, durably and atomically. An existing key is an error. The caller removes the spooled file.
    */
   put(key: string, file: SpooledFile, signal?: AbortSignal): Promise<void>
   /**
-   * The object's bytes from byte `from` on, and how many these are; the caller reads or destroys them. Undefined when there is
-   * no object. `from` lies before its end. The signal also ends a read that waits for more bytes.
+   * The object's bytes from byte `from` on, which lies before its end, and their count. The caller reads or destroys them.
+   * Undefined without an object. The signal also ends a read that waits for bytes.
    */
   get(
     key: string,
     options?: { from?: number; signal?: AbortSignal },
   ): Promise<{ size: number; bytes: Readable } | undefined>
-  /** The keys of objects that were stored before a time, in no order; what else lies in the store may be among them. */
+  /** The keys of objects that were stored before a time, in no order. Other names in the store may be among them. */
   list(options: { before: Date; signal?: AbortSignal }): AsyncIterable<string>
-  /** Deleting what is not there is no failure. */
+  /** Succeeds without an object. */
   delete(key: string): Promise<void>
 }

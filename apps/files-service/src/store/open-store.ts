@@ -5,7 +5,7 @@ import { createDirectoryStore } from './directory-store'
 import type { ObjectStore } from './object-store'
 import { createS3Store } from './s3-store'
 
-/** The store that the settings name; `authorities` vouch for its certificate. Nothing is touched yet. */
+/** The store of the settings; `authorities` check its certificate. Nothing is sent yet. */
 export const openStore = (config: Config, authorities?: Watched<string> | undefined): ObjectStore => {
   const { STORE_URL: location, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY, S3_REGION } = config
   if (location.kind === 'directory') return createDirectoryStore(location.path)

@@ -4,15 +4,15 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { storeAway } from './object-store'
 
-// How long a store may say nothing before it counts as unavailable: less than clients and proxies wait for an answer.
+// How long a store may be silent before it counts as unavailable: less than clients and proxies wait.
 const SILENCE_LIMIT_MS = 8000
 
-// An idle connection is given up before the store gives it up: a request sent into a closing one would fail.
+// Idle connections are closed before the store closes them: a request on a closing one would fail.
 const AGENT_OPTIONS = { keepAlive: true, timeout: 5000 }
 const HTTP_AGENT = new HttpAgent(AGENT_OPTIONS)
 const HTTPS_AGENT = new HttpsAgent(AGENT_OPTIONS)
 
-/** Never goes through a proxy of the environment, as Node's global agents do with NODE_USE_ENV_PROXY. */
+/** Uses no proxy of the environment, as Node's global agents do with NODE_USE_ENV_PROXY. */
 export const agentOf = (protocol: string): HttpAgent => (protocol === 'https:' ? HTTPS_AGENT : HTTP_AGENT)
 
 export interface S3Request {
@@ -20,7 +20,7 @@ export interface S3Request {
   /** Presigned. */
   url: string
   headers?: Record<string, string | number>
-  /** Whom the certificate of an https address is checked by. */
+  /** Checks the certificate of an https address. */
   ca?: string | undefined
   /** The file whose bytes are sent. */
   file?: string
@@ -28,8 +28,8 @@ export interface S3Request {
 }
 
 /**
- * Sends one presigned request and answers with the response, its body unread.
- * Fails as `unavailable` when the store can't be reached, falls silent, or answers 5xx.
+ * Sends one presigned request, and resolves with the response, its body unread. Throws `unavailable` when the store can't be
+ * reached, is silent, or answers 5xx.
  */
 export const sendS3 = async ({
   method,
@@ -56,11 +56,11 @@ export const sendS3 = async ({
   try {
     if (file === undefined) request.end()
     else {
-      // The store may answer before it has read everything (403, 412, 503): then the answer counts, not the broken pipe.
+      // The store may answer before it has read everything (403, 412, 503): the response counts, not the broken pipe.
       pipeline(createReadStream(file), request).catch(() => undefined)
     }
     const answer = await response
-    // From here on silence may be our own: a slow client holds the bytes back.
+    // From here on a slow client may hold back the bytes.
     if (method === 'GET') request.setTimeout(0)
     if ((answer.statusCode ?? 500) < 500) return answer
     throw new Error(`the store answered ${answer.statusCode}: ${await bodyOf(answer)}`)
@@ -70,7 +70,7 @@ export const sendS3 = async ({
   }
 }
 
-/** The start of a response's body, as text for an error message; the connection is free again afterwards. */
+/** The start of a response's body, for an error message; frees the connection. */
 export const bodyOf = async (response: IncomingMessage): Promise<string> => {
   let text = ''
   for await (const chunk of response) if (text.length < 2000) text += chunk

@@ -4,12 +4,12 @@ import { Client } from 'minio'
 import { type ObjectStore, storeAway } from './object-store'
 import { agentOf, bodyOf, type S3Request, sendS3 } from './s3-request'
 
-/** Seconds a signature holds. Long, because the clocks of two machines differ; the addresses stay in this process. */
+/** Seconds that a signature is valid. Long, because clocks differ; the addresses stay in this process. */
 const SIGNATURE_LIFE = 3600
 
 /**
- * A store in a bucket of any S3. The minio client signs; the bytes go over plain requests, because its putObject holds
- * every object up to its part size (5 MiB at least) in memory, and its getObject knows no time limit and no signal.
+ * A store in a bucket of any S3. The minio client signs plain requests: its putObject holds objects up to its part size (at least
+ * 5 MiB) in memory, and its getObject has no timeout and no signal.
  */
 export const createS3Store = (options: {
   bucket: string
@@ -17,9 +17,9 @@ export const createS3Store = (options: {
   accessKey: string
   secretKey: string
   region: string
-  /** Whom its certificate is checked by; otherwise those that Node brings. */
+  /** Checks its certificate; Node's own authorities without it. */
   authorities?: Watched<string> | undefined
-  /** A folder of this machine: an upload's size is only known at its end, and S3 wants it at the beginning. */
+  /** A folder of this machine: S3 needs an upload's size first, and it is known last. */
   spoolFolder: string
 }): ObjectStore => {
   const { bucket, endpoint, region, authorities } = options
@@ -59,7 +59,7 @@ export const createS3Store = (options: {
   return {
     spoolFolder: options.spoolFolder,
     prepare,
-    // A store that lost its disks gets its bucket back without anybody's help.
+    // A store that lost its disks gets its bucket back.
     check: prepare,
     put: async (key, file, signal) => {
       const response = await send(key, {
@@ -68,7 +68,7 @@ export const createS3Store = (options: {
         headers: {
           'content-length': file.size,
           'content-type': file.contentType,
-          // Amazon S3 and MinIO refuse with 412 to replace an object.
+          // Amazon S3 and MinIO answer 412 for an existing object.
           'if-none-match': '*',
         },
         signal,
@@ -105,6 +105,6 @@ export const createS3Store = (options: {
 
 const failure = (verb: string, key: string, status: number | undefined, body: string) => {
   const error = new Error(`could not ${verb} ${key}: the store answered ${status}: ${body}`)
-  // The bucket is gone, for instance with the store's disks; readiness makes it again.
+  // The bucket is gone, for instance with the store's disks. The readiness check creates it again.
   return body.includes('NoSuchBucket') ? storeAway(error) : error
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Idempotency } from '@leadwire/contracts'
-import { type Fingerprints, ServiceError } from '@leadwire/service-kit'
+import { ServiceError } from '@leadwire/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const BARE = /^[\x21\x23-\x7e][\x20-\x7e]{0,254}$/
@@ -40,14 +40,11 @@ const inOrder = (_name: string, value: unknown): unknown =>
     : value
 
 /** SHA-256 of the method, the address (references in lower case) and the parsed content. */
-export const requestFingerprints = (request: FastifyRequest, content: unknown): Fingerprints => {
+export const requestFingerprint = (request: FastifyRequest, content: unknown): Buffer => {
   const path = request.url.split('?', 1)[0]!.toLowerCase().replace(/\/+$/, '')
-  const digest = (text: string) =>
-    createHash('sha256').update(`${request.method} ${path}\n`).update(text).digest()
-  return {
-    fingerprint: digest(JSON.stringify(content)),
-    unorderedFingerprint: digest(JSON.stringify(content, inOrder)),
-  }
+  return createHash('sha256')
+    .update(`${request.method} ${path}\n${JSON.stringify(content, inOrder)}`)
+    .digest()
 }
 
 /** What a service needs to give a repeated request its first response. */
@@ -55,7 +52,7 @@ export const idempotencyOf = (request: FastifyRequest, content: unknown): Idempo
   const key = idempotencyKey(request)
   return key === undefined
     ? undefined
-    : { tokenId: request.principal.tokenId, key, ...requestFingerprints(request, content) }
+    : { tokenId: request.principal.tokenId, key, fingerprint: requestFingerprint(request, content) }
 }
 
 export const markReplayed = (reply: FastifyReply): void => void reply.header('idempotency-replayed', 'true')

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClaimIdempotencyKeyResponse } from '@leadwire/contracts'
-import { type Fingerprints, isSameRequest, keyUsedForAnother } from '@leadwire/service-kit'
+import { keyUsedForAnother } from '@leadwire/service-kit'
 import type { Dependencies } from '../api/dependencies'
 
 /** The response that was saved under a claimed key. Throws invalid when it was saved for another request. */
-export const savedResponse = ({ saved }: ClaimIdempotencyKeyResponse, asked: Fingerprints) => {
-  if (!saved || isSameRequest(saved, asked)) return saved?.body
+export const savedResponse = ({ saved }: ClaimIdempotencyKeyResponse, fingerprint: Buffer) => {
+  if (!saved || fingerprint.equals(saved.fingerprint)) return saved?.body
   throw keyUsedForAnother()
 }
 

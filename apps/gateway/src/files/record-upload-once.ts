@@ -1,5 +1,5 @@
 import type { ClaimIdempotencyKeyResponse, Idempotency, UploadedFile } from '@leadwire/contracts'
-import { idempotencyKey, replayable, requestFingerprints } from '../api/idempotency'
+import { idempotencyKey, replayable, requestFingerprint } from '../api/idempotency'
 import type { Call } from '../api/operation'
 import { holdKey, savedResponse } from './hold-key'
 import { keepStoredFile } from './keep-stored-file'
@@ -32,10 +32,10 @@ const recordUpload = async <Received extends { upload: UploadedFile }>(
 ) => {
   const { request, reply } = call
   const received = await receive({ keep: !claimed?.claim.saved, sha256: claimed !== undefined })
-  const fingerprints = requestFingerprints(request, contentOf(received))
-  const saved = claimed && savedResponse(claimed.claim, fingerprints)
+  const fingerprint = requestFingerprint(request, contentOf(received))
+  const saved = claimed && savedResponse(claimed.claim, fingerprint)
   if (saved) return replayable(reply, { body: saved, replayed: true })
-  const idempotency = claimed && { tokenId: request.principal.tokenId, key: claimed.key, ...fingerprints }
+  const idempotency = claimed && { tokenId: request.principal.tokenId, key: claimed.key, fingerprint }
   const claimId = claimed?.claim.claimId ?? ''
   return replayable(
     reply,

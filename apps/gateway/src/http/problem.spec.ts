@@ -1,5 +1,6 @@
-import { type ErrorCode, PROBLEMS, ServiceError } from '@leadwire/service-kit'
+import { type ErrorCode, ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
+import { PROBLEMS } from './problem'
 
 let gateway: RunningGateway
 let failure: Error

@@ -6,7 +6,8 @@ import {
   ServiceError,
 } from '@leadwire/service-kit'
 
-export { PROBLEMS, PROBLEMS_PATH, type Problem, type ProblemKind, problemJson } from '@leadwire/service-kit'
+export { PROBLEMS_PATH, type Problem, type ProblemKind, problemJson } from '@leadwire/service-kit'
+export { PROBLEMS } from './problem-kinds'
 
 /** A problem of HTTP alone, such as a wrong method or media type. */
 export class ProblemError extends Error {

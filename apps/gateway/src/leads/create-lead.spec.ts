@@ -287,16 +287,11 @@ test('a fingerprint is of what is asked, not of how it is written', async () => 
   })
   await create(Object.fromEntries(Object.entries(LEAD).toReversed()), headers)
   await create({ ...LEAD, name: 'Doors' }, headers)
-  const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
   const [first, second, turned, third] = asked.map(({ idempotency }) =>
-    hexOf(idempotency!.unorderedFingerprint!),
+    Buffer.from(idempotency!.fingerprint).toString('hex'),
   )
-  expect(second).toBe(first)
-  expect(turned).toBe(first)
+  expect([second, turned]).toEqual([first, first])
   expect(third).not.toBe(first)
-  const [ordered, again, turnedOrder] = asked.map(({ idempotency }) => hexOf(idempotency!.fingerprint))
-  expect(again).toBe(ordered)
-  expect(turnedOrder).not.toBe(ordered)
 })
 
 test('one invalid lead of a batch fails alone', async () => {

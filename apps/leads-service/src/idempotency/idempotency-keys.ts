@@ -11,8 +11,6 @@ import type {
 import {
   type Answer,
   type Database,
-  type Fingerprints,
-  isSameRequest,
   keyInUse,
   keyUsedForAnother,
   type OpenTransaction,
@@ -28,14 +26,12 @@ interface KeyRow {
   ord: number
   token_known: boolean
   fingerprint: Buffer | null
-  unordered: Buffer | null
   body: Buffer | null
   locked: boolean | null
 }
 
 interface SavedRow extends Key {
   fingerprint: Buffer | null
-  unordered: Buffer | null
   body: Buffer | null
   claimId: string | null
 }
@@ -43,7 +39,7 @@ interface SavedRow extends Key {
 // Who has a key without an answer must lock it. The locks end with the transaction: who holds one is still on its way. They
 // are tried, never waited for, so they can't be part of a deadlock.
 const READ = `
-  SELECT ord::int, t.id IS NOT NULL AS token_known, k.fingerprint, k.unordered_fingerprint AS unordered, k.body,
+  SELECT ord::int, t.id IS NOT NULL AS token_known, k.fingerprint, k.body,
     CASE WHEN k.body IS NULL
       THEN pg_try_advisory_xact_lock(hashtextextended(asked.token_id || ':' || asked.key, 0)) END AS locked
   FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (token_id, key, ord)
@@ -52,7 +48,7 @@ const READ = `
 
 // Read after locking: an answer may have been saved between the read and the lock.
 const SELECT_SAVED = `
-  SELECT token_id AS "tokenId", key, fingerprint, unordered_fingerprint AS unordered, body, claim_id AS "claimId"
+  SELECT token_id AS "tokenId", key, fingerprint, body, claim_id AS "claimId"
   FROM idempotency_keys
   WHERE (token_id, key) IN (SELECT * FROM unnest($1::bigint[], $2::text[]))
     AND (body IS NOT NULL OR claimed_until > clock_timestamp())`
@@ -64,7 +60,7 @@ const CLAIM = `
   INSERT INTO idempotency_keys (token_id, key, claim_id, claimed_until)
   VALUES ($1, $2, $3, ${CLAIM_ENDS})
   ON CONFLICT (token_id, key) DO UPDATE
-  SET fingerprint = NULL, unordered_fingerprint = NULL, body = NULL, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
+  SET fingerprint = NULL, body = NULL, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
     lead_reference = NULL, created_at = excluded.created_at`
 
 // No lock on the key: the transaction that answers the same request must find it free.
@@ -82,12 +78,14 @@ export const isIdempotency = ({ tokenId, key, fingerprint }: Idempotency): boole
   isId(tokenId) && isSaid(key) && fingerprint.length > 0
 
 /** What is known of a key: its answer, or why there is none to wait for, or who holds a claim to it, if anybody does. */
-type Found = { saved: Fingerprints & { body: Buffer } } | { error: ServiceError } | { claimId: string | null }
+type Found =
+  | { saved: { fingerprint: Buffer; body: Buffer } }
+  | { error: ServiceError }
+  | { claimId: string | null }
 
 const foundOf = (row: KeyRow, later: SavedRow | undefined): Found => {
-  const { fingerprint, unordered, body } = row.body || !later ? row : later
-  if (fingerprint && body)
-    return { saved: { fingerprint, body, unorderedFingerprint: unordered ?? undefined } }
+  const { fingerprint, body } = row.body || !later ? row : later
+  if (fingerprint && body) return { saved: { fingerprint, body } }
   if (!row.token_known) return { error: noSuchToken() }
   return row.locked ? { claimId: later?.claimId ?? null } : { error: keyInUse() }
 }
@@ -134,8 +132,8 @@ export const resolveKeys = async (
     const found = foundOfKeys.get(nameOf(item))!
     if ('error' in found) return found.error
     if ('saved' in found) {
-      const { body } = found.saved
-      return isSameRequest(found.saved, item) ? { body, replayed: true } : keyUsedForAnother()
+      const { fingerprint, body } = found.saved
+      return fingerprint.equals(item.fingerprint) ? { body, replayed: true } : keyUsedForAnother()
     }
     const isClaimed = found.claimId !== null && found.claimId !== claimId
     return isClaimed || first.get(nameOf(item)) !== item ? keyInUse() : undefined
@@ -149,12 +147,11 @@ export const answersOf = inserter<{ asked: Idempotency; body: Buffer; leadRefere
     ['token_id', 'bigint', ({ asked }) => asked.tokenId],
     ['key', 'text', ({ asked }) => asked.key],
     ['fingerprint', 'bytea', ({ asked }) => asked.fingerprint],
-    ['unordered_fingerprint', 'bytea', ({ asked }) => asked.unorderedFingerprint],
     ['body', 'bytea', ({ body }) => body],
     ['lead_reference', 'uuid', ({ leadReference }) => leadReference],
   ],
   `ON CONFLICT (token_id, key) DO UPDATE
-   SET fingerprint = excluded.fingerprint, unordered_fingerprint = excluded.unordered_fingerprint, body = excluded.body, claim_id = NULL, claimed_until = NULL,
+   SET fingerprint = excluded.fingerprint, body = excluded.body, claim_id = NULL, claimed_until = NULL,
      created_at = excluded.created_at, lead_reference = excluded.lead_reference`,
 )
 

@@ -9,8 +9,8 @@ import { type FindStoredEvents, sweepOnce } from './sweep'
 export type Outbox = ReturnType<typeof startOutbox>
 
 /**
- * Publishes events from the memory of the process that committed them. A sweep every two seconds finds what a crash or an unavailable
- * broker kept from being published, and the relay publishes it again within half a second.
+ * Publishes events from the memory of the process that committed them. A sweep finds what a crash or an unavailable broker kept from
+ * being published, every 2 s while events are committed and every 5 s otherwise, and wakes the relay, which publishes it again.
  */
 export const startOutbox = (deps: {
   database: Database

@@ -1,6 +1,5 @@
 /**
- * The table of a service's audit log, for its migrations. Its key is the order in which the log is read: the ids of two
- * services are never the same.
+ * The table of a service's audit log, for its migrations. Ids are unique in all services, which share one order.
  */
 export const AUDIT_TABLE = `
   CREATE TABLE audit (

@@ -1,15 +1,15 @@
 import { AuditEntry, type AuditServiceImplementation, type ListAuditRequest } from '@leadwire/contracts'
 import type { Database } from '../database/database'
 import { isRefusedValue } from '../database/failure'
+import { ServiceError } from '../errors/service-error'
 import { perCall } from '../grpc/per-call'
-import { ServiceError } from '../runtime/service-error'
 
-/** How many an answer shows; one more is sent. */
+/** How many entries a page shows. One more is sent. */
 export const AUDIT_LIMIT = 100
 
 /**
- * Two statements of a transaction. Without the first PostgreSQL, which plans for an account with few entries, reads and sorts all
- * that an account has (seen with 100,000 of one account, and 67 of the others on average).
+ * Two statements of a transaction. Without the first PostgreSQL plans for an account with few entries, and sorts all of an
+ * account's (seen with 100,000 of one account, and 67 of others on average).
  */
 export const SELECT_AUDIT = {
   setting: 'SET LOCAL enable_sort = off',

@@ -1,10 +1,10 @@
 import type { Actor } from '@leadwire/contracts'
 import type { OpenTransaction } from '../database/database'
 
-/** What became another one, by field. */
+/** Changed fields. */
 export type Changes = Record<string, { from: unknown; to: unknown }>
 
-/** In what two states of a record differ. What is made has no state before, what is deleted none after. */
+/** The fields in which two states of a record differ. */
 export const differences = (before: Record<string, unknown>, after: Record<string, unknown>): Changes => {
   const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const pairs = fields.map((field) => ({ field, from: before[field] ?? null, to: after[field] ?? null }))
@@ -12,7 +12,7 @@ export const differences = (before: Record<string, unknown>, after: Record<strin
   return Object.fromEntries(different.map(({ field, from, to }) => [field, { from, to }]))
 }
 
-// By its schema: connections to other schemas change what belongs to the same log.
+// With its schema: connections to other schemas write to the same log.
 const INSERT = `
   INSERT INTO public.audit (account_id, action, target_type, target_id, token_id, token_name, request_id, changes)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
@@ -23,7 +23,7 @@ export const recordAudit = (
   actor: Actor | undefined,
   entry: {
     accountId: number
-    /** What was done to which kind of record: `webhook_endpoint.updated`. */
+    /** The kind of record, and what was done to it: `webhook_endpoint.updated`. */
     action: `${string}.${string}`
     targetId: number
     changes?: Changes

@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAuthority, createDatabase, writeAuthorities } from '@leadwire/test-kit'
-import { createLifecycle } from '../runtime/lifecycle'
-import { createLogger } from '../runtime/logger'
+import { createLifecycle } from '../process/lifecycle'
+import { createLogger } from '../process/logger'
 import { connectDatabase, type Database } from './database'
 import { isTimedOut } from './failure'
 
@@ -90,7 +90,7 @@ test('a named statement is prepared again when its first try failed behind it', 
   expect(await database.query(read)).toEqual(rows)
 })
 
-test('a transaction whose work goes on after a failure fails', async () => {
+test('a transaction whose work continues after a failure fails', async () => {
   const swallowed = database.transaction(async (tx) => {
     tx.send(insert(6))
     await tx.query(insert(6)).catch(() => undefined)
@@ -113,7 +113,7 @@ test('what begins after its caller has gone is refused, and leaves nothing behin
   expect(await kept()).toEqual([])
 })
 
-test('options of the URL stand beside those that all connections have', async () => {
+test('options of the URL add to those that all connections have', async () => {
   const url = new URL(server.url)
   url.searchParams.set('options', '-c application_name=mine -c TimeZone=Asia/Tokyo')
   const other = connectDatabase({ url: url.href, poolSize: 1, lifecycle, settings: { search_path: 'there' } })
@@ -131,7 +131,7 @@ test('two statements of one name are refused', async () => {
   await expect(database.query({ name: 'one', text: 'SELECT 2 AS n' })).rejects.toThrow('must be unique')
 })
 
-test('a statement that its time limit cut off is undone, and can be asked again', async () => {
+test('a statement that timed out is rolled back, and can be sent again', async () => {
   const hurried = connectDatabase({
     ...{ url: server.url, poolSize: 1, lifecycle, settings: { statement_timeout: '50' } },
   })
@@ -151,7 +151,7 @@ test('a connection whose plan no longer fits its table is given up', async () =>
   expect(await database.query(read)).toEqual([{ shape: 'round' }])
 })
 
-test('a connection whose server forgot a statement is given up', async () => {
+test('a connection whose server no longer knows a statement is closed', async () => {
   const read = { name: 'read-nothing', text: 'SELECT 1 AS n' }
   await database.query(read)
   await database.query({ text: 'DEALLOCATE ALL' })

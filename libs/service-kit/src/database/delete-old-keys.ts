@@ -1,11 +1,11 @@
 import type { Transaction } from './database'
 import type { Pruned } from './start-pruning'
 
-/** Keys forgotten by one statement. */
+/** Keys deleted by one statement. */
 const AT_ONCE = 1000
 
-// Each service has such a table in its own database. By now(), which the index ends a search by; clock_timestamp() does not.
-const FORGET = `
+// Each service has this table in its own database. now(), because the index can't bound a search by clock_timestamp().
+const DELETE = `
   DELETE FROM public.idempotency_keys WHERE (token_id, key) IN (
     SELECT token_id, key FROM public.idempotency_keys
     WHERE created_at < now() - $1::bigint * interval '1 ms'
@@ -16,12 +16,12 @@ const OLDEST = `
   SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
   FROM public.idempotency_keys ORDER BY created_at LIMIT 1`
 
-/** Forgets a portion of the responses that were saved under an Idempotency-Key longer ago than `keptMs`. */
+/** Deletes a batch of the responses that were saved with an Idempotency-Key more than `keptMs` ago. */
 export const deleteOldKeys = async (
   database: Transaction,
   { keptMs }: { keptMs: number },
 ): Promise<Pruned> => {
-  const rows = await database.query({ name: 'forget-old-keys', text: FORGET, values: [keptMs] })
+  const rows = await database.query({ name: 'delete-old-keys', text: DELETE, values: [keptMs] })
   return { rows: rows.length, more: rows.length === AT_ONCE }
 }
 

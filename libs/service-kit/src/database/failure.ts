@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
 
 const UNAVAILABLE_CODES = /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND)$/
 const UNAVAILABLE_MESSAGES =
@@ -10,33 +10,33 @@ const UNAVAILABLE_MESSAGES =
 // 0A000 that ours can meet).
 const UNAVAILABLE_STATES = /^(08|53|57P|58|40|25006|26000|0A000)/
 
-// A statement that was cut off by its time limit, and one that waited for a lock as long as it may.
-const CUT_OFF_STATES = new Set(['57014', '55P03'])
+// A statement that timed out, and one that timed out waiting for a lock.
+const TIMED_OUT_STATES = new Set(['57014', '55P03'])
 
-const isCutOffState = (error: unknown) =>
-  error instanceof DatabaseError && CUT_OFF_STATES.has(error.code ?? '')
+const hasTimedOutState = (error: unknown) =>
+  error instanceof DatabaseError && TIMED_OUT_STATES.has(error.code ?? '')
 
 /**
- * What a database call threw, as the rest of the code may see it: `unavailable` when the database is unavailable, asks to be tried
- * again, or cut a statement off, which is then undone with its transaction. Anything else is given back as it is.
+ * The error of a database call as the rest of the code sees it: `unavailable` when the database is unavailable, asks for a
+ * retry, or a statement timed out and was rolled back with its transaction. Any other error is returned as it is.
  */
 export const databaseFailure = (error: unknown): unknown => {
   if (error instanceof ServiceError || !(error instanceof Error)) return error
   if (error instanceof DatabaseError)
-    return UNAVAILABLE_STATES.test(error.code ?? '') || isCutOffState(error) ? unavailable(error) : error
+    return UNAVAILABLE_STATES.test(error.code ?? '') || hasTimedOutState(error) ? unavailable(error) : error
   const code = (error as NodeJS.ErrnoException).code ?? ''
   return UNAVAILABLE_CODES.test(code) || UNAVAILABLE_MESSAGES.test(error.message) ? unavailable(error) : error
 }
 
-/** Whether `databaseFailure` made this error of a statement that a time limit cut off. */
+/** Whether this is the error of a statement that timed out. */
 export const isTimedOut = (error: unknown): boolean =>
-  error instanceof ServiceError && isCutOffState(error.cause)
+  error instanceof ServiceError && hasTimedOutState(error.cause)
 
-// What a connection in this state is asked next fails in the same way: a plan whose table changed its shape (0A000), a
-// server that became a standby (25006), a statement that the server no longer knows (26000).
+// The next statement on such a connection fails in the same way: a plan whose table changed (0A000), a server that became a
+// standby (25006), a statement that the server no longer knows (26000).
 const UNUSABLE_STATES = new Set(['0A000', '25006', '26000'])
 
-/** Whether a connection on which this happened is to be closed: it is broken, or will fail again. */
+/** Whether to close the connection on which this happened. */
 export const isUnusable = (error: unknown): boolean =>
   error instanceof DatabaseError
     ? UNUSABLE_STATES.has(error.code ?? '')
@@ -45,14 +45,14 @@ export const isUnusable = (error: unknown): boolean =>
 const unavailable = (cause: Error) =>
   new ServiceError('unavailable', 'The database is unavailable for a moment. Try again shortly.', { cause })
 
-/** The name of the constraint a statement broke, for the repository that knows what it means; else undefined. */
+/** The name of the constraint that a statement violated; else undefined. */
 export const violatedConstraint = (error: unknown): string | undefined =>
   error instanceof DatabaseError && error.code?.startsWith('23') ? error.constraint : undefined
 
-/** Whether a statement was refused because a date or time it was given is none, or lies outside what can be stored. */
+/** Whether a statement failed for a date or time that does not exist or can't be stored. */
 export const isInvalidTime = (error: unknown): boolean =>
   error instanceof DatabaseError && /^2200[789]$/.test(error.code ?? '')
 
-/** Whether a statement was refused for a value it was given: one that its type does not have (class 22), or that a constraint forbids (23). */
+/** Whether a statement failed for a value that its type (class 22) or a constraint (23) does not allow. */
 export const isRefusedValue = (error: unknown): boolean =>
   error instanceof DatabaseError && /^2[23]/.test(error.code ?? '')

@@ -1,30 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { knex as createKnex, type Knex } from 'knex'
 import { Client, DatabaseError } from 'pg'
-import type { Logger } from '../runtime/logger'
-import { untilSuccess } from '../runtime/retry'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
+import type { Logger } from '../process/logger'
+import { untilSuccess } from '../process/retry'
 import { databaseFailure } from './failure'
 
 /** One step of a schema. Its name orders it and never changes once released. */
 export interface Migration {
   name: string
   up: (knex: Knex) => Promise<void>
-  /** False where a step can't run in a transaction, such as CREATE INDEX CONCURRENTLY; then it must bear to be run twice. */
+  /** False where a step can't run in a transaction, such as CREATE INDEX CONCURRENTLY. It must then be repeatable. */
   transaction?: boolean
 }
 
-// Any constant: it names the lock among all sessions of one database.
+// Any constant.
 const LOCK = 7_145_220_601
 
-// A statement may take as long as it takes.
 const SETTINGS = '-c TimeZone=UTC -c statement_timeout=0'
 
 const LOOK_MS = 100
 
 /**
- * Waits for the lock by trying: a statement that waited for it would be a transaction for which another process's CREATE INDEX
- * CONCURRENTLY waits in its turn.
+ * Polls for the lock: another process's CREATE INDEX CONCURRENTLY would wait for a transaction that waits for the lock.
  */
 const lock = async (guard: Client): Promise<void> => {
   const isOurs = async () =>
@@ -33,9 +31,8 @@ const lock = async (guard: Client): Promise<void> => {
   while (!(await isOurs())) await pause(LOOK_MS)
 }
 
-// A statement that waits for a lock on a table makes all others wait behind it: in a transaction it gives up soon, and the
-// migration is tried again. Outside of one only statements stand that wait without holding anybody up.
-// It gives up before PostgreSQL looks for deadlocks, after 1 s, and may end a client's transaction instead.
+// A statement that waits for a lock on a table blocks all that come after it. So it gives up, and the migration is tried again;
+// and it does so before PostgreSQL's search for deadlocks, after 1 s, which may end a client's transaction instead.
 const BRIEFLY = "SET LOCAL lock_timeout = '500ms'"
 
 const briefly =
@@ -46,8 +43,8 @@ const briefly =
   }
 
 /**
- * For a migration that changes several tables in use, with `transaction: false`: each statement is a transaction of its own. Who has
- * locked one table and waits for the next would be in a circle with who uses both. All statements must bear to be run twice.
+ * For a migration that changes several tables in use, with `transaction: false`: each statement is its own transaction, because
+ * locks on several tables could deadlock with other transactions. All statements must be repeatable.
  */
 export const apart = async (knex: Knex, statements: string[]): Promise<void> => {
   for (const statement of statements)
@@ -77,9 +74,9 @@ const requireKnown = async (guard: Client, [first]: Migration[]): Promise<void> 
 }
 
 /**
- * Brings a database to the newest schema. Any number of processes may call it at once: an advisory lock lets one
- * migrate while the others wait, and they then find nothing left to do. Rejects while the database is unavailable, or when a lock
- * can't be had; it may then be tried again. Rejects with UnknownSchema for a database of another schema.
+ * Migrates a database to the newest schema. Any number of processes may call it at once: one migrates, by an advisory lock, and
+ * the others wait. Rejects while the database is unavailable, or when a table stays locked; try again then. Rejects with
+ * UnknownSchema for a database of another schema.
  */
 export const migrate = async (url: string, migrations: Migration[]): Promise<void> => {
   const guard = new Client({ connectionString: url })
@@ -121,7 +118,7 @@ const isAway = (error: unknown) =>
   databaseFailure(error) instanceof ServiceError ||
   (error instanceof DatabaseError && error.code === NO_SUCH_DATABASE)
 
-/** The same until it succeeds: a service may be started before its database. Rejects when `signal` aborts, and with UnknownSchema. */
+/** Retries `migrate` until it succeeds: a service may start before its database. Rejects when `signal` aborts, and with UnknownSchema. */
 export const untilMigrated = (
   url: string,
   migrations: Migration[],

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
 import { Gauge } from 'prom-client'
-import type { Metrics } from '../runtime/metrics'
+import type { Metrics } from '../process/metrics'
 
-/** Makes the function that is given the pool with this name. */
+/** Returns the function that observes the pool with this name. */
 export type PoolMetrics = (name: string) => (pool: Pool) => void
 
 /** Adds the use of pools of connections to the metrics, by the pool's name. */

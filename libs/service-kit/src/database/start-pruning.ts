@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Counter, Gauge } from 'prom-client'
-import type { Loops } from '../runtime/loops'
-import type { Metrics } from '../runtime/metrics'
+import type { Loops } from '../process/loops'
+import type { Metrics } from '../process/metrics'
 
-/** What one portion came to: how many rows went, and whether more may be old enough. */
+/** How many rows a batch removed, and whether more may be old enough. */
 export interface Pruned {
   rows: number
   more: boolean
 }
 
-/** A kind of rows, or of something else, that is removed when it is old. */
+/** Rows or files that are removed when they are old. */
 interface Prunable {
   portion: () => Promise<Pruned>
   /** The age in seconds of the oldest that is kept. */
@@ -17,13 +17,13 @@ interface Prunable {
   runsApartMs?: number
 }
 
-const RUNS_APART_MS = 60_000
-/** Between two portions others have the database to themselves. */
-const PORTIONS_APART_MS = 100
+const RUN_EVERY_MS = 60_000
+/** Between two batches, so that other statements are served. */
+const BATCH_PAUSE_MS = 100
 
 /**
- * Makes the function that has a kind of rows pruned, portion by portion, every minute. `portion` leaves alone what another copy of the
- * service is at.
+ * Returns the function that has rows pruned every minute, in batches. `portion` removes one batch, and skips what another copy
+ * of the service removes.
  */
 export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metrics }) => {
   const registers = [metrics]
@@ -40,12 +40,12 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
     ...{ name: 'leadwire_pruning_oldest_seconds', labelNames, registers },
     help: 'Age of the oldest of the rows that are removed when they are old, at the last run; 0 when there are none.',
   })
-  return (rows: string, { portion, oldestAge, runsApartMs = RUNS_APART_MS }: Prunable): void =>
+  return (rows: string, { portion, oldestAge, runsApartMs = RUN_EVERY_MS }: Prunable): void =>
     void loops.run(`old ${rows}`, runsApartMs, async () => {
       const result = await portion()
       pruned.inc({ rows }, result.rows)
       if (result.more) {
-        await pause(PORTIONS_APART_MS)
+        await pause(BATCH_PAUSE_MS)
         return true
       }
       if (oldestAge) oldest.set({ rows }, await oldestAge())

@@ -1,13 +1,13 @@
 import { abortable } from 'abort-controller-x'
 import type { ObservedContext } from './observe-calls'
 
-/** So long a stream is kept: clients look addresses up again, and find other copies, only when they open a new one. */
+/** Clients find new copies of a service only when they open another stream. */
 const STREAM_AGE_MS = 20_000
 
 /**
- * Server side of a stream of batches (`batchStream`): reads a batch, answers it, and reads the next. It ends the stream, behind
- * an answer, when it is old, and at once when the service drains. A batch that it has not begun by then was not read,
- * as far as its client can tell, and is sent again elsewhere. What `answer` throws ends the stream with that error.
+ * Server side of a stream of batches (`batchStream`): answers one batch after the other. It ends the stream behind an answer when
+ * the stream is old, and at once when the service drains; the client sends a batch again elsewhere that was not read by then.
+ * An error of `answer` ends the stream.
  */
 export const answerEach = <Request, Response>(
   answer: (request: Request) => Promise<Response>,

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
 
 /** A method of a client that takes a stream of messages and answers each. */
 export type StreamMethod<Request, Response> = (
@@ -8,16 +8,16 @@ export type StreamMethod<Request, Response> = (
   options: { signal: AbortSignal },
 ) => AsyncIterable<Response>
 
-/** More than the batches that a batcher has in flight; further streams are closed when they have been used. */
+/** More than the batches that a batcher has in flight. Further streams are closed after their batch. */
 const MAX_IDLE = 4
-/** Before a batch that was not read is sent again: the servers of a drain need a moment to be gone. */
+/** Before a batch that was not read is sent again: servers that drain need a moment to close. */
 const RESEND_AFTER_MS = 10
 
 interface Stream<Request, Response> {
-  /** Resolves with the answer, or with undefined when the server ended the stream without having read the batch. */
+  /** Resolves with the response, or with undefined when the server ended the stream without reading the batch. */
   ask(batch: Request): Promise<Response | undefined>
   isOpen(): boolean
-  /** Ends it when nothing is under way. */
+  /** Ends it when nothing is in flight. */
   end(): void
   cancel(): void
 }
@@ -34,7 +34,7 @@ const openStream = <Request, Response>(
     open = false
     onEnd()
   }
-  // One is always asked for, so that a stream that ends while it is idle is known to have ended.
+  // A read is always pending, so that the end of an idle stream is noticed.
   const nextResponse = () => {
     const next = responses.next()
     next.then(({ done }) => done && ended(), ended)
@@ -56,18 +56,17 @@ const openStream = <Request, Response>(
 }
 
 /**
- * A method that answers each message of a stream, called as if it were unary: a batch takes a stream that is idle, and a
- * stream is opened when there is none. A message on an open stream costs an eighth of a unary call's processor time (60
- * instead of 480 us of both ends, grpc-js 1.14).
+ * Calls a streaming method as if it were unary: a batch takes an idle stream, or opens one. A message on an open stream costs an
+ * eighth of a unary call's processor time (60 instead of 480 us of both ends, grpc-js 1.14).
  *
- * It fails like a unary call, as late after the deadline (milliseconds since the epoch). A batch that the server did not
- * read is sent again until then. `onLate` is told that a server did not answer in time: its connection may be dead.
+ * A batch times out at the deadline (milliseconds since the epoch), and is sent again until then if the server did not read it.
+ * `onTimeout` is called when a server did not answer in time: its connection may be dead.
  */
 export const batchStream = <Request, Response>(
   method: StreamMethod<Request, Response>,
-  onLate: () => void,
+  onTimeout: () => void,
 ): ((batch: Request, deadline: number) => Promise<Response>) => {
-  // In the order of their last use, so that the servers behind them take turns.
+  // The least recently used first, so that their servers share the work.
   let idle: Stream<Request, Response>[] = []
 
   const take = (): Stream<Request, Response> =>
@@ -84,15 +83,15 @@ export const batchStream = <Request, Response>(
 
   const askInTime = async (stream: Stream<Request, Response>, batch: Request, deadline: number) => {
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
+    const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         stream.cancel()
-        onLate()
+        onTimeout()
         reject(ServiceError.late())
       }, deadline - Date.now())
     })
     try {
-      return await Promise.race([stream.ask(batch), late])
+      return await Promise.race([stream.ask(batch), timeout])
     } finally {
       clearTimeout(timer)
     }

@@ -5,9 +5,9 @@ import {
   type RetrieveLeadsResponse,
 } from '@leadwire/contracts'
 import type { CallContext } from 'nice-grpc-common'
-import { createLifecycle, type Lifecycle } from '../runtime/lifecycle'
-import { createLogger } from '../runtime/logger'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
+import { createLifecycle, type Lifecycle } from '../process/lifecycle'
+import { createLogger } from '../process/logger'
 import { answerEach } from './answer-each'
 import { connectBatches } from './batches'
 import { createGrpcServer } from './server'
@@ -83,7 +83,7 @@ test('batches that are sent at once do not wait for each other', async () => {
   expect((await Promise.all(requests.map(retrieveLeads))).map(bodyOf)).toEqual(requests)
 })
 
-test('the servers behind a name take turns', async () => {
+test('the servers of a name share the batches', async () => {
   const servers = [await serve(echo), await serve(echo)]
   const retrieveLeads = retrieveLeadsAt(servers.map(({ port }) => port))
   // A stream goes to the servers that are connected: one may be a moment before the other.
@@ -91,7 +91,7 @@ test('the servers behind a name take turns', async () => {
     await Promise.all(Array.from({ length: 6 }, () => retrieveLeads(batch())))
 })
 
-test('an error is the one that was thrown, and the next batch goes on', async () => {
+test('an error arrives as it was thrown, and the next batch is answered', async () => {
   const errors = [ServiceError.invalid({ name: ['It is wrong.'] }), new Error('a bug')]
   const { port } = await serve(async (request) => {
     if (errors.length > 0) throw errors.shift()
@@ -106,7 +106,7 @@ test('an error is the one that was thrown, and the next batch goes on', async ()
   expect(bodyOf(await retrieveLeads(batch()))).toEqual(batch())
 })
 
-test('a batch that is not answered in time is late, and the next one is not', async () => {
+test('a batch that is not answered in time times out, and the next one does not', async () => {
   let release: () => void = () => undefined
   const waits = new Promise<void>((resolve) => {
     release = resolve
@@ -120,7 +120,7 @@ test('a batch that is not answered in time is late, and the next one is not', as
   release()
 })
 
-test('a batch is unavailable where nobody is', async () => {
+test('a batch is unavailable without a server', async () => {
   const life = createLifecycle(logger)
   const { port } = await serve(echo, { life })
   await life.stop()

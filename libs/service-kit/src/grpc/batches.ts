@@ -1,11 +1,10 @@
 import type { CompatServiceDefinition } from 'nice-grpc'
-import { activeTraceparent, inSpan, SpanKind } from '../runtime/tracing'
+import { activeTraceparent, inSpan, SpanKind } from '../tracing/tracing'
 import { batchStream, type StreamMethod } from './batch-stream'
-import { type Caller, replaceableChannel } from './channel'
+import { type Caller, replaceableChannel, STREAM_OPTIONS } from './channel'
 import { factoryFor } from './client'
-import { STREAM_OPTIONS } from './options'
 
-/** A server that answered nothing for so long, when a batch is late, is taken for gone without a word. */
+/** A server that was silent for this long when a batch times out counts as gone. */
 const SILENCE_MS = 5000
 
 /** A service definition as ts-proto generates it. */
@@ -30,8 +29,8 @@ export interface Batches {
 }
 
 /**
- * The streams of batches to a gRPC target (`connectGrpc` says which forms it has). They have a channel of their own, which is
- * replaced when a batch is late and the other end has been silent: nothing else would tell that it is gone.
+ * Streams of batches to a gRPC target (see `connectGrpc`), on a channel of their own. The channel is replaced when a batch times
+ * out and the server was silent: without pings nothing else shows that the server is gone.
  */
 export const connectBatches = (target: string, caller: Caller): Batches => {
   const { channel, replace } = replaceableChannel(target, STREAM_OPTIONS, caller)

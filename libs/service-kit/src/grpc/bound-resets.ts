@@ -2,9 +2,8 @@ import { abortable, throwIfAborted } from 'abort-controller-x'
 import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common'
 
 /**
- * Node's HTTP/2 server closes a connection, and so fails every call on it, whose client resets more than 1000 streams and then 33 a
- * second (nghttp2's `stream_reset_rate_limit`). Callers that hang up must not do that to the calls of others. Counted for all
- * connections of this process together.
+ * Node's HTTP/2 server closes a connection, with all its calls, whose client resets more than 1000 streams and then 33 a second
+ * (nghttp2's `stream_reset_rate_limit`). Callers that hang up must not fail other callers' calls. One count for all connections.
  */
 const AT_ONCE = 500
 const PER_SECOND = 25
@@ -22,8 +21,8 @@ const mayReset = (): boolean => {
 }
 
 /**
- * Rejects a unary call as soon as its signal aborts. The server hears of it as often as it bears that, and stops working on the call; a call
- * of which it does not hear runs to its end, which the deadline bounds.
+ * Rejects a unary call as soon as its signal aborts. The stream is reset within the limit, so that the server stops working;
+ * beyond it the call runs until its deadline.
  */
 export async function* boundResets<Request, Response>(
   call: ClientMiddlewareCall<Request, Response>,

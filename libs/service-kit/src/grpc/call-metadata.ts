@@ -1,12 +1,12 @@
 import { Actor, Idempotency } from '@leadwire/contracts'
 import type { Metadata } from 'nice-grpc-common'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
 
 const ACTOR = 'actor-bin'
 const IDEMPOTENCY = 'idempotency-bin'
 
-/** Client side: says in a call's metadata who asks for it, and under which Idempotency-Key. */
-export const tellAsker = (
+/** Client side: sets the caller and the idempotency key in a call's metadata. */
+export const setCaller = (
   metadata: Metadata,
   { actor, idempotency }: { actor?: Actor | undefined; idempotency?: Idempotency | undefined },
 ): void => {
@@ -25,9 +25,9 @@ const messageOf = <Message>(
   }
 }
 
-/** Server side: who asks for a call; undefined for an operator. Throws bad_request. */
+/** Server side: the caller; undefined for an operator. Throws bad_request. */
 export const actorOfCall = (metadata: Metadata): Actor | undefined => messageOf(metadata.get(ACTOR), Actor)
 
-/** Server side: the Idempotency-Key under which a call is made. Throws bad_request. */
+/** Server side: the idempotency key of a call. Throws bad_request. */
 export const idempotencyOfCall = (metadata: Metadata): Idempotency | undefined =>
   messageOf(metadata.get(IDEMPOTENCY), Idempotency)

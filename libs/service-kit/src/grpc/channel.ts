@@ -1,16 +1,60 @@
 import { Channel, type ChannelOptions, credentials } from '@grpc/grpc-js'
-import type { Lifecycle } from '../runtime/lifecycle'
-import type { Tls } from '../runtime/tls'
+import type { Lifecycle } from '../process/lifecycle'
+import type { Tls } from '../security/tls'
 
-/** Longer than a call may wait for a connection: the channel that was replaced still has those which wait on it. */
+const MEBIBYTE = 1024 * 1024
+
+/** Options that both ends of a call must agree on. */
+const MESSAGE_LIMITS: ChannelOptions = {
+  'grpc.max_receive_message_length': 64 * MEBIBYTE,
+  'grpc.max_send_message_length': 64 * MEBIBYTE,
+}
+
+const CLIENT_OPTIONS: ChannelOptions = {
+  ...MESSAGE_LIMITS,
+  // A proxy of the environment would see leads and the service token.
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  // The query for a service config in DNS keeps a process alive for 20 s where no name server answers.
+  'grpc.service_config_disable_resolution': 1,
+  // The default grows to two minutes, and a service that came back would not be found.
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 200,
+  // The limit of one attempt to connect.
+  'grpc.min_reconnect_backoff_ms': 2000,
+  'grpc.dns_min_time_between_resolutions_ms': 1000,
+  // The default of 64 KiB makes a page of leads wait for window updates.
+  'grpc-node.flow_control_window': 4 * MEBIBYTE,
+}
+
+/** For unary calls. Pings notice a peer that vanished. */
+export const UNARY_OPTIONS: ChannelOptions = {
+  ...CLIENT_OPTIONS,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+}
+
+/**
+ * For streams of batches, without pings: grpc-js 1.14 treats a draining connection as dead when a ping is due, and cuts its
+ * streams. With a pool of its own a channel is replaced together with its connections.
+ */
+export const STREAM_OPTIONS: ChannelOptions = { ...CLIENT_OPTIONS, 'grpc.use_local_subchannel_pool': 1 }
+
+export const SERVER_OPTIONS: ChannelOptions = {
+  ...MESSAGE_LIMITS,
+  // Clients resolve a name again only when a connection ends: without an end, a new copy gets no call. Calls in flight finish.
+  'grpc.max_connection_age_ms': 30_000,
+}
+
+/** Longer than a call may wait for a connection: calls still wait on the replaced channel. */
 const CLOSED_AFTER_MS = 15_000
 
-/** Who calls, as the other end is told it. */
+/** What a client shows to the server. */
 export interface Caller {
   lifecycle: Lifecycle
-  /** The first of them is shown to the server. */
+  /** The first is sent. */
   tokens: readonly string[]
-  /** With it connections are encrypted, and both ends show a certificate. */
+  /** With it connections use mutual TLS. */
   tls?: Tls | undefined
 }
 
@@ -23,14 +67,14 @@ const openChannel = (target: string, options: ChannelOptions, tls: Tls | undefin
   })
 }
 
-/** A channel that stands for the latest of several to the same target. */
+/** Stands for the latest of several channels to one target. */
 export interface ReplaceableChannel {
   channel: Channel
-  /** Opens another one. Calls that are on their way end on the one before; those without a connection yet fail. */
+  /** Opens another channel. Calls in flight end on the one before; those without a connection fail. */
   replace(): void
 }
 
-/** Opens a channel. It is replaced when certificates are: those of a channel stay as they were when it was opened. */
+/** Opens a channel, and replaces it when certificates change: a channel keeps those it was opened with. */
 export const replaceableChannel = (
   target: string,
   options: ChannelOptions,
@@ -38,7 +82,7 @@ export const replaceableChannel = (
 ): ReplaceableChannel => {
   const open = () => {
     const opened = openChannel(target, options, tls)
-    // It connects at once, so that the first call need not wait for it.
+    // Connects at once, so that the first call need not wait.
     opened.getConnectivityState(true)
     return opened
   }

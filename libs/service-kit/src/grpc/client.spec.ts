@@ -2,9 +2,9 @@ import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AccountsServiceDefinition, type AccountsServiceImplementation } from '@leadwire/contracts'
 import { eventually } from '@leadwire/test-kit'
-import { createLifecycle, type Lifecycle } from '../runtime/lifecycle'
-import { createLogger } from '../runtime/logger'
-import { ServiceError } from '../runtime/service-error'
+import { ServiceError } from '../errors/service-error'
+import { createLifecycle, type Lifecycle } from '../process/lifecycle'
+import { createLogger } from '../process/logger'
 import { connectGrpc } from './client'
 import { createGrpcServer } from './server'
 
@@ -63,12 +63,12 @@ test('a method that the service does not have yet is unavailable', async () => {
   await expect(call).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('a call fails as unavailable where nobody comes', async () => {
+test('a call fails as unavailable without a server', async () => {
   const call = accountsAt(await freePort()).retrieveAccount({ accountId: 3 })
   await expect(call).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('a service error arrives as it was thrown, and what nobody foresaw as internal', async () => {
+test('a service error arrives as it was thrown, and any other as internal', async () => {
   const faults = { name: ['It is empty.', 'It is wrong.'], 'quotes.0.status': ['It is unknown.'] }
   const errors: Error[] = [
     ServiceError.invalid(faults),
@@ -106,7 +106,7 @@ test('what is left of the time travels with a call: the server hears when it is 
   })
 })
 
-test('however many calls are cut off by their callers, others are answered', async () => {
+test('however many callers hang up, other calls are answered', async () => {
   let answer = (_response: { account: typeof account }) => {}
   const held = new Promise<{ account: typeof account }>((resolve) => {
     answer = resolve

@@ -15,18 +15,17 @@ import {
   Metadata,
 } from 'nice-grpc-common'
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
-import { ServiceError } from '../runtime/service-error'
-import { bearerOf } from '../runtime/service-token'
-import type { CallLimits } from './batcher'
+import type { CallLimits } from '../batching/batcher'
+import { ServiceError } from '../errors/service-error'
+import { bearerOf } from '../security/service-token'
 import { boundResets } from './bound-resets'
-import { tellAsker } from './call-metadata'
-import { type Caller, replaceableChannel } from './channel'
+import { setCaller } from './call-metadata'
+import { type Caller, replaceableChannel, UNARY_OPTIONS } from './channel'
 import { statusToErrors } from './errors'
 import { isReplayed } from './idempotency'
-import { UNARY_OPTIONS } from './options'
-import { tellTrace } from './trace-calls'
+import { traceCall } from './trace-calls'
 
-/** A call waits this long for a connection: a rolling restart on a busy machine needs it, and a service that is unavailable must be told of soon. */
+/** How long a call waits for a connection. A rolling restart on a busy machine needs it; callers of a dead service must not wait long. */
 const CONNECT_WAIT_MS = 2000
 const CHECK_LIMIT_MS = 500
 const CHECK_PAUSE_MS = 20
@@ -34,18 +33,17 @@ const CHECK_PAUSE_MS = 20
 const millisecondsLeft = (deadline: Date | number): number =>
   Math.max(1, deadline instanceof Date ? deadline.getTime() - Date.now() : deadline)
 
-/** What of `CallLimits` a unary call takes. */
 type UnaryOptions = DeadlineOptions & Partial<Omit<CallLimits, 'deadline' | 'isGone'>>
 
-/** Tells the server who calls, for whom, and how long the caller will wait (the gRPC protocol's own header). */
-const tellCaller = (authorization: string | undefined): ClientMiddleware<UnaryOptions> =>
+/** Sets the service token, the caller, the idempotency key and the timeout (the gRPC protocol's own header). */
+const addMetadata = (authorization: string | undefined): ClientMiddleware<UnaryOptions> =>
   async function* <Request, Response>(
     call: ClientMiddlewareCall<Request, Response>,
     options: CallOptions & UnaryOptions,
   ) {
     const metadata = Metadata(options.metadata)
     if (authorization !== undefined) metadata.set('authorization', authorization)
-    tellAsker(metadata, options)
+    setCaller(metadata, options)
     const onHeader = (header: Metadata) => {
       if (isReplayed(header)) options.onReplayed?.()
     }
@@ -55,11 +53,11 @@ const tellCaller = (authorization: string | undefined): ClientMiddleware<UnaryOp
     return yield* call.next(call.request, { ...options, metadata, onHeader, ...(signal && { signal }) })
   }
 
-/** Sends a call when there is a connection: what finds none fails at once, though one may be there a moment later. */
+/** Waits for a connection: without one grpc-js fails a call at once. */
 const waitForConnection = (channel: Channel) =>
   async function* <Request, Response>(call: ClientMiddlewareCall<Request, Response>, options: CallOptions) {
     if (channel.getConnectivityState(true) !== connectivityState.READY) {
-      // Without a connection by then, the call itself says why.
+      // Without a connection by then, the call fails with the reason.
       await waitForChannelReady(channel, new Date(Date.now() + CONNECT_WAIT_MS)).catch(() => undefined)
       options.signal?.throwIfAborted()
     }
@@ -72,12 +70,12 @@ export const factoryFor = (channel: Channel, tokens: readonly string[]) =>
     .use(waitForConnection(channel))
     .use(boundResets)
     .use(deadlineMiddleware)
-    .use(tellCaller(bearerOf(tokens)))
-    .use(tellTrace)
+    .use(addMetadata(bearerOf(tokens)))
+    .use(traceCall)
     .use(errorDetailsClientMiddleware)
     .use(statusToErrors)
 
-/** One copy that drains says no while others serve: the next call goes to another copy. */
+/** Asks again within the limit: one copy may drain while others serve, and the next call goes to another copy. */
 const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void> => {
   const until = Date.now() + CHECK_LIMIT_MS
   for (;;) {
@@ -89,8 +87,8 @@ const checkHealth = async (ask: () => Promise<{ status: number }>): Promise<void
 }
 
 /**
- * A connection to every address behind a gRPC target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`), balanced round
- * robin. It connects and reconnects by itself; a call fails as `unavailable` when nobody is there for 2 s.
+ * Connects to every address of a gRPC target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`), balanced round robin. It reconnects
+ * by itself. A call fails as `unavailable` when there is no connection for 2 s.
  */
 export const connectGrpc = (target: string, caller: Caller) => {
   const { channel } = replaceableChannel(target, UNARY_OPTIONS, caller)
@@ -98,8 +96,7 @@ export const connectGrpc = (target: string, caller: Caller) => {
   const health = factory.create(HealthDefinition, channel)
   return {
     /**
-     * A client of one service. Calls fail with ServiceErrors; `deadlineMs` bounds each unless the call says otherwise, and so does
-     * `signal`.
+     * A client of one service. Calls fail with ServiceErrors; `deadlineMs` and `signal` bound each call that has none of its own.
      */
     client: <Definition extends CompatServiceDefinition>(
       definition: Definition,
@@ -108,7 +105,7 @@ export const connectGrpc = (target: string, caller: Caller) => {
       factory.create(definition, channel, {
         '*': { deadline: deadlineMs, ...(signal && { signal }) },
       }) as Client<Definition, UnaryOptions>,
-    /** Rejects while no copy of the other end is ready to serve (its gRPC health service). */
+    /** Rejects while no copy is ready (by its gRPC health service). */
     check: () => checkHealth(() => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })),
   }
 }

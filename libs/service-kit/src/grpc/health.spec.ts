@@ -47,7 +47,7 @@ test('the server and each of its services serve while its checks pass', async ()
   await lifecycle.stop()
 })
 
-test('a drain is told at once, and waits for no watch', async () => {
+test('a watch reports a drain at once, and does not delay it', async () => {
   const { statusOf, health, lifecycle, clients } = await startScene()
   const watch = health.watch({ service: 'spec.Service' })[Symbol.asyncIterator]()
   expect((await watch.next()).value).toEqual({ status: SERVING })
@@ -63,7 +63,7 @@ test('a drain is told at once, and waits for no watch', async () => {
   await clients.stop()
 })
 
-test('a watch is told of a change', async () => {
+test('a watch reports a change', async () => {
   const { health, lifecycle, clients, databaseIs } = await startScene()
   const watch = health.watch({ service: '' })[Symbol.asyncIterator]()
   expect((await watch.next()).value).toEqual({ status: SERVING })

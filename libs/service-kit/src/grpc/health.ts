@@ -4,14 +4,14 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '@leadwire/contracts'
 import { ServerError, type ServiceImplementation, Status } from 'nice-grpc'
-import { type HealthCheck, readinessOf } from '../runtime/health'
-import type { Lifecycle } from '../runtime/lifecycle'
+import { type HealthCheck, readinessOf } from '../process/health'
+import type { Lifecycle } from '../process/lifecycle'
 
 const WATCHED_EVERY_MS = 1000
 
 /**
- * The standard health service (grpc.health.v1). The server as a whole (`''`) and each of its `services` are SERVING while
- * /readyz says so: they are asked about when somebody asks here. A watch ends with a drain, which would else wait for it.
+ * The standard health service (grpc.health.v1). The server (`''`) and each of its `services` are SERVING while the service is
+ * ready. A watch ends with a drain, which would otherwise wait for it.
  */
 export const healthService = (
   services: ReadonlySet<string>,

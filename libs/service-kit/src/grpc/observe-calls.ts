@@ -1,23 +1,23 @@
 import { isAbortError } from 'abort-controller-x'
 import { type CallContext, ServerError, type ServerMiddlewareCall, Status } from 'nice-grpc-common'
 import { Histogram } from 'prom-client'
-import type { Metrics } from '../runtime/metrics'
-import { ServiceError } from '../runtime/service-error'
-import { inSpanOf, SpanKind } from '../runtime/tracing'
+import { ServiceError } from '../errors/service-error'
+import type { Metrics } from '../process/metrics'
+import { inSpanOf, SpanKind } from '../tracing/tracing'
 import { statusCodeOf } from './status'
 
-/** Answers one message of a stream, and tells of it as of a call. Its `traceparent` names the trace that it is part of. */
+/** Answers one message of a stream, measured and traced like a call. `traceparent` names its trace. */
 type ObserveMessage = <Answer>(
   message: { traceparent?: string | undefined },
   answer: () => Promise<Answer>,
 ) => Promise<Answer>
 
-/** What the handler of a stream is given: each of its messages counts as a call. */
+/** The context of a stream's handler. Each message counts as a call. */
 export interface ObservedContext extends CallContext {
   observe?: ObserveMessage
 }
 
-// gRPC's own services are asked all the time, and say nothing about ours.
+// Not gRPC's own services.
 const isOurs = (path: string) => !path.startsWith('/grpc.')
 
 const codeOf = (error: unknown): Status => {

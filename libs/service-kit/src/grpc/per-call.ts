@@ -2,13 +2,13 @@ import type { Actor } from '@leadwire/contracts'
 import type { CallContext } from 'nice-grpc'
 import type { Metadata } from 'nice-grpc-common'
 import type { Database } from '../database/database'
-import type { Sealer } from '../runtime/sealer'
+import type { Sealer } from '../security/sealer'
 import { actorOfCall } from './call-metadata'
 import { answerOnce, type Codec, type WithIdempotencyKey } from './idempotency'
 
 /**
- * An operation as the method of a gRPC service. It is made anew for each call, with the database for that call alone:
- * nothing more is begun when the caller has gone or their time is over. `actor` is who asks for it.
+ * An operation as a method of a gRPC service. It gets the database for this call alone, so that no more statements begin when the
+ * caller has gone or timed out, and the caller as `actor`.
  */
 export const perCall =
   <Deps extends { database: Database }, Request, Response>(
@@ -21,7 +21,7 @@ export const perCall =
   ): Promise<Response> =>
     operation({ ...deps, database: deps.database.until(signal), actor: actorOfCall(metadata) })(request)
 
-/** The same for an operation that is done once under each Idempotency-Key. `response` is its message. */
+/** The same for an operation that is done once with each idempotency key. `response` encodes its response. */
 export const perKeyedCall =
   <Deps extends { database: Database; sealer: Sealer; underKey: WithIdempotencyKey }, Request, Response>(
     deps: Deps,

@@ -1,22 +1,21 @@
+import { ServerCredentials } from '@grpc/grpc-js'
 import { DESCRIPTORS, HealthDefinition } from '@leadwire/contracts'
 import { type CompatServiceDefinition, createServer, type ServiceImplementation } from 'nice-grpc'
 import { type CallContext, ServerError, type ServerMiddlewareCall, Status } from 'nice-grpc-common'
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details'
 import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection'
-import type { HealthCheck } from '../runtime/health'
-import type { Lifecycle } from '../runtime/lifecycle'
-import type { Logger } from '../runtime/logger'
-import type { Metrics } from '../runtime/metrics'
-import { createTokenCheck } from '../runtime/service-token'
-import type { Tls } from '../runtime/tls'
-import { boundAccounts } from './bound-accounts'
-import { errorsToStatus } from './errors'
+import { boundAccounts } from '../admission/fair-calls'
+import type { HealthCheck } from '../process/health'
+import type { Lifecycle } from '../process/lifecycle'
+import type { Logger } from '../process/logger'
+import type { Metrics } from '../process/metrics'
+import { createTokenCheck } from '../security/service-token'
+import type { Tls } from '../security/tls'
+import { SERVER_OPTIONS } from './channel'
+import { errorsToStatus, readable } from './errors'
 import { healthService } from './health'
 import { observeCalls } from './observe-calls'
-import { SERVER_OPTIONS } from './options'
-import { readable } from './readable'
-import { serverCredentials } from './server-credentials'
-import { takeTrace } from './trace-calls'
+import { traceHandler } from './trace-calls'
 
 export interface GrpcServer {
   add<Definition extends CompatServiceDefinition>(
@@ -27,7 +26,7 @@ export interface GrpcServer {
   listen(address: { host: string; port: number }): Promise<number>
 }
 
-/** Refuses calls without one of the tokens. Health is everybody's to ask. */
+/** Refuses calls without one of the tokens, except those of health. */
 const requireToken = (tokens: readonly string[]) => {
   const isKnown = createTokenCheck(tokens)
   return async function* <Request, Response>(
@@ -42,8 +41,27 @@ const requireToken = (tokens: readonly string[]) => {
 }
 
 /**
- * A gRPC server with the standard services for health and reflection. Calls show one of `tokens`; `checks` are what the
- * service can't serve without. On a drain it finishes the calls in flight before it closes.
+ * Certificates that can be replaced while the server runs, for new connections. Those of `createSsl` can't, and the certificate
+ * providers of grpc-js are experimental; both extend this class in the same way.
+ */
+class ReplaceableCredentials extends ServerCredentials {
+  constructor(tls: Tls) {
+    super({ requestCert: true, rejectUnauthorized: true }, tls.current())
+    tls.onChange((certificates) => this.updateSecureContextOptions(certificates))
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return this === other
+  }
+}
+
+/** Mutual TLS where there are certificates, else plain text. */
+const serverCredentials = (tls: Tls | undefined): ServerCredentials =>
+  tls ? new ReplaceableCredentials(tls) : ServerCredentials.createInsecure()
+
+/**
+ * A gRPC server with the standard services for health and reflection. Calls need one of `tokens`; `checks` make it ready. In a
+ * drain it finishes the calls in flight.
  */
 export const createGrpcServer = ({
   logger,
@@ -61,7 +79,7 @@ export const createGrpcServer = ({
   checks?: HealthCheck[]
   metrics?: Metrics
 }): GrpcServer => {
-  const unobserved = createServer(SERVER_OPTIONS).use(errorDetailsServerMiddleware).use(takeTrace)
+  const unobserved = createServer(SERVER_OPTIONS).use(errorDetailsServerMiddleware).use(traceHandler)
   const server = (metrics ? unobserved.use(observeCalls(metrics)) : unobserved)
     .use(requireToken(tokens))
     .use(errorsToStatus(logger))

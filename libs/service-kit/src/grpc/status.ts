@@ -1,7 +1,7 @@
 import type { Status as RpcStatus } from '@leadwire/contracts'
 import { Status } from 'nice-grpc-common'
 import { BadRequest, ErrorInfo, RetryInfo } from 'nice-grpc-error-details'
-import { type ErrorCode, type Faults, ServiceError } from '../runtime/service-error'
+import { type ErrorCode, type Faults, ServiceError } from '../errors/service-error'
 
 const DOMAIN = 'leadwire'
 
@@ -25,8 +25,7 @@ export const statusCodeOf = (error: ServiceError): Status => CODES[error.code]
 type Detail = ErrorInfo | BadRequest | RetryInfo
 
 /**
- * The details of a ServiceError: which error it is (ErrorInfo), the faulty fields (BadRequest), and when to try again
- * (RetryInfo). Its cause stays here.
+ * The details of a ServiceError: its code (ErrorInfo), invalid fields (BadRequest), and when to retry (RetryInfo). Not its cause.
  */
 export const detailsOf = ({ code, faults, retryAfterS }: ServiceError): Detail[] => [
   ErrorInfo.fromPartial({ reason: code.toUpperCase(), domain: DOMAIN }),
@@ -47,7 +46,7 @@ const faultsOf = ({ fieldViolations }: BadRequest): Faults => {
   return faults
 }
 
-/** The ServiceError that `detailsOf` took apart; undefined when the details tell of none. */
+/** The inverse of `detailsOf`; undefined when the details are of another domain. */
 export const errorOfDetails = (message: string, details: unknown[]): ServiceError | undefined => {
   const is = <Detail>(type: { $type: string }) =>
     details.find((detail) => (detail as { $type?: string }).$type === type.$type) as Detail | undefined
@@ -76,7 +75,7 @@ export const statusOf = (error: ServiceError): RpcStatus => ({
   }),
 })
 
-/** The ServiceError that `statusOf` made. */
+/** The inverse of `statusOf`. */
 export const errorOfStatus = ({ message, details }: RpcStatus): ServiceError => {
   const decoded = details.flatMap(({ typeUrl: url, value }) => {
     const type = TYPES.find((known) => typeUrl(known) === url)

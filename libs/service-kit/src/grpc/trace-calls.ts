@@ -1,12 +1,12 @@
 import type { CallContext, CallOptions, ClientMiddlewareCall, ServerMiddlewareCall } from 'nice-grpc-common'
 import { openTelemetryClientMiddleware, openTelemetryServerMiddleware } from 'nice-grpc-opentelemetry'
-import { isTraced, isTracing } from '../runtime/tracing'
+import { isTraced, isTracing } from '../tracing/tracing'
 
 const asClient = openTelemetryClientMiddleware()
 const asServer = openTelemetryServerMiddleware()
 
-/** Client side: a unary call is a span of the trace that is under way, and tells of it. Batches of a stream tell themselves. */
-export async function* tellTrace<Request, Response>(
+/** Client side: a unary call is a span of the active trace. Batches of a stream carry their own traceparent. */
+export async function* traceCall<Request, Response>(
   call: ClientMiddlewareCall<Request, Response>,
   options: CallOptions,
 ) {
@@ -14,12 +14,12 @@ export async function* tellTrace<Request, Response>(
   return yield* asClient(call, options)
 }
 
-/** Server side: a unary call that tells of a trace is a span of it. */
-export async function* takeTrace<Request, Response>(
+/** Server side: a unary call is a span of the trace in its metadata. */
+export async function* traceHandler<Request, Response>(
   call: ServerMiddlewareCall<Request, Response>,
   context: CallContext,
 ) {
-  const isTold = !call.requestStream && isTracing() && context.metadata.has('traceparent')
-  if (!isTold) return yield* call.next(call.request as Request, context)
+  const hasTrace = !call.requestStream && isTracing() && context.metadata.has('traceparent')
+  if (!hasTrace) return yield* call.next(call.request as Request, context)
   return yield* asServer(call, context)
 }

@@ -2,18 +2,15 @@ import type { Server } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
-// Answers in this time end their connections one by one, so that none is closed under a request on its way here.
+// Responses end their connections meanwhile, so that none is closed while a request arrives.
 const MOVE_ON_MS = 500
 
 /**
- * Takes no more connections, answers what comes on the open ones, and resolves when the last is gone.
- *
- * Node's own `close` also cuts idle connections at once, and with them the requests that clients were just sending;
- * that of the net server below it does not.
+ * Accepts no more connections, answers requests on open ones, and resolves when the last is gone. The HTTP server's own `close`
+ * cuts idle connections at once, and with them requests that clients were just sending; the net server's does not.
  */
 export const drainHttp = async (server: Server): Promise<void> => {
-  // Right behind the phase of the event loop in which connections are accepted: one that the kernel has taken and Node has
-  // not would be reset.
+  // Right after the event loop has accepted connections: one that only the kernel has accepted would be reset.
   await new Promise(setImmediate)
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve())

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Histogram } from 'prom-client'
-import type { Metrics } from '../runtime/metrics'
+import type { Metrics } from '../process/metrics'
 
 /** Measures each request of a server, by the pattern of its route: addresses would make a series each. */
 export const measureRequests = (app: FastifyInstance, metrics: Metrics): void => {

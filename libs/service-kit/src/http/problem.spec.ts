@@ -1,5 +1,5 @@
-import { ERROR_CODES, ServiceError } from '../runtime/service-error'
-import { PROBLEMS, problemJson, problemOf, serviceErrorOfProblem } from './problem'
+import { ERROR_CODES, ServiceError } from '../errors/service-error'
+import { problemJson, problemOf, serviceErrorOfProblem } from './problem'
 
 const crossed = (error: unknown) => serviceErrorOfProblem(problemJson(problemOf(error), 'id'))
 
@@ -7,14 +7,14 @@ test.each(ERROR_CODES)('%s crosses HTTP as what it is', (code) => {
   expect(crossed(new ServiceError(code, 'What happened.'))).toMatchObject({ code })
 })
 
-test('a detail and faults cross, a cause does not', () => {
+test('a detail and invalid fields cross, a cause does not', () => {
   expect(crossed(new ServiceError('not_found', 'There is no such file.')).detail).toBe(
     'There is no such file.',
   )
   const faults = { file: ['The file must not be empty.'] }
   expect(crossed(ServiceError.invalid(faults)).faults).toEqual(faults)
   const inside = crossed(new ServiceError('internal', 'the inside story', { cause: new Error('of it') }))
-  expect([inside.detail, inside.cause]).toEqual([PROBLEMS.internal.meaning, undefined])
+  expect([inside.detail, inside.cause]).toEqual(['Something went wrong on our side.', undefined])
 })
 
 test.each([

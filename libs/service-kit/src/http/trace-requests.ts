@@ -1,12 +1,11 @@
 import { type Context, context, propagation, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isTracing, SpanKind } from '../runtime/tracing'
-import { VERSION } from '../runtime/version'
+import { VERSION } from '../config/version'
+import { isTracing, SpanKind } from '../tracing/tracing'
 
-// Asked all the time, and of nobody's trace.
 const UNTRACED = ['/healthz', '/readyz']
 
-/** Makes each request a span, of the trace that its traceparent names, and what it does part of that. Without tracing it adds nothing. */
+/** Makes each request a span of the trace that its traceparent names. Without tracing it adds nothing. */
 export const traceRequests = (app: FastifyInstance): void => {
   if (!isTracing()) return
   const tracer = trace.getTracer('leadwire', VERSION)
@@ -30,7 +29,7 @@ export const traceRequests = (app: FastifyInstance): void => {
     contexts.set(request, ours)
     context.with(ours, done)
   })
-  // The events in which a body arrives are of no context.
+  // The events of a body have no context.
   app.addHook('preValidation', (request, _reply, done) =>
     context.with(contexts.get(request) ?? ROOT_CONTEXT, done),
   )

@@ -9,9 +9,9 @@ import {
   writeCertificate,
 } from '@leadwire/test-kit'
 import { connect } from '@nats-io/transport-node'
-import { createLifecycle } from '../runtime/lifecycle'
-import type { Logger } from '../runtime/logger'
-import { natsOptions } from '../runtime/nats-url'
+import { natsOptions } from '../config/nats-url'
+import { createLifecycle } from '../process/lifecycle'
+import type { Logger } from '../process/logger'
 import { connectNats } from './connect-nats'
 
 let folder: string

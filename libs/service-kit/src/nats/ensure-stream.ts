@@ -3,8 +3,8 @@ import { JetStreamApiError, type JetStreamManager, type StreamConfig } from '@na
 const EXISTS_WITH_OTHER_SETTINGS = 10058
 
 /**
- * Makes a stream, or gives the one that exists these settings. What `config` does not name stays as an operator set it,
- * such as the number of replicas; so do `storage` and `retention`, which nats-server does not change.
+ * Creates a stream, or updates its settings. What `config` does not name stays as an operator set it, such as the number of
+ * replicas; so do `storage` and `retention`, which nats-server can't change.
  */
 export const ensureStream = async (
   manager: JetStreamManager,

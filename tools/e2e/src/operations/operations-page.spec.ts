@@ -36,8 +36,8 @@ describe('settings', () => {
   ]
   const told = (heading: string) => rowsOf(section(heading)).flatMap(([name]) => inBackquotes(name!))
 
-  const shared = ['config', 'service-token', 'tls-settings'].flatMap((name) =>
-    settingsIn(`libs/service-kit/src/runtime/${name}.ts`),
+  const shared = ['config/config', 'security/service-token', 'config/tls-settings'].flatMap((name) =>
+    settingsIn(`libs/service-kit/src/${name}.ts`),
   )
   const forAll = () => [...told('### All services'), ...told('## Traces')]
 

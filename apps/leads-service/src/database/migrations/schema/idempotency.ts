@@ -5,7 +5,6 @@ export const idempotency = `
     token_id bigint NOT NULL REFERENCES tokens,
     key text NOT NULL,
     fingerprint bytea,
-    unordered_fingerprint bytea,
     body bytea,
     lead_reference uuid,
     claim_id uuid,

@@ -1,0 +1,105 @@
+import type { BatcherMeter } from '../batching/batcher-metrics'
+import { TooBusy } from '../errors/service-error'
+
+interface Waiting {
+  cost: number
+  enter: () => void
+}
+
+interface Queue {
+  /** What its admitted work costs. */
+  admitted: number
+  /** In order of arrival. */
+  waiting: Set<Waiting>
+}
+
+/** Resolves with the function to call when the admitted work is done. Rejects as TooBusy. */
+export type Enter = (accountId: number, cost?: number) => Promise<() => void>
+
+/**
+ * Bounds the work in flight, for each account and in all, and admits accounts in turn. Work that does not fit waits up to
+ * `maxWaitMs` and is refused then: a client that retries at once is answered no faster, and refusals cost little.
+ *
+ * `shareOf` is what one account's work may cost while so many accounts work or wait. Work that alone costs more runs alone.
+ */
+export const createFairQueue = (options: {
+  shareOf: (accounts: number) => number
+  /** What all admitted work may cost. */
+  capacity?: number
+  /** How many may wait in all. Accounts have equal shares, and one share is kept for the next account. */
+  maxWaiting: number
+  maxWaitMs: number
+  meter?: BatcherMeter | undefined
+}): Enter => {
+  const { shareOf, capacity = Number.POSITIVE_INFINITY, maxWaiting, maxWaitMs, meter } = options
+  // The next to be admitted first.
+  const queues = new Map<number, Queue>()
+  let admitted = 0
+  let allWaiting = 0
+  meter?.watch(() => allWaiting)
+
+  const release = (accountId: number, queue: Queue) => {
+    if (queue.admitted === 0 && queue.waiting.size === 0) queues.delete(accountId)
+  }
+
+  const fits = (queue: Queue, cost: number) =>
+    (admitted === 0 || admitted + cost <= capacity) &&
+    (queue.admitted === 0 || queue.admitted + cost <= shareOf(queues.size))
+
+  const admit = (accountId: number, queue: Queue, cost: number) => {
+    admitted += cost
+    queue.admitted += cost
+    return () => {
+      admitted -= cost
+      queue.admitted -= cost
+      release(accountId, queue)
+      if (allWaiting > 0) admitNext()
+    }
+  }
+
+  const refuse = () => {
+    meter?.refused()
+    return new TooBusy()
+  }
+
+  const wait = (accountId: number, queue: Queue, cost: number) =>
+    new Promise<() => void>((resolve, reject) => {
+      const stopWaiting = () => {
+        queue.waiting.delete(waiting)
+        allWaiting -= 1
+      }
+      const timer = setTimeout(() => {
+        stopWaiting()
+        release(accountId, queue)
+        reject(refuse())
+      }, maxWaitMs)
+      const enter = () => {
+        clearTimeout(timer)
+        stopWaiting()
+        resolve(admit(accountId, queue, cost))
+      }
+      const waiting = { cost, enter }
+      queue.waiting.add(waiting)
+      allWaiting += 1
+    })
+
+  const admitNext = () => {
+    // A queue that is set again is visited again in this loop, behind the others.
+    for (const [accountId, queue] of queues) {
+      const [next] = queue.waiting
+      if (!next || !fits(queue, next.cost)) continue
+      next.enter()
+      queues.delete(accountId)
+      queues.set(accountId, queue)
+    }
+  }
+
+  return async (accountId, cost = 1) => {
+    const queue = queues.get(accountId) ?? { admitted: 0, waiting: new Set() }
+    queues.set(accountId, queue)
+    if (queue.waiting.size === 0 && fits(queue, cost)) return admit(accountId, queue, cost)
+    if (queue.waiting.size < maxWaiting / (queues.size + 1)) return wait(accountId, queue, cost)
+    release(accountId, queue)
+    throw refuse()
+  }
+}

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  ConfigError,
+  count,
+  duration,
+  durations,
+  list,
+  logLevel,
+  poolSize,
+  port,
+  readConfig,
+  str,
+  timeZone,
+  traceSettings,
+} from './config'
+
+test('every error is named at once', () => {
+  const read = () =>
+    readConfig(
+      { PORT: '70000', TIMEOUT: 'soon', SCHEDULE: '60s,never' },
+      { PORT: port(), TIMEOUT: duration(), SCHEDULE: durations(), DATABASE_URL: str() },
+    )
+  expect(read).toThrow(ConfigError)
+  try {
+    read()
+  } catch (error) {
+    expect((error as ConfigError).faults).toEqual({
+      DATABASE_URL: 'is missing',
+      PORT: expect.stringContaining('70000'),
+      SCHEDULE: expect.stringContaining('never'),
+      TIMEOUT: expect.stringContaining('soon'),
+    })
+  }
+})
+
+test('durations, lists and defaults are read, and an empty variable counts as unset', () => {
+  const config = readConfig(
+    { TIMEOUT: '1500ms', SCHEDULE: '60s, 5m,1h', HOSTS: 'a.test, ,b.test', LEVEL: '' },
+    { TIMEOUT: duration(), SCHEDULE: durations(), HOSTS: list(), LEVEL: str({ default: 'info' }) },
+  )
+  expect(config).toMatchObject({
+    TIMEOUT: 1500,
+    SCHEDULE: [60_000, 300_000, 3_600_000],
+    HOSTS: ['a.test', 'b.test'],
+    LEVEL: 'info',
+  })
+})
+
+describe('a setting in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'leadwire-config-'))
+  const file = join(folder, 'secret')
+  beforeAll(() => writeFileSync(file, 'two words\n'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const specs = { SECRET: str(), LEVEL: str({ default: 'info' }) }
+
+  test('is what the file holds, without the line end', () => {
+    expect(readConfig({ SECRET_FILE: file, SECRET: '', LEVEL_FILE: '' }, specs)).toEqual({
+      SECRET: 'two words',
+      LEVEL: 'info',
+    })
+  })
+
+  test('is refused when the file is not there, or when both are set, together with the other errors', () => {
+    const missing = join(folder, 'missing')
+    try {
+      readConfig({ SECRET_FILE: missing, LEVEL_FILE: file, LEVEL: 'warn' }, { ...specs, PORT: port() })
+      expect('accepted').toBe('refused')
+    } catch (error) {
+      expect((error as ConfigError).faults).toEqual({
+        SECRET: expect.stringContaining(missing),
+        LEVEL: expect.stringContaining('LEVEL_FILE'),
+        PORT: 'is missing',
+      })
+    }
+  })
+})
+
+test.each([
+  [{ POOL: '0' }, 'POOL'],
+  [{ POOL: '1001' }, 'POOL'],
+  [{ POOL: '-1' }, 'POOL'],
+  [{ POOL: '2.5' }, 'POOL'],
+  [{ POOL: '1e2' }, 'POOL'],
+  [{ BYTES: '99' }, 'BYTES'],
+  [{ BYTES: '5001' }, 'BYTES'],
+  [{ LEVEL: 'loud' }, 'LEVEL'],
+  [{ ZONE: 'Mars/Olympus' }, 'ZONE'],
+])('%j is refused by its name', (env, name) => {
+  const specs = {
+    POOL: poolSize(),
+    BYTES: count({ default: 100, min: 100, max: 5000 }),
+    LEVEL: logLevel(),
+    ZONE: timeZone({ default: 'Europe/London' }),
+  }
+  expect(readConfig({}, specs)).toEqual({ POOL: 10, BYTES: 100, LEVEL: 'info', ZONE: 'Europe/London' })
+  try {
+    readConfig(env, specs)
+    expect('accepted').toBe('refused')
+  } catch (error) {
+    expect(Object.keys((error as ConfigError).faults)).toEqual([name])
+  }
+})
+
+test('an address for traces that OpenTelemetry would ignore is an error', () => {
+  expect(() => readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, traceSettings())).toThrow(
+    expect.objectContaining({
+      faults: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: '"collector:4318" is no address such as http://collector:4318',
+      },
+    }),
+  )
+})

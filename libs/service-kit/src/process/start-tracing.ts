@@ -1,0 +1,41 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { context, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources'
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { VERSION } from '../config/version'
+import type { Logger } from './logger'
+
+/** How long a drain waits for a collector. */
+const FLUSH_LIMIT_MS = 2000
+
+/**
+ * Sends traces to the collector of OTEL_EXPORTER_OTLP_ENDPOINT (OTLP, protobuf over HTTP). OpenTelemetry reads its other settings.
+ */
+export const startTracing = (options: {
+  service: string
+  logger: Logger
+  onStop: (name: string, stop: () => unknown) => void
+}): void => {
+  const { service, logger, onStop } = options
+  const warn = (message: string) => logger.warn({ cause: message }, 'traces')
+  diag.setLogger({ error: warn, warn, info: () => {}, debug: () => {}, verbose: () => {} }, DiagLogLevel.WARN)
+  const resource = defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': service, 'service.version': VERSION }))
+    .merge(detectResources({ detectors: [envDetector] }))
+  const spanProcessors = [new BatchSpanProcessor(new OTLPTraceExporter())]
+  const provider = new BasicTracerProvider({ resource, spanProcessors })
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+  trace.setGlobalTracerProvider(provider)
+  onStop('traces', () =>
+    Promise.race([provider.shutdown(), pause(FLUSH_LIMIT_MS, undefined, { ref: false })]),
+  )
+}

@@ -1,0 +1,21 @@
+// What a process needs whatever it speaks. Main files and settings import this door alone: settings are then checked without
+// loading gRPC and PostgreSQL.
+
+export * from './config/config'
+export * from './config/http-urls'
+export * from './config/nats-url'
+export * from './config/tls-settings'
+export * from './config/version'
+export * from './errors/service-error'
+export * from './process/address-limit'
+export * from './process/health'
+export * from './process/lifecycle'
+export * from './process/logger'
+export * from './process/loops'
+export * from './process/metrics'
+export * from './process/retry'
+export * from './security/sealer'
+export * from './security/service-token'
+export * from './security/tls'
+export * from './tracing/trace-context'
+export * from './tracing/tracing'

@@ -1,0 +1,77 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { makeValidator } from '../config/config'
+import { ServiceError } from '../errors/service-error'
+
+const KEY_BYTES = 32
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const FORMAT = 1
+const PREFIX_BYTES = 5
+
+/**
+ * Keys separated by commas, each 32 random bytes in base64. The first encrypts, and each decrypts, so that keys can be exchanged
+ * while copies with old and new settings run.
+ */
+export const encryptionKeys = () =>
+  makeValidator<Buffer[]>((text) => {
+    const keys = text.split(',').map((key) => Buffer.from(key.trim(), 'base64'))
+    // A key is a secret: the message must not show it.
+    if (!keys.every(({ length }) => length === KEY_BYTES))
+      throw new TypeError('each key must be 32 bytes in base64, such as `openssl rand -base64 32` prints')
+    return keys
+  })({ desc: 'the keys that encrypt stored secrets' })
+
+export type Sealer = ReturnType<typeof createSealer>
+
+// Identifies the key without revealing it.
+const prefixOf = (key: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.of(FORMAT),
+    createHash('sha256')
+      .update(key)
+      .digest()
+      .subarray(0, PREFIX_BYTES - 1),
+  ])
+
+/**
+ * Encrypts secrets in the database and its backups: AES-256-GCM (NIST SP 800-38D). The context (such as the row) is authenticated:
+ * what was sealed for one row doesn't open for another.
+ */
+export const createSealer = (keys: readonly Buffer[]) => {
+  const [first] = keys
+  if (!first) throw new TypeError('a sealer needs a key')
+  const prefix = prefixOf(first)
+  const byPrefix = new Map(keys.map((key) => [prefixOf(key).toString('latin1'), key]))
+  return {
+    /** What everything sealed by the first key starts with. */
+    prefix,
+    /** Layout: a byte for the format, 4 for the key, 12 of initialisation vector, 16 of tag, the ciphertext. */
+    seal: (plain: string | Uint8Array, context: string): Buffer => {
+      const iv = randomBytes(IV_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', first, iv).setAAD(Buffer.from(context))
+      const sealed = [cipher.update(plain), cipher.final()]
+      return Buffer.concat([prefix, iv, cipher.getAuthTag(), ...sealed])
+    },
+    /** Throws internal for another key, another context, and what was changed. */
+    open: (sealed: Uint8Array, context: string): Buffer => {
+      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
+      const key = byPrefix.get(bytes.toString('latin1', 0, PREFIX_BYTES))
+      if (!key) throw ServiceError.internal(new Error('no key of ENCRYPTION_KEYS opens what is stored'))
+      try {
+        return decrypt(key, bytes.subarray(PREFIX_BYTES), context)
+      } catch (cause) {
+        throw ServiceError.internal(cause)
+      }
+    },
+  }
+}
+
+const decrypt = (key: Buffer, sealed: Buffer, context: string): Buffer => {
+  const textAt = IV_BYTES + TAG_BYTES
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(sealed.subarray(IV_BYTES, textAt))
+  return Buffer.concat([decipher.update(sealed.subarray(textAt)), decipher.final()])
+}

@@ -1,0 +1,53 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { makeValidator, str } from '../config/config'
+
+export interface ServiceTokenConfig {
+  /** The tokens that are valid, the one to send first; empty when `SERVICE_AUTH` is `none`. */
+  SERVICE_TOKEN: string[]
+  SERVICE_AUTH: 'token' | 'none'
+}
+
+const TOKEN = /^[\x21-\x7e]{16,}$/
+
+/** Tokens separated by commas: one, or two while they are exchanged. Each has 16 characters or more. */
+const serviceToken = makeValidator<string[]>((text) => {
+  const tokens = text.split(',').map((token) => token.trim())
+  // A token is a secret: the message must not show it.
+  if (!tokens.every((token) => TOKEN.test(token)))
+    throw new TypeError('each token must have 16 or more printable ASCII characters, none of them a space')
+  return tokens
+})
+
+/**
+ * The settings of the token between services. Without a token a service does not start, unless `SERVICE_AUTH=none`.
+ */
+export const serviceTokenSettings = (env: NodeJS.ProcessEnv) => ({
+  SERVICE_TOKEN:
+    env['SERVICE_AUTH'] === 'none'
+      ? makeValidator<string[]>(() => [])({ default: [] })
+      : serviceToken({ desc: 'the token that services show each other (or SERVICE_AUTH=none)' }),
+  SERVICE_AUTH: str<ServiceTokenConfig['SERVICE_AUTH']>({ choices: ['token', 'none'], default: 'token' }),
+})
+
+/** The `authorization` header to send; undefined where no token is used. */
+export const bearerOf = (tokens: readonly string[]): string | undefined =>
+  tokens[0] === undefined ? undefined : `Bearer ${tokens[0]}`
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/**
+ * Returns whether an `authorization` header has one of the tokens; always true without tokens. Its time reveals nothing of the
+ * tokens: digests have one length, and every token is compared.
+ */
+export const createTokenCheck = (
+  tokens: readonly string[],
+): ((authorization: string | undefined) => boolean) => {
+  const digests = tokens.map(digest)
+  return (authorization) => {
+    if (digests.length === 0) return true
+    const [, shown] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
+    if (shown === undefined) return false
+    const given = digest(shown)
+    return digests.filter((known) => timingSafeEqual(known, given)).length > 0
+  }
+}
