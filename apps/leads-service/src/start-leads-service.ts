@@ -104,16 +104,16 @@ export const startLeadsService = async ({
   const prune = startPruning({ loops, metrics })
   const keptMs = config.IDEMPOTENCY_RETENTION
   prune('idempotency_keys', {
-    portion: () => deleteOldKeys(database, { keptMs }),
+    batch: () => deleteOldKeys(database, { keptMs }),
     oldestAge: () => oldestKeyAge(database),
   })
   prune('imports', {
-    portion: () => deleteOldImports(database),
+    batch: () => deleteOldImports(database),
     oldestAge: () => oldestImportAge(database),
   })
   const listFiles = createListFiles(files)
   prune('files', {
-    portion: () => deleteUnnamedFiles({ ...elsewhere, listFiles, signal: lifecycle.signal }),
+    batch: () => deleteUnnamedFiles({ ...elsewhere, listFiles, signal: lifecycle.signal }),
     runsApartMs: 3_600_000,
   })
   const wakeErasures = loops.run('erasures', { pauseMs: 500, idleMs: 5000 }, () => eraseOnce(elsewhere))

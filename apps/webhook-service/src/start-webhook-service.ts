@@ -121,13 +121,13 @@ export const startWebhookService = async (
   const prune = startPruning({ loops, metrics })
   const keptMs = config.IDEMPOTENCY_RETENTION
   prune('idempotency_keys', {
-    portion: () => deleteOldKeys(leads.database, { keptMs }),
+    batch: () => deleteOldKeys(leads.database, { keptMs }),
     oldestAge: () => oldestKeyAge(leads.database),
   })
   const kept = { doneMs: config.DELIVERY_RETENTION, exhaustedMs: config.EXHAUSTED_RETENTION }
   for (const [rows, { database }] of Object.entries({ webhooks: leads, notifications: messages }))
     prune(rows, {
-      portion: createPruneEvents(database, kept),
+      batch: createPruneEvents(database, kept),
       oldestAge: () => oldestEventAge(database),
     })
   const runSyncs = (name: string, tables: Database) =>

@@ -9,7 +9,7 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Of which leads an endpoint can be told. */
+/** Of which leads an endpoint can receive events. */
 export const ENDPOINT_LEADS = ['all', 'live', 'test'] as const
 
 /** The body of a webhook. `data` is JSON text. The interface's own event, Lead Created, does not name its type. */

@@ -26,6 +26,6 @@ export interface UploadedFile {
   key: string
   size: number
   content_type: string
-  /** Hexadecimal; empty when nobody asked for it. */
+  /** Hexadecimal; empty unless requested. */
   sha256: string
 }

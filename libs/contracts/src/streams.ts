@@ -20,7 +20,7 @@ export const messageIdOf = (eventId: string, lost: number | null = null): string
 export const eventIdOf = (messageId: string): string => messageId.split(':', 1)[0]!
 
 /**
- * The stream as publisher and consumer both make it, whoever connects first. It is a pipe: PostgreSQL keeps what is not
+ * The stream as publisher and consumer both make it, in whatever order they connect. It is a pipe: PostgreSQL keeps what is not
  * yet stored by the consumer, and the outbox's sweep publishes again what the stream let go of too early. So it needs an
  * hour at most, and what it holds never stops publishing: the oldest goes out first.
  */

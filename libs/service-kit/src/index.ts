@@ -9,7 +9,7 @@ export { differences, recordAudit } from './audit/record-audit'
 export * from './database/database'
 export { deleteOldKeys, oldestKeyAge } from './database/delete-old-keys'
 export { isInvalidTime, isRefusedValue, isTimedOut, violatedConstraint } from './database/failure'
-export { apart, type Migration, migrate, untilMigrated } from './database/migrate'
+export { inSeparateTransactions, type Migration, migrate, untilMigrated } from './database/migrate'
 export { createPoolMetrics, type PoolMetrics } from './database/pool-metrics'
 export { type Pruned, startPruning } from './database/start-pruning'
 

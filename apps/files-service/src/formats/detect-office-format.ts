@@ -17,7 +17,7 @@ const MACROS = 'application/vnd.ms-office.vbaProject'
 const NO_MACROS = 'The file must not contain macros.'
 
 /**
- * Which Office format the zip file is that begins at the byte `start`, none for any other zip, for one with macros, and for
+ * Which Office format the zip file is that starts at the byte `start`, none for any other zip, for one with macros, and for
  * one that can't be read. The types of the parts that are there decide: the main part may have any name (some Word versions
  * write word/document2.xml), and SheetJS declares a type with macros that no part has.
  *

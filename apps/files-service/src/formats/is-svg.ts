@@ -4,7 +4,7 @@ const DOCTYPE = /^<!DOCTYPE\s+([^\s>[]+)/
 /**
  * Whether the first element of a text is `svg`, with or without a namespace prefix, after whatever XML allows before it:
  * a byte order mark, whitespace, an XML declaration, instructions, comments, and a document type of the same name
- * (so an HTML page that begins with an svg element is none). Takes time in proportion to the text's length.
+ * (so an HTML page that starts with an svg element is none). Takes time in proportion to the text's length.
  */
 export const isSvg = (text: string): boolean => {
   let at = text.startsWith('\uFEFF') ? 1 : 0

@@ -24,7 +24,7 @@ export interface Dependencies {
   /** The address by which the request's client knows the API, without a slash at its end. */
   addressOf: (request: FastifyRequest) => string
   timeZone: string
-  /** Aborted when a drain begins: endless streams end then. */
+  /** Aborted when a drain starts: endless streams end then. */
   draining: AbortSignal
   /** The clock, in milliseconds since the epoch. */
   now: () => number

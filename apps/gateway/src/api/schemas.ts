@@ -86,7 +86,7 @@ export const pageOrStepOf = (schema: TSchema, path: string, only = '') => {
       total_capped: Type.Optional(
         Type.Boolean({ description: `Whether there may be more than \`total\`.${only}` }),
       ),
-      next_cursor: Type.Optional(nullableOf('string', `What follows begins here; null at the end.${only}`)),
+      next_cursor: Type.Optional(nullableOf('string', `Pass it for the next page; null at the end.${only}`)),
     },
     {
       title: title!,

@@ -32,7 +32,7 @@ const HELP: Record<ProblemKind, { meaning: string; mend: string }> = {
   conflict: {
     meaning:
       'A request with the same Idempotency-Key is still being worked on, or the state of the record forbids it.',
-    mend: 'Wait as long as Retry-After says, where it is there, and send it again. Otherwise look at the record.',
+    mend: 'Wait as long as Retry-After says, where it is there, and send it again. Otherwise check the record.',
   },
   'lead-erased': {
     meaning:
@@ -40,8 +40,8 @@ const HELP: Record<ProblemKind, { meaning: string; mend: string }> = {
     mend: 'Create another lead, if the person came again.',
   },
   'precondition-failed': {
-    meaning: 'The lead is no longer what If-Match names: somebody changed it. Nothing was done.',
-    mend: 'Retrieve it, look whether your change still fits, and send it with the new ETag.',
+    meaning: 'The lead is no longer what If-Match names: it was changed. Nothing was done.',
+    mend: 'Retrieve it, check whether your change still fits, and send it with the new ETag.',
   },
   'too-large': {
     meaning: 'The body or the file is too large.',
@@ -61,7 +61,7 @@ const HELP: Record<ProblemKind, { meaning: string; mend: string }> = {
   },
   'rate-limited': {
     meaning: 'The token has sent more requests than the operator allows. Nothing was done.',
-    mend: 'Wait as long as Retry-After says, and send it again. RateLimit tells each time how much is left.',
+    mend: 'Wait as long as Retry-After says, and send it again. RateLimit in each response says how much is left.',
   },
   'headers-too-large': {
     meaning: 'The headers are larger than 16 KiB.',

@@ -26,7 +26,7 @@ const failureOf = (error: unknown): string | undefined => {
 }
 
 const openRest = async ({ files }: WorkerDeps['clients'], { key, position, fileSize }: ClaimedImport) =>
-  // No range begins at the end of a file.
+  // No range starts at the end of a file.
   position < fileSize ? files.download(key, position) : { size: 0, bytes: Readable.from([]) }
 
 /** Creates the next leads of an import. Resolves to whether the import has ended. */

@@ -16,7 +16,7 @@ export const LeadHistoryEntry = named(
   'LeadHistoryEntry',
   'One change of a lead.',
 )({
-  version: Type.Integer(describe('Counts the changes of a lead; its ETag begins with it.', 2)),
+  version: Type.Integer(describe('Counts the changes of a lead; its ETag starts with it.', 2)),
   at: timestamp('When it was done; also the updated_at of the lead then.'),
   action: oneOf(['created', 'updated', 'erased'], undefined, 'updated'),
   token: orNull(TokenName, 'Whose token did it. Null for leads that were created before this was recorded.'),

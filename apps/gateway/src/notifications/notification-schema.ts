@@ -11,7 +11,7 @@ export const NotificationRecord = named(
   "One message on its way to one user, or to the account's contact.",
 )({
   ...fields,
-  event_id: Type.String({ ...event_id, description: "The message's Message-ID begins with it." }),
+  event_id: Type.String({ ...event_id, description: "The message's Message-ID starts with it." }),
   subject: oneOf(
     ['assigned', 'appointment', 'callback', 'webhook_endpoint.failing'],
     "What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",

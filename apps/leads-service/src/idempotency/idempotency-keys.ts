@@ -77,7 +77,7 @@ const noSuchToken = () => new ServiceError('not_found', 'There is no such token.
 export const isIdempotency = ({ tokenId, key, fingerprint }: Idempotency): boolean =>
   isId(tokenId) && isSaid(key) && fingerprint.length > 0
 
-/** What is known of a key: its answer, or why there is none to wait for, or who holds a claim to it, if anybody does. */
+/** The state of a key: its answer, or why none will come, or its claim, if there is one. */
 type Found =
   | { saved: { fingerprint: Buffer; body: Buffer } }
   | { error: ServiceError }

@@ -46,7 +46,7 @@ export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; l
           const rows = await database.query<{ state: string | null; figure: number }>({ name, text })
           for (const { state, figure } of rows) this.set(state === null ? {} : { state }, figure)
         } catch (error) {
-          logger.warn({ err: error, metric: name }, 'could not query a metric')
+          logger.warn({ err: error, metric: name }, 'could not read a metric')
         }
       },
     })

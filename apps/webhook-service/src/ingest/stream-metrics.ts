@@ -1,5 +1,5 @@
 import { LEADS_STREAM, NOTIFICATION_CONSUMER, WEBHOOK_CONSUMER } from '@leadwire/contracts'
-import { type Logger, lookUpOnce, type Metrics } from '@leadwire/service-kit'
+import { type Logger, type Metrics, sharedQuery } from '@leadwire/service-kit'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { Gauge } from 'prom-client'
@@ -10,7 +10,7 @@ const CONSUMERS = [WEBHOOK_CONSUMER, NOTIFICATION_CONSUMER]
 /** Adds metrics of the stream, read at each scrape. While NATS is unavailable they have no value. */
 export const addStreamMetrics = (deps: { metrics: Metrics; nats: NatsConnection; logger: Logger }): void => {
   const { metrics, nats, logger } = deps
-  const lookUp = lookUpOnce(async () => {
+  const query = sharedQuery(async () => {
     const { streams, consumers } = await jetstreamManager(nats, { checkAPI: false, timeout: TIMEOUT_MS })
     const [stream, ...infos] = await Promise.all([
       streams.info(LEADS_STREAM.name),
@@ -18,13 +18,13 @@ export const addStreamMetrics = (deps: { metrics: Metrics; nats: NatsConnection;
     ])
     return { stream, consumers: infos }
   })
-  type Found = Awaited<ReturnType<typeof lookUp>>
+  type Found = Awaited<ReturnType<typeof query>>
   const add = (name: string, help: string, labelNames: string[], set: (gauge: Gauge, found: Found) => void) =>
     new Gauge({
       ...{ name, help, labelNames, registers: [metrics] },
       async collect() {
         this.reset()
-        await lookUp().then(
+        await query().then(
           (found) => set(this, found),
           (error) => logger.debug({ err: error, metric: name }, 'could not read a metric'),
         )

@@ -1,4 +1,4 @@
-import { type Database, type Logger, lookUpOnce, type Metrics } from '@leadwire/service-kit'
+import { type Database, type Logger, type Metrics, sharedQuery } from '@leadwire/service-kit'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Clock } from '../clock'
 import { openAt } from '../delivery-sql'
@@ -68,7 +68,7 @@ const addBacklog = ({ kind, metrics, queue, clock, logger }: Dependencies): void
       for (const [status, count] of Object.entries(row ?? {})) gauge.set({ status }, count)
     },
   )
-  const findDue = lookUpOnce(async () => {
+  const findDue = sharedQuery(async () => {
     const now = clock.now()
     return { now: now.getTime(), due: await findDueEndpoints(queue, now) }
   })

@@ -1797,7 +1797,7 @@ export interface components {
             /** @description Whether there may be more than `total`. Only with parameters beside `page`. */
             total_capped?: boolean;
             /**
-             * @description What follows begins here; null at the end. Only with parameters beside `page`.
+             * @description Pass it for the next page; null at the end. Only with parameters beside `page`.
              * @example null
              */
             next_cursor?: string | null;
@@ -2575,7 +2575,7 @@ export interface components {
         /** @description One change of a lead. */
         LeadHistoryEntry: {
             /**
-             * @description Counts the changes of a lead; its ETag begins with it.
+             * @description Counts the changes of a lead; its ETag starts with it.
              * @example 2
              */
             version: number;
@@ -3840,7 +3840,7 @@ export interface components {
             /** @description Whether there may be more than `total`. */
             total_capped?: boolean;
             /**
-             * @description What follows begins here; null at the end.
+             * @description Pass it for the next page; null at the end.
              * @example null
              */
             next_cursor?: string | null;
@@ -3947,7 +3947,7 @@ export interface components {
             updated_at: string;
             /**
              * Format: uuid
-             * @description The message's Message-ID begins with it.
+             * @description The message's Message-ID starts with it.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
@@ -4036,7 +4036,7 @@ export interface components {
             /** @description Whether there may be more than `total`. */
             total_capped?: boolean;
             /**
-             * @description What follows begins here; null at the end.
+             * @description Pass it for the next page; null at the end.
              * @example null
              */
             next_cursor?: string | null;
@@ -4071,7 +4071,7 @@ export interface components {
             updated_at: string;
             /**
              * Format: uuid
-             * @description The message's Message-ID begins with it.
+             * @description The message's Message-ID starts with it.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;

@@ -51,7 +51,7 @@ const within = <Item, Result>(
       return
     }
     refused = true
-    reject(waiting.sent ? ServiceError.late() : new TooBusy())
+    reject(waiting.sent ? ServiceError.timedOut() : new TooBusy())
   }
   let timer = setTimeout(expire, Math.min(maxWaitMs, deadline - Date.now()))
   const waiting: Waiting<Item, Result> = {

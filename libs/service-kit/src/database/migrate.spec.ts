@@ -1,10 +1,10 @@
 import { createDatabase, eventually } from '@leadwire/test-kit'
 import { Client } from 'pg'
 import {
-  apart,
   connectDatabase,
   createLifecycle,
   createLogger,
+  inSeparateTransactions,
   type Migration,
   migrate,
   untilMigrated,
@@ -58,7 +58,7 @@ test('a migration of several tables ends no transaction that uses them in anothe
   const both: Migration = {
     name: '003-both',
     transaction: false,
-    up: (knex) => apart(knex, [add('one'), add('two')]),
+    up: (knex) => inSeparateTransactions(knex, [add('one'), add('two')]),
   }
   const [client, reader] = [1, 2].map(() => new Client({ connectionString: server.url })) as [Client, Client]
   await Promise.all([client.connect(), reader.connect()])

@@ -46,7 +46,7 @@ const briefly =
  * For a migration that changes several tables in use, with `transaction: false`: each statement is its own transaction, because
  * locks on several tables could deadlock with other transactions. All statements must be repeatable.
  */
-export const apart = async (knex: Knex, statements: string[]): Promise<void> => {
+export const inSeparateTransactions = async (knex: Knex, statements: string[]): Promise<void> => {
   for (const statement of statements)
     await knex.transaction(async (transaction) => {
       await transaction.raw(BRIEFLY)

@@ -11,7 +11,7 @@ export interface Pruned {
 
 /** Rows or files that are removed when they are old. */
 interface Prunable {
-  portion: () => Promise<Pruned>
+  batch: () => Promise<Pruned>
   /** The age in seconds of the oldest that is kept. */
   oldestAge?: () => Promise<number>
   runsApartMs?: number
@@ -22,7 +22,7 @@ const RUN_EVERY_MS = 60_000
 const BATCH_PAUSE_MS = 100
 
 /**
- * Returns the function that has rows pruned every minute, in batches. `portion` removes one batch, and skips what another copy
+ * Returns the function that has rows pruned every minute, in batches. `batch` removes one, and skips what another copy
  * of the service removes.
  */
 export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metrics }) => {
@@ -40,9 +40,9 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
     ...{ name: 'leadwire_pruning_oldest_seconds', labelNames, registers },
     help: 'Age of the oldest of the rows that are removed when they are old, at the last run; 0 when there are none.',
   })
-  return (rows: string, { portion, oldestAge, runsApartMs = RUN_EVERY_MS }: Prunable): void =>
+  return (rows: string, { batch, oldestAge, runsApartMs = RUN_EVERY_MS }: Prunable): void =>
     void loops.run(`old ${rows}`, runsApartMs, async () => {
-      const result = await portion()
+      const result = await batch()
       pruned.inc({ rows }, result.rows)
       if (result.more) {
         await pause(BATCH_PAUSE_MS)

@@ -42,7 +42,7 @@ export class ServiceError extends Error {
     return this.options.retryAfterS
   }
 
-  static late(cause?: unknown): ServiceError {
+  static timedOut(cause?: unknown): ServiceError {
     return new ServiceError('late', 'The service did not answer in time.', { cause })
   }
 

@@ -87,7 +87,7 @@ export const batchStream = <Request, Response>(
       timer = setTimeout(() => {
         stream.cancel()
         onTimeout()
-        reject(ServiceError.late())
+        reject(ServiceError.timedOut())
       }, deadline - Date.now())
     })
     try {
@@ -106,7 +106,7 @@ export const batchStream = <Request, Response>(
         return response
       }
       await pause(RESEND_AFTER_MS)
-      if (Date.now() >= deadline) throw ServiceError.late()
+      if (Date.now() >= deadline) throw ServiceError.timedOut()
     }
   }
 }

@@ -80,7 +80,7 @@ const errorOfCode = (cause: ClientError): ServiceError => {
         cause,
       })
     case Status.DEADLINE_EXCEEDED:
-      return ServiceError.late(cause)
+      return ServiceError.timedOut(cause)
     case Status.UNAUTHENTICATED:
       return new ServiceError('internal', 'The other service does not know this SERVICE_TOKEN.', { cause })
     default:

@@ -11,7 +11,7 @@ export interface Lifecycle {
   onStop(name: string, stop: () => unknown): void
   /** Whether a drain has begun. */
   readonly draining: boolean
-  /** Aborted when a drain begins. */
+  /** Aborted when a drain starts. */
   readonly signal: AbortSignal
   /** Runs every registered stop in reverse order. A failure is logged, and the others run. */
   stop(): Promise<void>

@@ -12,10 +12,10 @@ export const createMetrics = (service: string): Metrics => {
 }
 
 /** Shares one query among the metrics of a scrape: calls while it is in flight get the same result. */
-export const lookUpOnce = <Found>(lookUp: () => Promise<Found>): (() => Promise<Found>) => {
+export const sharedQuery = <Found>(query: () => Promise<Found>): (() => Promise<Found>) => {
   let inFlight: Promise<Found> | undefined
   return () => {
-    inFlight ??= lookUp().finally(() => {
+    inFlight ??= query().finally(() => {
       inFlight = undefined
     })
     return inFlight

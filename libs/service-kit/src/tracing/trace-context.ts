@@ -13,7 +13,7 @@ const random = (bytes: number) =>
 export const parseTraceparent = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && TRACEPARENT.test(header) ? header : undefined
 
-/** A traceparent that begins a trace of its own. */
+/** A traceparent that starts a trace of its own. */
 export const newTraceparent = (): string => `00-${random(16)}-${random(8)}-01`
 
 /** The same trace, one span further. */

@@ -9,7 +9,7 @@ const SUSPEND = 'UPDATE accounts SET suspended_at = coalesce(suspended_at, clock
 
 // The job starts when everything in flight has arrived: an event that came later would stay.
 const INSERT = `
-  INSERT INTO account_deletions (account_id, leads, look_at)
+  INSERT INTO account_deletions (account_id, leads, due_at)
   SELECT id, lead_count, clock_timestamp() + interval '15 seconds' FROM accounts WHERE id = $1`
 
 /**

@@ -9,6 +9,6 @@ export const retrieveAccountDeletion =
   async ({ accountId }: RetrieveAccountDeletionRequest): Promise<RetrieveAccountDeletionResponse> => {
     validate({ account_id: isId(accountId) })
     const deletion = await deletionOf(deps.database, accountId)
-    if (!deletion) throw new ServiceError('not_found', 'Nobody asked to delete this account.')
+    if (!deletion) throw new ServiceError('not_found', 'The deletion of this account was never requested.')
     return { deletion }
   }

@@ -36,7 +36,7 @@ const SEAL = `
   WHERE account_id = $1 AND id = $2`
 
 const INSERT = `
-  INSERT INTO erasures (account_id, lead_id, requested_at, places, events, look_at)
+  INSERT INTO erasures (account_id, lead_id, requested_at, places, events, due_at)
   VALUES ($1, $2, $3, $4, $5, clock_timestamp())`
 
 type Deps = JsonSettings & {

@@ -12,10 +12,10 @@ const IN_FLIGHT_S = 15
 const CLAIM = `
   WITH found AS MATERIALIZED (
     SELECT account_id, lead_id FROM erasures
-    WHERE finished_at IS NULL AND look_at <= clock_timestamp()
-    ORDER BY look_at LIMIT ${AT_ONCE} FOR NO KEY UPDATE SKIP LOCKED
+    WHERE finished_at IS NULL AND due_at <= clock_timestamp()
+    ORDER BY due_at LIMIT ${AT_ONCE} FOR NO KEY UPDATE SKIP LOCKED
   )
-  UPDATE erasures e SET look_at = clock_timestamp() + interval '30 seconds'
+  UPDATE erasures e SET due_at = clock_timestamp() + interval '30 seconds'
   FROM found f JOIN leads l ON l.account_id = f.account_id AND l.id = f.lead_id
   WHERE e.account_id = f.account_id AND e.lead_id = f.lead_id
   RETURNING e.account_id AS "accountId", e.lead_id AS "leadId", l.reference, e.places, e.events,
@@ -27,7 +27,7 @@ const STREAM_MAX_AGE_S = LEADS_STREAM_CONFIG.max_age / 1_000_000_000
 const RECORD = `
   UPDATE erasures SET places = $3, stream_until = $4::timestamptz + interval '${STREAM_MAX_AGE_S} seconds',
     finished_at = CASE WHEN $5 THEN clock_timestamp() END, events = CASE WHEN $5 THEN '[]' ELSE events END,
-    look_at = clock_timestamp() + interval '1 second'
+    due_at = clock_timestamp() + interval '1 second'
   WHERE account_id = $1 AND lead_id = $2 AND finished_at IS NULL`
 
 type Deps = PlaceDeps & { logger: Logger }

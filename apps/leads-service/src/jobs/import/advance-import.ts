@@ -107,7 +107,7 @@ const advance = async (
   const { accountId, importId, claimId } = request.claim!
   const values = [accountId, importId, claimId, request.from]
   const [claimed] = await tx.query<ClaimedRow>({ name: 'claimed-import', text: SELECT, values })
-  // Somebody else has it, or has moved it: what is sent again after a lost response is not done again.
+  // Another process has it, or has moved it: a call that is repeated after a lost response is not done again.
   if (!claimed) throw claimLost()
   if (claimed.state !== 'running') return { goingOn: false }
   const { rows, to, columns, delimiter, finished, failure } = request

@@ -22,14 +22,14 @@ export const addReconciliationMetrics = (deps: {
   logger: Logger
 }): void => {
   const { metrics, database, logger } = deps
-  const add = (name: string, help: string, labelNames: string[], lookUp: (gauge: Gauge) => Promise<void>) =>
+  const add = (name: string, help: string, labelNames: string[], query: (gauge: Gauge) => Promise<void>) =>
     new Gauge({
       ...{ name, help, labelNames, registers: [metrics] },
       async collect() {
         // Report nothing when the query fails: an old figure would pass for a new one.
         this.reset()
-        await lookUp(this).catch((error: unknown) =>
-          logger.warn({ err: error, metric: name }, 'could not query a metric'),
+        await query(this).catch((error: unknown) =>
+          logger.warn({ err: error, metric: name }, 'could not read a metric'),
         )
       },
     })

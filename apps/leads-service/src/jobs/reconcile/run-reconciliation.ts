@@ -4,12 +4,12 @@ import type { ReconcileDeps } from './reconcile-deps'
 
 // A lease: when a process dies during a check, another starts one. Two checks at once do no harm.
 const CLAIM = `
-  UPDATE reconciliation SET look_at = clock_timestamp() + interval '30 seconds'
-  WHERE look_at <= clock_timestamp() RETURNING clock_timestamp() AS at`
+  UPDATE reconciliation SET due_at = clock_timestamp() + interval '30 seconds'
+  WHERE due_at <= clock_timestamp() RETURNING clock_timestamp() AS at`
 
-const RENEW = `UPDATE reconciliation SET look_at = clock_timestamp() + interval '30 seconds'`
+const RENEW = `UPDATE reconciliation SET due_at = clock_timestamp() + interval '30 seconds'`
 
-const RELEASE = `UPDATE reconciliation SET look_at = $1::timestamptz + $2::bigint * interval '1 ms'`
+const RELEASE = `UPDATE reconciliation SET due_at = $1::timestamptz + $2::bigint * interval '1 ms'`
 
 /**
  * Checks the new leads of all accounts when the interval is over and no other copy is checking. Resolves at the end of the check, or soon after

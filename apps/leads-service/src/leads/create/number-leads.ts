@@ -24,7 +24,7 @@ const ids = (table: string, count: string) =>
   `ARRAY (SELECT nextval('${table}_id_seq') FROM generate_series(1, ${count}))::text[]`
 
 // Accounts are locked in the order of their ids, so that two batches that share some never
-// deadlock. Times are never before the account's last; those of one batch are a microsecond apart. Ids are drawn behind the
+// deadlock. Times are never before the account's last; those of one batch differ by a microsecond. Ids are drawn behind the
 // sort, so that number, id and time agree. `behind` is how many leads of the same account follow in the batch.
 const NUMBER_LEADS = `
   WITH locked AS MATERIALIZED (

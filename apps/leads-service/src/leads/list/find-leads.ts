@@ -38,7 +38,7 @@ export const soundFilters = (filters: LeadFilters | undefined) => ({
   q: isFilter(filters?.q, isSearch),
 })
 
-const demandSound = ({ accountId, filters, sort, perPage, place }: FindLeadsRequest): void =>
+const validateFind = ({ accountId, filters, sort, perPage, place }: FindLeadsRequest): void =>
   validate({
     account_id: isId(accountId),
     ...soundFilters(filters),
@@ -115,7 +115,7 @@ const find = async (tx: Transaction, request: FindLeadsRequest, horizon: string 
 export const findLeads =
   ({ database, jsonFormat }: { database: Database; jsonFormat: number }) =>
   async (request: FindLeadsRequest): Promise<FindLeadsResponse> => {
-    demandSound(request)
+    validateFind(request)
     const { accountId, sort } = request
     const order = leadOrder(sort)
     const isAboutChanges = order.byChange || request.filters?.updatedSince !== undefined

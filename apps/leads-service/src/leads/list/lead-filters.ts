@@ -35,7 +35,7 @@ export const prefixRangesOf = ({ postcode, q }: LeadFilters): PrefixRange[] => [
  * The same condition on a lead, as `l`. OFFSET 0 keeps PostgreSQL from reading the words of all leads of the account to find one
  * up among them.
  */
-export const beginsSo = (range: PrefixRange, at: At): string =>
+export const startsWith = (range: PrefixRange, at: At): string =>
   range.table === 'leads'
     ? `starts_with(l.postcode, ${at(range.prefix)})`
     : `EXISTS (SELECT FROM lead_search s

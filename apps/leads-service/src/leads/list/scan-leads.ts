@@ -2,12 +2,12 @@ import type { LeadFilters } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
 import {
   type At,
-  beginsSo,
   type Equality,
   equalitiesOf,
   inRange,
   type PrefixRange,
   prefixRangesOf,
+  startsWith,
   statementValues,
   testCondition,
 } from './lead-filters'
@@ -95,7 +95,7 @@ const statementOf = (scan: Scan, narrow: PrefixRange | undefined) => {
   const where = ['l.account_id = $1']
   const matches = prefixRangesOf(filters)
     .filter(({ column, prefix }) => column !== narrow?.column || prefix !== narrow.prefix)
-    .map((range) => beginsSo(range, at))
+    .map((range) => startsWith(range, at))
   let { columns, orderBy, outerOrderBy } = order
   if (order.byChange) {
     where.push(...until, ...since, ...(cursor === undefined ? [] : [order.from(cursor, at)]))

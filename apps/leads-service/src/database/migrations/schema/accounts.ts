@@ -45,5 +45,5 @@ export const accounts = `
     finished_at timestamptz,
     leads bigint NOT NULL,
     removed_leads bigint NOT NULL DEFAULT 0,
-    look_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    due_at timestamptz NOT NULL DEFAULT clock_timestamp()
   );`

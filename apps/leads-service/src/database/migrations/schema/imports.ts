@@ -33,7 +33,7 @@ export const imports = `
   );
   CREATE INDEX imports_to_claim ON imports (claimed_until, id) WHERE key IS NOT NULL;
   CREATE INDEX imports_with_file ON imports (account_id, id) WHERE key IS NOT NULL;
-  CREATE INDEX imports_to_forget ON imports (finished_at) WHERE key IS NULL;
+  CREATE INDEX imports_to_delete ON imports (finished_at) WHERE key IS NULL;
 
   CREATE TABLE import_faults (
     account_id bigint NOT NULL,

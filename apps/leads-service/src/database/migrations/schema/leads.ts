@@ -110,7 +110,7 @@ const SEARCH = `
   );`
 
 // A row is the receipt of an erasure, and what is left to do. places: [{store, what, count, erased_at}], with null until it is
-// done. events: [{id, sequence}] of those that the outbox still had. look_at: when a process takes it up; while one works on it,
+// done. events: [{id, sequence}] of those that the outbox still had. due_at: when a process takes it up; while one works on it,
 // until when the others leave it.
 const ERASURES = `
   CREATE TABLE erasures (
@@ -121,10 +121,10 @@ const ERASURES = `
     places json NOT NULL,
     events json NOT NULL,
     stream_until timestamptz,
-    look_at timestamptz NOT NULL,
+    due_at timestamptz NOT NULL,
     PRIMARY KEY (account_id, lead_id),
     FOREIGN KEY (account_id, lead_id) REFERENCES leads
   );
-  CREATE INDEX erasures_open ON erasures (look_at) WHERE finished_at IS NULL;`
+  CREATE INDEX erasures_open ON erasures (due_at) WHERE finished_at IS NULL;`
 
 export const leads = LEADS + FILTERS + REFERENCES + HISTORY + SEARCH + ERASURES

@@ -1,6 +1,6 @@
 // reconciled_leads: up to which number an account's leads are explained, or kept as unexplained. Without foreign keys, so that making
 // a row locks nothing. unexplained: key is the kind and what it is about, checked_at when it was last found so. reconciliation has one
-// row: look_at is when a copy starts a check, and while one works on it, until when the others leave it.
+// row: due_at is when a copy starts a check, and while one works on it, until when the others leave it.
 export const reconciliation = `
   CREATE TABLE reconciled_leads (
     account_id bigint PRIMARY KEY,
@@ -25,7 +25,7 @@ export const reconciliation = `
 
   CREATE TABLE reconciliation (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    look_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    due_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     started_at timestamptz,
     finished_at timestamptz
   );
