@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 
 const root = resolve(__dirname, '../../..')
 const contracts = 'libs/contracts'
-const lead = `${contracts}/proto/leadwire/leads/v1/lead.proto`
+const lead = `${contracts}/proto/leadwire/leads/v1/leads_service.proto`
 
 let clone: string
 beforeEach(() => {
