@@ -3,7 +3,7 @@ import { type Database, ServiceError } from '@leadwire/service-kit'
 import { lockProgress, writeTerms } from './write-terms'
 
 /** How many leads' words one transaction writes. */
-const BATCH = 2000
+const BATCH = 500
 
 const COUNT_LEADS = 'SELECT lead_count AS count FROM accounts WHERE id = $1'
 
@@ -45,7 +45,7 @@ export const indexLeads = (
   })
 
 // Some seconds' work.
-const CATCH_UP = 10
+const CATCH_UP = 40
 
 /** Has every lead that the account has by now found by its words. Throws unavailable where too many of them have none yet. */
 export const catchUp = async (database: Database, accountId: number): Promise<void> => {

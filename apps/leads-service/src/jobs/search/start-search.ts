@@ -1,42 +1,38 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { createLoops, type Database, type Logger, type Round } from '@leadwire/service-kit'
 import { findBehind, indexLeads } from './index-leads'
 
-/** Words wait until no lead was created for so long, or the first of them has waited for so long. */
-const QUIET_MS = 500
-const MAX_LAG_MS = 10_000
+/** How many times as long as a batch took the next one waits: creates go first. */
+const PAUSE_FACTOR = 1
 
 /**
  * Writes the words that leads are found by, after they were committed: of accounts that this process has just written to, and of those
- * that a crash or a new format left behind by a poll of 1,000 accounts every two seconds. Under load creates go first.
+ * that a crash or a new format left behind by a poll of 1,000 accounts every two seconds.
  */
 export const startSearch = ({ database, logger }: { database: Database; logger: Logger }) => {
   const loops = createLoops(logger)
   const accounts = new Set<number>()
   let polled = 0
-  let firstAt = Number.POSITIVE_INFINITY
-  let lastAt = 0
-  let stopped = false
 
   const index = async (): Promise<Round> => {
-    const now = performance.now()
-    if (accounts.size === 0) return false
-    if (now - lastAt < QUIET_MS && now - firstAt < MAX_LAG_MS) return 'pause'
-    const waitingSince = firstAt
-    firstAt = Number.POSITIVE_INFINITY
     let more = false
     // A copy, so that accounts that are enqueued meanwhile do not wait for one with many leads.
     for (const accountId of [...accounts]) {
-      if (stopped) return false
+      if (loops.signal.aborted) return false
       // Before, so that what is enqueued meanwhile counts.
       accounts.delete(accountId)
+      const startedAt = performance.now()
       const state = await indexLeads(database, accountId, { skip: true }).catch((error: unknown) => {
         accounts.add(accountId)
         throw error
       })
       if (state !== 'done') accounts.add(accountId)
       more ||= state === 'more'
+      const { signal } = loops
+      await pause(PAUSE_FACTOR * (performance.now() - startedAt), undefined, { signal }).catch(
+        () => undefined,
+      )
     }
-    if (more) firstAt = waitingSince
     return more || (accounts.size > 0 && 'pause')
   }
   const poll = async (): Promise<Round> => {
@@ -52,15 +48,10 @@ export const startSearch = ({ database, logger }: { database: Database; logger: 
   return {
     /** Makes the leads of these accounts searchable that were just committed. */
     enqueue: (leads: { accountId: number }[]): void => {
-      lastAt = performance.now()
-      firstAt = Math.min(firstAt, lastAt)
       for (const { accountId } of leads) accounts.add(accountId)
       wake()
     },
     /** Resolves when the rounds in flight are over. What is left is found at the next start. */
-    stop: async (): Promise<void> => {
-      stopped = true
-      await loops.stop()
-    },
+    stop: (): Promise<void> => loops.stop(),
   }
 }
