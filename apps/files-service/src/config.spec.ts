@@ -3,11 +3,11 @@ import { readFilesConfig } from './config'
 
 const PORTS = { HTTP_PORT: '4001', HEALTH_PORT: '4002', SERVICE_TOKEN: 'sixteen-letters-' }
 
-const faultsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
+const errorsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
   try {
     readFilesConfig(env)
   } catch (error) {
-    if (error instanceof ConfigError) return error.faults
+    if (error instanceof ConfigError) return error.errors
     throw error
   }
   return {}
@@ -32,8 +32,8 @@ test('a bucket needs an address and keys', () => {
   })
 })
 
-test('every fault is told at once', () => {
-  expect(faultsOf({ STORE_URL: 's3://leadwire', S3_ENDPOINT: 'ftp://a', LOG_LEVEL: 'loud' })).toEqual({
+test('every error is told at once', () => {
+  expect(errorsOf({ STORE_URL: 's3://leadwire', S3_ENDPOINT: 'ftp://a', LOG_LEVEL: 'loud' })).toEqual({
     S3_ENDPOINT: '"ftp://a" is no address such as http://127.0.0.1:9000',
     S3_ACCESS_KEY: 'is missing: a store of s3:// needs it',
     S3_SECRET_KEY: 'is missing: a store of s3:// needs it',
@@ -42,7 +42,7 @@ test('every fault is told at once', () => {
     SERVICE_TOKEN: expect.stringContaining('is missing'),
     LOG_LEVEL: expect.stringContaining('loud'),
   })
-  expect(Object.keys(faultsOf({}))).toEqual(['STORE_URL', 'HTTP_PORT', 'HEALTH_PORT', 'SERVICE_TOKEN'])
+  expect(Object.keys(errorsOf({}))).toEqual(['STORE_URL', 'HTTP_PORT', 'HEALTH_PORT', 'SERVICE_TOKEN'])
 })
 
 test.each([
@@ -55,5 +55,5 @@ test.each([
   's3://bucket/prefix',
   'http://127.0.0.1',
 ])('STORE_URL refuses %s', (url) => {
-  expect(faultsOf({ ...PORTS, STORE_URL: url })).toHaveProperty('STORE_URL')
+  expect(errorsOf({ ...PORTS, STORE_URL: url })).toHaveProperty('STORE_URL')
 })

@@ -123,7 +123,7 @@ test('every error is reported at once', () => {
   try {
     read()
   } catch (error) {
-    expect(Object.keys((error as ConfigError).faults).sort()).toEqual(
+    expect(Object.keys((error as ConfigError).errors).sort()).toEqual(
       ['PUBLIC_URL', 'TRUSTED_PROXIES', 'TIME_ZONE', 'PORT', ...Object.keys(NEEDED)].sort(),
     )
   }

@@ -1,5 +1,5 @@
 import { type Actor, isInvisible, isOneLine, type StoredFile } from '@leadwire/contracts'
-import { type Faults, ServiceError } from '@leadwire/service-kit'
+import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -39,15 +39,15 @@ export const fileFields = (file: StoredFile | undefined): Record<string, boolean
 })
 
 /** What is wrong with the name of an account, a user or a token. The command line comes here past the gateway's checks. */
-export const nameFaults = (name: string): Faults => {
+export const nameErrors = (name: string): FieldErrors => {
   if (isInvisible(name)) return { name: ['The name field is required.'] }
   if (!isOneLine(name)) return { name: ['The name contains characters that are not allowed.'] }
   if (!isText(name)) return { name: ['The name must not be longer than 255 characters.'] }
   return {}
 }
 
-/** The faults of the fields that are not as they must be, by their names behind the path of what they are fields of. */
-export const faultsOf = (fields: Record<string, boolean>, path = ''): Faults =>
+/** The errors of the fields that are not as they must be, by their names behind the path of what they are fields of. */
+export const errorsOf = (fields: Record<string, boolean>, path = ''): FieldErrors =>
   Object.fromEntries(
     Object.entries(fields)
       .filter(([, sound]) => !sound)
@@ -55,14 +55,14 @@ export const faultsOf = (fields: Record<string, boolean>, path = ''): Faults =>
   )
 
 /** The error that carries field errors; undefined when there are none. */
-export const invalidBy = (faults: Faults): ServiceError | undefined =>
-  Object.keys(faults).length > 0 ? ServiceError.invalid(faults) : undefined
+export const invalidBy = (fieldErrors: FieldErrors): ServiceError | undefined =>
+  Object.keys(fieldErrors).length > 0 ? ServiceError.invalid(fieldErrors) : undefined
 
 /** Throws the error that carries field errors, when there are any. */
-export const refuse = (faults: Faults): void => {
-  const error = invalidBy(faults)
+export const refuse = (fieldErrors: FieldErrors): void => {
+  const error = invalidBy(fieldErrors)
   if (error) throw error
 }
 
 /** Throws `invalid` with every field that is not as it must be. The gateway has checked them; others call, too. */
-export const validate = (fields: Record<string, boolean>): void => refuse(faultsOf(fields))
+export const validate = (fields: Record<string, boolean>): void => refuse(errorsOf(fields))

@@ -26,7 +26,7 @@ const interval = makeValidator<number>((text) =>
 
 export type Config = ReturnType<typeof readLeadsConfig>
 
-/** The settings of this service. Throws a ConfigError that lists every fault. */
+/** The settings of this service. Throws a ConfigError that lists every error. */
 export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
     LOG_LEVEL: logLevel(),

@@ -11,7 +11,7 @@ export type TestPrometheus = {
   /** The alerting rules as they were evaluated last. */
   rules(): Promise<AlertingRule[]>
   /** What is wrong with an expression; undefined when nothing is. */
-  faultOf(expression: string): Promise<string | undefined>
+  errorOf(expression: string): Promise<string | undefined>
   stop(): Promise<void>
 }
 
@@ -74,7 +74,7 @@ export async function startPrometheus(options: {
       }
       return answer.data.groups.flatMap(({ rules }) => rules)
     },
-    faultOf: async (expression) => {
+    errorOf: async (expression) => {
       const answer = await get(`/api/v1/query?${new URLSearchParams({ query: expression })}`)
       return ((await answer.json()) as { error?: string }).error
     },

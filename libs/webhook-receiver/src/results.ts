@@ -21,7 +21,7 @@ export interface Refused {
   code: RefusalCode
   /** For a log; never repeats the secret or the right signature. */
   message: string
-  /** The header at fault, in lower case. */
+  /** The header at error, in lower case. */
   header?: string
 }
 

@@ -43,14 +43,14 @@ export const verifyStandard = <Payload = LeadCreated>(
       'webhook-signature does not sign this request with this secret.',
       'webhook-signature',
     )
-  const age = ageFault(Number(timestamp), options)
+  const age = ageError(Number(timestamp), options)
   if (age) return age
   const read = readPayload<Payload>(rawBody)
   if (!read.ok) return read
   return { ...read, id, sentAt: new Date(Number(timestamp) * 1000) }
 }
 
-const ageFault = (
+const ageError = (
   timestamp: number,
   { now = new Date(), toleranceSeconds = TOLERANCE_SECONDS }: StandardOptions,
 ): Refused | undefined => {

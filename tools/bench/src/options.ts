@@ -53,7 +53,7 @@ export const usage = `npm run bench -- [options]
   --quick             short rounds and small tables, to see that everything works: no figures to go by
   --out FOLDER        where results.md goes (bench; with --only, --profile or --quick .cache/bench)`
 
-/** Throws an Error whose message lists every fault at once. */
+/** Throws an Error whose message lists every error at once. */
 export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => {
   const flag = { type: 'boolean', default: false } as const
   const text = { type: 'string' } as const
@@ -62,11 +62,11 @@ export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => 
     options: { only: text, rounds: text, seconds: text, out: text, huge: flag, quick: flag, profile: flag },
   })
   const { huge, quick, profile } = values
-  const faults: string[] = []
+  const errors: string[] = []
   const count = (name: 'rounds' | 'seconds', fallback: number) => {
     const value = Number(values[name] ?? (quick ? 1 : fallback))
     if (!(value > 0 && value <= 1000))
-      faults.push(`--${name} must be a number up to 1000, not "${values[name]}"`)
+      errors.push(`--${name} must be a number up to 1000, not "${values[name]}"`)
     return value
   }
   const [rounds, seconds] = [count('rounds', 3), count('seconds', 4)]
@@ -74,8 +74,8 @@ export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => 
   const isName = (name: string): name is ScenarioName => (scenarioNames as readonly string[]).includes(name)
   const unknown = asked.filter((name) => !isName(name))
   if (unknown.length > 0)
-    faults.push(`--only knows no ${unknown.join(', ')}; it knows ${scenarioNames.join(', ')}`)
-  if (faults.length > 0) throw new Error(faults.join('\n'))
+    errors.push(`--only knows no ${unknown.join(', ')}; it knows ${scenarioNames.join(', ')}`)
+  if (errors.length > 0) throw new Error(errors.join('\n'))
   const isPart = values.only !== undefined || quick || profile
   const standard = isPart ? join(cacheDirectory(env), 'bench') : join(repositoryRoot, 'bench')
   const out = values.out ? resolve(values.out) : standard

@@ -9,7 +9,7 @@ test(`two minutes of kills and freezes lose nothing (seed ${SEED})`, async () =>
     ...{ seed: SEED, minutes: 2, machines: false, asynchronous: false },
     say: () => {},
   })
-  if (report.faults.length > 0) throw new Error(render(report))
+  if (report.errors.length > 0) throw new Error(render(report))
   expect(report.hazards.length).toBeGreaterThan(5)
   expect(report.verdict.accepted).toBeGreaterThan(100)
 }, 600_000)

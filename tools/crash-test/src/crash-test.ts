@@ -37,7 +37,7 @@ export interface Report {
   files: { stored: number; lost: string[] }
   reconciled: Reconciled
   /** What must not be, in words; empty: nothing. */
-  faults: string[]
+  errors: string[]
 }
 
 const reconcile = async ({ cli }: Ground): Promise<Reconciled> => {
@@ -51,7 +51,7 @@ const reconcile = async ({ cli }: Ground): Promise<Reconciled> => {
   return JSON.parse(stdout)
 }
 
-const faultsOf = ({
+const errorsOf = ({
   verdict,
   files,
   reconciled,
@@ -117,7 +117,7 @@ const run = async (
   return {
     ...{ seed, minutes, startedAt: startedAt.toISOString(), hazards },
     failures: Object.fromEntries(load.failures),
-    ...{ verdict, files, reconciled, faults: faultsOf({ verdict, files, reconciled }) },
+    ...{ verdict, files, reconciled, errors: errorsOf({ verdict, files, reconciled }) },
   }
 }
 

@@ -19,7 +19,7 @@ crashTest({ ...options, say }).then(
   async (report) => {
     await writeReport(out, report)
     say(`\n${render(report)}\nwritten: ${out}/crash-test.md`)
-    process.exit(report.faults.length === 0 ? 0 : 1)
+    process.exit(report.errors.length === 0 ? 0 : 1)
   },
   (error: unknown) => {
     console.error(error instanceof Error ? error.message : error)

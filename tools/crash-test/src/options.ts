@@ -23,7 +23,7 @@ export const usage = `npm run crash-test -- [options]
   --asynchronous   the same with a standby of PostgreSQL that is two seconds behind: leads are lost
   --out FOLDER     where crash-test.json and crash-test.md go (.cache/crash-test)`
 
-/** Throws an Error whose message lists every fault at once. */
+/** Throws an Error whose message lists every error at once. */
 export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => {
   const text = { type: 'string' } as const
   const flag = { type: 'boolean', default: false } as const
@@ -35,11 +35,11 @@ export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => 
   const machines = values.machines || asynchronous
   const minutes = Number(values.minutes ?? (machines ? 3 : 10))
   const seed = Number(values.seed ?? randomInt(2 ** 31))
-  const faults = [
+  const errors = [
     minutes > 0 && minutes <= 1440 ? [] : ['--minutes must be a number up to 1440'],
     Number.isSafeInteger(seed) && seed >= 0 ? [] : ['--seed must be a whole number'],
   ].flat()
-  if (faults.length > 0) throw new Error(faults.join('\n'))
+  if (errors.length > 0) throw new Error(errors.join('\n'))
   return {
     minutes,
     seed,

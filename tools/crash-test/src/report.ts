@@ -17,7 +17,7 @@ export const render = ({ verdict, hazards, ...report }: Report): string => {
     '',
     `Seed ${report.seed}, ${report.minutes} minutes from ${report.startedAt}.`,
     '',
-    report.faults.length === 0 ? 'Nothing was lost.' : `**Faults:** ${report.faults.join('; ')}.`,
+    report.errors.length === 0 ? 'Nothing was lost.' : `**FieldErrors:** ${report.errors.join('; ')}.`,
     '',
     ...table([
       [

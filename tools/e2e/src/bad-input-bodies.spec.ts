@@ -202,7 +202,7 @@ describe('refused bodies', () => {
     }
   })
 
-  test('that are forms with faults have every field named', async () => {
+  test('that are forms with errors have every field named', async () => {
     const wrong: [string, string[]][] = [
       ['', ['name', 'first_name', 'last_name', 'email', 'phone', 'postcode', 'referrer', 'status']],
       [`${new URLSearchParams({ ...forms(), name: 'a\0b' })}`, ['name']],
@@ -251,7 +251,7 @@ describe('refused bodies', () => {
       expectProblem(await post({ headers: FORM_TYPE, body: `${form}&status=${value}` }), 422, ['status'])
   })
 
-  test('under a faulty Idempotency-Key are a 400', async () => {
+  test('under a invalid Idempotency-Key are a 400', async () => {
     for (const key of ['', ' ', '""', 'é', 'a\tb', '"open', 'a'.repeat(256), `"${'a'.repeat(256)}"`]) {
       const answer = await post({ json: sound(), headers: { 'idempotency-key': key } })
       expect({ key, status: answer.status }).toEqual({ key, status: 400 })

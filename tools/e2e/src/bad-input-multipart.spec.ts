@@ -231,7 +231,7 @@ describe('refused uploads', () => {
     ])
   })
 
-  test('of an image with faulty texts name them all', async () => {
+  test('of an image with invalid texts name them all', async () => {
     const long = 'a'.repeat(256)
     const body = rawMultipart([file(PNG, '"a.txt"'), field('alt', long), field('name', 'a\0')])
     expectProblem(await send(body, { path: '/manage/images' }), 422, ['file', 'alt', 'name'])

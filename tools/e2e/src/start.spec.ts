@@ -47,7 +47,7 @@ const isReady = ({ output }: Pick<ReturnType<typeof start>, 'output'>) =>
 const dev = async ({ data }: ReturnType<typeof start>) =>
   JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
 
-test('faulty settings of all services are listed at once, and nothing is started', async () => {
+test('invalid settings of all services are listed at once, and nothing is started', async () => {
   const { data, output, ended } = start([], {
     LOG_LEVEL: 'loud',
     PORT: 'http',
@@ -57,7 +57,7 @@ test('faulty settings of all services are listed at once, and nothing is started
   })
   expect(await ended).toBe(1)
   expect(output.stdout).toBe('')
-  expect(output.stderr).toMatch(/^\nLeadwire can't start: \d settings are faulty\.\n/)
+  expect(output.stderr).toMatch(/^\nLeadwire can't start: \d settings are invalid\.\n/)
   expect(output.stderr).toMatch(/^ {2}gateway +PORT +.*"http"$/m)
   expect(output.stderr).toMatch(/^ {2}gateway, webhook-service +TIME_ZONE +.*Mars\/Olympus.*$/m)
   expect(output.stderr).toMatch(/^ {2}webhook-service +WEBHOOK_TIMEOUT +.*"soon".*$/m)

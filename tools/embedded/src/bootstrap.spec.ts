@@ -99,13 +99,13 @@ test('a fresh clone is installed and built, then the program runs; stdout is its
   expect(status).toBe(5)
 })
 
-test('help and faulty options are answered before anything is installed', () => {
+test('help and invalid options are answered before anything is installed', () => {
   const help = start('--help')
   expect(help).toMatchObject({ calls: [], status: 0, stderr: '' })
   expect(help.stdout).toContain('--webhook-url URL')
-  const faulty = start('--replica', '2')
-  expect(faulty).toMatchObject({ calls: [], status: 2, stdout: '' })
-  expect(faulty.stderr).toBe("Unknown option '--replica'\nnpm start -- --help lists the options.\n")
+  const invalid = start('--replica', '2')
+  expect(invalid).toMatchObject({ calls: [], status: 2, stdout: '' })
+  expect(invalid.stderr).toBe("Unknown option '--replica'\nnpm start -- --help lists the options.\n")
 })
 
 test('when everything is there, nothing is done', () => {

@@ -9,7 +9,7 @@ export type UploadOutcome =
   | 'too_large'
   | 'cancelled' // by the caller
   | 'unavailable' // the store is unavailable
-  | 'failed' // a fault of ours
+  | 'failed' // a error of ours
 
 export type FilesMetrics = ReturnType<typeof createFilesMetrics>
 

@@ -120,12 +120,12 @@ export const clientOf = (port: number) => {
 }
 
 /** Why a file is refused; empty when it is not. */
-export const faultsIn = async (upload: Promise<unknown>): Promise<string[]> => {
+export const errorsIn = async (upload: Promise<unknown>): Promise<string[]> => {
   try {
     await upload
     return []
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'invalid') return error.faults['file'] ?? []
+    if (error instanceof ServiceError && error.code === 'invalid') return error.fieldErrors['file'] ?? []
     throw error
   }
 }

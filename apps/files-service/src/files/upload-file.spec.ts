@@ -9,8 +9,8 @@ import {
   ALL_FORMATS,
   clientOf,
   downloaded,
+  errorsIn,
   type FilesServerInFolder,
-  faultsIn,
   MEBIBYTE,
   pathOf,
   repeated,
@@ -35,8 +35,8 @@ afterEach(async () => {
 const upload = (file: Sent) => server.upload(file)
 const uploadBytes = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
   upload({ name, chunks: [bytes], ...rest })
-const faultsOf = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
-  faultsIn(uploadBytes(name, bytes, rest))
+const errorsOf = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
+  errorsIn(uploadBytes(name, bytes, rest))
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
 
 describe('the type of a file', () => {
@@ -55,19 +55,19 @@ describe('the type of a file', () => {
 
   test.each(ALL_FORMATS)('%s under the extension of any other format is refused', async (format) => {
     const others = ALL_FORMATS.filter((other) => other !== format)
-    const faults = await Promise.all(others.map((other) => faultsOf(`a.${other}`, SAMPLES[format]!)))
-    expect(faults).toEqual(
+    const errors = await Promise.all(others.map((other) => errorsOf(`a.${other}`, SAMPLES[format]!)))
+    expect(errors).toEqual(
       others.map((other) => [`The file extension .${other} does not match its content (${format}).`]),
     )
     expect(await server.filesLeft()).toEqual([])
   })
 
   test.each(SOUND)('taken: %s', async (_what, name, bytes) => {
-    expect(await faultsOf(name, bytes, { keep: false })).toEqual([])
+    expect(await errorsOf(name, bytes, { keep: false })).toEqual([])
   })
 
   test.each(WRITTEN_FILES)('taken: %s', async (name, bytes) => {
-    expect(await faultsOf(name, bytes, { keep: false })).toEqual([])
+    expect(await errorsOf(name, bytes, { keep: false })).toEqual([])
   })
 
   test.each(TEXTS)('taken: text in %s', async (_what, bytes, type) => {
@@ -79,7 +79,7 @@ describe('the type of a file', () => {
   const ANY = 'The file must be a file of type: jpeg, png, gif, svg, pdf, txt, xlsx, docx.'
 
   test.each(FOREIGN)('refused: %s', async (_what, name, bytes, why = ANY) => {
-    expect(await faultsOf(name, bytes)).toEqual([why])
+    expect(await errorsOf(name, bytes)).toEqual([why])
     expect(await server.filesLeft()).toEqual([])
   })
 
@@ -91,14 +91,14 @@ describe('the type of a file', () => {
       'a <svg>',
     ]
     for (const page of pages) {
-      expect(await faultsOf('a.svg', Buffer.from(page))).toEqual([
+      expect(await errorsOf('a.svg', Buffer.from(page))).toEqual([
         'The file extension .svg does not match its content (txt).',
       ])
     }
   })
 
   test('only the formats that are asked for are taken', async () => {
-    expect(await faultsOf('a.pdf', SAMPLES['pdf']!, { formats: 'jpeg,png' })).toEqual([
+    expect(await errorsOf('a.pdf', SAMPLES['pdf']!, { formats: 'jpeg,png' })).toEqual([
       'The file must be a file of type: jpeg, png.',
     ])
   })
@@ -109,14 +109,14 @@ describe('the type of a file', () => {
     ['photo.', 'The file name must have an extension: .jpg or .jpeg.'],
     ['photo.<b>', 'The file extension does not match its content (jpeg).'],
     ['photo.jpg.EXE', 'The file extension .exe does not match its content (jpeg).'],
-  ])('a name without a fitting extension is refused: %s', async (name, fault) => {
-    expect(await faultsOf(name, SAMPLES['jpeg']!)).toEqual([fault])
+  ])('a name without a fitting extension is refused: %s', async (name, error) => {
+    expect(await errorsOf(name, SAMPLES['jpeg']!)).toEqual([error])
   })
 
   test('letters cut by the borders of chunks are still text', async () => {
     const bytes = Buffer.from('🏠é'.repeat(50))
     const chunks = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
-    expect(await faultsIn(upload({ name: 'a.txt', chunks }))).toEqual([])
+    expect(await errorsIn(upload({ name: 'a.txt', chunks }))).toEqual([])
   })
 })
 
@@ -151,7 +151,7 @@ describe('the size of a file', () => {
 
   test('an empty file is refused', async () => {
     for (const chunks of [[], [Buffer.alloc(0)]]) {
-      expect(await faultsIn(upload({ name: 'a.txt', chunks }))).toEqual(['The file must not be empty.'])
+      expect(await errorsIn(upload({ name: 'a.txt', chunks }))).toEqual(['The file must not be empty.'])
     }
     expect(await server.filesLeft()).toEqual([])
   })

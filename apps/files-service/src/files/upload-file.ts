@@ -4,7 +4,7 @@ import { type Logger, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
 import type { Detected } from '../formats/detected'
-import { faultsOfFile } from '../formats/file-faults'
+import { errorsOfFile } from '../formats/file-errors'
 import type { ObjectStore } from '../store/object-store'
 import { signalOf } from './client-gone'
 import type { FilesMetrics, UploadOutcome } from './files-metrics'
@@ -102,9 +102,9 @@ const finish = async (
   const detected: Detected = terms.detect ? await detectFormat(path) : { format: terms.formats as FileFormat }
   const { format, charset } = detected
   facts['format'] = format
-  const faults = faultsOfFile({ name: terms.file_name, size, detected, accepted: terms.formats.split(',') })
-  facts['faults'] = faults
-  if (!format || faults.length > 0) throw ServiceError.invalid({ file: faults })
+  const errors = errorsOfFile({ name: terms.file_name, size, detected, accepted: terms.formats.split(',') })
+  facts['errors'] = errors
+  if (!format || errors.length > 0) throw ServiceError.invalid({ file: errors })
   const { contentType: type } = FILE_FORMATS[format]
   // A text without a charset is UTF-8.
   const contentType = charset && charset !== 'utf-8' ? `${type}; charset=${charset}` : type

@@ -1,6 +1,5 @@
 import { type CheckReferencesRequest, isEmail } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
-import type { FieldErrors } from '../validation/errors'
+import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { selectedIsInvalid } from '../validation/messages'
 import type { Call } from './operation'
 

@@ -1,7 +1,7 @@
-import { ServiceError } from '@leadwire/service-kit'
+import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
 import type { Body } from '../validation/checker'
-import { addErrors, type FieldErrors } from '../validation/errors'
+import { addErrors } from '../validation/errors'
 import { textErrors } from '../validation/text-errors'
 
 const errorOf = (name: string, value: unknown, known: readonly string[]): string | undefined => {

@@ -129,12 +129,15 @@ test('the terms and the first token are sent', async () => {
 })
 
 test('a refusal is the ServiceError it was; a refusal of our token is internal', async () => {
-  let refusal = new ServiceError('invalid', '', { faults: { file: ['No.'] } })
+  let refusal = new ServiceError('invalid', '', { fieldErrors: { file: ['No.'] } })
   const url = await serve((_request, response) => {
     const problem = problemOf(refusal)
     response.writeHead(problem.status).end(problemJson(problem, 'x'))
   })
-  await expect(upload(clientOf(url))).rejects.toMatchObject({ code: 'invalid', faults: { file: ['No.'] } })
+  await expect(upload(clientOf(url))).rejects.toMatchObject({
+    code: 'invalid',
+    fieldErrors: { file: ['No.'] },
+  })
   refusal = new ServiceError('not_found', 'There is no such file.')
   await expect(clientOf(url).download('images/a.txt')).rejects.toMatchObject({ code: 'not_found' })
   refusal = new ServiceError('unauthenticated', 'No.')

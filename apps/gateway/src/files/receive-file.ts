@@ -1,9 +1,9 @@
 import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import type { Call } from '../api/operation'
 import { fieldOf, type Part, partsOf } from '../body/read-multipart'
 import type { Clients } from '../clients/connect-clients'
-import { addErrors, type FieldErrors } from '../validation/errors'
+import { addErrors } from '../validation/errors'
 import { textErrors } from '../validation/text-errors'
 import { baseName, fileNameError } from './file-name'
 import { discardStoredFile } from './keep-stored-file'
@@ -68,7 +68,7 @@ const takeFile = async (part: Part, fileName: string, { form, terms, clients, si
     form.upload = await clients.files.upload(upload, part.bytes, signal)
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'invalid') throw error
-    form.errors = addErrors(form.errors, error.faults)
+    form.errors = addErrors(form.errors, error.fieldErrors)
   }
 }
 

@@ -56,7 +56,7 @@ const HELP: Record<ProblemKind, { meaning: string; mend: string }> = {
     mend: 'Leave it out, or send `100-continue`.',
   },
   invalid: {
-    meaning: 'The request could be read, but its data is faulty: `errors` lists every faulty field.',
+    meaning: 'The request could be read, but its data is invalid: `errors` lists every invalid field.',
     mend: 'Correct the fields. Each message says what may stand there.',
   },
   'rate-limited': {

@@ -40,7 +40,7 @@ afterAll(() => gateway.stop())
 const create = (payload: object, headers = {}) =>
   gateway.send({ method: 'POST', url: '/leads', payload, headers })
 
-const faultsOf = async (change: object) => {
+const errorsOf = async (change: object) => {
   const response = await create({ ...LEAD, ...change })
   expect(response.statusCode).toBe(422)
   expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
@@ -138,7 +138,7 @@ test.each<[field: string, value: unknown, message: string]>([
   ['user_id', 0, 'The user id must be at least 1.'],
   ['user_id', '9007199254740993', 'The user id may not be greater than 9007199254740991.'],
 ])('%s %j gets the message: %s', async (field, value, message) => {
-  expect(await faultsOf({ [field]: value })).toEqual({ [field]: [message] })
+  expect(await errorsOf({ [field]: value })).toEqual({ [field]: [message] })
   expect(asked).toEqual([])
 })
 
@@ -184,14 +184,14 @@ test.each<[field: string, value: unknown, lead: object]>([
 })
 
 test('a postcode of half a mebibyte gets no hint', async () => {
-  expect(await faultsOf({ postcode: 'O'.repeat(500_000) })).toEqual({
+  expect(await errorsOf({ postcode: 'O'.repeat(500_000) })).toEqual({
     postcode: ['The postcode may not be greater than 255 characters.', 'The postcode format is invalid.'],
   })
 })
 
 test('an e-mail address of a mebibyte of accents is not normalised, which takes a minute', async () => {
   const start = performance.now()
-  expect(await faultsOf({ email: `a${'\u0301\u0316'.repeat(250_000)}@example.com` })).toEqual({
+  expect(await errorsOf({ email: `a${'\u0301\u0316'.repeat(250_000)}@example.com` })).toEqual({
     email: ['The email may not be greater than 255 characters.', 'The email must be a valid email address.'],
   })
   // Jest's own limit does not see what holds the event loop up.
@@ -199,7 +199,7 @@ test('an e-mail address of a mebibyte of accents is not normalised, which takes 
 })
 
 test('an unknown user is listed with the other errors', async () => {
-  expect(await faultsOf({ user_id: 404, status: 'closed' })).toEqual({
+  expect(await errorsOf({ user_id: 404, status: 'closed' })).toEqual({
     status: [`The selected status is invalid. It may be: ${LEAD_STATUSES.join(', ')}.`],
     user_id: ['The selected user id is invalid.'],
   })
@@ -207,7 +207,7 @@ test('an unknown user is listed with the other errors', async () => {
 })
 
 test('NULs are found at any depth, in keys, and in unknown fields', async () => {
-  expect(await faultsOf({ extra: [{ 'a\0b': 1 }, { deep: 'x\0' }] })).toEqual({
+  expect(await errorsOf({ extra: [{ 'a\0b': 1 }, { deep: 'x\0' }] })).toEqual({
     'extra.0.a\0b': ['The extra.0.a\0b contains characters that are not allowed.'],
     'extra.1.deep': ['The extra.1.deep contains characters that are not allowed.'],
   })

@@ -1,6 +1,7 @@
+import type { FieldErrors } from '@leadwire/service-kit'
 import type { Static, TObject } from '@sinclair/typebox'
 import { Ajv, type ErrorObject } from 'ajv'
-import { addErrors, type FieldErrors } from './errors'
+import { addErrors } from './errors'
 import { FORMATS } from './formats'
 import { messageOf } from './messages'
 import { normalise } from './normalise'

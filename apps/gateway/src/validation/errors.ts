@@ -1,7 +1,4 @@
-import type { Faults } from '@leadwire/service-kit'
-
-/** What is wrong with each field of a request, by its dotted path. */
-export type FieldErrors = Faults
+import type { FieldErrors } from '@leadwire/service-kit'
 
 /** The errors of both, field by field. */
 export const addErrors = (first: FieldErrors, second: FieldErrors): FieldErrors => {

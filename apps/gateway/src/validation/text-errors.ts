@@ -1,5 +1,5 @@
+import type { FieldErrors } from '@leadwire/service-kit'
 import { ServiceError } from '@leadwire/service-kit'
-import type { FieldErrors } from './errors'
 import { labelOf } from './messages'
 
 // PHP's limit. Deeper values would overflow the stack of recursive code such as JSON.stringify.

@@ -65,7 +65,7 @@ test('tokens and users are their account’s own', async () => {
   await service.accounts.createUser({ accountId: other.accountId, ...sam })
   await expect(
     service.accounts.createUser({ accountId: mine.accountId, email: 'SAM@example.test', name: 'Sam' }),
-  ).rejects.toMatchObject({ code: 'invalid', faults: { email: ['The email has already been taken.'] } })
+  ).rejects.toMatchObject({ code: 'invalid', fieldErrors: { email: ['The email has already been taken.'] } })
   expect((await service.accounts.listUsers({ accountId: mine.accountId })).users).toMatchObject([sam])
 })
 
@@ -76,7 +76,7 @@ test('names, addresses and times that will not do are refused, whoever asks', as
   const refused = async (call: Promise<unknown>, ...fields: string[]) => {
     const error = await call.catch((failure: unknown) => failure)
     expect(error).toMatchObject({ code: 'invalid' })
-    expect(Object.keys((error as { faults: object }).faults).toSorted()).toEqual(fields)
+    expect(Object.keys((error as { fieldErrors: object }).fieldErrors).toSorted()).toEqual(fields)
   }
   await refused(accounts.createAccount({ name: ' ' }), 'name')
   await refused(accounts.createUser({ accountId, email: 'bad', name: '' }), 'email', 'name')
@@ -97,7 +97,10 @@ test('a contact is set, kept, replaced and cleared, and each change is in the au
   expect(await contactAfter('it@example.test')).toBe('it@example.test')
   expect(await contactAfter()).toBe('it@example.test')
   await expect(contactAfter('it')).rejects.toMatchObject({
-    ...{ code: 'invalid', faults: { contact_email: ['The contact email must be a valid email address.'] } },
+    ...{
+      code: 'invalid',
+      fieldErrors: { contact_email: ['The contact email must be a valid email address.'] },
+    },
   })
   expect(await contactAfter('')).toBeUndefined()
   const { entries } = await audit.listAudit({ accountId })

@@ -160,7 +160,7 @@ test.each([
   const { accountId } = await newAccount(service)
   await expect(listed(accountId, { at, id })).rejects.toMatchObject({
     code: 'invalid',
-    faults: { cursor: [expect.any(String)] },
+    fieldErrors: { cursor: [expect.any(String)] },
   })
 })
 

@@ -5,7 +5,7 @@ import {
   CreateTokenRequest,
 } from '@leadwire/contracts'
 import { type Database, differences, recordAudit } from '@leadwire/service-kit'
-import { nameFaults, refuse } from '../arguments'
+import { nameErrors, refuse } from '../arguments'
 import { insertToken } from '../tokens/create-token'
 import { newApiKey } from '../tokens/credentials'
 import { ACCOUNT } from './account-row'
@@ -16,7 +16,7 @@ const INSERT = `INSERT INTO accounts (name, api_key) VALUES ($1, $2) RETURNING $
 export const createAccount =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ name }: CreateAccountRequest): Promise<CreateAccountResponse> => {
-    refuse(nameFaults(name))
+    refuse(nameErrors(name))
     return deps.database.transaction(async (tx) => {
       const [account] = await ACCOUNT.query(tx, { text: INSERT, values: [name.trim(), newApiKey()] })
       const { id } = account!

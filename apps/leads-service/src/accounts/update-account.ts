@@ -5,7 +5,7 @@ import {
   type UpdateAccountResponse,
 } from '@leadwire/contracts'
 import { type Database, differences, recordAudit } from '@leadwire/service-kit'
-import { faultsOf, isId, refuse } from '../arguments'
+import { errorsOf, isId, refuse } from '../arguments'
 import { ACCOUNT } from './account-row'
 import { accountNotFound } from './retrieve-account'
 
@@ -21,7 +21,7 @@ export const updateAccount =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ accountId, contactEmail }: UpdateAccountRequest): Promise<UpdateAccountResponse> => {
     refuse({
-      ...faultsOf({ account_id: isId(accountId) }),
+      ...errorsOf({ account_id: isId(accountId) }),
       ...(contactEmail &&
         !isEmail(contactEmail) && { contact_email: ['The contact email must be a valid email address.'] }),
     })

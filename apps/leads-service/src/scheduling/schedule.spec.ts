@@ -78,7 +78,7 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
     expect(await outboxTypes(accountId)).toEqual(['lead.created', `${subject}.scheduled`])
   })
 
-  test('of an unknown lead is not found, of another account’s user is a fault', async () => {
+  test('of an unknown lead is not found, of another account’s user is a error', async () => {
     const [{ asked }, other] = [await scene(), await scene()]
     await expect(schedule({ ...asked, reference: randomUUID() })).rejects.toMatchObject({ code: 'not_found' })
     await expect(schedule({ ...asked, reference: other.lead.reference })).rejects.toMatchObject({
@@ -86,7 +86,7 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
     })
     await expect(schedule({ ...asked, userId: other.userId })).rejects.toMatchObject({
       code: 'invalid',
-      faults: { user_id: ['The selected user id is invalid.'] },
+      fieldErrors: { user_id: ['The selected user id is invalid.'] },
     })
   })
 

@@ -8,7 +8,7 @@ import {
   ServiceError,
   violatedConstraint,
 } from '@leadwire/service-kit'
-import { faultsOf, isId, isText, nameFaults, refuse } from '../arguments'
+import { errorsOf, isId, isText, nameErrors, refuse } from '../arguments'
 import { hashToken, newToken } from './credentials'
 import { TOKEN } from './token-row'
 
@@ -36,17 +36,17 @@ export const createToken =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async (request: CreateTokenRequest): Promise<CreateTokenResponse> => {
     const { accountId, name, scopes, expiresAt } = request
-    const faults = {
-      ...faultsOf({
+    const fieldErrors = {
+      ...errorsOf({
         account_id: isId(accountId),
         scopes: scopes.every((scope) => isText(scope)),
         expires_at: expiresAt === undefined || !Number.isNaN(Date.parse(expiresAt)),
       }),
-      ...nameFaults(name),
+      ...nameErrors(name),
     }
     if (expiresAt && Date.parse(expiresAt) <= Date.now())
-      faults['expires_at'] = ['The expires at must be a date in the future.']
-    refuse(faults)
+      fieldErrors['expires_at'] = ['The expires at must be a date in the future.']
+    refuse(fieldErrors)
     try {
       return await deps.database.transaction((tx) => insertToken(tx, request, deps.actor))
     } catch (error) {

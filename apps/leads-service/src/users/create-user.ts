@@ -6,9 +6,9 @@ import {
   ServiceError,
   violatedConstraint,
 } from '@leadwire/service-kit'
-import { faultsOf, isId, nameFaults, refuse } from '../arguments'
+import { errorsOf, isId, nameErrors, refuse } from '../arguments'
 import { emailForm } from '../contacts/email-form'
-import { emailFailure, emailFaults } from './user-email'
+import { emailErrors, emailFailure } from './user-email'
 import { USER } from './user-row'
 
 const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) RETURNING ${USER.columns}`
@@ -17,7 +17,7 @@ const INSERT = `INSERT INTO users (account_id, email, name) VALUES ($1, $2, $3) 
 export const createUser =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ accountId, email, name }: CreateUserRequest): Promise<CreateUserResponse> => {
-    refuse({ ...faultsOf({ account_id: isId(accountId) }), ...nameFaults(name), ...emailFaults(email) })
+    refuse({ ...errorsOf({ account_id: isId(accountId) }), ...nameErrors(name), ...emailErrors(email) })
     try {
       return await deps.database.transaction(async (tx) => {
         const [user] = await USER.query(tx, { text: INSERT, values: [accountId, emailForm(email), name] })

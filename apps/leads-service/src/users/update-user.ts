@@ -1,9 +1,9 @@
 import type { Actor, UpdateUserRequest, UpdateUserResponse } from '@leadwire/contracts'
 import { type Database, differences, recordAudit, ServiceError } from '@leadwire/service-kit'
-import { faultsOf, isId, nameFaults, refuse } from '../arguments'
+import { errorsOf, isId, nameErrors, refuse } from '../arguments'
 import { emailForm } from '../contacts/email-form'
 import { userNotFound } from './retrieve-user'
-import { emailFailure, emailFaults } from './user-email'
+import { emailErrors, emailFailure } from './user-email'
 import { USER } from './user-row'
 
 const LOCK = `SELECT ${USER.columns} FROM users WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE`
@@ -18,9 +18,9 @@ export const updateUser =
   (deps: { database: Database; actor?: Actor | undefined }) =>
   async ({ accountId, userId, email, name }: UpdateUserRequest): Promise<UpdateUserResponse> => {
     refuse({
-      ...faultsOf({ account_id: isId(accountId), user_id: isId(userId) }),
-      ...(name !== undefined && nameFaults(name)),
-      ...(email !== undefined && emailFaults(email)),
+      ...errorsOf({ account_id: isId(accountId), user_id: isId(userId) }),
+      ...(name !== undefined && nameErrors(name)),
+      ...(email !== undefined && emailErrors(email)),
     })
     try {
       return await deps.database.transaction(async (tx) => {

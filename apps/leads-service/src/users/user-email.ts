@@ -1,9 +1,9 @@
 import { isEmail } from '@leadwire/contracts'
-import { type Faults, ServiceError, violatedConstraint } from '@leadwire/service-kit'
+import { type FieldErrors, ServiceError, violatedConstraint } from '@leadwire/service-kit'
 import { isText } from '../arguments'
 
 /** What is wrong with a user's e-mail. */
-export const emailFaults = (email: string): Faults =>
+export const emailErrors = (email: string): FieldErrors =>
   isEmail(email) && isText(email) ? {} : { email: ['The email must be a valid email address.'] }
 
 /** What a statement that writes an e-mail threw: `invalid` when another user has it, whatever its case. A removed user's is free. */

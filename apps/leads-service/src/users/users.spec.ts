@@ -84,7 +84,7 @@ test.each([
   expect(await service.leads.checkReferences(asked)).toMatchObject({ userMissing: false })
   await expect(
     service.accounts.createUser({ accountId, email: spelling, name: 'Kim' }),
-  ).rejects.toMatchObject({ faults: { email: ['The email has already been taken.'] } })
+  ).rejects.toMatchObject({ fieldErrors: { email: ['The email has already been taken.'] } })
 })
 
 test('an address is stored in NFC, and found in any form', async () => {
@@ -93,13 +93,13 @@ test('an address is stored in NFC, and found in any form', async () => {
   const { user } = await service.accounts.createUser(decomposed)
   expect(user!.email).toBe('jos\u00e9@example.test')
   await expect(service.accounts.createUser(decomposed)).rejects.toMatchObject({
-    faults: { email: ['The email has already been taken.'] },
+    fieldErrors: { email: ['The email has already been taken.'] },
   })
 })
 
 test.each(['A\nB', 'A\u202e', '\u200b', 'A\x1b'])('the name %j is refused', async (name) => {
   const { accountId, key } = await scene()
-  const rejected = { code: 'invalid', faults: { name: [expect.any(String)] } }
+  const rejected = { code: 'invalid', fieldErrors: { name: [expect.any(String)] } }
   const user = { accountId, email: 'kim@example.test', name }
   await expect(service.accounts.createUser(user)).rejects.toMatchObject(rejected)
   await expect(service.accounts.updateUser({ ...key, name })).rejects.toMatchObject(rejected)
@@ -110,10 +110,10 @@ test('an e-mail that another user has is refused, whatever its case; so is what 
   await service.accounts.createUser({ accountId, email: 'kim@example.test', name: 'Kim' })
   const change = (fields: object) => service.accounts.updateUser({ ...key, ...fields })
   await expect(change({ email: 'KIM@example.test' })).rejects.toMatchObject({
-    ...{ code: 'invalid', faults: { email: ['The email has already been taken.'] } },
+    ...{ code: 'invalid', fieldErrors: { email: ['The email has already been taken.'] } },
   })
   await expect(change({ email: 'kim', name: ' ' })).rejects.toMatchObject({
-    ...{ code: 'invalid', faults: { email: [expect.any(String)], name: [expect.any(String)] } },
+    ...{ code: 'invalid', fieldErrors: { email: [expect.any(String)], name: [expect.any(String)] } },
   })
 })
 
@@ -127,7 +127,7 @@ test('a removed user leaves the list, is still retrieved, and is removed once', 
   expect(await accounts.listUsers({ accountId })).toEqual({ users: [] })
   for (const change of [{ name: 'Sue' }, {}])
     await expect(accounts.updateUser({ ...key, ...change })).rejects.toMatchObject({
-      ...{ code: 'invalid', faults: { id: ['The user was removed and can not be changed.'] } },
+      ...{ code: 'invalid', fieldErrors: { id: ['The user was removed and can not be changed.'] } },
     })
 })
 
@@ -161,8 +161,8 @@ test('a removed user is assigned to nothing more, and what it was assigned to st
   const lead = await createLead(accountId, { userId: user.id })
   await schedule(accountId, lead.reference, user.id)
   await service.accounts.removeUser(key)
-  const byId = { code: 'invalid', faults: { user_id: ['The selected user id is invalid.'] } }
-  const byEmail = { code: 'invalid', faults: { user_email: ['The selected user email is invalid.'] } }
+  const byId = { code: 'invalid', fieldErrors: { user_id: ['The selected user id is invalid.'] } }
+  const byEmail = { code: 'invalid', fieldErrors: { user_email: ['The selected user email is invalid.'] } }
   expect((await createLead(accountId, { userId: user.id })).failure).toMatchObject(byId)
   await expect(schedule(accountId, lead.reference, user.id)).rejects.toMatchObject(byId)
   await expect(assign(accountId, lead.reference, user.email)).rejects.toMatchObject(byEmail)

@@ -88,7 +88,7 @@ test.each([
     service.client.createWebhookEndpoint({ accountId: 1, url, enabled: true }),
   ).rejects.toMatchObject({
     code: 'invalid',
-    faults: { url: [expect.any(String)] },
+    fieldErrors: { url: [expect.any(String)] },
   })
 })
 
@@ -101,7 +101,7 @@ test.each([
     service.client.createWebhookEndpoint({ accountId: 1, url: 'nonsense', enabled: true, secret }),
   ).rejects.toMatchObject({
     code: 'invalid',
-    faults: { url: [expect.any(String)], secret: [expect.any(String)] },
+    fieldErrors: { url: [expect.any(String)], secret: [expect.any(String)] },
   })
 })
 
@@ -207,7 +207,7 @@ test('deliveries come 20 a page, newest first, by endpoint, status and lead, wit
   expect(await list({ leadReference: events[3]!.leadReference.toUpperCase() })).toMatchObject({ total: 2 })
   await expect(list({ leadReference: 'nonsense', status: 'nonsense' })).rejects.toMatchObject({
     code: 'invalid',
-    faults: {
+    fieldErrors: {
       lead_reference: ['must be a UUID'],
       status: ['must be one of pending, held, delivered, exhausted, cancelled'],
     },

@@ -22,7 +22,7 @@ test('an account has no more endpoints than it may, however many are made at onc
     if (result.status === 'rejected')
       expect(result.reason).toMatchObject({
         code: 'invalid',
-        faults: { webhook_endpoints: [expect.stringContaining('5')] },
+        fieldErrors: { webhook_endpoints: [expect.stringContaining('5')] },
       })
   await create(2)
   const { endpoints } = await service.client.listWebhookEndpoints({ accountId: 1 })
@@ -36,7 +36,7 @@ test('a secret has 16 bytes or more, whatever its characters', async () => {
   for (const secret of ['fifteen bytes..', 'ååååååå'])
     await expect(service.client.createWebhookEndpoint({ ...endpoint, secret })).rejects.toMatchObject({
       code: 'invalid',
-      faults: { secret: [expect.stringContaining('16')] },
+      fieldErrors: { secret: [expect.stringContaining('16')] },
     })
   expect(await service.client.createWebhookEndpoint({ ...endpoint, secret: 'åååååååå' })).toMatchObject({
     secret: 'åååååååå',

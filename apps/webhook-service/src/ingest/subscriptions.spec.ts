@@ -101,7 +101,7 @@ test('an endpoint gets events of all leads, of live ones or of test ones', async
 test('the leads of an endpoint may be all, live or test', async () => {
   const endpoint = { accountId: 5, url: receiver.url, enabled: true, leads: 'dead' }
   await expect(service.client.createWebhookEndpoint(endpoint)).rejects.toMatchObject({
-    faults: { leads: ['must be one of all, live, test'] },
+    fieldErrors: { leads: ['must be one of all, live, test'] },
   })
 })
 
@@ -111,12 +111,12 @@ test.each([
   [['lead.created', 'lead.created'], 'one twice'],
 ])('types are refused: %j (%s)', async (types) => {
   const url = receiver.url
-  const fault = { faults: { events: [expect.stringContaining('must be one or more of lead.created')] } }
+  const error = { fieldErrors: { events: [expect.stringContaining('must be one or more of lead.created')] } }
   await expect(
     service.client.createWebhookEndpoint({ accountId: 5, url, enabled: true, events: { types } }),
-  ).rejects.toMatchObject(fault)
+  ).rejects.toMatchObject(error)
   const { id } = await service.endpoint(5, url)
   await expect(
     service.client.updateWebhookEndpoint({ accountId: 5, endpointId: id, events: { types } }),
-  ).rejects.toMatchObject(fault)
+  ).rejects.toMatchObject(error)
 })

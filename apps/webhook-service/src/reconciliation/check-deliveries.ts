@@ -1,4 +1,4 @@
-import { DeliveryFault } from '@leadwire/contracts'
+import { DeliveryViolation } from '@leadwire/contracts'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
 
@@ -77,15 +77,15 @@ const findBeyondSchedule = statement<Row>('check-beyond-schedule')`
   WHERE d.status = 'pending' AND d.next_attempt_at > $1 AND p.enabled AND p.deleted_at IS NULL
   ORDER BY d.next_attempt_at DESC LIMIT ${MAX_BEYOND}`
 
-const violation = (kind: string, detail: string, row: Row): DeliveryFault =>
-  DeliveryFault.fromPartial({
+const violation = (kind: string, detail: string, row: Row): DeliveryViolation =>
+  DeliveryViolation.fromPartial({
     ...{ kind, detail, accountId: row.accountId, eventId: row.eventId },
     ...{ deliveryId: row.id!, since: row.dueAt },
     ...(row.leadReference !== null && { leadReference: row.leadReference }),
   })
 
 /** While an attempt of the endpoint is in flight, what is due there waits for it, perhaps for long. */
-const overdue = (rows: Row[]): DeliveryFault[] => {
+const overdue = (rows: Row[]): DeliveryViolation[] => {
   const found = rows.filter(({ id }) => id !== null)
   const inFlight = found.filter((row) => row.claimed && !row.claimedTooLong)
   const busy = new Set(inFlight.map(({ endpointId }) => endpointId))
@@ -136,7 +136,7 @@ export const checkDeliveries: Operation<
     ),
   ]
   return {
-    faults: found.filter((each) => accountId === undefined || each.accountId === accountId),
+    violations: found.filter((each) => accountId === undefined || each.accountId === accountId),
     lastEndpointId: lastOf([due, held]),
   }
 }

@@ -1,4 +1,4 @@
-import { type CheckEventsResponse, DeliveryCounts, DeliveryFault } from '@leadwire/contracts'
+import { type CheckEventsResponse, DeliveryCounts, DeliveryViolation } from '@leadwire/contracts'
 import { isUuid, validate } from '../arguments'
 import { UNCLAIMED } from '../delivery-sql'
 import type { Operation } from '../operation'
@@ -57,12 +57,12 @@ const countAll = (rows: EventRow[]): DeliveryCounts => {
 }
 
 /** One statement writes an event and its deliveries. Deliveries are only removed when they are old. */
-const violationsOf = (row: EventRow, keptSince: string | undefined): DeliveryFault[] => {
+const violationsOf = (row: EventRow, keptSince: string | undefined): DeliveryViolation[] => {
   const { id: eventId, accountId, leadReference, createdAt, fanOut, found } = row
   const isOld = keptSince !== undefined && createdAt < keptSince
   if (fanOut === null || fanOut === found || (found < fanOut && isOld)) return []
   return [
-    DeliveryFault.fromPartial({
+    DeliveryViolation.fromPartial({
       ...{ kind: 'deliveries_missing', accountId, eventId, since: createdAt },
       ...(leadReference !== null && { leadReference }),
       detail: `The event was stored with ${fanOut} deliveries and has ${found}.`,
@@ -77,9 +77,9 @@ const keptSinceOf = (keptMs: number): string | undefined =>
 const summarize = (
   rows: EventRow[],
   keptSince: string | undefined,
-): Pick<CheckEventsResponse, 'deliveries' | 'faults'> => ({
+): Pick<CheckEventsResponse, 'deliveries' | 'violations'> => ({
   deliveries: countAll(rows),
-  faults: rows.flatMap((row) => violationsOf(row, keptSince)),
+  violations: rows.flatMap((row) => violationsOf(row, keptSince)),
 })
 
 /** How these events of leads or notifications, and their deliveries, stand. Throws invalid. */

@@ -4350,7 +4350,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request could be read, but its data is faulty: `errors` lists every faulty field. */
+        /** @description The request could be read, but its data is invalid: `errors` lists every invalid field. */
         Problem422: {
             headers: {
                 /** @description Quote it when you ask us about the request. */
@@ -4483,7 +4483,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The lead is no longer what If-Match names: somebody changed it. Nothing was done. */
+        /** @description The lead is no longer what If-Match names: it was changed. Nothing was done. */
         Problem412: {
             headers: {
                 /** @description Quote it when you ask us about the request. */

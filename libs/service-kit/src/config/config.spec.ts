@@ -26,7 +26,7 @@ test('every error is named at once', () => {
   try {
     read()
   } catch (error) {
-    expect((error as ConfigError).faults).toEqual({
+    expect((error as ConfigError).errors).toEqual({
       DATABASE_URL: 'is missing',
       PORT: expect.stringContaining('70000'),
       SCHEDULE: expect.stringContaining('never'),
@@ -68,7 +68,7 @@ describe('a setting in a file', () => {
       readConfig({ SECRET_FILE: missing, LEVEL_FILE: file, LEVEL: 'warn' }, { ...specs, PORT: port() })
       expect('accepted').toBe('refused')
     } catch (error) {
-      expect((error as ConfigError).faults).toEqual({
+      expect((error as ConfigError).errors).toEqual({
         SECRET: expect.stringContaining(missing),
         LEVEL: expect.stringContaining('LEVEL_FILE'),
         PORT: 'is missing',
@@ -99,14 +99,14 @@ test.each([
     readConfig(env, specs)
     expect('accepted').toBe('refused')
   } catch (error) {
-    expect(Object.keys((error as ConfigError).faults)).toEqual([name])
+    expect(Object.keys((error as ConfigError).errors)).toEqual([name])
   }
 })
 
 test('an address for traces that OpenTelemetry would ignore is an error', () => {
   expect(() => readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, traceSettings())).toThrow(
     expect.objectContaining({
-      faults: {
+      errors: {
         OTEL_EXPORTER_OTLP_ENDPOINT: '"collector:4318" is no address such as http://collector:4318',
       },
     }),

@@ -5,10 +5,10 @@ export { bool, host, makeValidator, port, type Spec, str, url }
 
 /** All invalid settings, one line each. */
 export class ConfigError extends Error {
-  constructor(readonly faults: Record<string, string>) {
+  constructor(readonly errors: Record<string, string>) {
     super(
-      Object.entries(faults)
-        .map(([name, fault]) => `${name}: ${fault}`)
+      Object.entries(errors)
+        .map(([name, error]) => `${name}: ${error}`)
         .join('\n'),
     )
     this.name = 'ConfigError'
@@ -93,7 +93,7 @@ export const timeZone = makeValidator<string>(
 export const poolSize = () => count({ default: 10, max: 1000 })
 
 // envalid's own message for a missing setting is its description, or the word "undefined" without one.
-const faultOf = (error: Error): string => {
+const errorOf = (error: Error): string => {
   if (!(error instanceof EnvMissingError)) return error.message
   return error.message === 'undefined' ? 'is missing' : `is missing: ${error.message}`
 }
@@ -130,21 +130,21 @@ export const readConfig = <T extends object>(
   env: NodeJS.ProcessEnv,
   specs: { [K in keyof T]: Spec<T[K]> },
 ): Readonly<T> => {
-  const faults: Record<string, string> = {}
+  const errors: Record<string, string> = {}
   const given: NodeJS.ProcessEnv = {}
   for (const name of Object.keys(specs)) {
     try {
       const value = settingOf(env, name)
       if (value !== undefined) given[name] = value
     } catch (error) {
-      faults[name] = (error as TypeError).message
+      errors[name] = (error as TypeError).message
     }
   }
   return cleanEnv<T>(given, specs as never, {
-    reporter: ({ errors }) => {
-      for (const [name, error] of Object.entries(errors as Record<string, Error>))
-        faults[name] ??= faultOf(error)
-      if (Object.keys(faults).length > 0) throw new ConfigError(faults)
+    reporter: ({ errors: malformed }) => {
+      for (const [name, error] of Object.entries(malformed as Record<string, Error>))
+        errors[name] ??= errorOf(error)
+      if (Object.keys(errors).length > 0) throw new ConfigError(errors)
     },
   }) as Readonly<T>
 }

@@ -17,7 +17,7 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** Messages on invalid fields, by the field's dotted path. */
-export type Faults = Record<string, string[]>
+export type FieldErrors = Record<string, string[]>
 
 /**
  * The one error that crosses processes. `detail` is a sentence the caller of the public interface may read;
@@ -27,14 +27,14 @@ export class ServiceError extends Error {
   constructor(
     readonly code: ErrorCode,
     readonly detail: string,
-    readonly options: { faults?: Faults; retryAfterS?: number; cause?: unknown } = {},
+    readonly options: { fieldErrors?: FieldErrors; retryAfterS?: number; cause?: unknown } = {},
   ) {
     super(detail, { cause: options.cause })
     this.name = 'ServiceError'
   }
 
-  get faults(): Faults {
-    return this.options.faults ?? {}
+  get fieldErrors(): FieldErrors {
+    return this.options.fieldErrors ?? {}
   }
 
   /** After how many seconds to try again, where that is known. */
@@ -50,8 +50,8 @@ export class ServiceError extends Error {
     return new ServiceError('internal', 'Something went wrong on our side.', { cause })
   }
 
-  static invalid(faults: Faults): ServiceError {
-    return new ServiceError('invalid', 'The given data was invalid.', { faults })
+  static invalid(fieldErrors: FieldErrors): ServiceError {
+    return new ServiceError('invalid', 'The given data was invalid.', { fieldErrors })
   }
 }
 

@@ -100,7 +100,7 @@ test('an error arrives as it was thrown, and the next batch is answered', async 
   const retrieveLeads = retrieveLeadsAt([port])
   await expect(retrieveLeads(batch())).rejects.toMatchObject({
     code: 'invalid',
-    faults: { name: ['It is wrong.'] },
+    fieldErrors: { name: ['It is wrong.'] },
   })
   await expect(retrieveLeads(batch())).rejects.toMatchObject({ code: 'internal' })
   expect(bodyOf(await retrieveLeads(batch()))).toEqual(batch())

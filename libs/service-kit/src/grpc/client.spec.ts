@@ -69,18 +69,22 @@ test('a call fails as unavailable without a server', async () => {
 })
 
 test('a service error arrives as it was thrown, and any other as internal', async () => {
-  const faults = { name: ['It is empty.', 'It is wrong.'], 'quotes.0.status': ['It is unknown.'] }
+  const fieldErrors = { name: ['It is empty.', 'It is wrong.'], 'quotes.0.status': ['It is unknown.'] }
   const errors: Error[] = [
-    ServiceError.invalid(faults),
+    ServiceError.invalid(fieldErrors),
     new ServiceError('conflict', 'It is under way.'),
     new Error('a bug'),
   ]
   const accounts = accountsAt(await serve({ retrieveAccount: () => Promise.reject(errors.shift()) }))
   const call = () => accounts.retrieveAccount({ accountId: 3 })
   await expect(call()).rejects.toMatchObject({
-    ...{ code: 'invalid', detail: 'The given data was invalid.', faults },
+    ...{ code: 'invalid', detail: 'The given data was invalid.', fieldErrors },
   })
-  await expect(call()).rejects.toMatchObject({ code: 'conflict', detail: 'It is under way.', faults: {} })
+  await expect(call()).rejects.toMatchObject({
+    code: 'conflict',
+    detail: 'It is under way.',
+    fieldErrors: {},
+  })
   await expect(call()).rejects.toMatchObject({ code: 'internal' })
 })
 

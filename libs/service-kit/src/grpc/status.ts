@@ -1,7 +1,7 @@
 import type { Status as RpcStatus } from '@leadwire/contracts'
 import { Status } from 'nice-grpc-common'
 import { BadRequest, ErrorInfo, RetryInfo } from 'nice-grpc-error-details'
-import { type ErrorCode, type Faults, ServiceError } from '../errors/service-error'
+import { type ErrorCode, type FieldErrors, ServiceError } from '../errors/service-error'
 
 const DOMAIN = 'leadwire'
 
@@ -27,23 +27,23 @@ type Detail = ErrorInfo | BadRequest | RetryInfo
 /**
  * The details of a ServiceError: its code (ErrorInfo), invalid fields (BadRequest), and when to retry (RetryInfo). Not its cause.
  */
-export const detailsOf = ({ code, faults, retryAfterS }: ServiceError): Detail[] => [
+export const detailsOf = ({ code, fieldErrors, retryAfterS }: ServiceError): Detail[] => [
   ErrorInfo.fromPartial({ reason: code.toUpperCase(), domain: DOMAIN }),
   BadRequest.fromPartial({
-    fieldViolations: Object.entries(faults).flatMap(([field, messages]) =>
+    fieldViolations: Object.entries(fieldErrors).flatMap(([field, messages]) =>
       messages.map((description) => ({ field, description })),
     ),
   }),
   ...(retryAfterS === undefined ? [] : [RetryInfo.fromPartial({ retryDelay: { seconds: retryAfterS } })]),
 ]
 
-const faultsOf = ({ fieldViolations }: BadRequest): Faults => {
-  const faults: Faults = {}
+const errorsOf = ({ fieldViolations }: BadRequest): FieldErrors => {
+  const fieldErrors: FieldErrors = {}
   for (const { field, description } of fieldViolations) {
-    faults[field] ??= []
-    faults[field].push(description)
+    fieldErrors[field] ??= []
+    fieldErrors[field].push(description)
   }
-  return faults
+  return fieldErrors
 }
 
 /** The inverse of `detailsOf`; undefined when the details are of another domain. */
@@ -56,7 +56,7 @@ export const errorOfDetails = (message: string, details: unknown[]): ServiceErro
   const badRequest = is<BadRequest>(BadRequest)
   const retryAfterS = is<RetryInfo>(RetryInfo)?.retryDelay?.seconds
   return new ServiceError(code as ErrorCode, message, {
-    faults: badRequest ? faultsOf(badRequest) : {},
+    fieldErrors: badRequest ? errorsOf(badRequest) : {},
     ...(retryAfterS !== undefined && { retryAfterS }),
   })
 }

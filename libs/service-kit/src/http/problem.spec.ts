@@ -11,8 +11,8 @@ test('a detail and invalid fields cross, a cause does not', () => {
   expect(crossed(new ServiceError('not_found', 'There is no such file.')).detail).toBe(
     'There is no such file.',
   )
-  const faults = { file: ['The file must not be empty.'] }
-  expect(crossed(ServiceError.invalid(faults)).faults).toEqual(faults)
+  const fieldErrors = { file: ['The file must not be empty.'] }
+  expect(crossed(ServiceError.invalid(fieldErrors)).fieldErrors).toEqual(fieldErrors)
   const inside = crossed(new ServiceError('internal', 'the inside story', { cause: new Error('of it') }))
   expect([inside.detail, inside.cause]).toEqual(['Something went wrong on our side.', undefined])
 })

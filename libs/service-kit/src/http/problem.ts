@@ -1,10 +1,10 @@
-import { ERROR_CODES, type ErrorCode, type Faults, ServiceError } from '../errors/service-error'
+import { ERROR_CODES, type ErrorCode, type FieldErrors, ServiceError } from '../errors/service-error'
 
 export interface Problem {
   status: number
   kind: ProblemKind
   detail: string
-  faults?: Faults
+  fieldErrors?: FieldErrors
   headers?: Record<string, string>
 }
 
@@ -50,11 +50,11 @@ const SERVER_DETAILS: Partial<Record<ProblemKind, string>> = {
   late: 'Something behind the API did not answer in time.',
 }
 
-export const problem = (kind: ProblemKind, detail: string, faults?: Faults): Problem => ({
+export const problem = (kind: ProblemKind, detail: string, fieldErrors?: FieldErrors): Problem => ({
   status: PROBLEMS[kind].status,
   kind,
   detail: SERVER_DETAILS[kind] ?? detail,
-  ...(faults && { faults }),
+  ...(fieldErrors && { fieldErrors }),
   ...(kind === 'unavailable' && { headers: { 'retry-after': '1' } }),
 })
 
@@ -62,28 +62,29 @@ export const problem = (kind: ProblemKind, detail: string, faults?: Faults): Pro
 export const problemOf = (error: unknown): Problem => {
   if (!(error instanceof ServiceError)) return problem('internal', '')
   const kind = kindOf(error.code)
-  const found = problem(kind, error.detail, kind === 'invalid' ? error.faults : undefined)
+  const found = problem(kind, error.detail, kind === 'invalid' ? error.fieldErrors : undefined)
   const { retryAfterS } = error
   return retryAfterS === undefined ? found : { ...found, headers: { 'retry-after': String(retryAfterS) } }
 }
 
 /** The problem as application/problem+json (RFC 9457). */
-export const problemJson = ({ status, kind, detail, faults }: Problem, requestId: string): string =>
+export const problemJson = ({ status, kind, detail, fieldErrors }: Problem, requestId: string): string =>
   JSON.stringify({
     type: `${PROBLEMS_PATH}#${kind}`,
     title: PROBLEMS[kind].title,
     status,
     detail,
     request_id: requestId,
-    ...(faults && { errors: faults }),
+    ...(fieldErrors && { errors: fieldErrors }),
   })
 
 /** The inverse of `problemOf` and `problemJson`; `internal` for any other body. */
 export const serviceErrorOfProblem = (json: string): ServiceError => {
   try {
-    const { type, detail, errors }: { type?: unknown; detail?: unknown; errors?: Faults } = JSON.parse(json)
+    const { type, detail, errors }: { type?: unknown; detail?: unknown; errors?: FieldErrors } =
+      JSON.parse(json)
     const code = CODE_OF.get(String(type).split('#')[1] ?? '')
-    if (code) return new ServiceError(code, String(detail), { ...(errors && { faults: errors }) })
+    if (code) return new ServiceError(code, String(detail), { ...(errors && { fieldErrors: errors }) })
   } catch {
     // No JSON, or null.
   }

@@ -124,7 +124,7 @@ const configOrExit = <Config>(name: string, read: (env: NodeJS.ProcessEnv) => Co
     return read(process.env)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    createLogger({ service: name, level: 'info' }).fatal({ faults: error.faults }, 'faulty configuration')
+    createLogger({ service: name, level: 'info' }).fatal({ errors: error.errors }, 'invalid configuration')
     process.exit(1)
   }
 }

@@ -6,19 +6,19 @@ const NEW = 'a-new-token-0123456789'
 
 const read = (env: NodeJS.ProcessEnv) => readConfig<ServiceTokenConfig>(env, serviceTokenSettings(env))
 
-const faultsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
+const errorsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
   try {
     read(env)
   } catch (error) {
-    if (error instanceof ConfigError) return error.faults
+    if (error instanceof ConfigError) return error.errors
     throw error
   }
   return {}
 }
 
 test('without a token a service does not start, unless SERVICE_AUTH is none', () => {
-  expect(faultsOf({})).toEqual({ SERVICE_TOKEN: expect.stringContaining('SERVICE_AUTH=none') })
-  expect(faultsOf({ SERVICE_AUTH: 'maybe' })).toHaveProperty('SERVICE_AUTH')
+  expect(errorsOf({})).toEqual({ SERVICE_TOKEN: expect.stringContaining('SERVICE_AUTH=none') })
+  expect(errorsOf({ SERVICE_AUTH: 'maybe' })).toHaveProperty('SERVICE_AUTH')
   expect(read({ SERVICE_AUTH: 'none', SERVICE_TOKEN: OLD })).toMatchObject({ SERVICE_TOKEN: [] })
   expect(read({ SERVICE_TOKEN: `${NEW}, ${OLD}` })).toMatchObject({ SERVICE_TOKEN: [NEW, OLD] })
 })
@@ -30,9 +30,9 @@ test.each([
   'a token with spaces in it',
   'ein-schlüssel-mit-umlaut',
 ])('the token %j is refused, and not shown', (token) => {
-  const { SERVICE_TOKEN: fault } = faultsOf({ SERVICE_TOKEN: token })
-  expect(fault).toContain('16')
-  expect(fault).not.toContain(token)
+  const { SERVICE_TOKEN: error } = errorsOf({ SERVICE_TOKEN: token })
+  expect(error).toContain('16')
+  expect(error).not.toContain(token)
 })
 
 test('the first token is sent, and each is taken', () => {

@@ -42,11 +42,11 @@ const others = (change: Record<string, string> = {}) => ({
   ...change,
 })
 
-const faultsOf = (given: Record<string, string>): Record<string, string> => {
+const errorsOf = (given: Record<string, string>): Record<string, string> => {
   try {
     readConfig(given, specsOf(given))
   } catch (error) {
-    if (error instanceof ConfigError) return error.faults
+    if (error instanceof ConfigError) return error.errors
     throw error
   }
   return {}
@@ -59,35 +59,35 @@ const inFile = async (content: string): Promise<string> => {
 }
 
 test('without the files there is no TLS, and with all of them there is', () => {
-  expect(faultsOf(others())).toEqual({})
+  expect(errorsOf(others())).toEqual({})
   const https = { FILES_SERVICE_URL: 'https://a:4000,https://b:4000' }
-  expect(faultsOf(others({ ...env, ...https, TLS_SERVER_NAME: 'leadwire' }))).toEqual({})
+  expect(errorsOf(others({ ...env, ...https, TLS_SERVER_NAME: 'leadwire' }))).toEqual({})
 })
 
 test('half of the settings is an error of the other half', () => {
   const { TLS_CERT_FILE, TLS_CA_FILE } = env as { TLS_CERT_FILE: string; TLS_CA_FILE: string }
-  expect(faultsOf(others({ TLS_CERT_FILE, FILES_SERVICE_URL: 'https://files' }))).toEqual({
+  expect(errorsOf(others({ TLS_CERT_FILE, FILES_SERVICE_URL: 'https://files' }))).toEqual({
     TLS_KEY_FILE: expect.stringContaining('is missing'),
     TLS_CA_FILE: expect.stringContaining('is missing'),
   })
-  expect(Object.keys(faultsOf(others({ TLS_SERVER_NAME: 'leadwire' })))).toHaveLength(3)
-  expect(faultsOf(others(env))).toEqual({ FILES_SERVICE_URL: expect.stringContaining('https:') })
-  expect(faultsOf(others({ FILES_SERVICE_URL: 'https://files' }))).toHaveProperty('FILES_SERVICE_URL')
-  expect(faultsOf(others({ NATS_CA_FILE: TLS_CA_FILE }))).toEqual({ NATS_CA_FILE: expect.any(String) })
-  expect(faultsOf(others({ NATS_URL: 'tls://a,nats://b' }))).toEqual({ NATS_URL: expect.any(String) })
+  expect(Object.keys(errorsOf(others({ TLS_SERVER_NAME: 'leadwire' })))).toHaveLength(3)
+  expect(errorsOf(others(env))).toEqual({ FILES_SERVICE_URL: expect.stringContaining('https:') })
+  expect(errorsOf(others({ FILES_SERVICE_URL: 'https://files' }))).toHaveProperty('FILES_SERVICE_URL')
+  expect(errorsOf(others({ NATS_CA_FILE: TLS_CA_FILE }))).toEqual({ NATS_CA_FILE: expect.any(String) })
+  expect(errorsOf(others({ NATS_URL: 'tls://a,nats://b' }))).toEqual({ NATS_URL: expect.any(String) })
 })
 
 test('a file that can not be used is an error of its setting, and shows no key', async () => {
   const https = { FILES_SERVICE_URL: 'https://files' }
-  const faults = (change: object) => faultsOf(others({ ...env, ...https, ...change }))
+  const errors = (change: object) => errorsOf(others({ ...env, ...https, ...change }))
   const missing = join(folder, 'missing.pem')
   for (const name of ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'])
-    expect(faults({ [name]: missing })).toEqual({ [name]: `${missing} can't be read: ENOENT` })
+    expect(errors({ [name]: missing })).toEqual({ [name]: `${missing} can't be read: ENOENT` })
   const nonsense = await inFile('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
   for (const name of ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'])
-    expect(faults({ [name]: nonsense })).toEqual({ [name]: expect.stringMatching(/ holds no .* in PEM$/) })
+    expect(errors({ [name]: nonsense })).toEqual({ [name]: expect.stringMatching(/ holds no .* in PEM$/) })
   const { key } = await (await createAuthority()).issue('another')
-  expect(faults({ TLS_KEY_FILE: await inFile(key) })).toEqual({
+  expect(errors({ TLS_KEY_FILE: await inFile(key) })).toEqual({
     TLS_KEY_FILE: `the key in ${join(folder, 'other.pem')} is not that of the certificate`,
   })
 })
@@ -97,26 +97,26 @@ test.each([
   ['of tomorrow', -1, 'is not valid before'],
 ])('a certificate that is %s is refused', (_, days, why) => {
   jest.spyOn(Date, 'now').mockReturnValue(Date.now() + days * DAY_MS)
-  expect(faultsOf(others({ ...env, FILES_SERVICE_URL: 'https://files' }))).toEqual({
+  expect(errorsOf(others({ ...env, FILES_SERVICE_URL: 'https://files' }))).toEqual({
     TLS_CERT_FILE: expect.stringContaining(why),
     TLS_CA_FILE: expect.stringContaining(why),
   })
 })
 
 test('the files that DATABASE_URL names are checked, and the password is not shown', () => {
-  const faults = (query: Record<string, string>) =>
-    faultsOf(others({ DATABASE_URL: `postgresql://leads:secret@db/leads?${new URLSearchParams(query)}` }))
-  expect(faults({ sslmode: 'verify-full', sslrootcert: files.caFile })).toEqual({})
-  expect(faults({ sslcert: files.certFile, sslkey: files.keyFile })).toEqual({})
+  const errors = (query: Record<string, string>) =>
+    errorsOf(others({ DATABASE_URL: `postgresql://leads:secret@db/leads?${new URLSearchParams(query)}` }))
+  expect(errors({ sslmode: 'verify-full', sslrootcert: files.caFile })).toEqual({})
+  expect(errors({ sslcert: files.certFile, sslkey: files.keyFile })).toEqual({})
   for (const query of [
     { sslmode: 'verify-full', sslrootcert: '/nowhere' },
     { sslmode: 'disable', sslrootcert: files.caFile },
     { sslcert: files.certFile },
     { sslcert: files.certFile, sslkey: files.caFile },
   ]) {
-    const { DATABASE_URL: fault } = faults(query as Record<string, string>)
-    expect(fault).toBeDefined()
-    expect(fault).not.toContain('secret')
+    const { DATABASE_URL: error } = errors(query as Record<string, string>)
+    expect(error).toBeDefined()
+    expect(error).not.toContain('secret')
   }
 })
 

@@ -14,7 +14,7 @@ test(`a machine of each kind is lost for good, and nothing with it (seed ${SEED}
     ...{ seed: SEED, minutes: 1, machines: true, asynchronous: false },
     say: () => {},
   })
-  if (report.faults.length > 0) throw new Error(render(report))
+  if (report.errors.length > 0) throw new Error(render(report))
   expect(report.hazards).toHaveLength(4)
   expect(report.verdict.accepted).toBeGreaterThan(100)
 }, 1_200_000)

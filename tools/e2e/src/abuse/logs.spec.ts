@@ -91,7 +91,7 @@ const bodies = (url: string): Record<string, RequestOptions> => {
   }
 }
 
-/** The same body with every text made faulty. */
+/** The same body with every text made invalid. */
 const spoilt = ({ json, ...rest }: RequestOptions): RequestOptions =>
   json === undefined
     ? { ...rest, headers: { 'content-type': `text/${MARK}` }, body: MARK, multipart: undefined as never }

@@ -111,7 +111,7 @@ async function playNodes({ kubeconfig, kubectl, start }: Pick<Cluster, 'kubeconf
   const stages = (await readdir(STAGES)).map((file) => join(STAGES, file))
   await start('kwok', [
     `--kubeconfig=${kubeconfig}`,
-    `--config=${[...stages, join(__dirname, 'faulty-stage.yaml')]}`,
+    `--config=${[...stages, join(__dirname, 'invalid-stage.yaml')]}`,
     '--manage-all-nodes',
     '--node-lease-duration-seconds=40',
     '--cidr=10.244.0.0/16',

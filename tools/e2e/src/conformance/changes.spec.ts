@@ -79,7 +79,7 @@ describe('ETag', () => {
     expect((await request('GET', path)).text).toBe(won.text)
   })
 
-  test('what is not there is 404, and what is faulty 422, whatever If-Match says', async () => {
+  test('what is not there is 404, and what is invalid 422, whatever If-Match says', async () => {
     const { reference } = await tenant.createLead()
     const statusOf = async (path: string, json: object, ifMatch: string) =>
       (await request('PATCH', path, { json, headers: { 'if-match': ifMatch } })).status

@@ -17,13 +17,13 @@ beforeEach(async () => {
 
 const timestamp = expect.stringMatching(TIMESTAMP)
 
-const faultyFields = async (method: string, path: string, json: object) => {
+const invalidFields = async (method: string, path: string, json: object) => {
   const answer = await tenant.client.request<{ errors?: object }>(method, path, { json })
   expect(answer.status).toBe(422)
   return Object.keys(answer.json.errors ?? {}).sort()
 }
 
-test('users: made, listed, once per e-mail, told apart by their faults', async () => {
+test('users: made, listed, once per e-mail, told apart by their errors', async () => {
   const json = { email: 'grace@example.com', name: 'Grace Hopper' }
   const user = await tenant.send<Named>('POST', '/manage/users', { json })
   expect(Object.entries(user)).toEqual([
@@ -35,11 +35,11 @@ test('users: made, listed, once per e-mail, told apart by their faults', async (
   ])
   expect(await tenant.send('GET', '/manage/users')).toEqual([user])
   expect(await tenant.send('GET', `/manage/users/${user.id}`)).toEqual(user)
-  expect(await faultyFields('POST', '/manage/users', json)).toEqual(['email'])
-  expect(await faultyFields('POST', '/manage/users', { ...json, email: 'GRACE@example.com' })).toEqual([
+  expect(await invalidFields('POST', '/manage/users', json)).toEqual(['email'])
+  expect(await invalidFields('POST', '/manage/users', { ...json, email: 'GRACE@example.com' })).toEqual([
     'email',
   ])
-  expect(await faultyFields('POST', '/manage/users', { email: 'x' })).toEqual(['email', 'name'])
+  expect(await invalidFields('POST', '/manage/users', { email: 'x' })).toEqual(['email', 'name'])
 })
 
 test('a user: changed, removed, still retrieved, replaced by another with its e-mail, assigned to nothing more', async () => {
@@ -58,13 +58,13 @@ test('a user: changed, removed, still retrieved, replaced by another with its e-
   expect(await tenant.send('GET', path)).toEqual(removed)
   expect(await tenant.send('GET', '/manage/users')).toEqual([])
   expect(await tenant.send('GET', `/leads/${reference}/callbacks`)).toEqual([kept])
-  expect(await faultyFields('PATCH', path, { name: 'Late' })).toEqual(['id'])
+  expect(await invalidFields('PATCH', path, { name: 'Late' })).toEqual(['id'])
   const { email } = json
-  expect(await faultyFields('POST', '/leads', { ...LEAD, user_id: user.id })).toEqual(['user_id'])
-  expect(await faultyFields('POST', '/manage/leads', { ...LEAD, user_id: user.id })).toEqual(['user_id'])
-  expect(await faultyFields('PATCH', `/leads/${reference}`, { user_email: email })).toEqual(['user_email'])
+  expect(await invalidFields('POST', '/leads', { ...LEAD, user_id: user.id })).toEqual(['user_id'])
+  expect(await invalidFields('POST', '/manage/leads', { ...LEAD, user_id: user.id })).toEqual(['user_id'])
+  expect(await invalidFields('PATCH', `/leads/${reference}`, { user_email: email })).toEqual(['user_email'])
   for (const what of ['appointments', 'callbacks'])
-    expect(await faultyFields('POST', `/leads/${reference}/${what}`, entry)).toEqual(['user_id'])
+    expect(await invalidFields('POST', `/leads/${reference}/${what}`, entry)).toEqual(['user_id'])
 
   const another = await tenant.send<Named>('POST', '/manage/users', { json })
   expect(another.id).not.toBe(user.id)
@@ -134,7 +134,7 @@ test.each([
   [{ name: 'a', scopes: ['leads'], expires_at: '2001-01-01T00:00:00Z' }, ['expires_at']],
   [{ name: 'a', scopes: ['leads'], expires_at: 'soon', test: 'maybe' }, ['expires_at', 'test']],
 ])('a token of %j is refused', async (json, fields) => {
-  expect(await faultyFields('POST', '/manage/tokens', json)).toEqual(fields)
+  expect(await invalidFields('POST', '/manage/tokens', json)).toEqual(fields)
 })
 
 test('webhook endpoints: made with a secret that is shown once, listed, changed, deleted', async () => {
@@ -182,12 +182,12 @@ test.each([
   null,
   7,
 ])('an endpoint at %j is refused, on create and on update', async (url) => {
-  expect(await faultyFields('POST', '/manage/webhook-endpoints', { url })).toEqual(['url'])
+  expect(await invalidFields('POST', '/manage/webhook-endpoints', { url })).toEqual(['url'])
   const { id } = await tenant.send('POST', '/manage/webhook-endpoints', {
     json: { url: 'https://a.example/' },
   })
   if (url !== '' && url !== null)
-    expect(await faultyFields('PATCH', `/manage/webhook-endpoints/${id}`, { url })).toEqual(['url'])
+    expect(await invalidFields('PATCH', `/manage/webhook-endpoints/${id}`, { url })).toEqual(['url'])
 })
 
 test('deliveries: listed newest first, filtered, retrieved with every attempt', async () => {
@@ -308,7 +308,7 @@ test('a visitor lead is all or nothing', async () => {
     referrer: 'Rumour',
     quotes: [{ items: [sound, { ...sound, price: 'x' }] }],
   }
-  expect(await faultyFields('POST', '/manage/leads', json)).toEqual([
+  expect(await invalidFields('POST', '/manage/leads', json)).toEqual([
     'quotes.0.items.0.image_id',
     'quotes.0.items.1.image_id',
     'quotes.0.items.1.price',

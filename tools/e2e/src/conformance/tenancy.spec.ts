@@ -60,18 +60,18 @@ test('another account’s attachment is not there, not even under a lead of one�
 test('another account’s users are unknown', async () => {
   const user = await own.send('POST', '/manage/users', { json: { email: 'u@example.com', name: 'U' } })
   const { reference } = await other.createLead()
-  const faulty = async (method: string, path: string, json: object) => {
+  const invalid = async (method: string, path: string, json: object) => {
     const answer = await other.client.request<{ errors: object }>(method, path, { json })
     return [answer.status, Object.keys(answer.json.errors ?? {})]
   }
-  expect(await faulty('POST', '/leads', { ...LEAD, user_id: user.id })).toEqual([422, ['user_id']])
-  expect(await faulty('PATCH', `/leads/${reference}`, { user_email: 'u@example.com' })).toEqual([
+  expect(await invalid('POST', '/leads', { ...LEAD, user_id: user.id })).toEqual([422, ['user_id']])
+  expect(await invalid('PATCH', `/leads/${reference}`, { user_email: 'u@example.com' })).toEqual([
     422,
     ['user_email'],
   ])
   const entry = { notify: false, user_id: user.id, date: '01/02/2027 10:00' }
   for (const what of ['appointments', 'callbacks'])
-    expect(await faulty('POST', `/leads/${reference}/${what}`, entry)).toEqual([422, ['user_id']])
+    expect(await invalid('POST', `/leads/${reference}/${what}`, entry)).toEqual([422, ['user_id']])
   const again = await other.send('POST', '/manage/users', { json: { email: 'u@example.com', name: 'U' } })
   expect(again.id).not.toBe(user.id)
   const address = `/manage/users/${user.id}`

@@ -74,8 +74,8 @@ if ('reason' in found) console.warn(`SKIPPED: the specs of alerts. No Prometheus
           targets.map(({ expr }) => expr),
         ),
       )
-      const faults = await Promise.all(expressions.map(prometheus.faultOf))
-      expect(faults.filter((fault) => fault !== undefined)).toEqual([])
+      const errors = await Promise.all(expressions.map(prometheus.errorOf))
+      expect(errors.filter((error) => error !== undefined)).toEqual([])
     })
 
     test('LeadwireServiceAbsent fires when a service is unavailable', async () => {

@@ -38,10 +38,10 @@ describe('startChild', () => {
   })
 
   test('waiting ends at once when the child ends, with its last lines', async () => {
-    const child = await node('faulty', 'console.error("PORT: is missing"); process.exit(1)')
+    const child = await node('invalid', 'console.error("PORT: is missing"); process.exit(1)')
     const waiting = whenReady(child, async () => false, { timeoutMs: 60_000 })
     await expect(waiting).rejects.toThrow(
-      /faulty ended before it was ready \(exit code 1\)\n {2}PORT: is missing/,
+      /invalid ended before it was ready \(exit code 1\)\n {2}PORT: is missing/,
     )
   })
 

@@ -2,12 +2,12 @@ import { startChild } from '../process/child'
 import { planServices, type ServiceName, type ServicePlan, serviceCommand } from './services'
 import type { StackOptions } from './stack-options'
 
-type Fault = { service: ServiceName; setting: string; what: string }
+type SettingError = { service: ServiceName; setting: string; what: string }
 
 /**
  * Asks each service whether it could be started with these settings. Where the servers will be is not known yet, and
  * is not the user's choice: any address stands for it.
- * @throws with one readable list of all faults
+ * @throws with one readable list of all errors
  */
 export async function checkSettings(
   { host, port, minio }: StackOptions,
@@ -27,45 +27,45 @@ export async function checkSettings(
   })
   // What the user wrote, not what became of it.
   const given = { HOST: env['HOST'], PORT: env['PORT'] }
-  const faults = await Promise.all(
+  const errors = await Promise.all(
     plans.map((plan) =>
-      faultsOf(plan.service === 'gateway' ? { ...plan, env: { ...plan.env, ...given } } : plan),
+      errorsOf(plan.service === 'gateway' ? { ...plan, env: { ...plan.env, ...given } } : plan),
     ),
   )
-  if (faults.flat().length > 0) throw new Error(listOf(faults.flat()))
+  if (errors.flat().length > 0) throw new Error(listOf(errors.flat()))
 }
 
-async function faultsOf({ service, name, env }: ServicePlan): Promise<Fault[]> {
+async function errorsOf({ service, name, env }: ServicePlan): Promise<SettingError[]> {
   const child = await startChild({ ...serviceCommand(service, ['--check-settings']), name, env })
   const { code } = await child.exited
   if (code === 0) return []
   const lines = child.lastLines()
-  const faults = lines.map(faultsIn).find((found) => found !== undefined)
-  if (!faults) throw new Error([`${service} could not check its settings:`, ...lines].join('\n  '))
-  return Object.entries(faults).map(([setting, what]) => ({ service, setting, what }))
+  const errors = lines.map(errorsIn).find((found) => found !== undefined)
+  if (!errors) throw new Error([`${service} could not check its settings:`, ...lines].join('\n  '))
+  return Object.entries(errors).map(([setting, what]) => ({ service, setting, what }))
 }
 
-function faultsIn(line: string): Record<string, string> | undefined {
+function errorsIn(line: string): Record<string, string> | undefined {
   try {
-    return (JSON.parse(line) as { faults?: Record<string, string> }).faults
+    return (JSON.parse(line) as { errors?: Record<string, string> }).errors
   } catch {
     return undefined
   }
 }
 
-/** One line for each fault; services that share a setting share its line. */
-function listOf(faults: Fault[]): string {
-  const services = new Map<string, { fault: Fault; names: string[] }>()
-  for (const fault of faults) {
-    const key = JSON.stringify([fault.setting, fault.what])
+/** One line for each error; services that share a setting share its line. */
+function listOf(errors: SettingError[]): string {
+  const services = new Map<string, { error: SettingError; names: string[] }>()
+  for (const error of errors) {
+    const key = JSON.stringify([error.setting, error.what])
     const names = services.get(key)?.names ?? []
-    services.set(key, { fault, names: [...names, fault.service] })
+    services.set(key, { error, names: [...names, error.service] })
   }
-  const rows = [...services.values()].map(({ fault, names }) => [names.join(', '), fault.setting, fault.what])
+  const rows = [...services.values()].map(({ error, names }) => [names.join(', '), error.setting, error.what])
   const width = (column: number) => Math.max(...rows.map((row) => row[column]!.length))
   const [first, second] = [width(0), width(1)]
   return [
-    rows.length === 1 ? 'a setting is faulty.' : `${rows.length} settings are faulty.`,
+    rows.length === 1 ? 'a setting is invalid.' : `${rows.length} settings are invalid.`,
     '',
     ...rows.map(([names, setting, what]) => `  ${names!.padEnd(first)}  ${setting!.padEnd(second)}  ${what}`),
   ].join('\n')

@@ -16,7 +16,7 @@ Started as root in a folder closed to others, PostgreSQL's programs are copied t
  * What the command line asks for. Settings in the environment are the services' own, and checked by them.
  * @param {string[]} args
  * @returns {{replicas: number, webhookUrl: string | undefined, minio: boolean, tls: boolean, help: boolean}}
- * @throws an Error with one line for each faulty option
+ * @throws an Error with one line for each invalid option
  */
 const readOptions = (args) => {
   const { values } = parseArgs({
@@ -30,14 +30,14 @@ const readOptions = (args) => {
     },
   })
   const { replicas, minio, tls, help, 'webhook-url': webhookUrl } = values
-  const faults = []
+  const errors = []
   if (!/^\d+$/.test(replicas) || Number(replicas) < 1 || Number(replicas) > 32) {
-    faults.push(`--replicas must be an integer from 1 to 32, not "${replicas}"`)
+    errors.push(`--replicas must be an integer from 1 to 32, not "${replicas}"`)
   }
   if (webhookUrl !== undefined && !(/^https?:/.test(webhookUrl) && URL.canParse(webhookUrl))) {
-    faults.push(`--webhook-url must be an http or https address, not "${webhookUrl}"`)
+    errors.push(`--webhook-url must be an http or https address, not "${webhookUrl}"`)
   }
-  if (faults.length > 0) throw new Error(faults.join('\n'))
+  if (errors.length > 0) throw new Error(errors.join('\n'))
   return { replicas: Number(replicas), webhookUrl, minio, tls, help }
 }
 

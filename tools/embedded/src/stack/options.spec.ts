@@ -29,7 +29,7 @@ test('what the command line says', () => {
   })
 })
 
-test('every fault at once; what is no option is named', () => {
+test('every error at once; what is no option is named', () => {
   const read = () => readOptions(['--replicas', '0', '--webhook-url', 'ftp://x'])
   expect(read).toThrow(/^--replicas must be .*\n--webhook-url must be/)
   expect(() => readOptions(['--replica', '2'])).toThrow(`'--replica'`)

@@ -192,11 +192,11 @@ test('an event that is gone is listed until it is there again', async () => {
     'WITH gone AS (DELETE FROM events WHERE lead_reference = $1 RETURNING *) INSERT INTO lost SELECT * FROM gone',
     reference,
   )
-  const fault = { kind: 'event_missing', account_id: account.id, lead_number: 1, lead_reference: reference }
+  const error = { kind: 'event_missing', account_id: account.id, lead_number: 1, lead_reference: reference }
   const found = await account.reconcile()
-  expect(found).toMatchObject({ code: 1, unexplained_count: 1, unexplained: [fault] })
+  expect(found).toMatchObject({ code: 1, unexplained_count: 1, unexplained: [error] })
   // Though the leads are behind it.
-  expect(await account.reconcile()).toMatchObject({ code: 1, leads: 0, unexplained: [fault] })
+  expect(await account.reconcile()).toMatchObject({ code: 1, leads: 0, unexplained: [error] })
   expect(await account.page()).toMatchObject({
     ...{ unexplained_count: 1, checked_leads: 1 },
     unexplained: [

@@ -41,15 +41,15 @@ const reconcileAll = async ({ reconciliation }: Connection, { account: accountId
 
 const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-const faultOutput = (fault: Unexplained): Output => ({
-  kind: fault.kind,
-  account_id: fault.accountId,
-  lead_number: fault.leadNumber ?? null,
-  lead_reference: fault.leadReference ?? null,
-  event_id: fault.eventId ?? null,
-  delivery_id: fault.deliveryId ?? null,
-  since: fault.since,
-  detail: fault.detail,
+const errorOutput = (error: Unexplained): Output => ({
+  kind: error.kind,
+  account_id: error.accountId,
+  lead_number: error.leadNumber ?? null,
+  lead_reference: error.leadReference ?? null,
+  event_id: error.eventId ?? null,
+  delivery_id: error.deliveryId ?? null,
+  since: error.since,
+  detail: error.detail,
 })
 
 /** `leadwire reconcile` */
@@ -70,10 +70,10 @@ export const addReconcile = (program: Command): void => {
         accountId: options.account,
       })
       if (unexplainedCount > 0) process.exitCode = 1
-      const faults = unexplained.map(faultOutput)
+      const violations = unexplained.map(errorOutput)
       const result: Output = { ...counts, unexplained_count: unexplainedCount }
-      if (options.json) return { ...result, unexplained: faults }
-      const list = faults.length > 0 ? `\n\n${render(faults, options)}` : ''
+      if (options.json) return { ...result, unexplained: violations }
+      const list = violations.length > 0 ? `\n\n${render(violations, options)}` : ''
       const leads = options.full
         ? result['leads']
         : `${result['leads']} since the last check (--full checks all)`

@@ -49,10 +49,10 @@ export const instant = (text: string): string => {
   return text
 }
 
-/** What went wrong, in the words of the service, every faulty field on a line of its own. */
+/** What went wrong, in the words of the service, every invalid field on a line of its own. */
 export const explain = (error: unknown): string => {
-  const faults = error instanceof ServiceError ? Object.entries(error.faults) : []
+  const errors = error instanceof ServiceError ? Object.entries(error.fieldErrors) : []
   const message = error instanceof Error ? error.message : String(error)
-  const lines = faults.map(([field, messages]) => `  ${field}: ${messages.join(' ')}`)
+  const lines = errors.map(([field, messages]) => `  ${field}: ${messages.join(' ')}`)
   return printableLines([message, ...lines].join('\n'))
 }

@@ -16,7 +16,7 @@ export interface Verification {
   /** Verified, but its webhook-id came before: a retry. */
   again: boolean
   /** What is wrong with either signature; empty when verified. */
-  faults: string[]
+  errors: string[]
 }
 
 /** Checks both signatures; each must be right. `seen` are the ids of what verified before. */
@@ -26,22 +26,22 @@ export const verifyArrival = (
 ): Verification => {
   const service = verify(body, headers, secret)
   const standard = verifyStandard(body, headers, secret, { now: at })
-  const faults = [
+  const errors = [
     ...(service.ok ? [] : [`X-SERVICE-Signature: ${service.code}`]),
     ...(standard.ok ? [] : [`webhook-signature: ${standard.code}`]),
   ]
   const again = standard.ok && seen.has(standard.id)
   if (standard.ok) seen.add(standard.id)
-  return { verified: faults.length === 0, again, faults }
+  return { verified: errors.length === 0, again, errors }
 }
 
 /** The lines an arrival is printed as; `outcome` says what was answered and why. */
 export const describe = (
   arrival: Arrival,
-  { verified, again, faults }: Verification,
+  { verified, again, errors }: Verification,
   outcome: string,
 ): string => {
-  const verdict = verified ? `yes${again ? ' (seen before)' : ''}` : `no (${faults.join(', ')})`
+  const verdict = verified ? `yes${again ? ' (seen before)' : ''}` : `no (${errors.join(', ')})`
   const { reference, name, status } = leadIn(arrival.body)
   const headers = pairs(arrival.rawHeaders).filter(([header]) => !TRANSPORT.has(header.toLowerCase()))
   return [

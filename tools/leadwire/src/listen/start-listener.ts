@@ -68,10 +68,10 @@ export const startListener = async ({ secret, port, forwardTo, print }: Listener
   }
 }
 
-const ownReply = ({ verified, faults }: Verification): Reply =>
+const ownReply = ({ verified, errors }: Verification): Reply =>
   verified
     ? { status: 200, outcome: 'answered 200' }
-    : { status: 401, body: faults.join('\n'), outcome: 'answered 401' }
+    : { status: 401, body: errors.join('\n'), outcome: 'answered 401' }
 
 const passOn = async (arrival: Arrival, url: URL, response: ServerResponse): Promise<Reply> => {
   const gone = new AbortController()

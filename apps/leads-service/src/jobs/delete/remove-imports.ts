@@ -1,6 +1,6 @@
 import type { DeletionDeps } from './deletion-deps'
 
-// With their faults, of which each has 10,000 at most.
+// With their errors, of which each has 10,000 at most.
 const BATCH = 10
 
 const FIND = `SELECT id, key FROM imports WHERE account_id = $1 ORDER BY id LIMIT ${BATCH}`

@@ -3,7 +3,7 @@ import { isRefusedValue, type OpenTransaction, ServiceError } from '@leadwire/se
 import { invalidBy, validate } from '../../arguments'
 import { inserter, insertTogether } from '../../database/inserter'
 import { type CreateLeadsDeps, createAll } from '../../leads/create/create-leads'
-import { leadFaults } from '../../leads/create/lead-arguments'
+import { leadErrors } from '../../leads/create/lead-arguments'
 import type { OutboxEvent } from '../../outbox/record-events'
 import { CLAIM } from './claim-import'
 import { isClaim } from './import-claim'
@@ -40,7 +40,7 @@ interface Fault {
   errors: string
 }
 
-const faultsOf = inserter<Fault>('import_faults', [
+const errorsOf = inserter<Fault>('import_faults', [
   ['account_id', 'bigint', ({ accountId }) => accountId],
   ['import_id', 'bigint', ({ importId }) => importId],
   ['row', 'bigint', ({ row }) => row],
@@ -71,16 +71,16 @@ const createRows = async (
       traceparent: '',
       actor,
     }
-    const refused = invalidBy(leadFaults(item))
+    const refused = invalidBy(leadErrors(item))
     if (!refused) items.set(index, item)
-    return refused ? JSON.stringify(refused.faults) : null
+    return refused ? JSON.stringify(refused.fieldErrors) : null
   })
   const outcomes = await createAll(deps, tx, [...items.values()], claimed.webhooks ? events : undefined)
   for (const [at, index] of [...items.keys()].entries()) {
     const outcome = outcomes[at]
     if (!(outcome instanceof ServiceError)) continue
     if (outcome.code !== 'invalid') throw outcome
-    faults[index] = JSON.stringify(outcome.faults)
+    faults[index] = JSON.stringify(outcome.fieldErrors)
   }
   return faults
 }
@@ -94,7 +94,7 @@ const recordFaults = (
   const found = faults.flatMap((errors, index) =>
     errors === null ? [] : [{ accountId, importId, row: rowsRead + index + 1, errors }],
   )
-  insertTogether(tx, [faultsOf(found.slice(0, Math.max(0, MAX_FAULTS - rowsFailed)))])
+  insertTogether(tx, [errorsOf(found.slice(0, Math.max(0, MAX_FAULTS - rowsFailed)))])
   return found.length
 }
 

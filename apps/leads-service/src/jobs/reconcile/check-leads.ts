@@ -155,7 +155,7 @@ const reachedOf = (span: Span, leads: LeadRow[]): number => {
 
 const check = async (deps: ReconcileDeps, spans: Span[], leads: LeadRow[]) => {
   const asked = leads.filter(({ eventId, erased, waiting }) => eventId !== null && !erased && !waiting)
-  const { storedEventIds, deliveries, faults, keptSince } = await deps.webhooks.checkEvents({
+  const { storedEventIds, deliveries, violations, keptSince } = await deps.webhooks.checkEvents({
     eventIds: asked.map(({ eventId }) => eventId!),
   })
   const held = new Set(storedEventIds)
@@ -177,7 +177,7 @@ const check = async (deps: ReconcileDeps, spans: Span[], leads: LeadRow[]) => {
     eventsPruned: missing.length - lost.length,
     ...deliveries,
   })
-  return { counts, findings: [...(await confirm(deps, { lost, gaps })), ...faults.map(findingOf)] }
+  return { counts, findings: [...(await confirm(deps, { lost, gaps })), ...violations.map(findingOf)] }
 }
 
 /**

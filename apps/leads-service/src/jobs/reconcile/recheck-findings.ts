@@ -40,18 +40,18 @@ const check = async (deps: ReconcileDeps, findings: Unexplained[]) => {
   const references = findings.flatMap(({ kind, leadReference }) =>
     kind === 'event_missing' ? (leadReference ?? []) : [],
   )
-  const [{ storedEventIds, faults }, found, leads] = await Promise.all([
+  const [{ storedEventIds, violations }, found, leads] = await Promise.all([
     deps.webhooks.checkEvents({ eventIds }),
     foundNumbers(deps, findings),
     deps.database.query<{ reference: string }>({ text: STILL_THERE, values: [references] }),
   ])
   const held = new Set(storedEventIds)
-  const faulty = new Set(faults.map(({ eventId }) => eventId))
+  const invalid = new Set(violations.map(({ eventId }) => eventId))
   const there = new Set(leads.map(({ reference }) => reference))
   return ({ kind, accountId, leadNumber, leadReference, eventId }: Unexplained): boolean => {
     if (kind === 'lead_missing') return !found.has(`${accountId} ${leadNumber}`)
     if (kind === 'event_missing') return there.has(leadReference!) && !held.has(eventId!)
-    return faulty.has(eventId!)
+    return invalid.has(eventId!)
   }
 }
 

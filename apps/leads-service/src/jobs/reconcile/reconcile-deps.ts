@@ -7,7 +7,7 @@ export interface ReconcileDeps {
 }
 
 /** What webhook-service found, as it is kept. */
-export const findingOf = (fault: Omit<Unexplained, 'leadNumber'>): Unexplained => ({
-  ...fault,
+export const findingOf = (error: Omit<Unexplained, 'leadNumber'>): Unexplained => ({
+  ...error,
   leadNumber: undefined,
 })

@@ -37,12 +37,12 @@ const events =
   async ({ database, webhooks }, { accountId, full, cursor }) => {
     if (!full) return {}
     const afterId = cursor.afterEventId === '' ? undefined : cursor.afterEventId
-    const { faults, deliveries, lastId } = await webhooks.checkNextEvents({
+    const { violations, deliveries, lastId } = await webhooks.checkNextEvents({
       notifications,
       afterId,
       accountId,
     })
-    await database.transaction(async (tx) => keepFindings(tx, faults.map(findingOf)))
+    await database.transaction(async (tx) => keepFindings(tx, violations.map(findingOf)))
     return {
       counts: deliveries!,
       cursor: lastId === undefined ? undefined : { ...cursor, afterEventId: lastId },
@@ -54,8 +54,8 @@ const deliveries =
   async ({ database, webhooks }, { accountId, cursor }) => {
     const afterEndpointId = cursor.afterId === 0 ? undefined : cursor.afterId
     const asked = { notifications, afterEndpointId, accountId }
-    const { faults, lastEndpointId } = await webhooks.checkDeliveries(asked)
-    await database.transaction(async (tx) => keepFindings(tx, faults.map(findingOf)))
+    const { violations, lastEndpointId } = await webhooks.checkDeliveries(asked)
+    await database.transaction(async (tx) => keepFindings(tx, violations.map(findingOf)))
     return { cursor: lastEndpointId === undefined ? undefined : { ...cursor, afterId: lastEndpointId } }
   }
 

@@ -52,7 +52,10 @@ test('a batch creates each lead for its own account, and a bad item fails alone'
     phone_link: 'tel:+441632960123',
     mobile_link: null,
   })
-  expect(outcomes[1].failure).toMatchObject({ code: 'invalid', faults: { user_id: [expect.any(String)] } })
+  expect(outcomes[1].failure).toMatchObject({
+    code: 'invalid',
+    fieldErrors: { user_id: [expect.any(String)] },
+  })
   expect(outcomes[2].name).toBe('second')
   expect((await listed(mine.accountId)).total).toBe(1)
   expect((await listed(other.accountId)).total).toBe(1)

@@ -23,8 +23,8 @@ import { leadEtag } from '../read/lead-etag'
 import { leadResultOf } from '../read/lead-result'
 import type { JsonSettings } from '../read/load-leads'
 import { insertsOf } from './insert-leads'
-import { leadFaults } from './lead-arguments'
-import { countFaults, type Limits, sizeFaults } from './limits'
+import { leadErrors } from './lead-arguments'
+import { countErrors, type Limits, sizeErrors } from './limits'
 import { loadReferences, type References } from './load-references'
 import { numberLeads } from './number-leads'
 import { renderNewLead } from './render-new-lead'
@@ -42,8 +42,8 @@ const noSuchAccount = () => new ServiceError('not_found', 'There is no such acco
 
 /** Why an item may not be created; undefined when it may. */
 const refusalOf = (item: CreateLead, references: References, limits: Limits): ServiceError | undefined =>
-  invalidBy({ ...countFaults(item, limits), ...references.faultsOf(item) }) ??
-  invalidBy(sizeFaults(item, references.imageOf, limits))
+  invalidBy({ ...countErrors(item, limits), ...references.errorsOf(item) }) ??
+  invalidBy(sizeErrors(item, references.imageOf, limits))
 
 /** Writes leads, their events and saved answers. Leaves out those of accounts that are not there. */
 const writeAll = async (
@@ -164,7 +164,7 @@ export const createLeads = (
   // On their own: a transaction with one takes seconds, and two of them at once would hold up everybody's small ones.
   const createLarge = batched('create_large')
   const createOne = async (item: CreateLead): Promise<Outcome> => {
-    const refused = invalidBy(leadFaults(item))
+    const refused = invalidBy(leadErrors(item))
     if (refused) return refused
     try {
       const isLarge = leadCost(item) > LARGE_ROWS

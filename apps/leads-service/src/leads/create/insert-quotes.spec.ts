@@ -61,23 +61,23 @@ test('quotes, items and images come back as they were given, options to the lett
   expect(String(created.value)).toContain(`{"data":${listItem},"customer":`)
 })
 
-test('an image of another account is a fault of the item that names it', async () => {
+test('an image of another account is a error of the item that names it', async () => {
   const [mine, other] = [await newAccount(service), await newAccount(service)]
   const quotes = [quoteOf(itemWith(await newImage(service, other.accountId)))]
   const [outcome] = outcomesOf(
     await service.leads.createLeads({ leads: [newItem(mine.accountId, { lead: newLead({ quotes }) })] }),
   )
-  expect(outcome.failure.faults).toEqual({
+  expect(outcome.failure.fieldErrors).toEqual({
     'quotes.0.items.0.image_id': ['The selected image id is invalid.'],
   })
 })
 
 const refusalOf = (outcome: { failure: ServiceError }) => {
   expect(outcome.failure.code).toBe('invalid')
-  return outcome.failure.faults
+  return outcome.failure.fieldErrors
 }
 
-test('a lead with too many quotes or items is refused with both figures and its other faults, and harms no neighbour', async () => {
+test('a lead with too many quotes or items is refused with both figures and its other errors, and harms no neighbour', async () => {
   const { accountId } = await newAccount(service)
   const item = itemWith(await newImage(service, accountId))
   const items = (count: number) => new Array<typeof item>(count).fill(item)

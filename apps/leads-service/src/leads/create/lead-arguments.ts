@@ -7,8 +7,8 @@ import {
   POSTCODE,
   VISITOR_REFERRERS,
 } from '@leadwire/contracts'
-import { type Faults, parseTraceparent } from '@leadwire/service-kit'
-import { faultsOf, isActor, isId, isSaid, isText } from '../../arguments'
+import { type FieldErrors, parseTraceparent } from '@leadwire/service-kit'
+import { errorsOf, isActor, isId, isSaid, isText } from '../../arguments'
 import { isIdempotency } from '../../idempotency/idempotency-keys'
 
 const isOptional = <Value>(value: Value | undefined, sound: (value: Value) => boolean) =>
@@ -66,25 +66,31 @@ const leadFields = (lead: NewLead) => ({
   mobile: isOptional(lead.mobile, isPhone),
 })
 
-const quoteFaults = ({ quotes }: NewLead): Faults => {
-  const faults: Faults = {}
+const quoteErrors = ({ quotes }: NewLead): FieldErrors => {
+  const fieldErrors: FieldErrors = {}
   for (const [q, { status, items }] of quotes.entries()) {
-    Object.assign(faults, faultsOf({ status: isSaid(status) }, `quotes.${q}.`))
+    Object.assign(fieldErrors, errorsOf({ status: isSaid(status) }, `quotes.${q}.`))
     for (const [i, item] of items.entries()) {
       const fields = itemFields(item)
       if (!Object.values(fields).every(Boolean))
-        Object.assign(faults, faultsOf(fields, `quotes.${q}.items.${i}.`))
+        Object.assign(fieldErrors, errorsOf(fields, `quotes.${q}.items.${i}.`))
     }
   }
-  return faults
+  return fieldErrors
 }
 
 /**
  * What is wrong with a new lead in itself. The gateway has checked them: this keeps other callers from
  * harming what is created with it.
  */
-export const leadFaults = ({ accountId, lead, idempotency, traceparent, actor }: CreateLead): Faults => ({
-  ...faultsOf({
+export const leadErrors = ({
+  accountId,
+  lead,
+  idempotency,
+  traceparent,
+  actor,
+}: CreateLead): FieldErrors => ({
+  ...errorsOf({
     account_id: isId(accountId),
     lead: lead !== undefined,
     idempotency: isOptional(idempotency, isIdempotency),
@@ -92,5 +98,5 @@ export const leadFaults = ({ accountId, lead, idempotency, traceparent, actor }:
     traceparent: traceparent === '' || parseTraceparent(traceparent) !== undefined,
     ...(lead && leadFields(lead)),
   }),
-  ...(lead && quoteFaults(lead)),
+  ...(lead && quoteErrors(lead)),
 })

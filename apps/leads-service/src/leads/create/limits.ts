@@ -1,5 +1,5 @@
 import type { CreateLead } from '@leadwire/contracts'
-import type { Faults } from '@leadwire/service-kit'
+import type { FieldErrors } from '@leadwire/service-kit'
 import { HEADER_BYTES } from '../../outbox/publish'
 import type { References } from './load-references'
 import { itemCount, type Stamp } from './number-leads'
@@ -21,7 +21,7 @@ const tooMany = (what: string, count: number, max: number) =>
   count > max ? [`A lead may not have more than ${figure(max)} ${what}; this one has ${figure(count)}.`] : []
 
 /** What is wrong with a lead that has more quotes or items than a lead may have. */
-export const countFaults = (item: CreateLead, { maxQuotes, maxItems }: Limits): Faults => {
+export const countErrors = (item: CreateLead, { maxQuotes, maxItems }: Limits): FieldErrors => {
   const { quotes } = item.lead!
   const messages = [
     ...tooMany('quotes', quotes.length, maxQuotes),
@@ -57,11 +57,11 @@ const longestStamp = (item: CreateLead): Stamp => {
  * can make a large event, because each item carries its image. The event is measured before the lead has a number, since numbers
  * are dense, and so with ids of 16 digits. Few leads can have so large an event: no others are measured.
  */
-export const sizeFaults = (
+export const sizeErrors = (
   item: CreateLead,
   imageOf: References['imageOf'],
   { maxEventBytes }: Limits,
-): Faults => {
+): FieldErrors => {
   const hasQuotes = item.lead!.quotes.length > 0
   if (!hasQuotes && maxEventBytes >= MOST_WITHOUT_QUOTES) return {}
   const { event } = renderNewLead(item, longestStamp(item), { imageOf, jsonFormat: 0 })

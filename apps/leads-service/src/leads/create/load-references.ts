@@ -1,11 +1,11 @@
 import type { CreateLead, Image } from '@leadwire/contracts'
-import type { Faults, Transaction } from '@leadwire/service-kit'
+import type { FieldErrors, Transaction } from '@leadwire/service-kit'
 import type { Row } from '../../database/row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from '../../images/image-row'
 
 /** The users and images that a batch of new leads refers to, and which of them exist: one bad item fails alone. */
 export interface References {
-  faultsOf(item: CreateLead): Faults
+  errorsOf(item: CreateLead): FieldErrors
   imageOf(accountId: number, imageId: number): Image
 }
 
@@ -50,16 +50,17 @@ export const loadReferences = async (
     }
   }
   return {
-    faultsOf: (item) => {
-      const faults: Faults = {}
+    errorsOf: (item) => {
+      const fieldErrors: FieldErrors = {}
       const userId = item.lead?.userId
       if (userId !== undefined && !users.has(pair(item.accountId, userId))) {
-        faults['user_id'] = ['The selected user id is invalid.']
+        fieldErrors['user_id'] = ['The selected user id is invalid.']
       }
       for (const { imageId, field } of imageIdsOf(item)) {
-        if (!images.has(pair(item.accountId, imageId))) faults[field] = ['The selected image id is invalid.']
+        if (!images.has(pair(item.accountId, imageId)))
+          fieldErrors[field] = ['The selected image id is invalid.']
       }
-      return faults
+      return fieldErrors
     },
     imageOf: (accountId, imageId) => images.get(pair(accountId, imageId))!,
   }

@@ -259,6 +259,6 @@ test.each([
 ])('what nobody can mean is refused: %j', async (over, field) => {
   await expect(find(1, over)).rejects.toMatchObject({
     code: 'invalid',
-    faults: { [field]: expect.any(Array) },
+    fieldErrors: { [field]: expect.any(Array) },
   })
 })

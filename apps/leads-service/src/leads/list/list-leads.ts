@@ -14,7 +14,7 @@ import {
   type Transaction,
   unlessTimedOut,
 } from '@leadwire/service-kit'
-import { faultsOf, invalidBy, isId } from '../../arguments'
+import { errorsOf, invalidBy, isId } from '../../arguments'
 import type { Row } from '../../database/row-mapper'
 import { LEAD } from '../read/lead-rows'
 
@@ -75,7 +75,7 @@ const loadPages = async (db: Transaction, pages: LeadPage[], jsonFormat: number)
 }
 
 const resultOf = ({ accountId, page }: LeadPage, listed: ListedLeads | ServiceError): LeadPageResult => {
-  const result = invalidBy(faultsOf({ account_id: isId(accountId), page: page >= 1 })) ?? listed
+  const result = invalidBy(errorsOf({ account_id: isId(accountId), page: page >= 1 })) ?? listed
   return {
     result:
       result instanceof ServiceError

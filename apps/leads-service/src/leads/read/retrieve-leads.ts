@@ -1,6 +1,6 @@
 import type { RetrieveLeadsRequest, RetrieveLeadsResponse } from '@leadwire/contracts'
 import { type Database, deadlineOf, ServiceError, unlessTimedOut } from '@leadwire/service-kit'
-import { faultsOf, isId } from '../../arguments'
+import { errorsOf, isId } from '../../arguments'
 import { leadNotFound, leadResultOf } from './lead-result'
 import { type JsonSettings, loadLeads } from './load-leads'
 
@@ -15,7 +15,7 @@ export const retrieveLeads =
     const outcomes = found.map((lead, index) =>
       isId(leads[index]!.accountId)
         ? (lead ?? leadNotFound())
-        : ServiceError.invalid(faultsOf({ account_id: false })),
+        : ServiceError.invalid(errorsOf({ account_id: false })),
     )
     return { results: outcomes.map(leadResultOf) }
   }

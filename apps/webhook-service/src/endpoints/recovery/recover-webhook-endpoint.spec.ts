@@ -86,7 +86,7 @@ test('what can not be is refused; a deleted endpoint gets nothing more', async (
   await expect(recover(4, endpointId, LONG_AGO)).rejects.toMatchObject({ code: 'not_found' })
   await expect(recover(3, endpointId, 'yesterday at noon')).rejects.toMatchObject({
     code: 'invalid',
-    faults: { since: [expect.any(String)] },
+    fieldErrors: { since: [expect.any(String)] },
   })
   await service.client.updateWebhookEndpoint({ accountId: 3, endpointId, enabled: false })
   await expect(recover(3, endpointId, LONG_AGO)).rejects.toMatchObject({ code: 'conflict' })

@@ -208,7 +208,7 @@ describe('with a state', () => {
     const id = await tables.endpoint(102)
     await expect(recover(102, id, undefined, 'held')).rejects.toMatchObject({
       code: 'invalid',
-      faults: { state: [expect.any(String)] },
+      fieldErrors: { state: [expect.any(String)] },
     })
   })
 })

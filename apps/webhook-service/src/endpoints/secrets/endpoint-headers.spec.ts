@@ -58,7 +58,7 @@ test('others replace them; one without a value keeps the one it has, in whatever
   expect(headers).toMatchObject({ 'x-one': '1', 'x-three': '3' })
   expect(headers).not.toHaveProperty('x-two')
   await expect(change({ 'X-Two': undefined })).rejects.toMatchObject({
-    faults: { 'headers.X-Two': ['must have a value'] },
+    fieldErrors: { 'headers.X-Two': ['must have a value'] },
   })
   expect((await change({})).endpoint!.headerNames).toEqual([])
   expect(await attempted(2)).not.toHaveProperty('x-one')
@@ -92,7 +92,7 @@ test.each([
 ])('the name %j is refused', async (name) => {
   await expect(create(3, { [name]: 'value' })).rejects.toMatchObject({
     code: 'invalid',
-    faults: { [`headers.${name.slice(0, 100)}`]: [expect.any(String)] },
+    fieldErrors: { [`headers.${name.slice(0, 100)}`]: [expect.any(String)] },
   })
 })
 
@@ -107,14 +107,16 @@ test.each([
 ])('the value %j is refused', async (value) => {
   await expect(create(3, { 'X-Key': value })).rejects.toMatchObject({
     code: 'invalid',
-    faults: { 'headers.X-Key': [expect.any(String)] },
+    fieldErrors: { 'headers.X-Key': [expect.any(String)] },
   })
 })
 
 test('a name twice is refused, and so is an eleventh header', async () => {
   await expect(create(3, { 'X-Key': 'a', 'x-key': 'b' })).rejects.toMatchObject({
-    faults: { 'headers.x-key': ['is there twice'] },
+    fieldErrors: { 'headers.x-key': ['is there twice'] },
   })
   const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`X-${index}`, 'a']))
-  await expect(create(3, eleven)).rejects.toMatchObject({ faults: { headers: ['must not be more than 10'] } })
+  await expect(create(3, eleven)).rejects.toMatchObject({
+    fieldErrors: { headers: ['must not be more than 10'] },
+  })
 })

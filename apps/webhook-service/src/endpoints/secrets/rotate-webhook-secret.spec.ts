@@ -99,7 +99,7 @@ describe('by the clock', () => {
     for (const overlapMs of [-1, 30 * 86_400_000 + 1])
       await expect(rotate({ overlapMs, secret: 'short' })).rejects.toMatchObject({
         code: 'invalid',
-        faults: { overlap: [expect.any(String)], secret: [expect.any(String)] },
+        fieldErrors: { overlap: [expect.any(String)], secret: [expect.any(String)] },
       })
     await expect(rotate({ accountId: 4 })).rejects.toMatchObject({ code: 'not_found' })
     await expect(rotate({ accountId: 4, secret: 'short' })).rejects.toMatchObject({ code: 'not_found' })

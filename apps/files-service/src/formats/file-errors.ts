@@ -6,7 +6,7 @@ import type { Detected } from './detected'
  * Error messages for the API's client; empty for a valid file. The content must be of an accepted format, and the name must have
  * an extension of that format.
  */
-export const faultsOfFile = (file: {
+export const errorsOfFile = (file: {
   name: string
   size: number
   detected: Detected

@@ -23,7 +23,7 @@ afterAll(() => world.stop())
 const sendTo = (operation: Operation, json: unknown) =>
   world.client.request(operation.method, operation.path(world), { json })
 
-describe('a request with many faults has all of them named', () => {
+describe('a request with many errors has all of them named', () => {
   test.each<[string, Operation, () => unknown, string[]]>([
     [
       'an empty lead',
@@ -49,13 +49,13 @@ describe('a request with many faults has all of them named', () => {
       Object.keys(createLead.fields),
     ],
     [
-      'an unknown user beside another fault',
+      'an unknown user beside another error',
       createLead,
       () => ({ ...createLead.body(world), user_id: 999_999_999, email: 'x' }),
       ['email', 'user_id'],
     ],
     [
-      "another account's user beside another fault",
+      "another account's user beside another error",
       createLead,
       () => ({ ...createLead.body(world), user_id: world.other.userId, email: 'x' }),
       ['email', 'user_id'],
@@ -73,7 +73,7 @@ describe('a request with many faults has all of them named', () => {
       ['value', 'status', 'user_email', 'notify'],
     ],
     [
-      'an unknown user_email beside another fault',
+      'an unknown user_email beside another error',
       updateLead,
       () => ({ value: -1, user_email: 'nobody@b.example' }),
       ['value', 'user_email'],
@@ -93,7 +93,7 @@ describe('a request with many faults has all of them named', () => {
       ['notify', 'user_id', 'date'],
     ],
     [
-      'faults at every depth',
+      'errors at every depth',
       createVisitorLead,
       () => ({
         ...createVisitorLead.body(world),
@@ -190,7 +190,7 @@ describe('a request with many faults has all of them named', () => {
     expect(answer.bytes.length).toBeLessThan(1024 * 1024)
   })
 
-  // The path of each fault would repeat the long key.
+  // The path of each error would repeat the long key.
   test.each(['a\0', '\ud800'])('even under keys as long as the body', async (wrong) => {
     const members = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, wrong]))
     const { result: answer, ms = 0 } = await processorTimeOf(world.system.pid('gateway'), () =>
@@ -202,9 +202,9 @@ describe('a request with many faults has all of them named', () => {
   })
 })
 
-test('a body that is both faulty a thousand times and absurdly deep is refused, with a key too', async () => {
-  const faulty = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, '\0']))
-  const body = `${JSON.stringify(faulty).slice(0, -1)},"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+test('a body that is both invalid a thousand times and absurdly deep is refused, with a key too', async () => {
+  const invalid = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, '\0']))
+  const body = `${JSON.stringify(invalid).slice(0, -1)},"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
   for (const headers of [{}, { 'idempotency-key': randomUUID() }]) {
     const answer = await world.client.request('POST', '/leads', {
       headers: { 'content-type': 'application/json', ...headers },
