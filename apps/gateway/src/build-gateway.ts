@@ -68,7 +68,6 @@ import { listNotifications } from './notifications/list-notifications'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
 import { serveOpenApi } from './openapi/serve-openapi'
-import { WEBHOOKS } from './openapi/webhooks'
 import { eraseLead } from './privacy/erase-lead'
 import { exportLead } from './privacy/export-lead'
 import { exportPerson } from './privacy/export-person'
@@ -175,7 +174,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   observeRequests(app, { logger, metrics })
   readBodies(app, admission)
   continueWhenChecked(app)
-  serveOpenApi(app, { publicUrl, addressOf, events: WEBHOOKS })
+  serveOpenApi(app, { publicUrl, addressOf })
 
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
   const authenticate = createAuthenticate(app, verifyToken, rateLimit && createRateLimit(app, rateLimit))

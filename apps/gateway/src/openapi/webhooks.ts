@@ -59,65 +59,45 @@ const AddedAttachment = named(
   'Its url needs the bearer token.',
 )({ ...Image.properties, lead_reference: leadReferenceSchema() })
 
-interface Webhook {
-  /** Its title is the name of the webhook's component. */
-  body: TSchema
-  when: string
+const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
+  'lead.created': { data: PayloadLead, when: 'a lead was created' },
+  'lead.updated': { data: UpdatedLead, when: 'a lead was changed' },
+  'appointment.scheduled': { data: Scheduled, when: 'an appointment was scheduled' },
+  'callback.scheduled': { data: Scheduled, when: 'a callback was scheduled' },
+  'attachment.added': { data: AddedAttachment, when: 'a file was attached to a lead' },
 }
 
-const bodyOf = (title: string, type: Exclude<EventType, 'lead.created'>, data: TSchema) =>
-  named(title)({ type: oneOf([type], undefined, type), data })
+/** `lead.created` is LeadCreated: the component of the webhook, and of its body. */
+const nameOf = (type: EventType) => type.replace(/(^|\.)[a-z]/g, (start) => start.at(-1)!.toUpperCase())
 
-const WEBHOOK_OF: Record<EventType, Webhook> = {
-  'lead.created': {
-    body: named('LeadCreated')({ data: PayloadLead }),
-    when: 'of the account that subscribes to `lead.created`, as all do by default, when a lead was created',
-  },
-  'lead.updated': {
-    body: bodyOf('LeadUpdated', 'lead.updated', UpdatedLead),
-    when: 'that subscribes to `lead.updated` when a lead was changed',
-  },
-  'appointment.scheduled': {
-    body: bodyOf('AppointmentScheduled', 'appointment.scheduled', Scheduled),
-    when: 'that subscribes to `appointment.scheduled` when an appointment was scheduled',
-  },
-  'callback.scheduled': {
-    body: bodyOf('CallbackScheduled', 'callback.scheduled', Scheduled),
-    when: 'that subscribes to `callback.scheduled` when a callback was scheduled',
-  },
-  'attachment.added': {
-    body: bodyOf('AttachmentAdded', 'attachment.added', AddedAttachment),
-    when: 'that subscribes to `attachment.added` when a file was attached to a lead',
-  },
-}
-
-const pathItemOf = ({ body, when }: Webhook) => {
-  const name = body.title!
-  const item = {
-    post: {
-      operationId: `${name[0]!.toLowerCase()}${name.slice(1)}`,
-      tags: ['Events'],
-      summary: name.replace(/(?<=[a-z])(?=[A-Z])/, ' '),
-      description: `Sent to each webhook endpoint ${when}. ${RETRIES}`,
-      security: [],
-      parameters: HEADERS,
-      requestBody: { required: true, content: { 'application/json': { schema: body } } },
-      responses: {
-        '2XX': { description: 'The webhook has arrived. The body of the answer is kept, up to 4 KiB.' },
-        '4XX': { description: 'The attempt failed, as with every other status.' },
-      },
+const pathItemOf = (type: EventType) => {
+  const { data, when } = EVENTS[type]
+  const name = nameOf(type)
+  const isDefault = type === 'lead.created'
+  const subscriber = isDefault
+    ? `of the account that subscribes to \`${type}\`, as all do by default,`
+    : `that subscribes to \`${type}\``
+  // The interface's own event does not name its type.
+  const body = named(name)({ ...(!isDefault && { type: oneOf([type], undefined, type) }), data })
+  const post = {
+    operationId: `${name[0]!.toLowerCase()}${name.slice(1)}`,
+    tags: ['Events'],
+    summary: name.replace(/(?<=[a-z])(?=[A-Z])/, ' '),
+    description: `Sent to each webhook endpoint ${subscriber} when ${when}. ${RETRIES}`,
+    security: [],
+    parameters: HEADERS,
+    requestBody: { required: true, content: { 'application/json': { schema: body } } },
+    responses: {
+      '2XX': { description: 'The webhook has arrived. The body of the answer is kept, up to 4 KiB.' },
+      '4XX': { description: 'The attempt failed, as with every other status.' },
     },
   }
-  return [name, item] as const
+  return [name, { post }] as const
 }
 
-/**
- * The webhooks of the OpenAPI document (interface: Events). They are references: openapi-generator makes Python that does not compile
- * of a webhook in place.
- */
-export const WEBHOOKS = {
-  webhooks: Object.fromEntries(
-    EVENT_TYPES.map((type) => [type, { $ref: `#/components/pathItems/${WEBHOOK_OF[type].body.title}` }]),
-  ),
-  pathItems: Object.fromEntries(Object.values(WEBHOOK_OF).map(pathItemOf)),
-}
+/** They are references: openapi-generator makes Python that does not compile of a webhook in place. */
+export const WEBHOOKS = Object.fromEntries(
+  EVENT_TYPES.map((type) => [type, { $ref: `#/components/pathItems/${nameOf(type)}` }]),
+)
+
+export const WEBHOOK_PATH_ITEMS = Object.fromEntries(EVENT_TYPES.map(pathItemOf))
