@@ -1,4 +1,4 @@
-import { type BatcherMeters, createFairQueue, ServiceError, TooBusy } from '@leadwire/service-kit'
+import { type BatcherMeters, createFairQueue, TooBusy } from '@leadwire/service-kit'
 import type { FastifyReply } from 'fastify'
 import { ProblemError } from '../http/problem'
 
@@ -66,7 +66,7 @@ export const createAdmission = (options: {
       maxWaiting: MAX_WAITING,
       maxWaitMs: MAX_BODY_WAIT_MS,
     }),
-    uploads: perAccount(maxUploads, () => ServiceError.invalid({ file: [atMost(maxUploads, 'uploads')] })),
+    uploads: perAccount(maxUploads, tooMany(maxUploads, 'uploads')),
     exports: perAccount(EXPORTS, tooMany(EXPORTS, 'exports')),
     eventStreams: perAccount(EVENT_STREAMS, tooMany(EVENT_STREAMS, 'streams of events')),
   }

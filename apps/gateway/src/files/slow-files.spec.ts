@@ -75,7 +75,9 @@ const answerOf = async (socket: Socket) => {
     text += chunk
   })
   await eventually(() => expect(text).toContain('}'))
-  return { status: Number(text.split(' ')[1]), body: JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) }
+  const [head = '', body = ''] = text.split('\r\n\r\n')
+  const retryAfter = /^retry-after: (.*)$/im.exec(head)?.[1]
+  return { status: Number(head.split(' ')[1]), retryAfter, body: JSON.parse(body) }
 }
 
 const TOO_SLOW = { type: '/problems#timeout', title: 'Request Timeout', status: 408 }
@@ -133,9 +135,11 @@ test('an account has a limit of uploads at once; beyond it one is refused, and w
   const slow = [beginUpload(), beginUpload(), beginUpload()]
   await eventually(() => expect(uploads).toHaveLength(3))
   expect(await answerOf(beginUpload())).toMatchObject({
-    status: 422,
+    status: 429,
+    retryAfter: '5',
     body: {
-      errors: { file: ['An account may have at most 3 uploads at once. Try again when one is done.'] },
+      type: '/problems#rate-limited',
+      detail: 'An account may have at most 3 uploads at once. Try again when one is done.',
     },
   })
   slow[0]!.destroy()

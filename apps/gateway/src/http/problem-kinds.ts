@@ -60,7 +60,8 @@ const HELP: Record<ProblemKind, { meaning: string; mend: string }> = {
     mend: 'Correct the fields. Each message says what may stand there.',
   },
   'rate-limited': {
-    meaning: 'The token has sent more requests than the operator allows. Nothing was done.',
+    meaning:
+      'The token has sent more requests than the operator allows, or the account has as much in flight as it may: uploads, exports, streams of events. Nothing was done.',
     mend: 'Wait as long as Retry-After says, and send it again. RateLimit in each response says how much is left.',
   },
   'headers-too-large': {
