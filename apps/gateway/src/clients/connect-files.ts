@@ -36,10 +36,7 @@ const failureOf = async (response: Dispatcher.ResponseData): Promise<ServiceErro
     : error
 }
 
-/**
- * files-service over HTTP. A problem document becomes the ServiceError that it was made of. It is `late` when no byte moves for `idleMs`,
- * and `unavailable` when no copy can be reached.
- */
+/** files-service over HTTP. Throws late when no byte moves for `idleMs`, and unavailable when no copy can be reached. */
 export const connectFiles = (options: {
   urls: readonly URL[]
   tokens: readonly string[]

@@ -38,22 +38,15 @@ interface Address {
   name: string | undefined
 }
 
-/**
- * Every address behind the URLs. Names are resolved each time, because copies come and go, and a request for a whole file takes much
- * longer.
- */
+/** Every address behind the URLs. Names are resolved for each request, because copies come and go. */
 const addressesOf = async (urls: readonly URL[]): Promise<Address[]> => {
   const found = await Promise.allSettled(
-    urls.map(async (url) => {
-      const hostname = url.hostname.replace(/^\[|\]$/g, '')
-      return (await lookup(hostname, { all: true })).map(({ address, family }) => {
-        const host = family === 6 ? `[${address}]` : address
-        const port = url.port || (url.protocol === 'https:' ? '443' : '80')
-        return {
-          origin: new URL(`${url.protocol}//${host}:${port}`),
-          name: isIP(hostname) ? undefined : hostname,
-        }
-      })
+    urls.map(async ({ protocol, hostname: given, port }) => {
+      const hostname = given.replace(/^\[|\]$/g, '')
+      return (await lookup(hostname, { all: true })).map(({ address, family }) => ({
+        origin: new URL(`${protocol}//${family === 6 ? `[${address}]` : address}:${port}`),
+        name: isIP(hostname) ? undefined : hostname,
+      }))
     }),
   )
   const addresses = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
@@ -65,15 +58,12 @@ const addressesOf = async (urls: readonly URL[]): Promise<Address[]> => {
  * Sends requests to the copies of a service in rotation, and skips a copy that refuses the connection. Each request has its own
  * connection: a copy that drains could close a kept one under bytes that can't be sent again.
  */
-export const createRoundRobin = ({
-  urls,
-  idleMs,
-  tls,
-}: {
+export const createRoundRobin = (options: {
   urls: readonly URL[]
   idleMs: number
   tls?: Tls | undefined
 }) => {
+  const { urls, idleMs, tls } = options
   let next = 0
 
   const withClient = async <T>(
@@ -111,29 +101,27 @@ export const createRoundRobin = ({
 
       const addresses = await addressesOf(urls)
       next += 1
-      const first = next % addresses.length
-      let failure: unknown
-      for (const address of [...addresses.slice(first), ...addresses.slice(0, first)]) {
+      const first = next
+      for (let tried = 1; ; tried += 1) {
         try {
-          return await withClient(address, sendTo)
+          return await withClient(addresses[(first + tried) % addresses.length]!, sendTo)
         } catch (error) {
-          failure = failureOf(error)
-          if (!isUnavailable(failure) || (bodyIsSent && !couldNotConnect(error))) throw failure
+          const failure = failureOf(error)
+          const mayRetry = isUnavailable(failure) && (!bodyIsSent || couldNotConnect(error))
+          if (!mayRetry || tried === addresses.length) throw failure
           bodyIsSent = false
         }
       }
-      throw failure
     },
     /** Sends the request to all copies at once. Rejects when none answers 200. */
     sendToAny: async (request: HttpRequest): Promise<void> => {
-      const addresses = await addressesOf(urls)
       const ask = (address: Address) =>
         withClient(address, async (client) => {
           const { statusCode, body } = await client.request(request)
           await body.dump()
           if (statusCode !== 200) throw new Error(`${address.origin.host} answered ${statusCode}`)
         })
-      await Promise.any(addresses.map(ask))
+      await Promise.any((await addressesOf(urls)).map(ask))
     },
   }
 }

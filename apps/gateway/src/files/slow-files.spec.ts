@@ -14,7 +14,7 @@ let sockets: Socket[]
 let uploads: IncomingMessage[]
 let answerFiles: RequestListener
 
-const start = async (uploadLimits: { maxPerAccount?: number; idleMs?: number; totalMs?: number }) => {
+const start = async (uploadLimits: { idleMs?: number; totalMs?: number }, config = {}) => {
   gateway = await startGateway(
     {
       leads: {
@@ -37,7 +37,7 @@ const start = async (uploadLimits: { maxPerAccount?: number; idleMs?: number; to
         answerFiles(request, response)
       },
     },
-    { uploadLimits },
+    { uploadLimits, config },
   )
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
   port = (gateway.app.server.address() as AddressInfo).port
@@ -131,7 +131,7 @@ test('a files-service that does not answer is a 504 for an upload, and a 503 for
 })
 
 test('an account has a limit of uploads at once; beyond it one is refused, and when one ends another is accepted', async () => {
-  await start({ maxPerAccount: 3 })
+  await start({}, { ACCOUNT_MAX_UPLOADS: 3 })
   const slow = [beginUpload(), beginUpload(), beginUpload()]
   await eventually(() => expect(uploads).toHaveLength(3))
   expect(await answerOf(beginUpload())).toMatchObject({

@@ -1,4 +1,4 @@
-import cors from '@fastify/cors'
+import cors, { type FastifyCorsOptionsDelegateCallback } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 const OPTIONS = {
@@ -26,13 +26,8 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
  */
 export const allowOrigins = (app: FastifyInstance, origins: string[]): void => {
   const origin = origins.includes('*') ? '*' : origins
-  const delegator = (
-    request: FastifyRequest,
-    answer: (
-      error: Error | null,
-      options: typeof OPTIONS & { origin: string | string[]; preflight: boolean },
-    ) => void,
-  ) => answer(null, { ...OPTIONS, origin, preflight: isPreflight(request) })
+  const delegator: FastifyCorsOptionsDelegateCallback = (request, answer) =>
+    answer(null, { ...OPTIONS, origin, preflight: isPreflight(request) })
   // Called, not registered: hooks of a registered plugin would come after all hooks that are added here.
   cors(app, { delegator }, (error) => {
     if (error) throw error

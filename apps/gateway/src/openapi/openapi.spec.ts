@@ -188,7 +188,7 @@ test('every reference leads somewhere', () => {
 
 test('it says where the API is: at the configured address, else where it was asked', async () => {
   expect(document.servers).toEqual([{ url: 'https://api.example.test' }])
-  const other = await startGateway({}, { publicUrl: undefined })
+  const other = await startGateway({}, { config: { PUBLIC_URL: undefined } })
   const { body } = await other.app.inject({ url: '/openapi.json', headers: { host: 'leads.test:81' } })
   expect(JSON.parse(body).servers).toEqual([{ url: 'http://leads.test:81' }])
   await other.stop()

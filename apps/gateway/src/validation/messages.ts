@@ -2,10 +2,7 @@ import type { ErrorObject } from 'ajv'
 import { FORMATS } from './formats'
 import { postcodeWithZero } from './postcode'
 
-/**
- * How a message names a field: `quotes.0.items.1.image_id` is "quotes.0.items.1.image id", as in Laravel 7. An unknown field may consist
- * of underscores alone.
- */
+/** `quotes.0.items.1.image_id` is named "quotes.0.items.1.image id", as in Laravel 7. A field may be all underscores. */
 export const labelOf = (field: string): string => field.replace(/(?<=[^_])_(?=[^_])/g, ' ')
 
 /** The message for a field that names a missing record. */
