@@ -14,11 +14,8 @@ import { startImportWorker } from './imports/import-worker'
 import { createChecks } from './validation/checker'
 
 /** Starts the gateway. It listens last. */
-export const startGateway = async ({
-  config,
-  logger,
-  lifecycle,
-}: ServiceContext<GatewayConfig>): Promise<void> => {
+export const startGateway = async (context: ServiceContext<GatewayConfig>): Promise<void> => {
+  const { config, logger, lifecycle } = context
   const metrics = createMetrics('gateway')
   const meters = createBatcherMeters(metrics)
   const tls = watchTls(config, { lifecycle, logger })

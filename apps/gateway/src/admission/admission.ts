@@ -25,14 +25,8 @@ const perAccount = (max: number, what: string): Enter => {
 
 type Enter = ReturnType<typeof createFairQueue>
 
-/** Each queue resolves to the function that gives a place back. */
-export interface Admission {
-  requests: Enter
-  largeBodies: Enter
-  uploads: Enter
-  exports: Enter
-  eventStreams: Enter
-}
+/** Each of its queues resolves to the function that gives a place back. */
+export type Admission = Record<'requests' | 'largeBodies' | 'uploads' | 'exports' | 'eventStreams', Enter>
 
 /**
  * What this copy of the gateway does at once, by account. A request beyond its account's share waits: refused at once, clients send it

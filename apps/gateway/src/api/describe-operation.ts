@@ -73,9 +73,8 @@ const kindsOf = (described: Description): ProblemKind[] => {
   return ['bad-request', ...particular, ...problems, 'internal', 'unavailable', 'late']
 }
 
-const BYTES = { schema: { type: 'string', format: 'binary' } }
-
-const bytesOf = (types: readonly string[]) => Object.fromEntries(types.map((type) => [type, BYTES]))
+const bytesOf = (types: readonly string[]) =>
+  Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]))
 
 const answerOf = ({ answer, scope, idempotent, etag }: Description) => ({
   description: answer.description,

@@ -12,10 +12,7 @@ const keyOf = (header: string): string => {
   return BARE.test(header) ? header : ''
 }
 
-/**
- * The Idempotency-Key of a request (draft-ietf-httpapi-idempotency-key-header-07): a structured-field string, or the
- * bare key as many clients send it, 1 to 255 printable ASCII characters. Undefined without one; throws bad_request.
- */
+/** Bare or a structured-field string (draft-ietf-httpapi-idempotency-key-header-07). Throws bad_request. */
 export const idempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined => {
   if (raw.headers['idempotency-key'] === undefined) return undefined
   // From the raw headers, because Node joins two keys into a third.

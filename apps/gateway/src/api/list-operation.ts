@@ -58,7 +58,7 @@ export const listOperation = <Filters extends TObject = TObject>({
   })
 }
 
-interface LeadList extends About {
+type LeadList = About & {
   record: TSchema
   find: (
     call: Call<unknown>,

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError, TooBusy } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { parse } from 'qs'
 import type { Admission } from '../admission/admission'
 import { ProblemError } from '../http/problem'
-import { decodeUtf8 } from '../http/utf8'
+import { decodePercent, decodeUtf8, notUtf8 } from '../http/utf8'
 import type { Body } from '../validation/checker'
 import { textErrors } from '../validation/text-errors'
-import { parseForm } from './form'
 import { hasBody } from './unread-body'
 
 const NO_BODY: Body = { fields: {}, errors: {} }
@@ -31,6 +31,37 @@ export const jsonBody = (bytes: Buffer): Body => {
   const fields = parseJson(json)
   if (!isObject(fields)) throw new ServiceError('invalid', 'The body must be a JSON object.')
   return { fields, json, errors: textErrors(fields) }
+}
+
+const MAX_FIELDS = 20_000
+const MAX_ENTRIES = 1000
+
+const decoder = (text: string): string => {
+  const decoded = decodePercent(text.replaceAll('+', ' '))
+  if (decoded === undefined) throw notUtf8()
+  return decoded
+}
+
+/** Repeated fields are an array, and brackets make arrays and objects: `scopes=a&scopes=b`, `scopes[]=a`, `options[width]=5`. */
+const parseForm = (text: string): Record<string, unknown> => {
+  try {
+    return parse(text, {
+      plainObjects: true,
+      depth: 10,
+      arrayLimit: MAX_ENTRIES,
+      parameterLimit: MAX_FIELDS,
+      throwOnLimitExceeded: true,
+      duplicates: 'combine',
+      decoder,
+    })
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause
+    throw new ServiceError(
+      'too_large',
+      `The form may not have more than ${MAX_FIELDS} fields, nor a list more than ${MAX_ENTRIES} entries.`,
+      { cause },
+    )
+  }
 }
 
 const formBody = (bytes: Buffer): Body => {
@@ -102,12 +133,12 @@ const IDLE_MS = 500
  */
 const createLargeBodyParser = ({ largeBodies }: Admission) => {
   let lastAt = Number.NEGATIVE_INFINITY
-  return async ({ principal, deadline, socket }: FastifyRequest, parse: () => Body): Promise<Body> => {
+  return async ({ principal, deadline, socket }: FastifyRequest, read: () => Body): Promise<Body> => {
     const leave = await largeBodies(principal?.accountId ?? 0)
     try {
       if (performance.now() - lastAt < IDLE_MS) await pause(REST_MS)
       if (deadline.getTime() <= Date.now() || socket.destroyed) throw new TooBusy()
-      return parse()
+      return read()
     } finally {
       lastAt = performance.now()
       leave()
@@ -120,11 +151,11 @@ export const readBodies = (app: FastifyInstance, admission: Admission): void => 
   app.removeAllContentTypeParsers()
   const parseLarge = createLargeBodyParser(admission)
   limitBodies(app)
-  const parserOf = (parse: (bytes: Buffer) => Body) => async (request: FastifyRequest, bytes: Buffer) => {
+  const parserOf = (read: (bytes: Buffer) => Body) => async (request: FastifyRequest, bytes: Buffer) => {
     // The client was slow, not the services.
     if (request.deadline.getTime() <= Date.now()) throw tooSlow()
-    if (bytes.length > LARGE_BYTES) return parseLarge(request, () => parse(bytes))
-    return bytes.length === 0 ? NO_BODY : parse(bytes)
+    if (bytes.length > LARGE_BYTES) return parseLarge(request, () => read(bytes))
+    return bytes.length === 0 ? NO_BODY : read(bytes)
   }
   app.addContentTypeParser(JSON_TYPE, { parseAs: 'buffer' }, parserOf(jsonBody))
   app.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer' }, parserOf(formBody))

@@ -3,14 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 const OPTIONS = {
   methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-  allowedHeaders: [
-    ...['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
-    ...['X-Request-Id', 'traceparent'],
-  ],
-  exposedHeaders: [
-    ...['ETag', 'Retry-After', 'X-Request-Id', 'Idempotency-Replayed', 'Token-Expires-At', 'Allow'],
-    ...['RateLimit', 'RateLimit-Policy'],
-  ],
+  allowedHeaders:
+    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, traceparent',
+  exposedHeaders:
+    'ETag, Retry-After, X-Request-Id, Idempotency-Replayed, Token-Expires-At, Allow, RateLimit, RateLimit-Policy',
   // Chromium's maximum.
   maxAge: 7200,
 }

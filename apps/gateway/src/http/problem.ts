@@ -97,7 +97,6 @@ export class ProblemError extends Error {
   }
 }
 
-/** By the codes of Fastify and of Node's parser. */
 const KNOWN_ERRORS: Record<string, readonly [ProblemKind, string]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['too-large', 'The body may not be larger than 1 MiB.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
@@ -111,14 +110,12 @@ const KNOWN_ERRORS: Record<string, readonly [ProblemKind, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['timeout', 'The request did not arrive in time.'],
 }
 
-export const knownProblem = ({ code }: { code?: unknown }): Problem | undefined => {
-  const known = KNOWN_ERRORS[String(code)]
-  return known && problem(...known)
-}
-
-const frameworkProblem = (error: Error & { code?: unknown; statusCode?: unknown }): Problem | undefined => {
-  const known = knownProblem(error)
-  if (known) return known
+/** The problem of an error of Fastify or of Node's parser. */
+export const knownProblem = (
+  error: Error & { code?: unknown; statusCode?: unknown },
+): Problem | undefined => {
+  const known = KNOWN_ERRORS[String(error.code)]
+  if (known) return problem(...known)
   const status = Number(error.statusCode)
   if (status === 413) return problem('too-large', 'The body is too large.')
   return status >= 400 && status < 500 ? problem('bad-request', 'The request could not be read.') : undefined
@@ -130,6 +127,6 @@ export const problemOf = (error: unknown): Problem => {
     const { headers, ...rest } = problem(error.kind, error.detail)
     return { ...rest, headers: { ...headers, ...error.headers } }
   }
-  const framework = error instanceof Error && !(error instanceof ServiceError) && frameworkProblem(error)
+  const framework = error instanceof Error && !(error instanceof ServiceError) && knownProblem(error)
   return framework || problemOfServiceError(error)
 }

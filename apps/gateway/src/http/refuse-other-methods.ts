@@ -12,7 +12,7 @@ export const refuseOtherMethods = (app: FastifyInstance): (() => void) => {
     // CONNECT never reaches a route. A method that Node's parser does not know is a 400.
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method as never)) app.addHttpMethod(method)
   }
-  const refuse = () => {
+  const refuse = async () => {
     for (const [url, taken] of [...methodsOf]) {
       const allow = [...taken].sort().join(', ')
       const others = app.supportedMethods.filter((method) => !taken.has(method))
@@ -29,5 +29,5 @@ export const refuseOtherMethods = (app: FastifyInstance): (() => void) => {
       })
     }
   }
-  return () => void app.register(async () => refuse())
+  return () => void app.register(refuse)
 }

@@ -83,10 +83,7 @@ export const FORMATS: Record<string, Format> = {
     message: 'must be a valid IP address.',
     schema: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
   },
-  'one-line': {
-    isValid: isOneLine,
-    schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' },
-  },
+  'one-line': { isValid: isOneLine, schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' } },
   'web-url': { isValid: isWebUrl, schema: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } },
   uuid: { isValid: (text) => UUID.test(text), message: 'must be a valid UUID.' },
   instant: {

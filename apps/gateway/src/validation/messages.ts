@@ -8,14 +8,6 @@ export const labelOf = (field: string): string => field.replace(/(?<=[^_])_(?=[^
 /** The message for a field that names a missing record. */
 export const selectedIsInvalid = (field: string): string => `The selected ${labelOf(field)} is invalid.`
 
-const TYPES: Record<string, string> = {
-  string: 'a string',
-  integer: 'an integer',
-  number: 'a number',
-  array: 'an array',
-  object: 'an object',
-}
-
 /** Names what a reader can't see in the value. */
 const hintOf = ({ data, params }: ErrorObject): string => {
   if (typeof data !== 'string') return ''
@@ -33,7 +25,8 @@ const hintOf = ({ data, params }: ErrorObject): string => {
 const typeMessage = (label: string, type: string | string[]) => {
   const types = [type].flat().filter((name) => name !== 'null')
   if (types[0] === 'boolean') return `The ${label} field must be true or false.`
-  return `The ${label} must be ${types.map((name) => TYPES[name]).join(' or ')}.`
+  const named = types.map((name) => `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`)
+  return `The ${label} must be ${named.join(' or ')}.`
 }
 
 const MESSAGES: Record<string, (label: string, limit: number) => string> = {

@@ -2,16 +2,8 @@ import { isInvisible, oneLine } from '@leadwire/contracts'
 import type { TSchema } from '@sinclair/typebox'
 import { FORMATS } from './formats'
 
-const BOOLEANS = new Map<unknown, boolean>([
-  [true, true],
-  [false, false],
-  [1, true],
-  [0, false],
-  ['1', true],
-  ['0', false],
-  ['true', true],
-  ['false', false],
-])
+const TRUE: unknown[] = [true, 1, '1', 'true']
+const FALSE: unknown[] = [false, 0, '0', 'false']
 
 const textOf = (text: string, { format, enum: words }: TSchema): string => {
   if (words) return text
@@ -24,7 +16,10 @@ type Source = 'json' | 'form'
 // Only an exact value of the type changes. The check reports others.
 const convert = (value: unknown, type: string, schema: TSchema): unknown => {
   const text = typeof value === 'string' ? value.trim() : undefined
-  if (type === 'boolean') return BOOLEANS.get(text ?? value) ?? value
+  if (type === 'boolean') {
+    if (TRUE.includes(text ?? value)) return true
+    return FALSE.includes(text ?? value) ? false : value
+  }
   if (text === undefined) return value
   if (type === 'string') return textOf(text, schema)
   const isNumber =
