@@ -19,9 +19,8 @@ import {
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { addLeadsService } from './add-leads-service'
-import { createDeleteFiles } from './attachments/delete-files'
 import { deleteUnnamedFiles } from './attachments/delete-unnamed-files'
-import { createListFiles } from './attachments/list-files'
+import { connectFilesService } from './attachments/files-service'
 import type { Config } from './config'
 import { migrateDatabase } from './database/migrate-database'
 import { deleteOnce } from './jobs/delete/run-account-deletions'
@@ -90,14 +89,13 @@ export const startLeadsService = async ({
   const search = startSearch({ database, logger })
   lifecycle.onStop('search', search.stop)
 
-  const files = { urls: config.FILES_SERVICE_URL, tokens: config.SERVICE_TOKEN, tls: caller.tls }
   const loops = createLoops(logger)
   // Where everything is stopped at once, webhook-service may be gone before this service: a drain does not wait for its answers.
   const asked = webhookService.client(WebhooksServiceDefinition, { deadlineMs: 5000, signal: loops.signal })
   const elsewhere = {
     ...{ database, logger },
+    ...connectFilesService({ urls: config.FILES_SERVICE_URL, ...caller }),
     webhooks: asked,
-    deleteFiles: createDeleteFiles(files),
     deleteMessage: createDeleteMessage(() => nats),
   }
   loops.run('contacts', 60_000, createNotifyContacts({ database, webhooks: asked }))
@@ -111,9 +109,8 @@ export const startLeadsService = async ({
     batch: () => deleteOldImports(database),
     oldestAge: () => oldestImportAge(database),
   })
-  const listFiles = createListFiles(files)
   prune('files', {
-    batch: () => deleteUnnamedFiles({ ...elsewhere, listFiles, signal: lifecycle.signal }),
+    batch: () => deleteUnnamedFiles({ ...elsewhere, signal: lifecycle.signal }),
     runsApartMs: 3_600_000,
   })
   const wakeErasures = loops.run('erasures', { pauseMs: 500, idleMs: 5000 }, () => eraseOnce(elsewhere))

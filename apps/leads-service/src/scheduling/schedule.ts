@@ -1,12 +1,12 @@
-import type { Appointment } from '@leadwire/contracts'
-import { type Answer, isInvalidTime, ServiceError } from '@leadwire/service-kit'
+import type { Appointment, ListAppointmentsRequest } from '@leadwire/contracts'
+import { type Answer, type Database, isInvalidTime, ServiceError } from '@leadwire/service-kit'
 import { isId, validate } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { lockLead } from '../leads/history/lock-lead'
+import { listRecords } from '../leads/read/lead-records'
 import { recordNotification } from '../notifications/record-notification'
 import { recordChange } from '../outbox/record-change'
 import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
-import { ENTRY_COLUMNS, type EntryRow, entryJson } from './entry-row'
 
 type Subject = 'appointment' | 'callback'
 
@@ -14,6 +14,20 @@ type Subject = 'appointment' | 'callback'
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z$/
 
 const FIND_USER = 'SELECT id FROM users WHERE account_id = $1 AND id = $2 AND removed_at IS NULL'
+
+/** What is read of an appointment or a callback. */
+export const ENTRY_COLUMNS = 't.id, t.user_id, t.date, t.notify, t.created_at'
+
+interface EntryRow {
+  id: number
+  user_id: number
+  date: string
+  notify: boolean
+  created_at: string
+}
+
+const entryJson = ({ id, ...others }: EntryRow, leadReference: string): string =>
+  JSON.stringify({ id, lead_reference: leadReference, ...others })
 
 const insertInto = (subject: Subject) => `
   INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify) VALUES ($1, $2, $3, $4, $5)
@@ -46,7 +60,7 @@ const insertEntry = async (
 }
 
 /** Stores an appointment or a callback and, with `notify`, the notification of its user. The lead's status stays. */
-export const schedule = async (
+const schedule = async (
   deps: RecordingDeps,
   subject: Subject,
   asked: Appointment | undefined,
@@ -61,3 +75,25 @@ export const schedule = async (
     throw isInvalidTime(error) ? ServiceError.invalid({ date: ['The date is not a valid date.'] }) : error
   }
 }
+
+/** interface: Schedule Appointment. */
+export const scheduleAppointment =
+  (deps: RecordingDeps) =>
+  ({ appointment }: { appointment?: Appointment | undefined }) =>
+    schedule(deps, 'appointment', appointment)
+
+/** interface: Schedule Callback. */
+export const scheduleCallback =
+  (deps: RecordingDeps) =>
+  ({ callback }: { callback?: Appointment | undefined }) =>
+    schedule(deps, 'callback', callback)
+
+const entriesOf =
+  (subject: Subject) =>
+  ({ database }: { database: Database }) =>
+  (request: ListAppointmentsRequest) =>
+    listRecords(database, { table: `${subject}s`, columns: ENTRY_COLUMNS, jsonOf: entryJson }, request)
+
+/** A lead's appointments and callbacks, newest first. */
+export const listAppointments = entriesOf('appointment')
+export const listCallbacks = entriesOf('callback')

@@ -1,7 +1,7 @@
 import type { CreateLead, Image } from '@leadwire/contracts'
 import type { FieldErrors, Transaction } from '@leadwire/service-kit'
 import type { Row } from '../../database/row-mapper'
-import { IMAGE_COLUMNS, imageOfRow } from '../../images/image-row'
+import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
 
 /** The users and images that a batch of new leads refers to, and which of them exist: one bad item fails alone. */
 export interface References {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ATTACHMENT_COLUMNS } from '../../attachments/attachment-row'
+import { ATTACHMENT_COLUMNS } from '../../attachments/attachments'
 import {
   newAccount,
   newItem,
@@ -7,7 +7,7 @@ import {
   type RunningLeadsService,
   startLeadsService,
 } from '../../leads-service.fixture'
-import { ENTRY_COLUMNS } from '../../scheduling/entry-row'
+import { ENTRY_COLUMNS } from '../../scheduling/schedule'
 import { selectRecords } from './lead-records'
 
 let service: RunningLeadsService

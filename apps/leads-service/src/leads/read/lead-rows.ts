@@ -1,7 +1,7 @@
 import { Customer, type Lead, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
 import { type Row, recordMapper } from '../../database/row-mapper'
-import { IMAGE_COLUMNS, imageOfRow } from '../../images/image-row'
+import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
 
 /** A lead's own columns, without its customer and quotes. */
 export const LEAD = recordMapper(LeadListItem, 'l')
