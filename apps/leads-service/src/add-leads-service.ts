@@ -19,14 +19,7 @@ import {
   type Sealer,
   type WithIdempotencyKey,
 } from '@leadwire/service-kit'
-import {
-  createAccount,
-  listAccounts,
-  resumeAccount,
-  retrieveAccount,
-  suspendAccount,
-  updateAccount,
-} from './accounts/accounts'
+import * as accounts from './accounts/accounts'
 import { attachFile, listAttachments, retrieveAttachment } from './attachments/attachments'
 import { claimKey, releaseKey, renewKey, underKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/images'
@@ -45,8 +38,8 @@ import { retrieveImport } from './jobs/import/retrieve-import'
 import { reconcile } from './jobs/reconcile/reconcile'
 import type { ReconcileDeps } from './jobs/reconcile/reconcile-deps'
 import { retrieveReconciliation } from './jobs/reconcile/retrieve-reconciliation'
-import { checkReferences } from './leads/create/check-references'
 import { type CreateLeadsDeps, createLeads } from './leads/create/create-leads'
+import { checkReferences } from './leads/create/references'
 import { listLeadHistory } from './leads/history/list-lead-history'
 import { updateLead } from './leads/history/update-lead'
 import { exportLeads } from './leads/list/export-leads'
@@ -55,9 +48,8 @@ import { findPersonLeads } from './leads/list/find-person-leads'
 import { listLeads } from './leads/list/list-leads'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
-import { createToken, listTokens, revokeToken } from './tokens/tokens'
-import { verifyTokens } from './tokens/verify-tokens'
-import { createUser, listUsers, removeUser, retrieveUser, updateUser } from './users/users'
+import { createToken, listTokens, revokeToken, verifyTokens } from './tokens/tokens'
+import * as users from './users/users'
 
 type Deps = CreateLeadsDeps &
   ReconcileDeps & {
@@ -112,11 +104,10 @@ export const addLeadsService = (
     },
   })
   server.add(AccountsServiceDefinition, {
-    ...perCalls(deps, { createAccount, listAccounts, retrieveAccount, updateAccount }),
-    ...perCalls(deps, { suspendAccount, resumeAccount, deleteAccount, retrieveAccountDeletion }),
-    ...perCalls(deps, { listTokens, revokeToken, listUsers, retrieveUser, updateUser, removeUser }),
+    ...perCalls(deps, { ...accounts, deleteAccount, retrieveAccountDeletion }),
+    ...perCalls(deps, { listTokens, revokeToken, ...users }),
     createToken: perKeyedCall(deps, createToken, CreateTokenResponse),
-    createUser: perKeyedCall(deps, createUser, CreateUserResponse),
+    createUser: perKeyedCall(deps, users.createUser, CreateUserResponse),
     verifyTokens: answerEach(verifyTokens(deps), draining),
   })
   // The records of stored bytes, and the keys that are held while bytes are on their way.

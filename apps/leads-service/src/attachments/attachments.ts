@@ -11,7 +11,7 @@ import { fileFields, isId, isText, isUuid, validate } from '../arguments'
 import { rowMapper } from '../database/row-mapper'
 import { underKey } from '../idempotency/idempotency-keys'
 import { lockLead } from '../leads/history/lock-lead'
-import { listRecords } from '../leads/read/lead-records'
+import { listRecords, selectRecords } from '../leads/read/lead-records'
 import { recordChange } from '../outbox/record-change'
 import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 
@@ -35,11 +35,8 @@ const insertAttachment = async (tx: RecordingTransaction, request: AttachFileReq
   validate({ account_id: isId(accountId), base_url: isText(baseUrl, 16_384), ...fileFields(request.file) })
   const { key, name, fileName, fileSize, contentType } = request.file!
   const lead = await lockLead(tx, request)
-  const [row] = await tx.query<AttachmentRow>({
-    name: 'attach-file',
-    text: INSERT,
-    values: [accountId, lead.id, key, name, fileName, fileSize, contentType],
-  })
+  const values = [accountId, lead.id, key, name, fileName, fileSize, contentType]
+  const [row] = await tx.query<AttachmentRow>({ name: 'attach-file', text: INSERT, values })
   const json = attachmentJson(row!, baseUrl, lead.reference)
   const data = `${json.slice(0, -1)},"lead_reference":"${lead.reference}"}`
   recordChange(tx, { accountId, lead, type: 'attachment.added', at: row!.created_at, data })
@@ -54,14 +51,17 @@ export const attachFile = (deps: RecordingDeps) => (request: AttachFileRequest) 
   )
 }
 
+const list = listRecords<AttachmentRow, ListAttachmentsRequest>(
+  'attachments',
+  selectRecords('attachments', ATTACHMENT_COLUMNS),
+  (row, reference, { baseUrl }) => attachmentJson(row, baseUrl, reference),
+)
+
 /** A lead's attachments, newest first. */
-export const listAttachments =
-  ({ database }: { database: Database }) =>
-  async ({ baseUrl, ...asked }: ListAttachmentsRequest) => {
-    validate({ base_url: isText(baseUrl, 16_384) })
-    const jsonOf = (row: AttachmentRow, reference: string) => attachmentJson(row, baseUrl, reference)
-    return listRecords(database, { table: 'attachments', columns: ATTACHMENT_COLUMNS, jsonOf }, asked)
-  }
+export const listAttachments = (deps: { database: Database }) => async (request: ListAttachmentsRequest) => {
+  validate({ base_url: isText(request.baseUrl, 16_384) })
+  return list(deps)(request)
+}
 
 const FILE = rowMapper(StoredFile, 't')
 

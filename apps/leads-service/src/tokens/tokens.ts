@@ -5,6 +5,8 @@ import {
   type ListTokensRequest,
   type RevokeTokenRequest,
   Token,
+  VerifiedToken,
+  type VerifyTokensRequest,
 } from '@leadwire/contracts'
 import { isInvalidTime, type OpenTransaction, ServiceError, violatedConstraint } from '@leadwire/service-kit'
 import { errorsOf, isId, isText, nameErrors, refuse, validate } from '../arguments'
@@ -70,13 +72,44 @@ export const listTokens =
 /** Revokes a token for good. Gateways know within half a second, the age their cache may have. */
 export const revokeToken =
   (deps: ManagementDeps) =>
-  async ({ accountId, tokenId }: RevokeTokenRequest) => ({
-    token: await TOKENS.change(
+  async ({ accountId, tokenId }: RevokeTokenRequest) => {
+    const token = await TOKENS.change(
       deps,
       { account_id: accountId, token_id: tokenId },
       {
-        ...{ action: 'token.revoked', logged: ['revokedAt'] },
+        action: 'token.revoked',
+        logged: ['revokedAt'],
         set: 'revoked_at = coalesce(revoked_at, clock_timestamp())',
       },
-    ),
-  })
+    )
+    return { token }
+  }
+
+// last_used_at is written every ten seconds at most. A row that another verification is writing is skipped.
+const VERIFY = `
+  WITH found AS (
+    SELECT t.*, a.suspended_at IS NOT NULL AS suspended FROM tokens t JOIN accounts a ON a.id = t.account_id
+    WHERE t.hash = ANY ($1::bytea[]) AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+  ), used AS (
+    UPDATE tokens SET last_used_at = clock_timestamp()
+    WHERE id IN (
+      SELECT t.id FROM tokens t JOIN found USING (id)
+      WHERE t.last_used_at IS NULL OR t.last_used_at < clock_timestamp() - interval '10 seconds'
+      FOR NO KEY UPDATE OF t SKIP LOCKED
+    )
+  )
+  SELECT hash, name, id AS "tokenId", account_id AS "accountId", scopes, test, suspended,
+    floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs", expires_at AS "expiresAt"
+  FROM found`
+
+/** Verifies many tokens at once, by hash: unknown, revoked and expired ones come back empty. */
+export const verifyTokens =
+  ({ database }: ManagementDeps) =>
+  async ({ hashes }: VerifyTokensRequest) => {
+    const query = { name: 'verify-tokens', text: VERIFY, values: [hashes] }
+    const rows = await database.query<VerifiedToken & { hash: Buffer }>(query)
+    // NULL is undefined in a message.
+    const tokens = new Map(rows.map((row) => [row.hash.toString('hex'), VerifiedToken.fromPartial(row)]))
+    return { results: hashes.map((hash) => ({ token: tokens.get(Buffer.from(hash).toString('hex')) })) }
+  }

@@ -76,10 +76,7 @@ export const updateUser = (deps: ManagementDeps) => async (request: UpdateUserRe
   return { user }
 }
 
-/**
- * Removes a user for good: it gets no leads and no notifications, and its e-mail is free. What was assigned to
- * it keeps its id. An assignment in flight does not wait for the removal, nor the removal for it.
- */
+/** Removes a user for good. What was assigned to it keeps its id. An assignment in flight and the removal don't wait for each other. */
 export const removeUser = (deps: ManagementDeps) => async (request: RemoveUserRequest) => ({
   user: await USERS.change(deps, idsOf(request), {
     action: 'user.removed',
