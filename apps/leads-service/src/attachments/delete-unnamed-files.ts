@@ -52,10 +52,7 @@ const deleteUnnamed = async (
   return unnamed.length
 }
 
-/**
- * Deletes stored files that no record names: their upload was broken off behind the store, or their process died. All are listed before the
- * first is deleted. One copy at a time does it.
- */
+/** Deletes stored files that no record names, such as those of uploads that broke off. One copy at a time lists all, then deletes. */
 export const deleteUnnamedFiles = (deps: Deps): Promise<Pruned> =>
   deps.database.connection(async (connection) => {
     const [lock] = await connection.query<{ locked: boolean }>({ text: LOCK })

@@ -10,19 +10,13 @@ const BATCH = 1000
 
 export type FilesService = ReturnType<typeof connectFilesService>
 
-/**
- * files-service: each call is answered by the first of its copies that can, since they share the store. Calls fail with
- * unavailable. With `tls` the URLs are https, and both ends show a certificate.
- */
-export const connectFilesService = ({
-  urls,
-  tokens,
-  tls,
-}: {
+/** files-service. Its copies share the store: each call is answered by the first that can, or fails with unavailable. */
+export const connectFilesService = (options: {
   urls: URL[]
   tokens: readonly string[]
-  tls?: Tls | undefined
+  tls: Tls | undefined
 }) => {
+  const { urls, tokens, tls } = options
   const authorization = bearerOf(tokens)
   const headers = authorization === undefined ? {} : { authorization }
   const open = () => new Agent({ connect: { ...tls?.current() } })

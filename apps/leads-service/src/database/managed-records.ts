@@ -66,9 +66,9 @@ export const managedRecords = <Message extends { id: number }>(
       const text = `INSERT INTO ${table} (${names}) VALUES (${places}) RETURNING ${columns}`
       const [made] = await query(tx, { text, values: Object.values(row) })
       const { id } = made!
+      const target = { accountId: row.account_id ?? id, targetId: id }
       const changes = differences({}, shown(made!, logged))
-      const accountId = row.account_id ?? id
-      recordAudit(tx, actor, { accountId, action: `${what}.created`, targetId: id, changes })
+      recordAudit(tx, actor, { ...target, action: `${what}.created`, changes })
       return made!
     },
     /** Changes a record, which it locks first. Throws not_found. */
