@@ -15,7 +15,7 @@ const MAIN_COUNTRIES = Object.entries(countriesOf).map(([code, [main]]) => [code
 const METADATA: MetadataJson = { ...metadata, country_calling_codes: Object.fromEntries(MAIN_COUNTRIES) }
 
 /** A telephone number of a field. */
-export interface Phone {
+interface Phone {
   /** RFC 3966, with its extension. */
   link: string
   /** The same in every spelling, and without an extension: E.164, or the digits of a field in which no number was found. */
