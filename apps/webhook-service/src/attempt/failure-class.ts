@@ -11,10 +11,7 @@ const CODES = {
   ours: ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'internal'],
 }
 
-/** Why an attempt failed; `ours` never spends an attempt of the receiver. */
-export type FailureClass = AttemptError | 'ours'
-
-const CLASSES = Object.keys(CODES) as (keyof typeof CODES)[]
+type FailureClass = AttemptError | 'ours'
 
 // OpenSSL's verdicts on certificates come without a common prefix.
 const TLS_CODE =
@@ -27,8 +24,8 @@ export const failureClass = (error: unknown): FailureClass => {
   // Its code is missing when it is not even the version of HTTP that is wrong.
   if (name === 'HTTPParserError') return 'protocol'
   if (typeof code !== 'string') return 'network'
-  const known = CLASSES.find((each) => CODES[each].includes(code))
-  if (known) return known
+  const known = Object.entries(CODES).find(([, codes]) => codes.includes(code))
+  if (known) return known[0] as keyof typeof CODES
   if (TLS_CODE.test(code)) return 'tls'
   return PROTOCOL_CODE.test(code) ? 'protocol' : 'network'
 }

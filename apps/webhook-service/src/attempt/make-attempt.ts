@@ -1,58 +1,58 @@
 import type { AttemptError } from '@leadwire/contracts'
-import type { Sealer } from '@leadwire/service-kit'
+import { inSpanOf, type Sealer, SpanKind } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
 import { openSecrets } from '../endpoints/secrets/sealed-secrets'
 import { failureClass } from './failure-class'
-import { AttemptTimeout, post } from './post'
-import { traceAttempt } from './trace-attempt'
+import { type AttemptTimeout, post } from './post'
 import { type Webhook, webhookHeaders } from './webhook-headers'
 
-/** The outcome of an attempt. `error` is null on success, and `ours` when it says nothing about the receiver. */
-export interface Outcome {
-  startedAt: Date
-  durationMs: number
+export interface Result {
   status: number | null
+  /** Null on success, and `ours` when it says nothing about the receiver. */
   error: AttemptError | 'ours' | null
   /** Whether a retry would have the same outcome. */
   permanent?: boolean
   response: string | null
-  /** For the log. */
   cause?: unknown
 }
 
-interface Options {
-  dispatcher: Dispatcher
-  sealer: Sealer
-  timeoutMs: number
-  clock: Clock
+export interface Outcome extends Result {
+  startedAt: Date
+  durationMs: number
 }
 
-const SPAN = { name: 'POST webhook', status: 'http.response.status_code' }
+/** Makes and times an attempt, as a span of its event's trace. `status` names the span's attribute for the status. */
+export const timeAttempt = (
+  traceparent: string | null,
+  { name, status, clock }: { name: string; status: string; clock: Clock },
+  attempt: (startedAt: Date) => Promise<Result>,
+): Promise<Outcome> =>
+  inSpanOf(traceparent, { name, kind: SpanKind.CLIENT }, async (span) => {
+    const startedAt = clock.now()
+    const result = await attempt(startedAt)
+    const durationMs = Math.max(0, clock.now().getTime() - startedAt.getTime())
+    if (result.status !== null) span?.setAttribute(status, result.status)
+    if (result.error !== null) span?.setAttribute('error.type', result.error)
+    return { startedAt, durationMs, ...result }
+  })
 
-/**
- * Makes one attempt (interface: Delivery), as a span of the event's trace. A 2xx answer within the time is success, everything else
- * a failure. Never rejects.
- */
+/** Makes one attempt (interface: Delivery). A 2xx answer within the time is success, everything else a failure. Never rejects. */
 export const makeAttempt = (
   webhook: Webhook,
-  { dispatcher, sealer, timeoutMs, clock }: Options,
-): Promise<Outcome> =>
-  traceAttempt(webhook.traceparent, SPAN, async () => {
-    const startedAt = clock.now()
-    const ended = (rest: Omit<Outcome, 'startedAt' | 'durationMs'>): Outcome => ({
-      startedAt,
-      durationMs: Math.max(0, clock.now().getTime() - startedAt.getTime()),
-      ...rest,
-    })
+  options: { dispatcher: Dispatcher; sealer: Sealer; timeoutMs: number; clock: Clock },
+): Promise<Outcome> => {
+  const { dispatcher, sealer, timeoutMs, clock } = options
+  const { url, body, traceparent } = webhook
+  const span = { name: 'POST webhook', status: 'http.response.status_code', clock }
+  return timeAttempt(traceparent, span, async (startedAt) => {
     try {
-      const { url, body } = webhook
       const headers = webhookHeaders(webhook, { secrets: openSecrets(sealer, webhook), startedAt })
       const { status, response } = await post({ dispatcher, url, headers, body, timeoutMs })
-      return ended({ status, response, error: status >= 200 && status < 300 ? null : 'http_status' })
+      return { status, response, error: status >= 200 && status < 300 ? null : 'http_status' }
     } catch (cause) {
-      const answer = cause instanceof AttemptTimeout ? cause.answer : undefined
-      const { status = null, response = null } = answer ?? {}
-      return ended({ status, response, error: failureClass(cause), cause })
+      const { status = null, response = null } = (cause as AttemptTimeout).answer ?? {}
+      return { status, response, error: failureClass(cause), cause }
     }
   })
+}

@@ -1,10 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/**
- * X-SERVICE-Signature (interface: Authentication): HMAC-SHA1 over the raw body in lower-case hex. Its key is the
- * UTF-8 bytes of the secret exactly as it is shown, prefix included.
- */
+/** X-SERVICE-Signature (interface: Authentication). The key is the UTF-8 bytes of the secret exactly as it is shown, prefix included. */
 export const serviceSignature = (secret: string, body: Buffer): string =>
   createHmac('sha1', secret).update(body).digest('hex')
 
@@ -15,8 +12,7 @@ export const standardSignature = (
 ): string =>
   `v1,${createHmac('sha256', keys.memo(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
 
-// The specification writes a key as `whsec_` and base64, which its libraries decode. The key of a secret in any other form, which a
-// receiver chose, is its UTF-8 bytes (the `raw` form of those libraries).
+// `whsec_` and base64, as the specification writes a key. A secret that a receiver chose may have another form: then its UTF-8 bytes.
 const decodeKey = (secret: string): Buffer => {
   const encoded = /^whsec_(.+)$/.exec(secret)?.[1]
   const key = Buffer.from(encoded ?? '', 'base64')

@@ -1,14 +1,14 @@
 import {
   Attempt,
-  type ExportedEvent,
+  type Delivery,
   type ExportLeadEventsRequest,
   NotificationRequested,
 } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { isUuid, toSnakeCase } from '../arguments'
+import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
 import { ATTEMPT_COLUMNS } from './retrieve-delivery'
 
 /** What an export has at most, so that it fits into one message. */
@@ -36,26 +36,26 @@ const exportFrom = async (
   database: Database,
   { accountId, leadReference }: ExportLeadEventsRequest,
   textOf: (body: Buffer) => string,
-): Promise<{ events: ExportedEvent[]; complete: boolean }> => {
+) => {
   const rows = await selectEvents(database, accountId, leadReference)
-  const shown = rows.slice(0, EVENTS)
-  const ids = shown.map(({ id }) => id)
-  const found = await selectDeliveries(database, ids)
+  const events = rows.slice(0, EVENTS)
+  const eventIds = events.map(({ id }) => id)
+  const found = await selectDeliveries(database, eventIds)
   const deliveries = found.slice(0, DELIVERIES).map(deliveryOf)
   const deliveryIds = deliveries.map(({ id }) => id)
   const attempts = await selectAttempts(database, deliveryIds)
-  const attemptsOf = (delivery: number) =>
-    attempts
-      .filter(({ deliveryId }) => deliveryId === delivery)
-      .map((attempt) => Attempt.fromPartial(attempt))
-  const events = shown.map(({ id, createdAt, body }) => ({
-    ...{ id, createdAt, body: body === null ? undefined : textOf(body) },
-    deliveries: deliveries
-      .filter(({ eventId }) => eventId === id)
-      .map((delivery) => ({ delivery, attempts: attemptsOf(delivery.id) })),
-  }))
-  const hasBodies = shown.every(({ body }) => body !== null)
-  return { events, complete: hasBodies && rows.length <= EVENTS && found.length <= DELIVERIES }
+  const exported = (delivery: Delivery) => {
+    const own = attempts.filter(({ deliveryId }) => deliveryId === delivery.id)
+    return { delivery, attempts: own.map((attempt) => Attempt.fromPartial(attempt)) }
+  }
+  return {
+    events: events.map(({ id, createdAt, body }) => ({
+      ...{ id, createdAt, body: body === null ? undefined : textOf(body) },
+      deliveries: deliveries.filter(({ eventId }) => eventId === id).map(exported),
+    })),
+    complete:
+      rows.length <= EVENTS && found.length <= DELIVERIES && events.every(({ body }) => body !== null),
+  }
 }
 
 const messageText = (body: Buffer): string => {
@@ -63,7 +63,7 @@ const messageText = (body: Buffer): string => {
   return JSON.stringify(Object.fromEntries(fields.map(([field, value]) => [toSnakeCase(field), value])))
 }
 
-export const exportLeadEvents: Operation<'exportLeadEvents', 'database' | 'notifications'> = async (
+export const exportLeadEvents: Operation<'exportLeadEvents'> = async (
   { database, notifications },
   request,
 ) => {

@@ -1,9 +1,9 @@
 import { Attempt, type Delivery, type RetrieveDeliveryRequest, WebhookRequest } from '@leadwire/contracts'
-import { type Database, ServiceError } from '@leadwire/service-kit'
+import type { Database } from '@leadwire/service-kit'
 import { knownHeaders, type Webhook } from '../attempt/webhook-headers'
+import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
-import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
+import { statement, theRow } from '../statement'
 
 export const ATTEMPT_COLUMNS =
   'number, started_at AS "startedAt", duration_ms AS "durationMs", status, error, response'
@@ -30,17 +30,12 @@ export const findDelivery = async (
   { accountId, deliveryId }: RetrieveDeliveryRequest,
   what: 'delivery' | 'notification',
 ): Promise<{ delivery: Delivery; attempts: Attempt[] }> => {
-  const [row] = await retrieve(database, accountId, deliveryId)
-  if (!row) throw new ServiceError('not_found', `There is no such ${what}.`)
-  const delivery = deliveryOf(row)
+  const delivery = deliveryOf(theRow(await retrieve(database, accountId, deliveryId), what))
   const attempts = await attemptsOf(database, deliveryId, delivery.attemptCount)
   return { delivery, attempts: attempts.map((attempt) => Attempt.fromPartial(attempt)) }
 }
 
-const requestOf = async (
-  database: Database,
-  { eventId, endpointId }: Delivery,
-): Promise<WebhookRequest | undefined> => {
+const requestOf = async (database: Database, { eventId, endpointId }: Delivery) => {
   const [row] = await requestData(database, eventId, endpointId)
   if (!row) return undefined
   const headers = Object.entries(knownHeaders({ eventId, ...row }, row.headerNames))
@@ -50,11 +45,8 @@ const requestOf = async (
   })
 }
 
-/**
- * A delivery of the account with its attempts, and the request of each, as its endpoint is now. An erased lead has no request.
- * Throws not_found.
- */
-export const retrieveDelivery: Operation<'retrieveDelivery', 'database'> = async ({ database }, request) => {
+/** A delivery with its attempts and their request, as its endpoint is now. An erased lead has no request. Throws not_found. */
+export const retrieveDelivery: Operation<'retrieveDelivery'> = async ({ database }, request) => {
   const found = await findDelivery(database, request, 'delivery')
   return { ...found, request: await requestOf(database, found.delivery) }
 }

@@ -11,8 +11,8 @@ export interface ConnectionError extends Error {
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})\s/
 
 /**
- * The status of the response that starts with these bytes, after informational ones. A 100 becomes a 102 in the bytes: RFC 9110, 15.2
- * has clients ignore both, but undici closes the connection on a 100.
+ * The status of a response, after informational ones. A 100 becomes a 102 in the bytes: undici closes the connection on a 100, which
+ * clients ignore (RFC 9110, 15.2).
  */
 const readStatus = (bytes: Buffer): number | undefined => {
   let start = 0

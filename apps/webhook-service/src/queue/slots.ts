@@ -4,10 +4,7 @@ const WAITING_AFTER_MS = 100
 const SLOW_AFTER_MS = 1000
 /** The part of the slots that one statement claims, so that its end comes soon, and that slow endpoints have at most. */
 const SHARE = 1 / 4
-/**
- * With more slow attempts in flight, as a multiple of the slots, none starts at endpoints of this pace. The pace is unknown before
- * the first answer to this process.
- */
+/** With more slow attempts in flight, as a multiple of the slots, none starts at endpoints of this pace; unknown: before an answer. */
 const SLOW_PER_SLOT = { quick: Number.POSITIVE_INFINITY, unknown: 8, slow: 4 }
 
 interface Endpoint {
@@ -15,10 +12,8 @@ interface Endpoint {
   pace: keyof typeof SLOW_PER_SLOT
 }
 
-/** An attempt in flight, as `start` returns it and `finish` takes it. */
 export interface Running {
   endpoint: Endpoint
-  /** Whether its endpoint was slow when it started. */
   startedSlow: boolean
   hasSlot: boolean
   slow: boolean
@@ -28,12 +23,9 @@ export interface Running {
 /**
  * Decides which attempts may start: at most `perEndpoint` at one endpoint, and `concurrency` with a slot.
  *
- * A thousand endpoints that hang must change nothing for one that answers. No number of slots achieves that if each attempt keeps
- * its slot until it times out, so an attempt has a slot only at its start, and then waits without one. Slow endpoints get the
- * slots that the others leave.
- *
- * `onFree` is called when an attempt may start that could not before. With `waitingAfterMs` of Infinity each attempt keeps its slot
- * to its end, and none is slow.
+ * A thousand endpoints that hang must change nothing for one that answers. So an attempt has a slot only at its start, and then waits
+ * without one; slow endpoints get the slots that the others leave. With `waitingAfterMs` of Infinity each attempt keeps its slot, and none
+ * is slow. `onFree` is called when an attempt may start that could not before.
  */
 export const createSlots = (options: {
   concurrency: number
@@ -110,7 +102,6 @@ export const createSlots = (options: {
       const { inFlight, pace } = endpointOf(endpointId)
       return inFlight < perEndpoint && mayStart(pace, kept) && (pace !== 'slow' || usedBySlow < share)
     },
-    /** How many deliveries one statement may claim now. */
     claimable,
     start: (endpointId: number): Running => {
       const endpoint = endpointOf(endpointId)
@@ -135,7 +126,6 @@ export const createSlots = (options: {
       endpoint.inFlight -= 1
       onFree()
     },
-    /** How many slots are in use. */
     inUse: (): number => used,
   }
 }
