@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
-import type { ConnectionError } from '../egress/watch-connection'
+import type { ConnectionError } from '../egress/connect'
 
 interface Answer {
   status: number

@@ -1,15 +1,10 @@
-import {
-  Attempt,
-  type Delivery,
-  type ExportLeadEventsRequest,
-  NotificationRequested,
-} from '@leadwire/contracts'
+import { type ExportLeadEventsRequest, NotificationRequested } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { isUuid, toSnakeCase } from '../arguments'
 import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { ATTEMPT_COLUMNS } from './retrieve-delivery'
+import { withAttempts } from './retrieve-delivery'
 
 /** What an export has at most, so that it fits into one message. */
 const EVENTS = 100
@@ -17,7 +12,6 @@ const DELIVERIES = 500
 const BODY_BYTES = 8_000_000
 
 type EventRow = { id: string; createdAt: string; body: Buffer | null }
-type AttemptRow = Attempt & { deliveryId: number }
 
 const selectEvents = statement<EventRow>('export-events')`
   SELECT id, created_at AS "createdAt",
@@ -28,10 +22,6 @@ const selectEvents = statement<EventRow>('export-events')`
 const selectDeliveries = statement('export-deliveries')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id DESC LIMIT ${DELIVERIES + 1}`
 
-const selectAttempts = statement<AttemptRow>('export-attempts')`
-  SELECT delivery_id AS "deliveryId", ${ATTEMPT_COLUMNS}
-  FROM attempts WHERE delivery_id = ANY ($1::bigint[]) ORDER BY delivery_id, number`
-
 const exportFrom = async (
   database: Database,
   { accountId, leadReference }: ExportLeadEventsRequest,
@@ -41,17 +31,11 @@ const exportFrom = async (
   const events = rows.slice(0, EVENTS)
   const eventIds = events.map(({ id }) => id)
   const found = await selectDeliveries(database, eventIds)
-  const deliveries = found.slice(0, DELIVERIES).map(deliveryOf)
-  const deliveryIds = deliveries.map(({ id }) => id)
-  const attempts = await selectAttempts(database, deliveryIds)
-  const exported = (delivery: Delivery) => {
-    const own = attempts.filter(({ deliveryId }) => deliveryId === delivery.id)
-    return { delivery, attempts: own.map((attempt) => Attempt.fromPartial(attempt)) }
-  }
+  const deliveries = await withAttempts(database, found.slice(0, DELIVERIES).map(deliveryOf))
   return {
     events: events.map(({ id, createdAt, body }) => ({
       ...{ id, createdAt, body: body === null ? undefined : textOf(body) },
-      deliveries: deliveries.filter(({ eventId }) => eventId === id).map(exported),
+      deliveries: deliveries.filter(({ delivery }) => delivery.eventId === id),
     })),
     complete:
       rows.length <= EVENTS && found.length <= DELIVERIES && events.every(({ body }) => body !== null),

@@ -5,18 +5,14 @@ import { type LockedEndpoint, lockEndpoint } from '../endpoints/endpoint-row'
 import type { Dependencies, Operation } from '../operation'
 import { statement, theRow } from '../statement'
 
-interface LockedRow {
-  status: string
-  next_attempt_at: string | null
-  manual_at: string | null
-  claimed: boolean
-}
+type LockedRow = { claimed: boolean; due: boolean | null }
 
 const endpointOf = statement<{ endpointId: number }>('endpoint-of-delivery')`
   SELECT endpoint_id AS "endpointId" FROM deliveries WHERE account_id = $1 AND id = $2`
 
 const lock = statement<LockedRow>('lock-delivery')`
-  SELECT status, next_attempt_at, manual_at, NOT ${UNCLAIMED} AS claimed FROM deliveries WHERE id = $1 FOR UPDATE`
+  SELECT NOT ${UNCLAIMED} AS claimed, coalesce(manual_at, next_attempt_at) <= $2 AS due
+  FROM deliveries WHERE id = $1 FOR UPDATE`
 
 const eventOf = statement<{ erased: boolean }>('is-event-erased')`
   SELECT e.erased_at IS NOT NULL AS erased FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.id = $1`
@@ -24,12 +20,11 @@ const eventOf = statement<{ erased: boolean }>('is-event-erased')`
 const requestAttempt = statement('retry-delivery')`
   UPDATE deliveries SET manual_at = $2, updated_at = clock_timestamp() WHERE id = $1 RETURNING ${DELIVERY_COLUMNS}`
 
-const reasonAgainst = (row: LockedRow, endpoint: LockedEndpoint, now: Date): string | undefined => {
+const reasonAgainst = ({ claimed, due }: LockedRow, endpoint: LockedEndpoint): string | undefined => {
   if (endpoint.deleted) return 'Its endpoint was deleted.'
   if (!endpoint.enabled) return 'Its endpoint is disabled. What is held for it goes on when it is enabled.'
-  if (row.claimed) return 'An attempt is in flight.'
-  const dueAt = row.manual_at ?? (['pending', 'held'].includes(row.status) ? row.next_attempt_at : null)
-  return dueAt !== null && Date.parse(dueAt) <= now.getTime() ? 'An attempt is due now already.' : undefined
+  if (claimed) return 'An attempt is in flight.'
+  return due ? 'An attempt is due now already.' : undefined
 }
 
 /** Of either kind: the tables of `database` have it. */
@@ -44,7 +39,7 @@ export const retryEither = (
     const { endpointId } = theRow(await endpointOf(tx, accountId, deliveryId), what)
     // The endpoint first, as in every transaction that locks both.
     const endpoint = await lockEndpoint(tx, endpointId)
-    const locked = theRow(await lock(tx, deliveryId), what)
+    const locked = theRow(await lock(tx, deliveryId, now), what)
     // Behind the lock, which an erasure waits for as well.
     const [event] = await eventOf(tx, deliveryId)
     if (event?.erased)
@@ -52,7 +47,7 @@ export const retryEither = (
         'lead_erased',
         'The personal data of its lead was erased: there is nothing to send.',
       )
-    const reason = reasonAgainst(locked, endpoint, now)
+    const reason = reasonAgainst(locked, endpoint)
     if (reason) throw new ServiceError('conflict', reason)
     const [updated] = await requestAttempt(tx, deliveryId, now)
     recordAudit(tx, actor, { accountId, action: `${what}.retried`, targetId: deliveryId })

@@ -1,9 +1,8 @@
 import { isIP } from 'node:net'
 import { promisify } from 'node:util'
 import { Agent, buildConnector, Client, type Dispatcher } from 'undici'
-import { connectToFirst, resolveHost } from './connect'
+import { type ConnectionError, connectToFirst, resolveHost, watchConnection } from './connect'
 import type { EgressGuard } from './egress-guard'
-import { type ConnectionError, watchConnection } from './watch-connection'
 
 // Shorter than the idle time of common servers. A server's own keep-alive time is used, less a second.
 const IDLE_MS = 1000

@@ -33,14 +33,14 @@ export const createAttemptsInFlight = (
   const release = (unmade: ClaimedDelivery[]) => releaseClaims(database, ...columnsOf(unmade, 'id', 'claim'))
 
   const make = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>): Promise<Outcome> => {
-    const slot = slots.start(delivery.endpointId)
+    const finish = slots.start(delivery.endpointId)
     metrics.inFlight.inc()
     try {
       if (largeBody) delivery.body = await largeBody
       return await attempt(delivery)
     } finally {
       metrics.inFlight.dec()
-      slots.finish(slot)
+      finish()
     }
   }
 

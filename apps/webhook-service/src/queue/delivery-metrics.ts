@@ -46,7 +46,8 @@ export const createDeliveryMetrics = (deps: {
   const { kind, metrics, queue, clock, logger } = deps
   const registers = [metrics]
   const named = (name: string, help: string) => ({ name: `leadwire_${kind}_${name}`, help, registers })
-  const seconds = { buckets: SECONDS }
+  const seconds = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Histogram({ ...named(name, help), labelNames, buckets: SECONDS })
   const add = (name: string, help: string, read: (gauge: Gauge) => unknown, labelNames: string[] = []) =>
     addGauge({ ...named(name, help), labelNames, logger }, read)
 
@@ -86,21 +87,12 @@ export const createDeliveryMetrics = (deps: {
       ...named('attempts_total', 'Attempts by outcome: delivered, or the class of the failure.'),
       labelNames: ['outcome'],
     }),
-    attemptSeconds: new Histogram({
-      ...named('attempt_seconds', 'How long attempts took, by outcome.'),
-      ...{ ...seconds, labelNames: ['outcome'] },
-    }),
-    firstAttemptSeconds: new Histogram({
-      ...named(
-        'first_attempt_delay_seconds',
-        'From the storing of an event to the start of a first attempt.',
-      ),
-      ...seconds,
-    }),
-    latenessSeconds: new Histogram({
-      ...named('lateness_seconds', 'From the time an attempt was due to its start.'),
-      ...seconds,
-    }),
+    attemptSeconds: seconds('attempt_seconds', 'How long attempts took, by outcome.', ['outcome']),
+    firstAttemptSeconds: seconds(
+      'first_attempt_delay_seconds',
+      'From the storing of an event to the start of a first attempt.',
+    ),
+    latenessSeconds: seconds('lateness_seconds', 'From the time an attempt was due to its start.'),
     inFlight: new Gauge(named('attempts_in_flight', 'Attempts in flight.')),
   }
 }

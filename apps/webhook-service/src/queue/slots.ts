@@ -12,14 +12,6 @@ interface Endpoint {
   pace: keyof typeof SLOW_PER_SLOT
 }
 
-export interface Running {
-  endpoint: Endpoint
-  startedSlow: boolean
-  hasSlot: boolean
-  slow: boolean
-  timer: NodeJS.Timeout | undefined
-}
-
 /**
  * Decides which attempts may start: at most `perEndpoint` at one endpoint, and `concurrency` with a slot.
  *
@@ -50,20 +42,6 @@ export const createSlots = (options: {
   const claimable = () => Math.min(share, free())
   const mayStart = (pace: Endpoint['pace'], kept = 0) =>
     free() > kept && slow < concurrency * SLOW_PER_SLOT[pace]
-
-  const leaveSlot = (running: Running) => {
-    if (!running.hasSlot) return
-    running.hasSlot = false
-    used -= 1
-    if (running.startedSlow) usedBySlow -= 1
-    onFree()
-  }
-
-  const becomeSlow = (running: Running) => {
-    running.slow = true
-    running.endpoint.pace = 'slow'
-    slow += 1
-  }
 
   /** Gives out slots one by one, in turn to each account and to each of its endpoints. Returns how many are left. */
   const deal = (accounts: number[][], rooms: Map<number, number>, slots: number): number => {
@@ -103,28 +81,41 @@ export const createSlots = (options: {
       return inFlight < perEndpoint && mayStart(pace, kept) && (pace !== 'slow' || usedBySlow < share)
     },
     claimable,
-    start: (endpointId: number): Running => {
+    /** Starts an attempt. Returns the function that ends it. */
+    start: (endpointId: number): (() => void) => {
       const endpoint = endpointOf(endpointId)
       const startedSlow = endpoint.pace === 'slow'
-      const running: Running = { endpoint, startedSlow, hasSlot: true, slow: false, timer: undefined }
+      let hasSlot = true
+      let isSlow = false
+      let timer: NodeJS.Timeout | undefined
       endpoint.inFlight += 1
       used += 1
       if (startedSlow) usedBySlow += 1
-      if (waitingAfterMs === Number.POSITIVE_INFINITY) return running
-      running.timer = setTimeout(() => {
-        leaveSlot(running)
-        running.timer = setTimeout(becomeSlow, SLOW_AFTER_MS - waitingAfterMs, running)
-      }, waitingAfterMs)
-      return running
-    },
-    finish: (running: Running): void => {
-      const { endpoint } = running
-      clearTimeout(running.timer)
-      leaveSlot(running)
-      if (running.slow) slow -= 1
-      endpoint.pace = running.slow ? 'slow' : 'quick'
-      endpoint.inFlight -= 1
-      onFree()
+      const leaveSlot = () => {
+        if (!hasSlot) return
+        hasSlot = false
+        used -= 1
+        if (startedSlow) usedBySlow -= 1
+        onFree()
+      }
+      const becomeSlow = () => {
+        isSlow = true
+        endpoint.pace = 'slow'
+        slow += 1
+      }
+      if (waitingAfterMs !== Number.POSITIVE_INFINITY)
+        timer = setTimeout(() => {
+          leaveSlot()
+          timer = setTimeout(becomeSlow, SLOW_AFTER_MS - waitingAfterMs)
+        }, waitingAfterMs)
+      return () => {
+        clearTimeout(timer)
+        leaveSlot()
+        if (isSlow) slow -= 1
+        endpoint.pace = isSlow ? 'slow' : 'quick'
+        endpoint.inFlight -= 1
+        onFree()
+      }
     },
     inUse: (): number => used,
   }
