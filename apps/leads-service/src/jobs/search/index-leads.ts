@@ -3,7 +3,7 @@ import { type Database, ServiceError } from '@leadwire/service-kit'
 import { lockProgress, writeTerms } from './write-terms'
 
 /** How many leads' words one transaction writes. */
-const BATCH = 500
+const BATCH = 50
 
 const COUNT_LEADS = 'SELECT lead_count AS count FROM accounts WHERE id = $1'
 
