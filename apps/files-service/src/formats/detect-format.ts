@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { FileFormat } from '@leadwire/contracts'
 import { detectOfficeFormat } from './detect-office-format'
-import type { Detected } from './detected'
+import type { Detected } from './file-errors'
 import { isSvg } from './is-svg'
 import { decodeMarked, readText } from './read-text'
 

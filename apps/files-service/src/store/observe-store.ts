@@ -12,25 +12,21 @@ export const observeStore = (store: ObjectStore, metrics: Metrics): ObjectStore 
     registers: [metrics],
   })
   const observed = async <Result>(operation: string, work: () => Promise<Result>): Promise<Result> => {
-    const startedAt = performance.now()
-    const end = (outcome: 'done' | 'failed') =>
-      seconds.observe({ operation, outcome }, (performance.now() - startedAt) / 1000)
+    const end = seconds.startTimer({ operation })
+    let outcome = 'failed'
     try {
       const result = await inSpan(`store ${operation}`, { kind: SpanKind.CLIENT }, work)
-      end('done')
+      outcome = 'done'
       return result
-    } catch (error) {
-      end('failed')
-      throw error
+    } finally {
+      end({ outcome })
     }
   }
   return {
-    spoolFolder: store.spoolFolder,
-    prepare: () => store.prepare(),
+    ...store,
     check: () => observed('check', () => store.check()),
-    put: (key, file, signal) => observed('put', () => store.put(key, file, signal)),
-    get: (key, options) => observed('get', () => store.get(key, options)),
-    list: (options) => store.list(options),
+    put: (...given) => observed('put', () => store.put(...given)),
+    get: (...given) => observed('get', () => store.get(...given)),
     delete: (key) => observed('delete', () => store.delete(key)),
   }
 }
