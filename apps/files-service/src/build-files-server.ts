@@ -20,10 +20,8 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify'
-import { deleteFile } from './files/delete-file'
-import { downloadFile } from './files/download-file'
 import { createFilesMetrics } from './files/files-metrics'
-import { listFiles } from './files/list-files'
+import { deleteFile, downloadFile, listFiles } from './files/stored-files'
 import { type UploadDependencies, uploadFile } from './files/upload-file'
 
 // Longer than the gateway's 30 s: the gateway knows whether the client or this service was silent.

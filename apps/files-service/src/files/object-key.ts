@@ -5,11 +5,6 @@ const KINDS = Object.values(FILE_FORMATS)
 const EXTENSIONS = KINDS.map(({ extension }) => extension).join('|')
 const KEY = new RegExp(`^[a-z]+/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.(${EXTENSIONS})$`)
 
-/** The parameters of an address that ends in a key. */
-export interface KeyParams {
-  Params: { '*': string }
-}
-
 /** A unique key that can't be guessed: `<collection>/<random uuid>.<extension>`, without any text of a client. */
 export const newObjectKey = (collection: string, format: FileFormat): string =>
   `${collection}/${randomUUID()}.${FILE_FORMATS[format].extension}`

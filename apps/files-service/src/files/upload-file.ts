@@ -4,10 +4,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
 import { type Detected, errorsOfFile } from '../formats/file-errors'
 import type { ObjectStore } from '../store/object-store'
-import { signalOf } from './client-gone'
 import type { FilesMetrics, UploadOutcome } from './files-metrics'
 import { newObjectKey } from './object-key'
 import { type Spooled, withSpooledUpload } from './spool-upload'
+import { signalOf } from './stored-files'
 
 export interface UploadDependencies {
   store: ObjectStore

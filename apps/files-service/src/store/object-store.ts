@@ -8,12 +8,9 @@ export const storeAway = (cause: unknown): ServiceError =>
 export const diskFailure = (error: unknown): unknown =>
   /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? storeAway(error) : error
 
-/** A complete and checked file that waits to be stored. */
-export interface SpooledFile {
-  path: string
-  /** Bytes. */
+interface StoredObject {
   size: number
-  contentType: string
+  bytes: Readable
 }
 
 /**
@@ -27,18 +24,17 @@ export interface ObjectStore {
   prepare(): Promise<void>
   /** Rejects while the store can't be used. */
   check(): Promise<void>
-  /**
-   * Stores a spooled file, durably and atomically. An existing key is an error. The caller removes the spooled file.
-   */
-  put(key: string, file: SpooledFile, signal?: AbortSignal): Promise<void>
+  /** Stores a spooled file, durably and atomically. An existing key is an error. The caller removes the spooled file. */
+  put(
+    key: string,
+    file: { path: string; size: number; contentType: string },
+    signal?: AbortSignal,
+  ): Promise<void>
   /**
    * The object's bytes from byte `from` on, which lies before its end, and their count. The caller reads or destroys them.
    * Undefined without an object. The signal also ends a read that waits for bytes.
    */
-  get(
-    key: string,
-    options?: { from?: number; signal?: AbortSignal },
-  ): Promise<{ size: number; bytes: Readable } | undefined>
+  get(key: string, options?: { from?: number; signal?: AbortSignal }): Promise<StoredObject | undefined>
   /** The keys of objects that were stored before a time, in no order. Other names in the store may be among them. */
   list(options: { before: Date; signal?: AbortSignal }): AsyncIterable<string>
   /** Succeeds without an object. */
