@@ -1,9 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ClaimIdempotencyKeyResponse, Idempotency, UploadedFile } from '@leadwire/contracts'
+import { type ErrorCode, keyUsedForAnother, ServiceError } from '@leadwire/service-kit'
 import { idempotencyKey, replayable, requestFingerprint } from '../api/idempotency'
 import type { Call } from '../api/operation'
-import { holdKey, savedResponse } from './hold-key'
-import { keepStoredFile } from './keep-stored-file'
-import { type ReceivedFile, receiveFile } from './receive-file'
+import { discardStoredFile, type ReceivedFile, receiveFile } from './receive-file'
 
 interface Saved {
   body: Uint8Array
@@ -25,54 +25,98 @@ interface Recording<Received> {
   record: (received: Received, saveUnder: SaveUnder) => Promise<Saved>
 }
 
+// After these errors the record may have been made. Bytes without a record only take room; a record without its bytes is a lost file.
+const UNKNOWN: ReadonlySet<ErrorCode> = new Set(['unavailable', 'late', 'internal'])
+
+/** Runs `record`, which makes the record of stored bytes. When it is refused, the bytes are deleted. */
+const keepStoredFile = async (call: Call<unknown>, key: string, record: () => Promise<Saved>) => {
+  try {
+    return await record()
+  } catch (error) {
+    if (error instanceof ServiceError && !UNKNOWN.has(error.code)) await discardStoredFile(call, key)
+    else call.logger.warn({ key }, 'a stored file may have no record')
+    throw error
+  }
+}
+
 const recordUpload = async <Received extends { upload: UploadedFile }>(
   call: Call<unknown>,
   { receive, contentOf, record }: Recording<Received>,
   claimed?: { key: string; claim: ClaimIdempotencyKeyResponse },
-) => {
-  const { request, reply } = call
-  const received = await receive({ keep: !claimed?.claim.saved, sha256: claimed !== undefined })
-  const fingerprint = requestFingerprint(request, contentOf(received))
-  const saved = claimed && savedResponse(claimed.claim, fingerprint)
-  if (saved) return replayable(reply, { body: saved, replayed: true })
-  const idempotency = claimed && { tokenId: request.principal.tokenId, key: claimed.key, fingerprint }
-  const claimId = claimed?.claim.claimId ?? ''
-  return replayable(
-    reply,
-    await keepStoredFile(call, received.upload.key, () => record(received, { idempotency, claimId })),
-  )
+): Promise<Saved> => {
+  const saved = claimed?.claim.saved
+  const received = await receive({ keep: !saved, sha256: claimed !== undefined })
+  const fingerprint = requestFingerprint(call.request, contentOf(received))
+  if (saved && !fingerprint.equals(saved.fingerprint)) throw keyUsedForAnother()
+  if (saved) return { body: saved.body, replayed: true }
+  const { tokenId } = call.request.principal
+  const idempotency = claimed && { tokenId, key: claimed.key, fingerprint }
+  const saveUnder = { idempotency, claimId: claimed?.claim.claimId ?? '' }
+  return keepStoredFile(call, received.upload.key, () => record(received, saveUnder))
+}
+
+/** A claim expires after ten seconds, so that a request whose gateway died can be sent again. */
+const RENEW_EVERY_MS = 3000
+
+/** Runs `work` while no other request has its Idempotency-Key. */
+const holdKey = async (
+  { clients, logger }: Call<unknown>,
+  key: { tokenId: number; key: string },
+  work: (claim: ClaimIdempotencyKeyResponse) => Promise<Saved>,
+): Promise<Saved> => {
+  const claim = await clients.attachments.claimIdempotencyKey(key)
+  if (claim.saved) return work(claim)
+  const held = { ...key, claimId: claim.claimId }
+  const done = new AbortController()
+  const warn = (message: string) => (err: unknown) => logger.warn({ err }, message)
+  const keepRenewing = async () => {
+    for (;;) {
+      await pause(RENEW_EVERY_MS, undefined, { signal: done.signal })
+      await clients.attachments
+        .renewIdempotencyKey(held)
+        .catch(warn('could not renew the claim of an idempotency key'))
+    }
+  }
+  keepRenewing().catch(() => undefined)
+  try {
+    return await work(claim)
+  } catch (error) {
+    // Failures are not saved.
+    await clients.attachments.releaseIdempotencyKey(held).catch(warn('could not release an idempotency key'))
+    throw error
+  } finally {
+    done.abort()
+  }
 }
 
 /**
  * Receives the request's file and records it, once under each Idempotency-Key, which is held while the bytes arrive. Resolves to the
  * JSON of the response.
  */
-export const recordUploadOnce = <Received extends { upload: UploadedFile }>(
+export const recordUploadOnce = async <Received extends { upload: UploadedFile }>(
   call: Call<unknown>,
   recording: Recording<Received>,
 ): Promise<Uint8Array> => {
-  const key = idempotencyKey(call.request)
-  if (key === undefined) return recordUpload(call, recording)
-  const { tokenId } = call.request.principal
-  return holdKey(call, { tokenId, key }, (claim) => recordUpload(call, recording, { key, claim }))
+  const { request, reply } = call
+  const key = idempotencyKey(request)
+  const saved =
+    key === undefined
+      ? await recordUpload(call, recording)
+      : await holdKey(call, { tokenId: request.principal.tokenId, key }, (claim) =>
+          recordUpload(call, recording, { key, claim }),
+        )
+  return replayable(reply, saved)
 }
 
 /** Receives and records the file of a form. */
 export const recordFileOnce = <Fields>(
   call: Call<Fields>,
-  {
-    collection,
-    formats,
-    record,
-  }: {
-    collection: 'attachments' | 'images'
-    formats: readonly string[]
-    record: (
-      fields: Fields,
-      file: { fileName: string; fileSize: number; contentType: string; key: string },
-      saveUnder: SaveUnder,
-    ) => Promise<Saved>
-  },
+  { collection, formats }: { collection: 'attachments' | 'images'; formats: readonly string[] },
+  record: (
+    fields: Fields,
+    file: { fileName: string; fileSize: number; contentType: string; key: string },
+    saveUnder: SaveUnder,
+  ) => Promise<Saved>,
 ): Promise<Uint8Array> =>
   recordUploadOnce<ReceivedFile<Fields>>(call, {
     receive: (terms) => receiveFile(call, { collection, formats: formats.join(), ...terms }),
