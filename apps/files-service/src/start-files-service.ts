@@ -15,8 +15,7 @@ import { buildFilesServer } from './build-files-server'
 import type { Config } from './config'
 import { sweepSpool } from './files/spool-upload'
 import { createDirectoryStore } from './store/directory-store'
-import type { ObjectStore } from './store/object-store'
-import { observeStore } from './store/observe-store'
+import { type ObjectStore, observeStore } from './store/object-store'
 import { createS3Store } from './store/s3-store'
 
 const SPOOL_SWEEPS_APART_MS = 600_000
@@ -33,7 +32,7 @@ const openStore = (
         ...{ endpoint: S3_ENDPOINT!, accessKey: S3_ACCESS_KEY!, secretKey: S3_SECRET_KEY! },
       })
 
-/** Starts files-service; it listens last. */
+/** It listens last. */
 export const startFilesService = async ({
   config,
   logger,

@@ -16,7 +16,6 @@ const WRITE_BUFFER_BYTES = 256 * 1024
 
 export interface Spooled {
   path: string
-  /** Bytes. */
   size: number
   /** Hexadecimal; empty when it is not wanted. */
   sha256: string
@@ -67,13 +66,10 @@ const write = async (body: IncomingMessage, meter: Transform, path: string): Pro
     .finally(() => closed)
 }
 
-const KIBIBYTE = 1024
-const MEBIBYTE = 1024 * KIBIBYTE
-
 /** A limit as text: `10 MiB`, `512 KiB`, `1000 bytes`. Exact, in whole units. */
 const sizeText = (bytes: number): string => {
-  if (bytes % MEBIBYTE === 0) return `${bytes / MEBIBYTE} MiB`
-  if (bytes % KIBIBYTE === 0) return `${bytes / KIBIBYTE} KiB`
+  if (bytes % 1024 ** 2 === 0) return `${bytes / 1024 ** 2} MiB`
+  if (bytes % 1024 === 0) return `${bytes / 1024} KiB`
   return bytes === 1 ? '1 byte' : `${bytes} bytes`
 }
 
@@ -86,11 +82,9 @@ const HOUR_MS = 3_600_000
 export const sweepSpool = async (folder: string, now: () => number): Promise<number> => {
   let removed = 0
   for (const name of await readdir(folder)) {
-    if (!name.startsWith(SPOOL_PREFIX)) continue
     const path = join(folder, name)
     try {
-      const { mtimeMs } = await stat(path)
-      if (now() - mtimeMs < HOUR_MS) continue
+      if (!name.startsWith(SPOOL_PREFIX) || now() - (await stat(path)).mtimeMs < HOUR_MS) continue
       await rm(path, { force: true })
       removed += 1
     } catch {

@@ -5,9 +5,8 @@ import { detectFormat } from '../formats/detect-format'
 import { type Detected, errorsOfFile } from '../formats/file-errors'
 import type { ObjectStore } from '../store/object-store'
 import type { FilesMetrics, UploadOutcome } from './files-metrics'
-import { newObjectKey } from './object-key'
 import { type Spooled, withSpooledUpload } from './spool-upload'
-import { signalOf } from './stored-files'
+import { newObjectKey, signalOf } from './stored-files'
 
 export interface UploadDependencies {
   store: ObjectStore

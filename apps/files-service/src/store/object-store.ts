@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
-import { ServiceError } from '@leadwire/service-kit'
+import { inSpan, type Metrics, ServiceError, SpanKind } from '@leadwire/service-kit'
+import { Histogram } from 'prom-client'
 
 export const storeAway = (cause: unknown): ServiceError =>
   new ServiceError('unavailable', 'The file store is unavailable for a moment. Try again shortly.', { cause })
@@ -39,4 +40,33 @@ export interface ObjectStore {
   list(options: { before: Date; signal?: AbortSignal }): AsyncIterable<string>
   /** Succeeds without an object. */
   delete(key: string): Promise<void>
+}
+
+/** The same store, with how long its operations take, by outcome, in the metrics. A read counts to its first byte. */
+export const observeStore = (store: ObjectStore, metrics: Metrics): ObjectStore => {
+  const seconds = new Histogram({
+    name: 'leadwire_store_seconds',
+    help: 'How long operations of the object store took, a read to its first byte, by outcome.',
+    labelNames: ['operation', 'outcome'],
+    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
+    registers: [metrics],
+  })
+  const observed = async <Result>(operation: string, work: () => Promise<Result>): Promise<Result> => {
+    const end = seconds.startTimer({ operation })
+    let outcome = 'failed'
+    try {
+      const result = await inSpan(`store ${operation}`, { kind: SpanKind.CLIENT }, work)
+      outcome = 'done'
+      return result
+    } finally {
+      end({ outcome })
+    }
+  }
+  return {
+    ...store,
+    check: () => observed('check', () => store.check()),
+    put: (...given) => observed('put', () => store.put(...given)),
+    get: (...given) => observed('get', () => store.get(...given)),
+    delete: (key) => observed('delete', () => store.delete(key)),
+  }
 }

@@ -1,7 +1,8 @@
-import { FILE_FORMATS, oneLine } from '@leadwire/contracts'
+import { FILE_FORMATS, Image, oneLine } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { encodeExtended } from 'content-disposition'
+import { leadListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
 import { LeadParams } from '../api/schemas'
 import { sendFile } from '../api/send-file'
@@ -48,4 +49,14 @@ export const downloadAttachment = operation({
     })
     return sendFile(call, stored)
   },
+})
+
+export const listAttachments = leadListOperation({
+  route: 'GET /leads/:reference/attachments',
+  operationId: 'listAttachments',
+  tag: 'Attachments',
+  summary: 'List attachments',
+  record: Image,
+  find: ({ clients, limits, addressOf, request }, asked) =>
+    clients.attachments.listAttachments({ ...asked, baseUrl: addressOf(request) }, limits),
 })

@@ -1,9 +1,8 @@
 import { Lead } from '@leadwire/contracts'
 import { operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
-import { leadCreation } from './lead-creation'
-import { newVisitorLead } from './visitor-lead'
-import { VisitorLead } from './visitor-lead-fields'
+import { leadCreation } from './create-lead'
+import { newVisitorLead, VisitorLead } from './visitor-lead'
 
 export const createVisitorLead = operation({
   route: 'POST /manage/leads',

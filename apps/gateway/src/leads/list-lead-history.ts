@@ -1,5 +1,36 @@
+import { Type } from '@sinclair/typebox'
 import { leadListOperation } from '../api/list-operation'
-import { LeadHistoryEntry } from './lead-history-schema'
+import { named, nullableOf, orNull, timestamp } from '../api/schemas'
+import { TokenName } from '../tokens/tokens'
+import { describe, oneOf } from '../validation/fields'
+
+export const FieldChange = named(
+  'LeadFieldChange',
+  'Of a user `from` and `to` have `id` and `email`, as it was then, or are null.',
+)({
+  field: oneOf(['status', 'value', 'user'], undefined, 'status'),
+  from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
+  to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
+})
+
+export const LeadHistoryEntry = named(
+  'LeadHistoryEntry',
+  'One change of a lead.',
+)({
+  version: Type.Integer(describe('Counts the changes of a lead; its ETag starts with it.', 2)),
+  at: timestamp('When it was done; also the updated_at of the lead then.'),
+  action: oneOf(['created', 'updated', 'erased'], undefined, 'updated'),
+  token: orNull(TokenName, 'Whose token did it. Null for leads that were created before this was recorded.'),
+  request_id: nullableOf(
+    'string',
+    'The X-Request-Id of the request that did it.',
+    '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
+  ),
+  changes: Type.Array(FieldChange, {
+    description:
+      'What became another one. Empty for the creation and the erasure, which also empties what others were from and to.',
+  }),
+})
 
 export const listLeadHistory = leadListOperation({
   route: 'GET /manage/leads/:reference/history',

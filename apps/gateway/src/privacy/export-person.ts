@@ -2,8 +2,7 @@ import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { idOf, listOperation } from '../api/list-operation'
 import { text } from '../validation/fields'
-import { ExportedLead } from './export-schema'
-import { exportedLead } from './exported-lead'
+import { ExportedLead, exportedLead } from './export-lead'
 
 const PersonQuery = Type.Partial(
   Type.Object({

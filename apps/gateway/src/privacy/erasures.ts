@@ -1,0 +1,65 @@
+import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { dataOf, leadReferenceSchema, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
+import { describe, oneOf } from '../validation/fields'
+
+const ErasedPlace = named('ErasedPlace')({
+  store: oneOf(['postgresql', 'object_store', 'jetstream'], undefined, 'postgresql'),
+  what: Type.String(describe('What it is. Further kinds may be added.', 'customer')),
+  count: nullableOf('integer', 'How many there were; null while it is to be done.', 1),
+  erased_at: nullableTimestamp('When it was done.', '2026-11-21T09:30:00.123456Z'),
+})
+
+const Remains = named('ErasureRemains')({
+  where: oneOf(
+    ['imports', 'stream', 'wal', 'backups'],
+    '`imports`: files of imports that are not done. `stream`: events from before their place in the stream was recorded, or that were published twice. `wal`: the write-ahead log of PostgreSQL. `backups`: of all stores.',
+    'backups',
+  ),
+  until: nullableTimestamp(
+    'Until when. Null while the erasure runs, and where the operator has not said how long backups are kept.',
+    '2026-12-21T09:30:00.123456Z',
+  ),
+})
+
+export const Erasure = named(
+  'Erasure',
+  "The receipt of a lead's erasure.",
+)({
+  lead_reference: leadReferenceSchema(),
+  status: oneOf(['running', 'done'], undefined, 'running'),
+  requested_at: timestamp('When it was asked for.'),
+  finished_at: nullableTimestamp('When everything was done.'),
+  erased: Type.Array(ErasedPlace, { description: 'What was erased where.' }),
+  remains: Type.Array(Remains, {
+    description: 'What can no longer be reached through the service, and ends later.',
+  }),
+})
+
+export const eraseLead = operation({
+  route: 'POST /manage/leads/:reference/erase',
+  operationId: 'eraseLead',
+  tag: 'Privacy',
+  summary: "Erase a lead's personal data",
+  description:
+    'For good, from every store: at once from the lead itself, within a minute from everywhere else. Number, reference, status, value and times stay, texts are empty. What is still to be delivered of the lead is cancelled. Nothing of the lead changes afterwards (409). Asked again, the answer is the same receipt.',
+  answer: { status: 202, ...dataOf(Erasure, 'The receipt.') },
+  handler: async ({ leadReference, reply, accountId, clients, limits }) => {
+    const { body } = await clients.leads.eraseLead({ accountId, reference: leadReference() }, limits)
+    reply.code(202)
+    return body
+  },
+})
+
+export const retrieveErasure = operation({
+  route: 'GET /manage/leads/:reference/erasure',
+  operationId: 'retrieveErasure',
+  tag: 'Privacy',
+  summary: "Retrieve the receipt of a lead's erasure",
+  description: '404 for a lead whose erasure was not requested.',
+  answer: dataOf(Erasure, 'The receipt.'),
+  handler: async ({ leadReference, accountId, clients, limits }) => {
+    const asked = { accountId, reference: leadReference() }
+    return (await clients.leads.retrieveErasure(asked, limits)).body
+  },
+})

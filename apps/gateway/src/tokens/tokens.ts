@@ -1,0 +1,61 @@
+import type { Token } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { recordOf } from '../api/record'
+import { dataOf, listOf, named, nullableTimestamp, timestamp } from '../api/schemas'
+import { SCOPES } from '../auth/authenticate'
+import { endsSoon } from '../auth/token-verifier'
+import { describe, oneOf } from '../validation/fields'
+
+export const TokenName = named('TokenName')({
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['CRM'] }),
+})
+
+export const TokenRecord = named(
+  'Token',
+  'What is known of a bearer token. The token itself is shown once, when it is made.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['Website form'] }),
+  scopes: Type.Array(oneOf(SCOPES), { examples: [['leads']] }),
+  test: Type.Boolean({ description: 'Leads made with it are test leads.', examples: [false] }),
+  expires_at: nullableTimestamp('Null when it does not expire.'),
+  last_used_at: nullableTimestamp('Null when it was never used.'),
+  revoked_at: nullableTimestamp('Null until it is revoked.'),
+  created_at: timestamp('When it was made.'),
+  expires_soon: Type.Boolean(describe('It is not revoked and expires within 14 days.', false)),
+})
+
+const recordOfToken = recordOf(TokenRecord)
+
+/** A token's public record. `now` is in milliseconds since the epoch. */
+export const tokenRecord = (token: Token, now: number) => ({
+  ...recordOfToken(token),
+  expires_soon:
+    token.revokedAt === undefined &&
+    endsSoon(token.expiresAt === undefined ? undefined : Date.parse(token.expiresAt), now),
+})
+
+export const listTokens = operation({
+  route: 'GET /manage/tokens',
+  operationId: 'listTokens',
+  summary: 'List tokens',
+  answer: listOf(TokenRecord, "The account's tokens, without the tokens themselves."),
+  handler: async ({ accountId, clients, limits, now }) => {
+    const { tokens } = await clients.accounts.listTokens({ accountId }, limits)
+    return tokens.map((token) => tokenRecord(token, now()))
+  },
+})
+
+export const revokeToken = operation({
+  route: 'DELETE /manage/tokens/:id',
+  operationId: 'revokeToken',
+  summary: 'Revoke a token',
+  description: 'It stops working everywhere within a second.',
+  answer: dataOf(TokenRecord, 'The revoked token.'),
+  handler: async ({ pathId, accountId, clients, limits, now }) => {
+    const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId() }, limits)
+    return tokenRecord(token!, now())
+  },
+})
