@@ -23,7 +23,7 @@ const endpointFields = {
   leads: oneOf(ENDPOINT_LEADS, 'The leads whose events it gets; `all` by default.', 'live'),
 }
 
-const { url, ...optionalFields } = endpointFields
+const { url, ...otherFields } = endpointFields
 
 /** Header names and values; null keeps a value. */
 const endpointHeaders = Type.Record(
@@ -66,7 +66,7 @@ export const EndpointRecord = named(
     description: 'Where webhooks are sent.',
     examples: ['https://crm.example.com/webhooks/leads'],
   }),
-  ...optionalFields,
+  ...otherFields,
   disabled_reason: Type.Unsafe<string | null>({
     type: ['string', 'null'],
     enum: ['failing', null],
@@ -104,7 +104,7 @@ export const listWebhookEndpoints = operation({
 
 const CreateWebhookEndpoint = named('CreateWebhookEndpointRequest')({
   url,
-  ...Type.Partial(Type.Object({ ...optionalFields, headers: endpointHeaders, secret: endpointSecret }))
+  ...Type.Partial(Type.Object({ ...otherFields, headers: endpointHeaders, secret: endpointSecret }))
     .properties,
 })
 

@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import type { ClaimIdempotencyKeyResponse, Idempotency, UploadedFile } from '@leadwire/contracts'
+import type { Idempotency, UploadedFile } from '@leadwire/contracts'
 import { type ErrorCode, keyUsedForAnother, ServiceError } from '@leadwire/service-kit'
 import { idempotencyKey, replayable, requestFingerprint } from '../api/idempotency'
 import type { Call } from '../api/operation'
@@ -39,55 +38,8 @@ const keepStoredFile = async (call: Call<unknown>, key: string, record: () => Pr
   }
 }
 
-const recordUpload = async <Received extends { upload: UploadedFile }>(
-  call: Call<unknown>,
-  { receive, contentOf, record }: Recording<Received>,
-  claimed?: { key: string; claim: ClaimIdempotencyKeyResponse },
-): Promise<Saved> => {
-  const saved = claimed?.claim.saved
-  const received = await receive({ keep: !saved, sha256: claimed !== undefined })
-  const fingerprint = requestFingerprint(call.request, contentOf(received))
-  if (saved && !fingerprint.equals(saved.fingerprint)) throw keyUsedForAnother()
-  if (saved) return { body: saved.body, replayed: true }
-  const { tokenId } = call.request.principal
-  const idempotency = claimed && { tokenId, key: claimed.key, fingerprint }
-  const saveUnder = { idempotency, claimId: claimed?.claim.claimId ?? '' }
-  return keepStoredFile(call, received.upload.key, () => record(received, saveUnder))
-}
-
 /** A claim expires after ten seconds, so that a request whose gateway died can be sent again. */
 const RENEW_EVERY_MS = 3000
-
-/** Runs `work` while no other request has its Idempotency-Key. */
-const holdKey = async (
-  { clients, logger }: Call<unknown>,
-  key: { tokenId: number; key: string },
-  work: (claim: ClaimIdempotencyKeyResponse) => Promise<Saved>,
-): Promise<Saved> => {
-  const claim = await clients.attachments.claimIdempotencyKey(key)
-  if (claim.saved) return work(claim)
-  const held = { ...key, claimId: claim.claimId }
-  const done = new AbortController()
-  const warn = (message: string) => (err: unknown) => logger.warn({ err }, message)
-  const keepRenewing = async () => {
-    for (;;) {
-      await pause(RENEW_EVERY_MS, undefined, { signal: done.signal })
-      await clients.attachments
-        .renewIdempotencyKey(held)
-        .catch(warn('could not renew the claim of an idempotency key'))
-    }
-  }
-  keepRenewing().catch(() => undefined)
-  try {
-    return await work(claim)
-  } catch (error) {
-    // Failures are not saved.
-    await clients.attachments.releaseIdempotencyKey(held).catch(warn('could not release an idempotency key'))
-    throw error
-  } finally {
-    done.abort()
-  }
-}
 
 /**
  * Receives the request's file and records it, once under each Idempotency-Key, which is held while the bytes arrive. Resolves to the
@@ -95,17 +47,38 @@ const holdKey = async (
  */
 export const recordUploadOnce = async <Received extends { upload: UploadedFile }>(
   call: Call<unknown>,
-  recording: Recording<Received>,
+  { receive, contentOf, record }: Recording<Received>,
 ): Promise<Uint8Array> => {
-  const { request, reply } = call
+  const { request, reply, logger } = call
+  const { attachments } = call.clients
+  const { tokenId } = request.principal
   const key = idempotencyKey(request)
-  const saved =
-    key === undefined
-      ? await recordUpload(call, recording)
-      : await holdKey(call, { tokenId: request.principal.tokenId, key }, (claim) =>
-          recordUpload(call, recording, { key, claim }),
-        )
-  return replayable(reply, saved)
+  const claim = key === undefined ? undefined : await attachments.claimIdempotencyKey({ tokenId, key })
+  const saved = claim?.saved
+  const held = key && claim && !saved ? { tokenId, key, claimId: claim.claimId } : undefined
+  const warn = (message: string) => (err: unknown) => logger.warn({ err }, message)
+  const renew = (claimed: NonNullable<typeof held>) =>
+    attachments.renewIdempotencyKey(claimed).catch(warn('could not renew the claim of an idempotency key'))
+  const renewing = held && setInterval(renew, RENEW_EVERY_MS, held)
+  try {
+    const received = await receive({ keep: !saved, sha256: claim !== undefined })
+    const fingerprint = requestFingerprint(request, contentOf(received))
+    if (saved && !fingerprint.equals(saved.fingerprint)) throw keyUsedForAnother()
+    if (saved) return replayable(reply, { body: saved.body, replayed: true })
+    const idempotency = held && { tokenId, key: held.key, fingerprint }
+    const saveUnder = { idempotency, claimId: held?.claimId ?? '' }
+    return replayable(
+      reply,
+      await keepStoredFile(call, received.upload.key, () => record(received, saveUnder)),
+    )
+  } catch (error) {
+    // Failures are not saved.
+    if (held)
+      await attachments.releaseIdempotencyKey(held).catch(warn('could not release an idempotency key'))
+    throw error
+  } finally {
+    clearInterval(renewing)
+  }
 }
 
 /** Receives and records the file of a form. */

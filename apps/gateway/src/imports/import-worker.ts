@@ -63,7 +63,7 @@ async function* batchesOf(
   let rows: ImportRow[] = []
   let cost = 0
   const batch = (over: Partial<Batch> = {}): Batch => {
-    const taken = { to, rows, ...header, finished: false, failure: undefined, ...over }
+    const taken = { to, rows, ...header, finished: false, ...over }
     rows = []
     cost = 0
     return taken
@@ -87,9 +87,7 @@ async function* batchesOf(
 const failureOf = (error: unknown): string | undefined => {
   if (!(error instanceof ServiceError)) return undefined
   if (error.code === 'not_found') return 'The file is no longer there.'
-  return error.code === 'bad_request' || error.code === 'internal'
-    ? 'Something went wrong on our side.'
-    : undefined
+  return /^(bad_request|internal)$/.test(error.code) ? 'Something went wrong on our side.' : undefined
 }
 
 const openRest = async ({ files }: WorkerDeps['clients'], { key, position, fileSize }: ClaimedImport) =>
@@ -134,13 +132,12 @@ const claimAndAdvance = async (deps: WorkerDeps): Promise<boolean> => {
 }
 
 /** Works on one import at a time. leads-service gives each import to one copy of the gateway, and takes its rows from no other. */
-export const startImportWorker = (options: {
-  clients: WorkerDeps['clients']
-  createCheck: CreateCheck
-  logger: Logger
-}) => {
-  const loops = createLoops(options.logger)
-  const { clients, createCheck } = options
+export const startImportWorker = ({
+  clients,
+  createCheck,
+  logger,
+}: Pick<WorkerDeps, 'clients'> & { createCheck: CreateCheck; logger: Logger }) => {
+  const loops = createLoops(logger)
   const deps = { clients, check: createCheck(VisitorLead), stopping: loops.signal }
   const wake = loops.run('imports', { pauseMs: 1000, idleMs: 5000 }, () =>
     claimAndAdvance(deps).catch((error: unknown) => {

@@ -8,10 +8,10 @@ import { bodyOf } from '../body/body'
 import { tagged } from '../http/entity-tags'
 import type { Body } from '../validation/checker'
 import { CreateLead, newLead, visitorOf } from './lead-fields'
-import { imagesOf } from './visitor-lead'
+import { imagesOf, newVisitorLead, VisitorLead } from './visitor-lead'
 
 /** The handler of an operation that creates a lead. `newLead` makes it of the checked fields. */
-export const leadCreation =
+const leadCreation =
   <Fields>(newLead: (visitor: Visitor, fields: Fields, body: Body) => NewLead): Handler<Fields> =>
   async (call) => {
     const { request, accountId, clients, limits } = call
@@ -45,4 +45,18 @@ export const createLead = operation({
   answer: dataOf(Lead, 'The new lead.'),
   isBatched: true,
   handler: leadCreation(newLead),
+})
+
+export const createVisitorLead = operation({
+  route: 'POST /manage/leads',
+  operationId: 'createVisitorLead',
+  summary: "Create a visitor's lead",
+  description:
+    'Creates a lead with its customer, quotes and items, all or nothing, and sends the Lead Created webhook. A lead may have 20 quotes, 250 items in all, and an event of 1,000,000 bytes (the webhook with its image records, as it is sent to be delivered), unless the operator has set other limits: beyond them the answer is 422, with the limit.',
+  idempotent: true,
+  etag: 'new',
+  body: VisitorLead,
+  answer: dataOf(Lead, 'The new lead.'),
+  isBatched: true,
+  handler: leadCreation(newVisitorLead),
 })

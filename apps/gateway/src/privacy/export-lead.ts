@@ -1,11 +1,14 @@
 import { type Delivery, type ExportedEvent, Image, Lead } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { idOf, listOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
+import { recordOf } from '../api/record'
 import { dataOf, named, timestamp } from '../api/schemas'
 import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from '../deliveries/deliveries'
-import { LeadHistoryEntry } from '../leads/list-lead-history'
+import { LeadHistoryEntry } from '../leads/leads'
 import { Scheduled } from '../scheduling/schedule'
-import { describe } from '../validation/fields'
+import { describe, text } from '../validation/fields'
 
 const { endpoint_id: _, event: __, ...notificationFields } = DeliveryRecord.properties
 
@@ -22,7 +25,7 @@ const exportedEvent = (title: string, body: string, delivery: object) =>
     { title },
   )
 
-export const ExportedLead = named(
+const ExportedLead = named(
   'ExportedLead',
   'All that is held of a lead.',
 )({
@@ -78,13 +81,10 @@ const eventJson = (event: ExportedEvent, recordOf: (delivery: Delivery) => objec
   return `${head},"body":${body || 'null'},"deliveries":${JSON.stringify(deliveries)}}`
 }
 
-const notificationRecord = (delivery: Delivery) => {
-  const { endpoint_id: _, event: __, ...record } = deliveryRecord(delivery)
-  return record
-}
+const notificationRecord = recordOf(Type.Object(notificationFields))
 
 /** All that is held of a lead, as JSON. Throws not_found. */
-export const exportedLead = async (
+const exportedLead = async (
   { accountId, clients, limits, addressOf, request }: Call<unknown>,
   reference: string,
 ): Promise<string> => {
@@ -118,4 +118,39 @@ export const exportLead = operation({
     'At most 1000 records of its history, appointments, callbacks and attachments each, 100 events of each kind with 500 deliveries, and 8 MB of their bodies.',
   answer: dataOf(ExportedLead, 'The lead and all that belongs to it.'),
   handler: async (call) => `{"data":${await exportedLead(call, call.leadReference())}}`,
+})
+
+const PersonQuery = Type.Partial(
+  Type.Object({
+    email: text("The person's e-mail address, in any spelling.", 'ada@example.com', {
+      format: 'email',
+    }),
+    phone: text("The person's telephone number, as one would write or dial it.", '020 7946 0123', {
+      format: 'phone',
+    }),
+  }),
+)
+
+export const exportPerson = listOperation({
+  route: 'GET /manage/persons/export',
+  operationId: 'exportPerson',
+  tag: 'Privacy',
+  summary: 'Export all that is held of a person',
+  description:
+    'Every lead of the account whose customer has this `email`, or this `phone` as a telephone or mobile number, also with an extension or beside other numbers. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.',
+  filters: PersonQuery,
+  record: ExportedLead,
+  cursor: { description: 'The `next_cursor` of the answer before. Without it the newest leads come.' },
+  answer: 'Leads and all that belongs to them.',
+  find: async (call, { email, phone }, cursor) => {
+    const { clients, accountId, limits } = call
+    if ((email === undefined) === (phone === undefined))
+      throw ServiceError.invalid({ email: ['Give either the email or the phone of the person.'] })
+    const asked = { accountId, email, phone, before: idOf(cursor) }
+    const { references, nextBefore } = await clients.leads.findPersonLeads(asked, limits)
+    const leads: string[] = []
+    // One after the other: each may have megabytes.
+    for (const reference of references) leads.push(await exportedLead(call, reference))
+    return { items: `[${leads.join()}]`, next: nextBefore }
+  },
 })

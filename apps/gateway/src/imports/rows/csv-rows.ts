@@ -97,20 +97,16 @@ const readHeader = (head: Buffer): CsvHeader & { from_line: number } => {
 
 const PROPERTIES: Record<string, TSchema> = VisitorLead.properties
 
-const jsonOf = (field: string, cell: string): unknown => {
-  try {
-    return JSON.parse(cell)
-  } catch (cause) {
-    throw new ServiceError('invalid', `The ${field} must be JSON.`, { cause })
-  }
-}
-
 /** Spreadsheets write TRUE, and 1500.00 where a column shows decimals. A list is JSON. */
 const cellValue = (field: string, cell: string): unknown => {
   const { type } = PROPERTIES[field]!
-  if (type === 'array') return cell.trim() === '' ? undefined : jsonOf(field, cell)
   if (type === 'boolean') return cell.toLowerCase()
-  return type === 'integer' ? cell.trim().replace(/^(-?\d+)\.0+$/, '$1') : cell
+  if (type !== 'array') return type === 'integer' ? cell.trim().replace(/^(-?\d+)\.0+$/, '$1') : cell
+  try {
+    return cell.trim() === '' ? undefined : JSON.parse(cell)
+  } catch (cause) {
+    throw new ServiceError('invalid', `The ${field} must be JSON.`, { cause })
+  }
 }
 
 /** The fields of a row. Like a form, CSV has only text. */

@@ -18,44 +18,38 @@ interface Encoding {
   sizeOf: (text: string) => number
 }
 
-const unicode = (label: string) => (bytes: Buffer) => {
-  const decode = (size: number) => {
+const unicode = (name: string, label: string, mark: number[], sizeOf: Encoding['sizeOf']) => {
+  const decode = (bytes: Buffer) => {
     try {
-      const decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true })
-      return decoder.decode(bytes.subarray(0, size), { stream: true })
+      return new TextDecoder(label, { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true })
     } catch {
       return undefined
     }
   }
-  const all = decode(bytes.length)
-  if (all !== undefined) return all
-  // A decoder does not say where it failed. A binary search finds the longest valid prefix.
-  let [good, bad] = [0, bytes.length]
-  while (bad - good > 1) {
-    const middle = (good + bad) >> 1
-    if (decode(middle) === undefined) bad = middle
-    else good = middle
+  const read = (bytes: Buffer): string => {
+    const all = decode(bytes)
+    if (all !== undefined) return all
+    // A decoder does not say where it failed. A binary search finds the longest valid prefix.
+    let [good, bad] = [0, bytes.length]
+    while (bad - good > 1) {
+      const middle = (good + bad) >> 1
+      if (decode(bytes.subarray(0, middle)) === undefined) bad = middle
+      else good = middle
+    }
+    return decode(bytes.subarray(0, good))!
   }
-  return decode(good)!
+  return { name, mark: Buffer.from(mark), read, sizeOf }
 }
 
-const WINDOWS_1252: Encoding = {
-  name: 'Windows-1252',
-  read: windows1252Text,
-  sizeOf: (text) => text.length,
-}
-const UTF_8 = {
-  name: 'UTF-8',
-  mark: Buffer.from([0xef, 0xbb, 0xbf]),
-  read: unicode('utf-8'),
-  sizeOf: Buffer.byteLength,
-}
-const UTF_16 = { name: 'UTF-16', sizeOf: (text: string) => 2 * text.length }
+const twice = (text: string) => 2 * text.length
+
+const UTF_8 = unicode('UTF-8', 'utf-8', [0xef, 0xbb, 0xbf], Buffer.byteLength)
 const MARKED = [
   UTF_8,
-  { ...UTF_16, mark: Buffer.from([0xff, 0xfe]), read: unicode('utf-16le') },
-  { ...UTF_16, mark: Buffer.from([0xfe, 0xff]), read: unicode('utf-16be') },
+  unicode('UTF-16', 'utf-16le', [0xff, 0xfe], twice),
+  unicode('UTF-16', 'utf-16be', [0xfe, 0xff], twice),
 ]
+const WINDOWS_1252: Encoding = { name: 'Windows-1252', read: windows1252Text, sizeOf: (text) => text.length }
 
 /**
  * Converts a text to UTF-8 without a byte order mark, as it arrives. It is UTF-16 if it has the mark of UTF-16, else Windows-1252 if the

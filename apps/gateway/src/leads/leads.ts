@@ -1,8 +1,44 @@
+import { LEAD_STATUSES, Lead } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { leadListOperation } from '../api/list-operation'
-import { named, nullableOf, orNull, timestamp } from '../api/schemas'
+import { operation } from '../api/operation'
+import { dataOf, named, nullableOf, orNull, timestamp } from '../api/schemas'
+import { unlessKnown } from '../http/entity-tags'
 import { TokenName } from '../tokens/tokens'
 import { describe, oneOf } from '../validation/fields'
+
+const LeadStatuses = named('LeadStatusList')({
+  data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
+})
+
+const ANSWER = JSON.stringify({ data: LEAD_STATUSES })
+
+/** Interface: List Lead Statuses. */
+export const listLeadStatuses = operation({
+  route: 'GET /leads/statuses',
+  operationId: 'listLeadStatuses',
+  tag: 'Leads',
+  summary: 'List lead statuses',
+  scope: 'leads:read',
+  answer: { description: 'The statuses a lead can have.', schema: LeadStatuses },
+  handler: async () => ANSWER,
+})
+
+/** Interface: Retrieve Lead. */
+export const retrieveLead = operation({
+  route: 'GET /leads/:reference',
+  operationId: 'retrieveLead',
+  tag: 'Leads',
+  summary: 'Retrieve a lead',
+  scope: 'leads:read',
+  etag: 'read',
+  answer: dataOf(Lead, 'The lead with its customer and quotes.'),
+  isBatched: true,
+  handler: async ({ request, leadReference, reply, accountId, clients, limits }) => {
+    const { body, etag } = await clients.retrieveLead({ accountId, reference: leadReference() }, limits)
+    return unlessKnown(request, reply, etag, body)
+  },
+})
 
 export const FieldChange = named(
   'LeadFieldChange',
