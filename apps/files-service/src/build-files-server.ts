@@ -20,9 +20,8 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify'
-import { deleteFile } from './files/delete-file'
-import { downloadFile } from './files/download-file'
-import { listFiles } from './files/list-files'
+import { createFilesMetrics } from './files/files-metrics'
+import { deleteFile, downloadFile, listFiles } from './files/stored-files'
 import { type UploadDependencies, uploadFile } from './files/upload-file'
 
 // Longer than the gateway's 30 s: the gateway knows whether the client or this service was silent.
@@ -31,20 +30,20 @@ const IDLE_LIMIT_MS = 40_000
 // How long the rest of a refused body is discarded.
 const DISCARD_LIMIT_MS = 5000
 
-export interface FilesServerOptions extends UploadDependencies {
+export interface FilesServerOptions extends Omit<UploadDependencies, 'metrics'> {
   lifecycle: Lifecycle
+  registry: Metrics
   /** A request needs one of them, if there is one. */
   tokens: readonly string[]
   /** With it the server speaks https, and clients must show a certificate. */
   tls?: Tls | undefined
-  registry?: Metrics
   /** How long a connection may be silent within a request before it is closed. */
   idleMs?: number
 }
 
 /** The HTTP server of files-service; nothing listens yet. */
 export const buildFilesServer = (options: FilesServerOptions): FastifyInstance => {
-  const { store, logger, lifecycle, tls, idleMs = IDLE_LIMIT_MS } = options
+  const { store, logger, lifecycle, registry, tls, idleMs = IDLE_LIMIT_MS } = options
   const app: FastifyInstance = fastify({
     ...(tls && { https: { ...tls.current(), requestCert: true } }),
     connectionTimeout: idleMs,
@@ -54,7 +53,7 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
   })
   tls?.onChange((certificates) => (app.server as Server).setSecureContext(certificates))
   traceRequests(app)
-  if (options.registry) measureRequests(app, options.registry)
+  measureRequests(app, registry)
   app.setErrorHandler(answerError(logger))
   app.setNotFoundHandler(async () => {
     throw new ServiceError('not_found', 'There is nothing at this address.')
@@ -70,36 +69,28 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
     return missing.length > 0 ? { status: 'not ready', missing } : { status: 'ready' }
   })
   const isKnown = createTokenCheck(options.tokens)
+  const dependencies = { store, logger, lifecycle, metrics: createFilesMetrics(registry) }
   app.register(async (scope) => {
     scope.addHook('onRequest', async ({ headers }) => {
       if (!isKnown(headers.authorization))
         throw new ServiceError('unauthenticated', 'The service token is missing or wrong.')
     })
-    uploadFile(scope, options)
-    downloadFile(scope, options)
-    deleteFile(scope, options)
-    listFiles(scope, options)
+    for (const add of [uploadFile, downloadFile, deleteFile, listFiles]) add(scope, dependencies)
   })
   return app
 }
 
-const serviceErrorOf = (error: FastifyError | ServiceError): unknown =>
-  !(error instanceof ServiceError) && (error.validation || (error.statusCode ?? 500) < 500)
-    ? new ServiceError('bad_request', error.message)
-    : error
-
 const answerError =
   (logger: Logger) => (thrown: FastifyError | ServiceError, request: FastifyRequest, reply: FastifyReply) => {
-    const error = serviceErrorOf(thrown)
-    const problem = problemOf(error)
     // The client disconnected: that is no error, and no response reaches it.
-    const gone = request.raw.errored !== null || reply.raw.destroyed
-    if (gone) return reply.hijack()
+    if (request.raw.errored !== null || reply.raw.destroyed) return reply.hijack()
+    const isRefusal =
+      !(thrown instanceof ServiceError) && (thrown.validation || (thrown.statusCode ?? 500) < 500)
+    const problem = problemOf(isRefusal ? new ServiceError('bad_request', thrown.message) : thrown)
     // Not the address: its query has the name of a file.
-    const { method, routeOptions } = request
-    const facts = { method, route: routeOptions.url }
-    if (problem.status === 500) logger.error({ ...facts, err: error }, 'request failed')
-    else if (thrown.cause) logger.warn({ ...facts, err: thrown }, thrown.message)
+    const facts = { method: request.method, route: request.routeOptions.url, err: thrown }
+    if (problem.status === 500) logger.error(facts, 'request failed')
+    else if (thrown.cause) logger.warn(facts, thrown.message)
     discardBody(request)
     return reply
       .code(problem.status)

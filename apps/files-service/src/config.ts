@@ -1,39 +1,49 @@
+import { fileURLToPath } from 'node:url'
 import {
   caFile,
   host,
   logLevel,
+  makeValidator,
   port,
   readConfig,
-  type ServiceTokenConfig,
   serviceTokenSettings,
   settingBeside,
   str,
-  type TlsConfig,
-  type TraceSettings,
   tlsSettings,
   traceSettings,
 } from '@leadwire/service-kit/runtime'
-import { type StoreLocation, s3Endpoint, storeLocation } from './store/store-settings'
 
-export interface Config extends ServiceTokenConfig, TlsConfig, TraceSettings {
-  STORE_URL: StoreLocation
-  S3_ENDPOINT: URL | undefined
-  S3_ACCESS_KEY: string | undefined
-  S3_SECRET_KEY: string | undefined
-  S3_REGION: string
-  S3_CA_FILE: string | undefined
-  HOST: string
-  HTTP_PORT: number
-  HEALTH_PORT: number
-  LOG_LEVEL: string
-}
+/** Where the bytes are kept: a folder of this machine, or a bucket. */
+type StoreLocation = { kind: 'directory'; path: string } | { kind: 's3'; bucket: string }
+
+// Amazon S3 user guide, "General purpose bucket naming rules".
+const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/?$/
+
+const storeLocation = makeValidator<StoreLocation>((text) => {
+  const bucket = BUCKET.exec(text)?.[1]
+  if (bucket !== undefined) return { kind: 's3', bucket }
+  // The third slash: `file://folder` would name a host, and `file:folder` silently becomes /folder.
+  if (text.startsWith('file:///') && URL.canParse(text))
+    return { kind: 'directory', path: fileURLToPath(text) }
+  throw new TypeError(`"${text}" is neither file:///an/absolute/folder nor s3://bucket`)
+})
+
+/** Scheme, host and port; nothing more. */
+const s3Endpoint = makeValidator<URL | undefined>((text) => {
+  const endpoint = URL.canParse(text) ? new URL(text) : undefined
+  if (!/^https?:$/.test(endpoint?.protocol ?? '') || endpoint?.href !== `${endpoint?.origin}/`)
+    throw new TypeError(`"${text}" is no address such as http://127.0.0.1:9000`)
+  return endpoint
+})
+
+export type Config = ReturnType<typeof readFilesConfig>
 
 /** The settings of files-service. Throws a ConfigError that lists every error. S3_* are read only with an s3:// store. */
-export const readFilesConfig = (env: NodeJS.ProcessEnv): Readonly<Config> => {
+export const readFilesConfig = (env: NodeJS.ProcessEnv) => {
   const s3 = env['STORE_URL']?.startsWith('s3:')
     ? { desc: 'a store of s3:// needs it' }
     : { default: undefined }
-  return readConfig<Config>(env, {
+  return readConfig(env, {
     STORE_URL: storeLocation({ desc: 'file:///an/absolute/folder or s3://bucket' }),
     S3_ENDPOINT: s3Endpoint(s3),
     S3_ACCESS_KEY: str(s3),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
 import {
   createLoops,
   createMetrics,
@@ -6,19 +7,32 @@ import {
   type ServiceContext,
   startHealthServer,
   untilSuccess,
+  type Watched,
   watchAuthorities,
   watchTls,
 } from '@leadwire/service-kit'
 import { buildFilesServer } from './build-files-server'
 import type { Config } from './config'
-import { createFilesMetrics } from './files/files-metrics'
-import { sweepSpool } from './files/sweep-spool'
-import { observeStore } from './store/observe-store'
-import { openStore } from './store/open-store'
+import { sweepSpool } from './files/spool-upload'
+import { createDirectoryStore } from './store/directory-store'
+import { type ObjectStore, observeStore } from './store/object-store'
+import { createS3Store } from './store/s3-store'
 
 const SPOOL_SWEEPS_APART_MS = 600_000
 
-/** Starts files-service; it listens last. */
+/** The store of the settings. Nothing is sent yet. */
+const openStore = (
+  { STORE_URL: location, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY, S3_REGION: region }: Config,
+  authorities: Watched<string> | undefined,
+): ObjectStore =>
+  location.kind === 'directory'
+    ? createDirectoryStore(location.path)
+    : createS3Store({
+        ...{ bucket: location.bucket, region, authorities, spoolFolder: tmpdir() },
+        ...{ endpoint: S3_ENDPOINT!, accessKey: S3_ACCESS_KEY!, secretKey: S3_SECRET_KEY! },
+      })
+
+/** It listens last. */
 export const startFilesService = async ({
   config,
   logger,
@@ -29,7 +43,6 @@ export const startFilesService = async ({
   const store = observeStore(openStore(config, authorities), metrics)
   const app = buildFilesServer({
     store,
-    metrics: createFilesMetrics(metrics),
     registry: metrics,
     logger,
     lifecycle,

@@ -17,7 +17,6 @@ import { objectStoreDirectory } from '@leadwire/test-kit'
 import { buildFilesServer, type FilesServerOptions } from '../build-files-server'
 import { createDirectoryStore } from '../store/directory-store'
 import type { ObjectStore } from '../store/object-store'
-import { createFilesMetrics } from './files-metrics'
 
 export const MEBIBYTE = 1024 * 1024
 export const ALL_FORMATS = ['jpeg', 'png', 'gif', 'svg', 'pdf', 'txt', 'xlsx', 'docx']
@@ -37,7 +36,7 @@ export const startFilesServer = async (store: ObjectStore, options: Partial<File
   const lifecycle = createLifecycle(logger)
   const metrics = createMetrics('files-service')
   const app = buildFilesServer({
-    ...{ store, logger, lifecycle, tokens: [TOKEN], metrics: createFilesMetrics(metrics) },
+    ...{ store, logger, lifecycle, tokens: [TOKEN], registry: metrics },
     ...options,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -1,15 +1,12 @@
-import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
-import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
+import { FILE_FORMATS, type FileFormat, type UploadedFile, type UploadTerms } from '@leadwire/contracts'
 import { type Logger, ServiceError } from '@leadwire/service-kit'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
-import type { Detected } from '../formats/detected'
-import { errorsOfFile } from '../formats/file-errors'
+import { type Detected, errorsOfFile } from '../formats/file-errors'
 import type { ObjectStore } from '../store/object-store'
-import { signalOf } from './client-gone'
 import type { FilesMetrics, UploadOutcome } from './files-metrics'
-import { newObjectKey } from './object-key'
 import { type Spooled, withSpooledUpload } from './spool-upload'
+import { newObjectKey, signalOf } from './stored-files'
 
 export interface UploadDependencies {
   store: ObjectStore
@@ -33,13 +30,6 @@ const Terms = {
   },
 }
 
-interface Upload {
-  terms: UploadTerms
-  signal: AbortSignal
-  /** For the log line. */
-  facts: { bytes: number; [name: string]: unknown }
-}
-
 /**
  * POST /files: receives a file, checks it, and stores it when it is valid and the client asks for that. Otherwise, and when the
  * client disconnects, nothing is left behind.
@@ -50,7 +40,7 @@ export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencie
     '/files',
     { schema: { querystring: Terms } },
     async (request, reply) => {
-      const uploaded = observed(dependencies, request, reply)
+      const uploaded = receive(dependencies, request, signalOf(reply))
       running.add(uploaded)
       return uploaded.finally(() => running.delete(uploaded))
     },
@@ -59,33 +49,33 @@ export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencie
   app.addHook('onClose', async () => void (await Promise.allSettled(running)))
 }
 
-const observed = async (
+const receive = async (
   { store, metrics, logger }: UploadDependencies,
-  request: FastifyRequest<{ Querystring: UploadTerms }>,
-  reply: FastifyReply,
+  { raw, query: terms }: FastifyRequest<{ Querystring: UploadTerms }>,
+  signal: AbortSignal,
 ): Promise<UploadedFile> => {
   const started = performance.now()
-  const terms = request.query
-  const facts: Upload['facts'] = { collection: terms.collection, bytes: 0 }
-  const signal = signalOf(reply)
-  const options = {
-    folder: store.spoolFolder,
-    maxBytes: terms.max_bytes,
-    wantsSha256: terms.sha256,
-    onBytes: (count: number) => {
-      facts.bytes += count
-      metrics.received(count)
-    },
+  // For the log line.
+  const facts = { collection: terms.collection, bytes: 0 }
+  const onBytes = (count: number) => {
+    facts.bytes += count
+    metrics.received(count)
   }
   let outcome: UploadOutcome = 'failed'
   try {
-    const uploaded = await withSpooledUpload(request.raw, options, (spooled) =>
+    const options = {
+      folder: store.spoolFolder,
+      maxBytes: terms.max_bytes,
+      wantsSha256: terms.sha256,
+      onBytes,
+    }
+    const uploaded = await withSpooledUpload(raw, options, (spooled) =>
       finish(store, { terms, signal, facts }, spooled),
     )
     outcome = uploaded.key === '' ? 'checked' : 'kept'
     return uploaded
   } catch (error) {
-    outcome = signal.aborted || request.raw.errored ? 'cancelled' : outcomeOf(error)
+    outcome = signal.aborted || raw.errored ? 'cancelled' : outcomeOf(error)
     throw error
   } finally {
     const seconds = (performance.now() - started) / 1000
@@ -96,19 +86,19 @@ const observed = async (
 
 const finish = async (
   store: ObjectStore,
-  { terms, signal, facts }: Upload,
+  { terms, signal, facts }: { terms: UploadTerms; signal: AbortSignal; facts: Record<string, unknown> },
   { path, size, sha256 }: Spooled,
 ): Promise<UploadedFile> => {
   const detected: Detected = terms.detect ? await detectFormat(path) : { format: terms.formats as FileFormat }
   const { format, charset } = detected
-  facts['format'] = format
-  const errors = errorsOfFile({ name: terms.file_name, size, detected, accepted: terms.formats.split(',') })
-  facts['errors'] = errors
+  const errors = errorsOfFile(detected, { name: terms.file_name, size, accepted: terms.formats.split(',') })
+  Object.assign(facts, { format, errors })
   if (!format || errors.length > 0) throw ServiceError.invalid({ file: errors })
   const { contentType: type } = FILE_FORMATS[format]
   // A text without a charset is UTF-8.
   const contentType = charset && charset !== 'utf-8' ? `${type}; charset=${charset}` : type
-  if (!terms.keep) return { key: '', size, content_type: contentType, sha256 }
+  const file = { size, content_type: contentType, sha256 }
+  if (!terms.keep) return { key: '', ...file }
   signal.throwIfAborted()
   const key = newObjectKey(terms.collection, format)
   facts['key'] = key
@@ -121,7 +111,7 @@ const finish = async (
     void store.delete(key).catch(() => undefined)
     throw error
   }
-  return { key, size, content_type: contentType, sha256 }
+  return { key, ...file }
 }
 
 const OUTCOME_OF: Partial<Record<string, UploadOutcome>> = {

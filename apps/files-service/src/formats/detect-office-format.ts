@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { FILE_FORMATS } from '@leadwire/contracts'
 import { XMLParser } from 'fast-xml-parser'
 import { fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
-import type { Detected } from './detected'
+import type { Detected } from './file-errors'
 import { decodeMarked } from './read-text'
 
 // A document has some dozen parts, a big workbook some hundred. A directory of more is not read.

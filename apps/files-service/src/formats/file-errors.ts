@@ -1,19 +1,22 @@
 import { extname } from 'node:path'
-import { FILE_FORMATS } from '@leadwire/contracts'
-import type { Detected } from './detected'
+import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
+
+export interface Detected {
+  format?: FileFormat | undefined
+  /** Of a text. */
+  charset?: string
+  /** Why it is not of the formats that its extension may claim. */
+  why?: Partial<Record<string, string>>
+}
 
 /**
  * Error messages for the API's client; empty for a valid file. The content must be of an accepted format, and the name must have
  * an extension of that format.
  */
-export const errorsOfFile = (file: {
-  name: string
-  size: number
-  detected: Detected
-  accepted: readonly string[]
-}): string[] => {
-  const { name, size, detected, accepted } = file
-  const { format, why } = detected
+export const errorsOfFile = (
+  { format, why }: Detected,
+  { name, size, accepted }: { name: string; size: number; accepted: readonly string[] },
+): string[] => {
   const extension = extname(name).slice(1).toLowerCase()
   if (size === 0) return ['The file must not be empty.']
   if (!format || !accepted.includes(format)) {

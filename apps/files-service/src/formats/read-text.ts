@@ -13,15 +13,14 @@ const markOf = (start: Buffer): string | undefined => MARKS[start.toString('lati
 /** Text in the encoding that its byte order mark says, UTF-8 without one. */
 export const decodeMarked = (bytes: Buffer): string => new TextDecoder(markOf(bytes)).decode(bytes)
 
-export interface Text {
-  /** Undefined where none is certain. */
-  charset?: 'utf-8' | 'utf-16' | 'windows-1252' | undefined
-  /** The first control character that belongs in no text. */
-  control?: string
-}
-
-/** Reads a file, of which `start` are the first bytes, as a text. Keeps none of it. */
-export const readText = async (path: string, start: Buffer): Promise<Text> => {
+/**
+ * Reads a file, of which `start` are the first bytes, as a text. Keeps none of it. `control` is the first control character that
+ * belongs in no text; without a `charset` none is certain.
+ */
+export const readText = async (
+  path: string,
+  start: Buffer,
+): Promise<{ charset?: 'utf-8' | 'utf-16' | 'windows-1252'; control?: string }> => {
   const utf16 = markOf(start)
   const decoder = new TextDecoder(utf16, { fatal: true })
   let wellFormed = true
@@ -45,5 +44,5 @@ export const readText = async (path: string, start: Buffer): Promise<Text> => {
   }
   decode()
   if (wellFormed) return { charset: utf16 ? 'utf-16' : 'utf-8' }
-  return { charset: windows1252 ? 'windows-1252' : undefined }
+  return windows1252 ? { charset: 'windows-1252' } : {}
 }

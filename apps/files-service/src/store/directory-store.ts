@@ -17,18 +17,13 @@ const sync = async (path: string) => {
 /** `sync` of folders. Callers that ask while one is in flight share the next. */
 const createFolderSync = () => {
   const syncs = new Map<string, (asked: undefined) => Promise<undefined>>()
-  const syncOf = (path: string) =>
-    createBatcher<undefined, undefined>({
-      send: async (asked) => {
-        await sync(path)
-        return asked
-      },
-      maxBatch: Number.POSITIVE_INFINITY,
-      maxInFlight: 1,
-      maxQueued: Number.POSITIVE_INFINITY,
-    })
   return async (path: string): Promise<void> => {
-    const known = syncs.get(path) ?? syncOf(path)
+    const known =
+      syncs.get(path) ??
+      createBatcher<undefined, undefined>({
+        send: (asked) => sync(path).then(() => asked),
+        ...{ maxBatch: Number.POSITIVE_INFINITY, maxInFlight: 1, maxQueued: Number.POSITIVE_INFINITY },
+      })
     syncs.set(path, known)
     await known(undefined)
   }
@@ -38,21 +33,18 @@ const createFolderSync = () => {
 export const createDirectoryStore = (root: string): ObjectStore => {
   const spoolFolder = join(root, '.incoming')
   const syncFolder = createFolderSync()
-  const absentOrThrow = async (error: unknown) => {
-    if (!ABSENT.has(codeOf(error))) throw error
-    await access(root).catch((cause) => {
-      throw storeAway(cause)
-    })
-  }
-
   const rethrowAway = (cause: unknown): never => {
     throw storeAway(cause)
   }
-
+  const absentOrThrow = async (error: unknown) => {
+    if (!ABSENT.has(codeOf(error))) throw error
+    await access(root).catch(rethrowAway)
+  }
+  const checkSpool = () => access(spoolFolder, constants.W_OK | constants.X_OK)
   const makeFolder = async (path: string) => {
     // Not recursive: a root that disappeared (an unmounted volume) must not be made again on the disk below it.
     await mkdir(path, { mode: 0o750 }).catch((error) => {
-      if (codeOf(error) === 'ENOENT') throw storeAway(error)
+      if (codeOf(error) === 'ENOENT') rethrowAway(error)
       if (codeOf(error) !== 'EEXIST') throw error
     })
   }
@@ -61,12 +53,12 @@ export const createDirectoryStore = (root: string): ObjectStore => {
     spoolFolder,
     prepare: async () => {
       await mkdir(spoolFolder, { recursive: true, mode: 0o750 })
-      await access(spoolFolder, constants.W_OK | constants.X_OK)
+      await checkSpool()
     },
     check: async () => {
       await access(root, constants.W_OK | constants.X_OK)
       await makeFolder(spoolFolder)
-      await access(spoolFolder, constants.W_OK | constants.X_OK)
+      await checkSpool()
     },
     put: async (key, file, signal) => {
       const path = join(root, key)

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { eventually, freePort } from '@leadwire/test-kit'
-import { sendS3 } from './s3-request'
 
 /** MinIO's server, as the run's set-up found or built it; undefined when it could not be had. */
 export const minioBinary: string | undefined = process.env['LEADWIRE_TEST_MINIO']
@@ -51,8 +52,9 @@ export const startMinio = async (
     })
     await eventually(
       async () => {
-        const url = new URL('/minio/health/ready', endpoint).href
-        const answer = await sendS3({ method: 'HEAD', url, ca: tls?.ca })
+        const url = new URL('/minio/health/ready', endpoint)
+        const request = (tls ? https : http).request(url, { method: 'HEAD', ...(tls && { ca: tls.ca }) })
+        const [answer] = (await once(request.end(), 'response')) as [IncomingMessage]
         if (answer.resume().statusCode !== 200) throw new Error(`MinIO answers ${answer.statusCode}`)
       },
       { describe: 'waiting for MinIO' },

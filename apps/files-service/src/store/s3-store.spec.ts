@@ -13,7 +13,7 @@ import {
   writeCertificate,
 } from '@leadwire/test-kit'
 import { downloaded, MEBIBYTE, repeated, startFilesServer } from '../files/files-server.fixture'
-import { SPOOL_PREFIX } from '../files/sweep-spool'
+import { SPOOL_PREFIX } from '../files/spool-upload'
 import { SAMPLES } from '../formats/samples.fixture'
 import { type Minio, minioBinary, startMinio, whyNoMinio } from './minio.fixture'
 import { itKeepsObjects } from './object-store.contract.fixture'

@@ -1,11 +1,22 @@
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import https from 'node:https'
 import { addAbortSignal, type Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Watched } from '@leadwire/service-kit'
 import { Client } from 'minio'
 import { type ObjectStore, storeAway } from './object-store'
-import { agentOf, bodyOf, type S3Request, sendS3 } from './s3-request'
 
 /** Seconds that a signature is valid. Long, because clocks differ; the addresses stay in this process. */
 const SIGNATURE_LIFE = 3600
+
+// How long a store may be silent before it counts as unavailable: less than clients and proxies wait.
+const SILENCE_LIMIT_MS = 8000
+
+// Idle connections are closed before the store closes them: a request on a closing one would fail. Node's global agents would use
+// the proxy of NODE_USE_ENV_PROXY.
+const AGENT_OPTIONS = { keepAlive: true, timeout: 5000 }
 
 /**
  * A store in a bucket of any S3. The minio client signs plain requests: its putObject holds objects up to its part size (at least
@@ -22,34 +33,64 @@ export const createS3Store = (options: {
   /** A folder of this machine: S3 needs an upload's size first, and it is known last. */
   spoolFolder: string
 }): ObjectStore => {
-  const { bucket, endpoint, region, authorities } = options
+  const { bucket, endpoint, accessKey, secretKey, region, authorities, spoolFolder } = options
+  const useSSL = endpoint.protocol === 'https:'
+  const agent = useSSL ? new https.Agent(AGENT_OPTIONS) : new http.Agent(AGENT_OPTIONS)
   const client = new Client({
     endPoint: endpoint.hostname.replace(/^\[|\]$/g, ''),
     // 0 is the protocol's own.
     port: Number(endpoint.port),
-    useSSL: endpoint.protocol === 'https:',
-    accessKey: options.accessKey,
-    secretKey: options.secretKey,
-    region,
-    transportAgent: agentOf(endpoint.protocol),
+    ...{ useSSL, accessKey, secretKey, region },
+    transportAgent: agent,
   })
   const trust = (ca: string) => client.setRequestOptions({ ca })
   if (authorities) trust(authorities.current())
   authorities?.onChange(trust)
-  const send = async (key: string, request: Omit<S3Request, 'url' | 'ca'>) =>
-    sendS3({
-      ...request,
-      url: await client.presignedUrl(request.method, bucket, key, SIGNATURE_LIFE),
-      ca: authorities?.current(),
+
+  /**
+   * Sends a request, with the bytes of a file, and resolves with the response, its body unread. Throws `unavailable` when the store
+   * can't be reached, is silent, or answers 5xx.
+   */
+  const send = async (
+    method: 'GET' | 'HEAD' | 'PUT' | 'DELETE',
+    key: string,
+    {
+      headers = {},
+      file,
+      signal,
+    }: { headers?: OutgoingHttpHeaders; file?: string; signal?: AbortSignal | undefined } = {},
+  ): Promise<IncomingMessage> => {
+    const url = await client.presignedUrl(method, bucket, key, SIGNATURE_LIFE)
+    const request = (useSSL ? https : http).request(url, {
+      ...{ method, agent, headers, timeout: SILENCE_LIMIT_MS },
+      ...(authorities && { ca: authorities.current() }),
+      ...(signal && { signal }),
     })
+    request.once('timeout', () => request.destroy(new Error('the store fell silent')))
+    // Errors after the response are those of its body.
+    request.on('error', () => undefined)
+    const response = once(request, 'response') as Promise<[IncomingMessage]>
+    // The store may answer before it has read everything (403, 412, 503): the response counts, not the broken pipe.
+    if (file === undefined) request.end()
+    else pipeline(createReadStream(file), request).catch(() => undefined)
+    try {
+      const [answer] = await response
+      // From here on a slow client may hold back the bytes.
+      if (method === 'GET') request.setTimeout(0)
+      if ((answer.statusCode ?? 500) < 500) return answer
+      throw new Error(`the store answered ${answer.statusCode}: ${await bodyOf(answer)}`)
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw storeAway(error)
+    }
+  }
 
   const prepare = async () => {
-    const head = await send('', { method: 'HEAD' })
-    const { statusCode } = head
-    await bodyOf(head)
-    if (statusCode === 200) return
-    if (statusCode !== 404)
-      throw new Error(`bucket ${bucket} can't be used: the store answered ${statusCode}`)
+    const head = await send('HEAD', '')
+    head.resume()
+    if (head.statusCode === 200) return
+    if (head.statusCode !== 404)
+      throw new Error(`bucket ${bucket} can't be used: the store answered ${head.statusCode}`)
     await client.makeBucket(bucket, region).catch((error: { code?: string }) => {
       // Another copy of this service was faster.
       if (error.code !== 'BucketAlreadyOwnedByYou' && error.code !== 'BucketAlreadyExists') throw error
@@ -57,34 +98,25 @@ export const createS3Store = (options: {
   }
 
   return {
-    spoolFolder: options.spoolFolder,
+    spoolFolder,
     prepare,
     // A store that lost its disks gets its bucket back.
     check: prepare,
-    put: async (key, file, signal) => {
-      const response = await send(key, {
-        method: 'PUT',
-        file: file.path,
-        headers: {
-          'content-length': file.size,
-          'content-type': file.contentType,
-          // Amazon S3 and MinIO answer 412 for an existing object.
-          'if-none-match': '*',
-        },
-        signal,
-      })
+    put: async (key, { path: file, size, contentType }, signal) => {
+      // Amazon S3 and MinIO answer 412 for an existing object.
+      const headers = { 'content-length': size, 'content-type': contentType, 'if-none-match': '*' }
+      const response = await send('PUT', key, { file, headers, signal })
       const body = await bodyOf(response)
-      if (response.statusCode !== 200) throw failure('keep', key, response.statusCode, body)
+      if (response.statusCode !== 200) throw failure('keep', key, response, body)
     },
     get: async (key, { from = 0, signal } = {}) => {
       const headers = from > 0 ? { range: `bytes=${from}-` } : {}
-      const response = await send(key, { method: 'GET', headers, signal })
-      if (response.statusCode === (from > 0 ? 206 : 200)) {
+      const response = await send('GET', key, { headers, signal })
+      if (response.statusCode === (from > 0 ? 206 : 200))
         return { size: Number(response.headers['content-length']), bytes: response }
-      }
       const body = await bodyOf(response)
       if (response.statusCode === 404 && body.includes('NoSuchKey')) return undefined
-      throw failure('read', key, response.statusCode, body)
+      throw failure('read', key, response, body)
     },
     async *list({ before, signal }) {
       const objects: Readable = client.listObjectsV2(bucket, '', true)
@@ -96,15 +128,22 @@ export const createS3Store = (options: {
       }
     },
     delete: async (key) => {
-      const response = await send(key, { method: 'DELETE' })
+      const response = await send('DELETE', key)
       const body = await bodyOf(response)
-      if (response.statusCode !== 204) throw failure('delete', key, response.statusCode, body)
+      if (response.statusCode !== 204) throw failure('delete', key, response, body)
     },
   }
 }
 
-const failure = (verb: string, key: string, status: number | undefined, body: string) => {
-  const error = new Error(`could not ${verb} ${key}: the store answered ${status}: ${body}`)
+/** The start of a response's body, for an error message; frees the connection. */
+const bodyOf = async (response: IncomingMessage): Promise<string> => {
+  let text = ''
+  for await (const chunk of response) if (text.length < 2000) text += chunk
+  return text.slice(0, 2000)
+}
+
+const failure = (verb: string, key: string, { statusCode }: IncomingMessage, body: string) => {
+  const error = new Error(`could not ${verb} ${key}: the store answered ${statusCode}: ${body}`)
   // The bucket is gone, for instance with the store's disks. The readiness check creates it again.
   return body.includes('NoSuchBucket') ? storeAway(error) : error
 }

@@ -36,9 +36,6 @@ export const listWebhookEndpointHealth = operation({
   answer: listOf(Health, "One record for each of the account's endpoints."),
   handler: async ({ accountId, clients, limits }) => {
     const { endpoints } = await clients.webhooks.listWebhookEndpointHealth({ accountId }, limits)
-    return endpoints.map((endpoint) => ({
-      ...healthRecord(endpoint),
-      hours: endpoint.hours.map(hourRecord),
-    }))
+    return endpoints.map((endpoint) => ({ ...healthRecord(endpoint), hours: endpoint.hours.map(hourRecord) }))
   },
 })

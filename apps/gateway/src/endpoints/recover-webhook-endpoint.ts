@@ -4,7 +4,7 @@ import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, named } from '../api/schemas'
 import { describe, oneOf, text } from '../validation/fields'
-import { readEndpointChange } from './read-endpoint-change'
+import { readEndpointChange } from './webhook-endpoints'
 
 const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest')({
   since: text('Deliveries recorded then or later, ISO 8601 with an offset.', '2026-11-20T00:00:00Z', {

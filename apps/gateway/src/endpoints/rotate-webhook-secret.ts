@@ -3,8 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { dataOf, named, timestamp } from '../api/schemas'
 import { text } from '../validation/fields'
-import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schema'
-import { readEndpointChange } from './read-endpoint-change'
+import { EndpointRecord, endpointRecord, endpointSecret, readEndpointChange } from './webhook-endpoints'
 
 const RotateWebhookSecret = named('RotateWebhookSecretRequest')({
   overlap: Type.Optional(
@@ -36,11 +35,9 @@ export const rotateWebhookSecret = operation({
   problems: ['conflict'],
   handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
-    const overlapMs = parseDuration(value.overlap ?? '24h')
-    const { endpoint, secret, oldSecretUntil } = await call.clients.webhooks.rotateWebhookSecret(
-      { ...key, overlapMs, secret: value.secret },
-      call.limits,
-    )
+    const asked = { ...key, overlapMs: parseDuration(value.overlap ?? '24h'), secret: value.secret }
+    const rotated = await call.clients.webhooks.rotateWebhookSecret(asked, call.limits)
+    const { endpoint, secret, oldSecretUntil } = rotated
     const { created_at, updated_at, ...record } = endpointRecord(endpoint!)
     return { ...record, secret, old_secret_until: oldSecretUntil, created_at, updated_at }
   },

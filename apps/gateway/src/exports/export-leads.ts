@@ -17,8 +17,6 @@ const Query = Type.Object({
   ...LeadFilterQuery.properties,
 })
 
-const ONLY_CSV = 'The bom may be given only with the format csv.'
-
 const FORMATS = {
   ndjson: {
     type: 'application/x-ndjson',
@@ -38,12 +36,8 @@ async function* textOf(
 ): AsyncGenerator<Buffer | string> {
   const { head, rows } = FORMATS[format]
   yield (bom ? '\uFEFF' : '') + head()
-  for (
-    let { leads, nextAfter } = first;
-    nextAfter !== undefined;
-    { leads, nextAfter } = await batch(nextAfter)
-  ) {
-    yield rows(leads)
+  for (let next = first; next.nextAfter !== undefined; next = await batch(next.nextAfter)) {
+    yield rows(next.leads)
     // Closes the connection, so that the client sees that the file is not complete.
     draining.throwIfAborted()
   }
@@ -65,7 +59,8 @@ export const exportLeads = operation({
   handler: async (call) => {
     const { request, reply, accountId, clients, admission, limits, draining } = call
     const { format = 'ndjson', bom = false, ...query } = await call.valid()
-    if (bom && format !== 'csv') throw ServiceError.invalid({ bom: [ONLY_CSV] })
+    if (bom && format !== 'csv')
+      throw ServiceError.invalid({ bom: ['The bom may be given only with the format csv.'] })
     reply.headers({
       'content-type': FORMATS[format].type,
       'content-disposition': `attachment; filename="leads.${format}"`,

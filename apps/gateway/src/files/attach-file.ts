@@ -50,14 +50,12 @@ export const attachFile = operation({
     const reference = leadReference()
     const { leadMissing } = await clients.leads.checkReferences({ accountId, leadReference: reference })
     if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
-    return recordFileOnce(call, {
-      collection: 'attachments',
-      formats: FORMATS,
-      record: ({ name }, file, saveUnder) =>
-        clients.attachments.attachFile({
-          ...{ accountId, reference, file: { name, ...file }, baseUrl: addressOf(request) },
-          ...saveUnder,
-        }),
-    })
+    const terms = { collection: 'attachments', formats: FORMATS } as const
+    return recordFileOnce(call, terms, ({ name }, file, saveUnder) =>
+      clients.attachments.attachFile({
+        ...{ accountId, reference, file: { name, ...file }, baseUrl: addressOf(request) },
+        ...saveUnder,
+      }),
+    )
   },
 })

@@ -31,15 +31,15 @@ export const createImage = operation({
   multipart: ImageForm,
   checks: ImageFields,
   answer: dataOf(Image, 'The image.'),
-  handler: (call) =>
-    recordFileOnce(call, {
-      collection: 'images',
-      formats: IMAGE_FORMATS,
-      record: ({ name = '', alt }, file, saveUnder) =>
-        // Without the deadline: the upload took its time.
-        call.clients.attachments.createImage(
-          { accountId: call.accountId, file: { name, ...file }, alt, ...saveUnder },
-          { actor: call.limits.actor },
-        ),
-    }),
+  handler: (call) => {
+    const { accountId, clients, limits } = call
+    const terms = { collection: 'images', formats: IMAGE_FORMATS } as const
+    return recordFileOnce(call, terms, ({ name = '', alt }, file, saveUnder) =>
+      // Without the deadline: the upload took its time.
+      clients.attachments.createImage(
+        { accountId, file: { name, ...file }, alt, ...saveUnder },
+        { actor: limits.actor },
+      ),
+    )
+  },
 })

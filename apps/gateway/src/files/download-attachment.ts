@@ -1,13 +1,22 @@
-import { FILE_FORMATS } from '@leadwire/contracts'
+import { FILE_FORMATS, Image, oneLine } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { encodeExtended } from 'content-disposition'
+import { leadListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
 import { LeadParams } from '../api/schemas'
 import { sendFile } from '../api/send-file'
-import { attachmentDisposition } from './file-name'
 
 // No script and no form of a stored file ever runs from our origin.
 export const SANDBOX = "sandbox; default-src 'none'"
+
+/** A Content-Disposition that saves under a file name of any script (RFC 6266, RFC 8187). */
+const dispositionOf = (fileName: string): string => {
+  const name = oneLine(fileName)
+  const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
+  const plain = `attachment; filename="${ascii}"`
+  return ascii === name ? plain : `${plain}; filename*=${encodeExtended(name)}`
+}
 
 export const downloadAttachment = operation({
   route: 'GET /leads/:reference/attachments/:id',
@@ -34,10 +43,20 @@ export const downloadAttachment = operation({
     const stored = await clients.files.download(file.key)
     reply.headers({
       'content-type': file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
-      'content-disposition': attachmentDisposition(file.fileName),
+      'content-disposition': dispositionOf(file.fileName),
       'content-security-policy': SANDBOX,
       'cache-control': 'private, max-age=3600',
     })
     return sendFile(call, stored)
   },
+})
+
+export const listAttachments = leadListOperation({
+  route: 'GET /leads/:reference/attachments',
+  operationId: 'listAttachments',
+  tag: 'Attachments',
+  summary: 'List attachments',
+  record: Image,
+  find: ({ clients, limits, addressOf, request }, asked) =>
+    clients.attachments.listAttachments({ ...asked, baseUrl: addressOf(request) }, limits),
 })

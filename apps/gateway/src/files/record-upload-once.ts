@@ -1,9 +1,8 @@
-import type { ClaimIdempotencyKeyResponse, Idempotency, UploadedFile } from '@leadwire/contracts'
+import type { Idempotency, UploadedFile } from '@leadwire/contracts'
+import { type ErrorCode, keyUsedForAnother, ServiceError } from '@leadwire/service-kit'
 import { idempotencyKey, replayable, requestFingerprint } from '../api/idempotency'
 import type { Call } from '../api/operation'
-import { holdKey, savedResponse } from './hold-key'
-import { keepStoredFile } from './keep-stored-file'
-import { type ReceivedFile, receiveFile } from './receive-file'
+import { discardStoredFile, type ReceivedFile, receiveFile } from './receive-file'
 
 interface Saved {
   body: Uint8Array
@@ -25,54 +24,72 @@ interface Recording<Received> {
   record: (received: Received, saveUnder: SaveUnder) => Promise<Saved>
 }
 
-const recordUpload = async <Received extends { upload: UploadedFile }>(
-  call: Call<unknown>,
-  { receive, contentOf, record }: Recording<Received>,
-  claimed?: { key: string; claim: ClaimIdempotencyKeyResponse },
-) => {
-  const { request, reply } = call
-  const received = await receive({ keep: !claimed?.claim.saved, sha256: claimed !== undefined })
-  const fingerprint = requestFingerprint(request, contentOf(received))
-  const saved = claimed && savedResponse(claimed.claim, fingerprint)
-  if (saved) return replayable(reply, { body: saved, replayed: true })
-  const idempotency = claimed && { tokenId: request.principal.tokenId, key: claimed.key, fingerprint }
-  const claimId = claimed?.claim.claimId ?? ''
-  return replayable(
-    reply,
-    await keepStoredFile(call, received.upload.key, () => record(received, { idempotency, claimId })),
-  )
+// After these errors the record may have been made. Bytes without a record only take room; a record without its bytes is a lost file.
+const UNKNOWN: ReadonlySet<ErrorCode> = new Set(['unavailable', 'late', 'internal'])
+
+/** Runs `record`, which makes the record of stored bytes. When it is refused, the bytes are deleted. */
+const keepStoredFile = async (call: Call<unknown>, key: string, record: () => Promise<Saved>) => {
+  try {
+    return await record()
+  } catch (error) {
+    if (error instanceof ServiceError && !UNKNOWN.has(error.code)) await discardStoredFile(call, key)
+    else call.logger.warn({ key }, 'a stored file may have no record')
+    throw error
+  }
 }
+
+/** A claim expires after ten seconds, so that a request whose gateway died can be sent again. */
+const RENEW_EVERY_MS = 3000
 
 /**
  * Receives the request's file and records it, once under each Idempotency-Key, which is held while the bytes arrive. Resolves to the
  * JSON of the response.
  */
-export const recordUploadOnce = <Received extends { upload: UploadedFile }>(
+export const recordUploadOnce = async <Received extends { upload: UploadedFile }>(
   call: Call<unknown>,
-  recording: Recording<Received>,
+  { receive, contentOf, record }: Recording<Received>,
 ): Promise<Uint8Array> => {
-  const key = idempotencyKey(call.request)
-  if (key === undefined) return recordUpload(call, recording)
-  const { tokenId } = call.request.principal
-  return holdKey(call, { tokenId, key }, (claim) => recordUpload(call, recording, { key, claim }))
+  const { request, reply, logger } = call
+  const { attachments } = call.clients
+  const { tokenId } = request.principal
+  const key = idempotencyKey(request)
+  const claim = key === undefined ? undefined : await attachments.claimIdempotencyKey({ tokenId, key })
+  const saved = claim?.saved
+  const held = key && claim && !saved ? { tokenId, key, claimId: claim.claimId } : undefined
+  const warn = (message: string) => (err: unknown) => logger.warn({ err }, message)
+  const renew = (claimed: NonNullable<typeof held>) =>
+    attachments.renewIdempotencyKey(claimed).catch(warn('could not renew the claim of an idempotency key'))
+  const renewing = held && setInterval(renew, RENEW_EVERY_MS, held)
+  try {
+    const received = await receive({ keep: !saved, sha256: claim !== undefined })
+    const fingerprint = requestFingerprint(request, contentOf(received))
+    if (saved && !fingerprint.equals(saved.fingerprint)) throw keyUsedForAnother()
+    if (saved) return replayable(reply, { body: saved.body, replayed: true })
+    const idempotency = held && { tokenId, key: held.key, fingerprint }
+    const saveUnder = { idempotency, claimId: held?.claimId ?? '' }
+    return replayable(
+      reply,
+      await keepStoredFile(call, received.upload.key, () => record(received, saveUnder)),
+    )
+  } catch (error) {
+    // Failures are not saved.
+    if (held)
+      await attachments.releaseIdempotencyKey(held).catch(warn('could not release an idempotency key'))
+    throw error
+  } finally {
+    clearInterval(renewing)
+  }
 }
 
 /** Receives and records the file of a form. */
 export const recordFileOnce = <Fields>(
   call: Call<Fields>,
-  {
-    collection,
-    formats,
-    record,
-  }: {
-    collection: 'attachments' | 'images'
-    formats: readonly string[]
-    record: (
-      fields: Fields,
-      file: { fileName: string; fileSize: number; contentType: string; key: string },
-      saveUnder: SaveUnder,
-    ) => Promise<Saved>
-  },
+  { collection, formats }: { collection: 'attachments' | 'images'; formats: readonly string[] },
+  record: (
+    fields: Fields,
+    file: { fileName: string; fileSize: number; contentType: string; key: string },
+    saveUnder: SaveUnder,
+  ) => Promise<Saved>,
 ): Promise<Uint8Array> =>
   recordUploadOnce<ReceivedFile<Fields>>(call, {
     receive: (terms) => receiveFile(call, { collection, formats: formats.join(), ...terms }),

@@ -11,20 +11,6 @@ const TYPES = new Map<string, string>(
   IMAGE_FORMATS.map((name) => [FILE_FORMATS[name].extension, FILE_FORMATS[name].contentType]),
 )
 
-const headersOf = (extension: string, etag: string) => ({
-  'content-type': TYPES.get(extension),
-  'cache-control': 'public, max-age=31536000, immutable',
-  etag,
-  'content-security-policy': SANDBOX,
-  'access-control-allow-origin': '*',
-  'cross-origin-resource-policy': 'cross-origin',
-  // As a page of its own an SVG could run scripts; as an image in a page it can't, and this does not hinder that.
-  ...(extension === 'svg' && { 'content-disposition': 'attachment' }),
-})
-
-const isImage = (file: string, id: string, extension: string) =>
-  UUID.test(id) && TYPES.has(extension) && file === `${id}.${extension}`.toLowerCase()
-
 export const serveAsset = operation({
   route: 'GET /assets/images/:file',
   operationId: 'serveAsset',
@@ -39,10 +25,21 @@ export const serveAsset = operation({
     const { request, reply, clients } = call
     const { file } = request.params as { file: string }
     const [id = '', extension = ''] = file.split('.')
-    if (!isImage(file, id, extension)) throw new ServiceError('not_found', 'There is no such image.')
+    const type = TYPES.get(extension)
+    if (!UUID.test(id) || type === undefined || file !== `${id}.${extension}`.toLowerCase())
+      throw new ServiceError('not_found', 'There is no such image.')
     const etag = `"${id}"`
     const stored = await clients.files.download(`images/${file}`)
-    reply.headers(headersOf(extension, etag))
+    reply.headers({
+      'content-type': type,
+      'cache-control': 'public, max-age=31536000, immutable',
+      etag,
+      'content-security-policy': SANDBOX,
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+      // As a page of its own an SVG could run scripts; as an image in a page it can't, and this does not hinder that.
+      ...(extension === 'svg' && { 'content-disposition': 'attachment' }),
+    })
     // Only now: what is not there is 404, whatever If-None-Match says (RFC 9110, 13.2.1).
     if (!isKnown(request, etag)) return sendFile(call, stored)
     closeFile(stored)

@@ -10,7 +10,7 @@ import { charsetOf } from '../body/body'
 import { recordUploadOnce } from '../files/record-upload-once'
 import { visitorOf } from '../leads/lead-fields'
 import { describe } from '../validation/fields'
-import { IMPORT_TYPES, ImportRecord } from './import-schema'
+import { IMPORT_TYPES, ImportRecord } from './imports'
 import { utf8Text } from './rows/utf8-text'
 
 const Query = Type.Object({

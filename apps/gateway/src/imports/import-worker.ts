@@ -1,28 +1,93 @@
 import { Readable } from 'node:stream'
-import type { ClaimedImport } from '@leadwire/contracts'
-import { createLoops, type Logger, ServiceError } from '@leadwire/service-kit'
+import { type AdvanceImportRequest, type ClaimedImport, type ImportRow, leadCost } from '@leadwire/contracts'
+import { createLoops, type FieldErrors, type Logger, ServiceError } from '@leadwire/service-kit'
+import type { Static } from '@sinclair/typebox'
 import { closeFile } from '../api/send-file'
 import type { Clients } from '../clients/connect-clients'
-import { VisitorLead } from '../leads/visitor-lead-fields'
-import type { CreateCheck } from '../validation/checker'
-import { batchesOf, type CheckRow } from './rows/batches'
+import { newVisitorLead, VisitorLead } from '../leads/visitor-lead'
+import type { Body, Checked, CreateCheck } from '../validation/checker'
+import { csvRows } from './rows/csv-rows'
+import { ndjsonRows } from './rows/ndjson-rows'
+import { type Row, UnreadableFile } from './rows/rows'
 
 /** After so long another account's import is claimed. */
 const TURN_MS = 3000
 
+/** The rows of one transaction, for which the next create of the account waits. */
+const BATCH_ROWS = 100
+const BATCH_COST = 300
+/** How many fields of a refused row are kept. */
+const MAX_ERRORS = 20
+
 interface WorkerDeps {
   clients: Pick<Clients, 'imports' | 'files'>
-  check: CheckRow
+  check: (body: Body) => Checked<Static<typeof VisitorLead>>
   stopping: AbortSignal
+}
+
+const refused = (errors: FieldErrors): ImportRow => {
+  const kept = Object.fromEntries(Object.entries(errors).slice(0, MAX_ERRORS))
+  return { row: { $case: 'faults', value: JSON.stringify(kept) } }
+}
+
+/** Checks a row as the body of POST /manage/leads is checked. */
+const checkedRow = ({ read }: Row, { visitor }: ClaimedImport, check: WorkerDeps['check']): ImportRow => {
+  try {
+    const body = read()
+    const { value, errors } = check(body)
+    return errors ? refused(errors) : { row: { $case: 'lead', value: newVisitorLead(visitor!, value, body) } }
+  } catch (error) {
+    if (error instanceof ServiceError) return refused({ row: [error.detail] })
+    throw error
+  }
+}
+
+const costOf = ({ row }: ImportRow): number =>
+  row?.$case === 'lead' ? leadCost({ lead: row.value } as Parameters<typeof leadCost>[0]) : 1
+
+type Batch = Omit<AdvanceImportRequest, 'claim' | 'from'>
+
+/**
+ * The rest of an import's file in batches of rows, each for one transaction. The last is finished, or says why the file can't be read
+ * on. `bytes` begin at the import's position.
+ */
+async function* batchesOf(
+  claimed: ClaimedImport,
+  bytes: Readable,
+  check: WorkerDeps['check'],
+): AsyncGenerator<Batch> {
+  const { columns, delimiter, position, fileSize, format } = claimed
+  const header = { columns, delimiter }
+  const source = format === 'csv' ? csvRows(bytes, position, header) : ndjsonRows(bytes, position)
+  let to = position
+  let rows: ImportRow[] = []
+  let cost = 0
+  const batch = (over: Partial<Batch> = {}): Batch => {
+    const taken = { to, rows, ...header, finished: false, ...over }
+    rows = []
+    cost = 0
+    return taken
+  }
+  try {
+    for await (const row of source) {
+      const checked = checkedRow(row, claimed, check)
+      to = row.end
+      rows.push(checked)
+      cost += costOf(checked)
+      if (rows.length >= BATCH_ROWS || cost >= BATCH_COST) yield batch()
+    }
+    yield batch({ to: fileSize, finished: true })
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    yield batch({ failure: error.message })
+  }
 }
 
 // These errors would come again with each attempt.
 const failureOf = (error: unknown): string | undefined => {
   if (!(error instanceof ServiceError)) return undefined
   if (error.code === 'not_found') return 'The file is no longer there.'
-  return error.code === 'bad_request' || error.code === 'internal'
-    ? 'Something went wrong on our side.'
-    : undefined
+  return /^(bad_request|internal)$/.test(error.code) ? 'Something went wrong on our side.' : undefined
 }
 
 const openRest = async ({ files }: WorkerDeps['clients'], { key, position, fileSize }: ClaimedImport) =>
@@ -30,10 +95,7 @@ const openRest = async ({ files }: WorkerDeps['clients'], { key, position, fileS
   position < fileSize ? files.download(key, position) : { size: 0, bytes: Readable.from([]) }
 
 /** Creates the next leads of an import. Resolves to whether the import has ended. */
-const advance = async (
-  { clients, check, stopping }: WorkerDeps,
-  claimed: ClaimedImport,
-): Promise<boolean> => {
+const advance = async ({ clients, check, stopping }: WorkerDeps, claimed: ClaimedImport) => {
   const { claim, columns, delimiter } = claimed
   const until = Date.now() + TURN_MS
   let from = claimed.position
@@ -44,7 +106,7 @@ const advance = async (
       const { goingOn } = await clients.imports.advanceImport({ claim, from, ...batch })
       if (!goingOn) return true
       from = batch.to
-      if (stopping.aborted || Date.now() > until) return false
+      if (stopping.aborted || Date.now() > until) break
     }
     return false
   } catch (error) {
@@ -70,12 +132,11 @@ const claimAndAdvance = async (deps: WorkerDeps): Promise<boolean> => {
 }
 
 /** Works on one import at a time. leads-service gives each import to one copy of the gateway, and takes its rows from no other. */
-export const startImportWorker = (options: {
-  clients: Pick<Clients, 'imports' | 'files'>
-  createCheck: CreateCheck
-  logger: Logger
-}) => {
-  const { clients, createCheck, logger } = options
+export const startImportWorker = ({
+  clients,
+  createCheck,
+  logger,
+}: Pick<WorkerDeps, 'clients'> & { createCheck: CreateCheck; logger: Logger }) => {
   const loops = createLoops(logger)
   const deps = { clients, check: createCheck(VisitorLead), stopping: loops.signal }
   const wake = loops.run('imports', { pauseMs: 1000, idleMs: 5000 }, () =>

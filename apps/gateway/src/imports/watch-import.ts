@@ -7,26 +7,17 @@ const POLL_MS = 1000
 /** Load balancers close a connection that is silent for a minute. */
 const HEARTBEAT_MS = 15_000
 
-interface Progress {
-  /** Changes when the import does. */
-  id: string
-  ended: boolean
-  /** JSON on one line. */
-  data: string
-}
+type Progress = ReturnType<typeof progressOf>
 
-const eventOf = ({ id, ended, data }: Progress) =>
-  `event: ${ended ? 'end' : 'progress'}\nid: ${id}\ndata: ${data}\n\n`
-
-const progressOf = (body: Uint8Array): Progress => {
-  const { data } = JSON.parse(String(body)) as {
-    data: { state: string; bytes_read: number; finished_at: unknown }
-  }
-  return {
-    id: `${data.state}-${data.bytes_read}`,
-    ended: data.finished_at !== null,
-    data: JSON.stringify(data),
-  }
+const progressOf = (body: Uint8Array) => {
+  const { data }: { data: { state: string; bytes_read: number; finished_at: unknown } } = JSON.parse(
+    String(body),
+  )
+  // Changes when the import does.
+  const id = `${data.state}-${data.bytes_read}`
+  const ended = data.finished_at !== null
+  const event = `event: ${ended ? 'end' : 'progress'}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
+  return { id, ended, event }
 }
 
 /** The state of the import whenever it has changed, until it has ended. */
@@ -35,13 +26,13 @@ async function* eventsOf(
   poll: () => Promise<Progress>,
   { signal, draining }: { signal: AbortSignal; draining: AbortSignal },
 ): AsyncGenerator<string> {
-  yield eventOf(first)
+  yield first.event
   let sentAt = Date.now()
   // In a drain the stream ends, and the client connects to another copy.
   for (let last = first; !last.ended && !draining.aborted; ) {
     await pause(POLL_MS, undefined, { signal })
     const progress = await poll()
-    if (progress.id !== last.id) yield eventOf(progress)
+    if (progress.id !== last.id) yield progress.event
     else if (Date.now() - sentAt > HEARTBEAT_MS) yield ': still there\n\n'
     else continue
     sentAt = Date.now()
@@ -64,10 +55,7 @@ export const watchImport = operation({
     const first = await poll()
     reply.headers({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
     if (request.method === 'HEAD') return undefined
-    if (first.ended && request.headers['last-event-id'] === first.id) {
-      reply.code(204)
-      return undefined
-    }
+    if (first.ended && request.headers['last-event-id'] === first.id) return void reply.code(204)
     await holdPlace(reply, admission.eventStreams(accountId))
     return Readable.from(eventsOf(first, poll, { signal, draining }), { objectMode: false })
   },

@@ -1,8 +1,34 @@
-import { Lead } from '@leadwire/contracts'
-import { operation } from '../api/operation'
+import { Lead, type NewLead, type Visitor } from '@leadwire/contracts'
+import { activeTraceparent, newTraceparent, parseTraceparent } from '@leadwire/service-kit'
+import { idempotencyOf, replayable } from '../api/idempotency'
+import { type Handler, operation } from '../api/operation'
+import { referenceErrors } from '../api/reference-errors'
 import { dataOf } from '../api/schemas'
-import { leadCreation } from './lead-creation'
-import { CreateLead, newLead } from './lead-fields'
+import { bodyOf } from '../body/body'
+import { tagged } from '../http/entity-tags'
+import type { Body } from '../validation/checker'
+import { CreateLead, newLead, visitorOf } from './lead-fields'
+import { imagesOf, newVisitorLead, VisitorLead } from './visitor-lead'
+
+/** The handler of an operation that creates a lead. `newLead` makes it of the checked fields. */
+const leadCreation =
+  <Fields>(newLead: (visitor: Visitor, fields: Fields, body: Body) => NewLead): Handler<Fields> =>
+  async (call) => {
+    const { request, accountId, clients, limits } = call
+    const body = bodyOf(request)
+    const idempotency = idempotencyOf(request, body.fields)
+    const value = await call.valid((fields) =>
+      referenceErrors(call, { userId: fields['user_id'], images: imagesOf(fields) }),
+    )
+    const traceparent =
+      activeTraceparent() ?? parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
+    const lead = newLead(visitorOf(request), value, body)
+    const created = await clients.createLead(
+      { accountId, lead, idempotency, traceparent, actor: limits.actor },
+      limits,
+    )
+    return tagged(call.reply, created.etag, replayable(call.reply, created))
+  }
 
 /** Interface: Create Lead. */
 export const createLead = operation({
@@ -19,4 +45,18 @@ export const createLead = operation({
   answer: dataOf(Lead, 'The new lead.'),
   isBatched: true,
   handler: leadCreation(newLead),
+})
+
+export const createVisitorLead = operation({
+  route: 'POST /manage/leads',
+  operationId: 'createVisitorLead',
+  summary: "Create a visitor's lead",
+  description:
+    'Creates a lead with its customer, quotes and items, all or nothing, and sends the Lead Created webhook. A lead may have 20 quotes, 250 items in all, and an event of 1,000,000 bytes (the webhook with its image records, as it is sent to be delivered), unless the operator has set other limits: beyond them the answer is 422, with the limit.',
+  idempotent: true,
+  etag: 'new',
+  body: VisitorLead,
+  answer: dataOf(Lead, 'The new lead.'),
+  isBatched: true,
+  handler: leadCreation(newVisitorLead),
 })

@@ -21,19 +21,13 @@ const findLeads = async (call: Call<LeadQuery>, page: number): Promise<Buffer> =
   const { accountId, clients, limits, request } = call
   const query = await call.valid()
   const perPage = query.per_page ?? PER_PAGE
-  const { total, ...found } = await clients.leads.findLeads(
-    {
-      accountId,
-      filters: leadFilters(query),
-      sort: query.sort ?? (query.updated_since === undefined ? '-created_at' : 'updated_at'),
-      perPage,
-      place:
-        'cursor' in (request.query as object)
-          ? { $case: 'cursor', value: query.cursor ?? '' }
-          : { $case: 'page', value: page },
-    },
-    limits,
-  )
+  const sort = query.sort ?? (query.updated_since === undefined ? '-created_at' : 'updated_at')
+  const place =
+    'cursor' in (request.query as object)
+      ? ({ $case: 'cursor', value: query.cursor ?? '' } as const)
+      : ({ $case: 'page', value: page } as const)
+  const asked = { accountId, filters: leadFilters(query), sort, perPage, place }
+  const { total, ...found } = await clients.leads.findLeads(asked, limits)
   if (total === undefined) return cursorPageJson(found.items, found.nextCursor)
   return filteredPageJson(call, { ...found, page, perPage, total }, { filters: query, what: 'leads' })
 }

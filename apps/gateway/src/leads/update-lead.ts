@@ -34,17 +34,12 @@ export const updateLead = operation({
     const { request, leadReference, accountId, clients, limits } = call
     const ifMatch = ifMatchOf(request)
     const reference = leadReference()
-    const {
-      user_email: userEmail,
-      notify = false,
-      ...changes
-    } = await call.valid((fields) =>
+    const given = await call.valid((fields) =>
       referenceErrors(call, { leadReference: reference, userEmail: fields['user_email'] }),
     )
-    const { body, etag } = await clients.leads.updateLead(
-      { accountId, reference, ...changes, userEmail, notify, ifMatch },
-      limits,
-    )
+    const { user_email: userEmail, notify = false, ...changes } = given
+    const asked = { accountId, reference, ...changes, userEmail, notify, ifMatch }
+    const { body, etag } = await clients.leads.updateLead(asked, limits)
     return tagged(call.reply, etag, body)
   },
 })

@@ -1,15 +1,125 @@
-import type { NewLead, NewQuoteItem, Visitor } from '@leadwire/contracts'
-import type { Static } from '@sinclair/typebox'
+import { type NewLead, type NewQuoteItem, VISITOR_REFERRERS, type Visitor } from '@leadwire/contracts'
+import { type Static, Type } from '@sinclair/typebox'
+import { type Node, parseTree } from 'jsonc-parser'
+import { named } from '../api/schemas'
 import type { Body } from '../validation/checker'
-import { newLead } from './lead-fields'
-import { createOptionsText } from './options-text'
-import type { VisitorLead } from './visitor-lead-fields'
+import { describe, id, integer, oneOf, text } from '../validation/fields'
+import { CreateLead, leadValue, newLead } from './lead-fields'
+
+const pence = (what: string) => integer(`${what} in pence.`, 45900)
+
+const decimal = (description: string) => Type.Number(describe(description, 0.25))
+
+const QuoteItem = named('QuoteItemRequest')({
+  product_style_id: id('Your id of the product style.', 12),
+  name: text(undefined, 'Kitchen window'),
+  price: pence('Price'),
+  cost: Type.Optional(pence('Cost')),
+  margin: Type.Optional(decimal('Kept as it is given.')),
+  tax: Type.Optional(pence('Tax, an amount')),
+  minimum: Type.Optional(decimal('Kept as it is given.')),
+  maximum: Type.Optional(decimal('Kept as it is given.')),
+  format: Type.Optional(text('By default `range`.', 'range')),
+  hidden: Type.Optional(Type.Boolean(describe('By default false.', false))),
+  status: Type.Optional(text('By default `active`.', 'active')),
+  options: Type.Optional(
+    Type.Unsafe<Record<string, string | number>>({
+      type: 'object',
+      additionalProperties: { type: ['string', 'number'], maxLength: 255 },
+      propertyNames: { type: 'string', maxLength: 255 },
+      maxProperties: 100,
+      description:
+        'Options of the product: strings and numbers, given back exactly as they came and in their order.',
+      examples: [{ width: 1200, height: 900, glass: 'Clear' }],
+    }),
+  ),
+  product_style: named('ProductStyleRequest')({
+    sku: text(undefined, 'CAS-2'),
+    name: text(undefined, 'Casement, two panes'),
+    product: named('ProductRequest')({ name: text(undefined, 'Window') }),
+  }),
+  image_id: id('An image sent before (POST /manage/images).', 5),
+})
+
+// leads-service limits quotes and items (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). These bounds limit what is checked, so that a body of errors
+// costs no more than its response.
+const Quote = named('QuoteRequest')({
+  status: Type.Optional(text('By default `complete`.', 'complete')),
+  items: Type.Optional(
+    Type.Array(QuoteItem, {
+      maxItems: 250,
+      description: 'By default at most 250 in all quotes of a lead.',
+    }),
+  ),
+})
+
+/** A full visitor lead (design: section 5): the fields of Create Lead, and all others that a lead can have. */
+export const VisitorLead = named('CreateVisitorLeadRequest')({
+  ...CreateLead.properties,
+  referrer: oneOf(VISITOR_REFERRERS, 'Where the lead came from.', 'Direct'),
+  value: Type.Optional(leadValue),
+  description: Type.Optional(
+    text('May have many lines.', 'Would like to be called after six.', {
+      maxLength: 10_000,
+      format: 'lines',
+    }),
+  ),
+  user_agent: Type.Optional(
+    text(
+      "The visitor's browser; by default that of the request.",
+      'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0',
+      { maxLength: 1024 },
+    ),
+  ),
+  ip: Type.Optional(
+    text("The visitor's address; by default that of the request.", '203.0.113.7', { format: 'ip' }),
+  ),
+  referrer_url: Type.Optional(text(undefined, 'https://search.example/?q=windows', { maxLength: 2048 })),
+  test: Type.Optional(Type.Boolean(describe('Marks a test lead.', false))),
+  quotes: Type.Optional(Type.Array(Quote, { maxItems: 50, description: 'By default at most 20.' })),
+})
+
+type Step = string | number
+
+// Of two members with one name the last counts, as for JSON.parse.
+const memberOf = (node: Node | undefined, name: string): Node | undefined =>
+  node?.children?.findLast((property) => property.children?.[0]?.value === name)?.children?.[1]
+
+const follow = (root: Node | undefined, path: Step[]): Node | undefined =>
+  path.reduce<Node | undefined>(
+    (node, step) => (typeof step === 'number' ? node?.children?.[step] : memberOf(node, step)),
+    root,
+  )
+
+const sliceOf = (source: string, node: Node) => source.slice(node.offset, node.offset + node.length)
+
+const membersText = (source: string, object: Node): string => {
+  const members = new Map<unknown, string>()
+  for (const { children } of object.children ?? []) {
+    const [key, value] = children as [Node, Node]
+    // A repeated key counts at its last place.
+    members.delete(key.value)
+    members.set(key.value, `${sliceOf(source, key)}:${sliceOf(source, value)}`)
+  }
+  return `{${[...members.values()].join(',')}}`
+}
+
+/**
+ * The source text of objects inside a JSON text, without the white space between their members. It keeps the order of keys, even of
+ * numeric ones, and the spelling of numbers (design: Options), which JavaScript objects do not. Members must be strings and numbers.
+ * Undefined for a path to no object.
+ */
+const createOptionsText = (json: string): ((path: Step[]) => string | undefined) => {
+  const root = parseTree(json, [], { disallowComments: true })
+  return (path) => {
+    const node = follow(root, path)
+    return node?.type === 'object' ? membersText(json, node) : undefined
+  }
+}
 
 type Fields = Static<typeof VisitorLead>
-type Quote = NonNullable<Fields['quotes']>[number]
-type Item = NonNullable<Quote['items']>[number]
 
-const newItem = (item: Item, options: string | undefined): NewQuoteItem => ({
+const newItem = (item: Static<typeof QuoteItem>, options: string | undefined): NewQuoteItem => ({
   productStyleId: item.product_style_id,
   name: item.name,
   price: item.price,

@@ -1,8 +1,8 @@
 import { EVENT_TYPES, type EventType, Image, Lead, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { leadReferenceSchema, named } from '../api/schemas'
-import { FieldChange } from '../leads/lead-history-schema'
-import { Scheduled } from '../scheduling/schedule-fields'
+import { FieldChange } from '../leads/leads'
+import { Scheduled } from '../scheduling/schedule'
 import { oneOf } from '../validation/fields'
 
 const HEADERS = Object.entries({

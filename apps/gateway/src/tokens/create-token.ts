@@ -8,7 +8,7 @@ import { grants, SCOPES } from '../auth/authenticate'
 import { addErrors } from '../validation/errors'
 import { describe, oneOf, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
-import { TokenRecord, tokenRecord } from './token-schema'
+import { TokenRecord, tokenRecord } from './tokens'
 
 const CreateToken = named('CreateTokenRequest')({
   name: text('What the token is for.', 'Website form'),
@@ -38,25 +38,24 @@ const CreatedToken = named('CreatedToken')({
 const instantMs = (given: unknown): number | undefined =>
   typeof given === 'string' && isInstant(given) ? Temporal.Instant.from(given).epochMilliseconds : undefined
 
-const expiryErrors = (expiresAt: unknown, now: number): FieldErrors =>
-  (instantMs(expiresAt) ?? Number.POSITIVE_INFINITY) <= now
-    ? { expires_at: ['The expires at must be a date in the future.'] }
-    : {}
-
 /**
  * A new token has no scope, no time and no live leads beyond the token that creates it. Otherwise a token for a test, or for a day,
  * would be worth as much as any.
  */
-const excessErrors = (fields: Partial<Record<string, unknown>>, principal: VerifiedToken): FieldErrors => {
-  const { scopes, expires_at: expiresAt, test } = fields
+const excessErrors = (
+  { scopes, expires_at: given, test }: Partial<Record<string, unknown>>,
+  principal: VerifiedToken,
+): FieldErrors => {
   const errors: FieldErrors = {}
-  const wider = Array.isArray(scopes)
-    ? SCOPES.filter((scope) => scopes.includes(scope) && !grants(principal.scopes, scope))
-    : []
+  const wider = SCOPES.filter(
+    (scope) => Array.isArray(scopes) && scopes.includes(scope) && !grants(principal.scopes, scope),
+  )
   if (wider.length > 0)
     errors['scopes'] = [`This token can not give the scopes ${wider.join(', ')}: it does not have them.`]
-  if (principal.expiresAtMs !== undefined && !expiresWith(expiresAt, principal.expiresAtMs)) {
-    const latest = new Date(principal.expiresAtMs).toISOString()
+  const latestMs = principal.expiresAtMs ?? Number.POSITIVE_INFINITY
+  const expiresMs = typeof given === 'string' ? (instantMs(given) ?? latestMs) : Number.POSITIVE_INFINITY
+  if (expiresMs > latestMs) {
+    const latest = new Date(latestMs).toISOString()
     errors['expires_at'] = [
       `The expires at must be given and not be after ${latest}, when this token expires.`,
     ]
@@ -64,9 +63,6 @@ const excessErrors = (fields: Partial<Record<string, unknown>>, principal: Verif
   if (principal.test && test === false) errors['test'] = ['A test token makes test tokens only.']
   return errors
 }
-
-const expiresWith = (expiresAt: unknown, latestMs: number) =>
-  typeof expiresAt === 'string' && (instantMs(expiresAt) ?? latestMs) <= latestMs
 
 export const createToken = operation({
   route: 'POST /manage/tokens',
@@ -78,12 +74,11 @@ export const createToken = operation({
   savesResponse: true,
   answer: dataOf(CreatedToken, 'The new token.'),
   handler: async ({ request: { principal }, accountId, clients, limits, now, check }) => {
-    const { value, errors, fields } = check()
+    const { value, errors = {}, fields } = check()
     const given = fields ?? value
-    const allErrors = addErrors(
-      addErrors(errors ?? {}, expiryErrors(given.expires_at, now())),
-      excessErrors(given, principal),
-    )
+    const isPast = (instantMs(given.expires_at) ?? Number.POSITIVE_INFINITY) <= now()
+    const past = isPast ? { expires_at: ['The expires at must be a date in the future.'] } : {}
+    const allErrors = [past, excessErrors(given, principal)].reduce(addErrors, errors)
     if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(allErrors)
     const { token, secret } = await clients.accounts.createToken(
       {

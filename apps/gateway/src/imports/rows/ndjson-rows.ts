@@ -2,9 +2,7 @@ import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { jsonBody } from '../../body/body'
 import type { Body } from '../../validation/checker'
-import { FIELDS } from './csv-header'
-import { exportedFields } from './exported-fields'
-import { MAX_ROW_BYTES, type Row, UnreadableFile } from './rows'
+import { exportedFields, FIELDS, MAX_ROW_BYTES, type Row, UnreadableFile } from './rows'
 
 const LINE_FEED = 0x0a
 

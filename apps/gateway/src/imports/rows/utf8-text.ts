@@ -18,7 +18,7 @@ interface Encoding {
   sizeOf: (text: string) => number
 }
 
-const unicode = (name: string, label: string, sizeOf: Encoding['sizeOf']): Encoding => {
+const unicode = (name: string, label: string, mark: number[], sizeOf: Encoding['sizeOf']) => {
   const decode = (bytes: Buffer) => {
     try {
       return new TextDecoder(label, { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true })
@@ -38,38 +38,18 @@ const unicode = (name: string, label: string, sizeOf: Encoding['sizeOf']): Encod
     }
     return decode(bytes.subarray(0, good))!
   }
-  return { name, read, sizeOf }
+  return { name, mark: Buffer.from(mark), read, sizeOf }
 }
 
-const UTF_8 = unicode('UTF-8', 'utf-8', Buffer.byteLength)
+const twice = (text: string) => 2 * text.length
 
-const WINDOWS_1252: Encoding = {
-  name: 'Windows-1252',
-  read: windows1252Text,
-  sizeOf: (text) => text.length,
-}
-
-const MARKS: [mark: Buffer, Encoding][] = [
-  [Buffer.from([0xef, 0xbb, 0xbf]), UTF_8],
-  [Buffer.from([0xff, 0xfe]), unicode('UTF-16', 'utf-16le', (text) => 2 * text.length)],
-  [Buffer.from([0xfe, 0xff]), unicode('UTF-16', 'utf-16be', (text) => 2 * text.length)],
+const UTF_8 = unicode('UTF-8', 'utf-8', [0xef, 0xbb, 0xbf], Buffer.byteLength)
+const MARKED = [
+  UTF_8,
+  unicode('UTF-16', 'utf-16le', [0xff, 0xfe], twice),
+  unicode('UTF-16', 'utf-16be', [0xfe, 0xff], twice),
 ]
-
-/** The line and column of the next character of a text. */
-const createPlace = () => {
-  let [line, column] = [1, 1]
-  return {
-    pass: (text: string): void => {
-      let behind = 0
-      for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', behind)) {
-        ;[line, column] = [line + 1, 1]
-        behind = at + 1
-      }
-      column += [...text.slice(behind)].length
-    },
-    text: () => `Line ${line}, column ${column}`,
-  }
-}
+const WINDOWS_1252: Encoding = { name: 'Windows-1252', read: windows1252Text, sizeOf: (text) => text.length }
 
 /**
  * Converts a text to UTF-8 without a byte order mark, as it arrives. It is UTF-16 if it has the mark of UTF-16, else Windows-1252 if the
@@ -79,25 +59,27 @@ export async function* utf8Text(
   chunks: AsyncIterable<Buffer>,
   charset: string | undefined,
 ): AsyncGenerator<Buffer> {
-  const place = createPlace()
+  let [line, column] = [1, 1]
   let encoding: Encoding | undefined
   let rest: Buffer = Buffer.alloc(0)
   const begin = (): Encoding => {
     if (rest.subarray(0, ZIP.length).equals(ZIP))
       throw refusal('The file is a zip archive, such as a workbook of Excel. Save it as CSV.')
-    const [mark, marked] = MARKS.find(([mark]) => rest.subarray(0, mark.length).equals(mark)) ?? []
-    if (mark) rest = rest.subarray(mark.length)
+    const marked = MARKED.find(({ mark }) => rest.subarray(0, mark.length).equals(mark))
+    if (marked) rest = rest.subarray(marked.mark.length)
     return marked ?? (charset === 'windows-1252' ? WINDOWS_1252 : UTF_8)
   }
   const read = (incomplete: number): Buffer => {
     encoding ??= begin()
     const text = encoding.read(rest)
-    place.pass(text)
+    const lines = text.split('\n')
+    column = [...lines.at(-1)!].length + (lines.length > 1 ? 1 : column)
+    line += lines.length - 1
     rest = rest.subarray(encoding.sizeOf(text))
     if (rest.length <= incomplete) return Buffer.from(text)
     const byte = rest[0]!.toString(16).toUpperCase().padStart(2, '0')
     const hint = encoding === UTF_8 ? HINT : ''
-    throw refusal(`${place.text()}: the byte 0x${byte} is not ${encoding.name}.${hint}`)
+    throw refusal(`Line ${line}, column ${column}: the byte 0x${byte} is not ${encoding.name}.${hint}`)
   }
   for await (const chunk of chunks) {
     rest = Buffer.concat([rest, chunk])

@@ -1,7 +1,8 @@
 import type { Token } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { named, nullableTimestamp, timestamp } from '../api/schemas'
+import { dataOf, listOf, named, nullableTimestamp, timestamp } from '../api/schemas'
 import { SCOPES } from '../auth/authenticate'
 import { endsSoon } from '../auth/token-verifier'
 import { describe, oneOf } from '../validation/fields'
@@ -34,4 +35,27 @@ export const tokenRecord = (token: Token, now: number) => ({
   expires_soon:
     token.revokedAt === undefined &&
     endsSoon(token.expiresAt === undefined ? undefined : Date.parse(token.expiresAt), now),
+})
+
+export const listTokens = operation({
+  route: 'GET /manage/tokens',
+  operationId: 'listTokens',
+  summary: 'List tokens',
+  answer: listOf(TokenRecord, "The account's tokens, without the tokens themselves."),
+  handler: async ({ accountId, clients, limits, now }) => {
+    const { tokens } = await clients.accounts.listTokens({ accountId }, limits)
+    return tokens.map((token) => tokenRecord(token, now()))
+  },
+})
+
+export const revokeToken = operation({
+  route: 'DELETE /manage/tokens/:id',
+  operationId: 'revokeToken',
+  summary: 'Revoke a token',
+  description: 'It stops working everywhere within a second.',
+  answer: dataOf(TokenRecord, 'The revoked token.'),
+  handler: async ({ pathId, accountId, clients, limits, now }) => {
+    const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId() }, limits)
+    return tokenRecord(token!, now())
+  },
 })

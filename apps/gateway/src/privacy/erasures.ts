@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { leadReferenceSchema, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
+import { operation } from '../api/operation'
+import { dataOf, leadReferenceSchema, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
 import { describe, oneOf } from '../validation/fields'
 
 const ErasedPlace = named('ErasedPlace')({
@@ -33,4 +34,32 @@ export const Erasure = named(
   remains: Type.Array(Remains, {
     description: 'What can no longer be reached through the service, and ends later.',
   }),
+})
+
+export const eraseLead = operation({
+  route: 'POST /manage/leads/:reference/erase',
+  operationId: 'eraseLead',
+  tag: 'Privacy',
+  summary: "Erase a lead's personal data",
+  description:
+    'For good, from every store: at once from the lead itself, within a minute from everywhere else. Number, reference, status, value and times stay, texts are empty. What is still to be delivered of the lead is cancelled. Nothing of the lead changes afterwards (409). Asked again, the answer is the same receipt.',
+  answer: { status: 202, ...dataOf(Erasure, 'The receipt.') },
+  handler: async ({ leadReference, reply, accountId, clients, limits }) => {
+    const { body } = await clients.leads.eraseLead({ accountId, reference: leadReference() }, limits)
+    reply.code(202)
+    return body
+  },
+})
+
+export const retrieveErasure = operation({
+  route: 'GET /manage/leads/:reference/erasure',
+  operationId: 'retrieveErasure',
+  tag: 'Privacy',
+  summary: "Retrieve the receipt of a lead's erasure",
+  description: '404 for a lead whose erasure was not requested.',
+  answer: dataOf(Erasure, 'The receipt.'),
+  handler: async ({ leadReference, accountId, clients, limits }) => {
+    const asked = { accountId, reference: leadReference() }
+    return (await clients.leads.retrieveErasure(asked, limits)).body
+  },
 })

@@ -1,7 +1,7 @@
 import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { objectStoreDirectory } from '@leadwire/test-kit'
-import { SPOOL_PREFIX, sweepSpool } from './sweep-spool'
+import { SPOOL_PREFIX, sweepSpool } from './spool-upload'
 
 test('spooled files nobody wrote to for an hour go; younger ones and other people’s stay', async () => {
   const directory = await objectStoreDirectory()

@@ -1,0 +1,52 @@
+import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { recordOf } from '../api/record'
+import { dataOf, named, timestamp } from '../api/schemas'
+import { nullable, text } from '../validation/fields'
+
+const accountFields = {
+  contact_email: nullable(
+    text(
+      'Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.',
+      'it@example.com',
+      { format: 'email' },
+    ),
+  ),
+}
+
+const AccountRecord = named(
+  'Account',
+  'The account that the token belongs to.',
+)({
+  name: Type.String({ examples: ['Clear Windows'] }),
+  ...accountFields,
+  created_at: timestamp('When the account was made.'),
+})
+
+const accountRecord = recordOf(AccountRecord)
+
+export const retrieveAccount = operation({
+  route: 'GET /manage/account',
+  operationId: 'retrieveAccount',
+  summary: 'Retrieve the account',
+  answer: dataOf(AccountRecord, 'The account.'),
+  handler: async ({ accountId, clients, limits }) => {
+    const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)
+    return accountRecord(account!)
+  },
+})
+
+export const updateAccount = operation({
+  route: 'PATCH /manage/account',
+  operationId: 'updateAccount',
+  summary: 'Update the account',
+  description: 'Changes what is given and leaves the rest.',
+  body: Type.Partial(Type.Object(accountFields), { title: 'UpdateAccountRequest' }),
+  answer: dataOf(AccountRecord, 'The account as it is now.'),
+  handler: async ({ accountId, clients, limits, valid }) => {
+    const { contact_email: given } = await valid()
+    const contactEmail = given === null ? '' : given
+    const { account } = await clients.accounts.updateAccount({ accountId, contactEmail }, limits)
+    return accountRecord(account!)
+  },
+})

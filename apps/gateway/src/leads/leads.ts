@@ -1,0 +1,79 @@
+import { LEAD_STATUSES, Lead } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import { leadListOperation } from '../api/list-operation'
+import { operation } from '../api/operation'
+import { dataOf, named, nullableOf, orNull, timestamp } from '../api/schemas'
+import { unlessKnown } from '../http/entity-tags'
+import { TokenName } from '../tokens/tokens'
+import { describe, oneOf } from '../validation/fields'
+
+const LeadStatuses = named('LeadStatusList')({
+  data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
+})
+
+const ANSWER = JSON.stringify({ data: LEAD_STATUSES })
+
+/** Interface: List Lead Statuses. */
+export const listLeadStatuses = operation({
+  route: 'GET /leads/statuses',
+  operationId: 'listLeadStatuses',
+  tag: 'Leads',
+  summary: 'List lead statuses',
+  scope: 'leads:read',
+  answer: { description: 'The statuses a lead can have.', schema: LeadStatuses },
+  handler: async () => ANSWER,
+})
+
+/** Interface: Retrieve Lead. */
+export const retrieveLead = operation({
+  route: 'GET /leads/:reference',
+  operationId: 'retrieveLead',
+  tag: 'Leads',
+  summary: 'Retrieve a lead',
+  scope: 'leads:read',
+  etag: 'read',
+  answer: dataOf(Lead, 'The lead with its customer and quotes.'),
+  isBatched: true,
+  handler: async ({ request, leadReference, reply, accountId, clients, limits }) => {
+    const { body, etag } = await clients.retrieveLead({ accountId, reference: leadReference() }, limits)
+    return unlessKnown(request, reply, etag, body)
+  },
+})
+
+export const FieldChange = named(
+  'LeadFieldChange',
+  'Of a user `from` and `to` have `id` and `email`, as it was then, or are null.',
+)({
+  field: oneOf(['status', 'value', 'user'], undefined, 'status'),
+  from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
+  to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
+})
+
+export const LeadHistoryEntry = named(
+  'LeadHistoryEntry',
+  'One change of a lead.',
+)({
+  version: Type.Integer(describe('Counts the changes of a lead; its ETag starts with it.', 2)),
+  at: timestamp('When it was done; also the updated_at of the lead then.'),
+  action: oneOf(['created', 'updated', 'erased'], undefined, 'updated'),
+  token: orNull(TokenName, 'Whose token did it. Null for leads that were created before this was recorded.'),
+  request_id: nullableOf(
+    'string',
+    'The X-Request-Id of the request that did it.',
+    '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
+  ),
+  changes: Type.Array(FieldChange, {
+    description:
+      'What became another one. Empty for the creation and the erasure, which also empties what others were from and to.',
+  }),
+})
+
+export const listLeadHistory = leadListOperation({
+  route: 'GET /manage/leads/:reference/history',
+  operationId: 'listLeadHistory',
+  summary: "List a lead's history",
+  description: 'Who created and changed a lead, when and how.',
+  scope: 'manage',
+  record: LeadHistoryEntry,
+  find: ({ clients, limits }, asked) => clients.leads.listLeadHistory(asked, limits),
+})

@@ -1,0 +1,103 @@
+import type { Appointment } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import { idempotencyOf, replayable } from '../api/idempotency'
+import { leadListOperation } from '../api/list-operation'
+import { type Call, operation } from '../api/operation'
+import { referenceErrors } from '../api/reference-errors'
+import { dataOf, leadReferenceSchema, named, timestamp } from '../api/schemas'
+import { bodyOf } from '../body/body'
+import { describe, id, text } from '../validation/fields'
+import { localInstant } from '../validation/local-instant'
+
+const ScheduleFields = named('ScheduleRequest')({
+  notify: Type.Boolean(describe('Whether to notify the user.', true)),
+  user_id: id('User it is assigned to.', 1),
+  date: text(
+    'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
+    '24/12/2026 14:30',
+    { format: 'local-date-time' },
+  ),
+})
+
+export const Scheduled = named(
+  'Scheduled',
+  'An appointment or a callback.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  lead_reference: leadReferenceSchema(),
+  user_id: Type.Integer({ examples: [1] }),
+  date: timestamp('When it is to take place, in UTC.'),
+  notify: Type.Boolean({ examples: [true] }),
+  created_at: timestamp('When it was scheduled.'),
+})
+
+interface Scheduling {
+  route: `POST /leads/:reference/${string}`
+  operationId: string
+  summary: string
+  answer: string
+  /** Resolves with the JSON of the response. */
+  create: (
+    call: Call<unknown>,
+    entry: Appointment,
+  ) => Promise<{ body: Uint8Array; replayed?: boolean | undefined }>
+}
+
+const scheduleOperation = ({ answer, create, ...about }: Scheduling) =>
+  operation({
+    ...about,
+    answer: dataOf(Scheduled, answer),
+    tag: 'Scheduling',
+    description: 'The status of the lead does not change by it.',
+    scope: 'leads',
+    idempotent: true,
+    problems: ['lead-erased'],
+    body: ScheduleFields,
+    handler: async (call) => {
+      const { request, leadReference, reply, accountId } = call
+      const idempotency = idempotencyOf(request, bodyOf(request).fields)
+      const reference = leadReference()
+      const { user_id: userId, ...given } = await call.valid((fields) =>
+        referenceErrors(call, { leadReference: reference, userId: fields['user_id'] }),
+      )
+      const date = localInstant(given.date, call.timeZone)!
+      const entry = { accountId, reference, userId, notify: given.notify, date, idempotency }
+      return replayable(reply, await create(call, entry))
+    },
+  })
+
+/** Interface: Schedule Appointment. */
+export const scheduleAppointment = scheduleOperation({
+  route: 'POST /leads/:reference/appointments',
+  operationId: 'scheduleAppointment',
+  summary: 'Schedule an appointment',
+  answer: 'The appointment.',
+  create: ({ clients, limits }, appointment) => clients.leads.scheduleAppointment({ appointment }, limits),
+})
+
+/** Interface: Schedule Callback. */
+export const scheduleCallback = scheduleOperation({
+  route: 'POST /leads/:reference/callbacks',
+  operationId: 'scheduleCallback',
+  summary: 'Schedule a callback',
+  answer: 'The callback.',
+  create: ({ clients, limits }, callback) => clients.leads.scheduleCallback({ callback }, limits),
+})
+
+export const listAppointments = leadListOperation({
+  route: 'GET /leads/:reference/appointments',
+  operationId: 'listAppointments',
+  tag: 'Scheduling',
+  summary: 'List appointments',
+  record: Scheduled,
+  find: ({ clients, limits }, asked) => clients.leads.listAppointments(asked, limits),
+})
+
+export const listCallbacks = leadListOperation({
+  route: 'GET /leads/:reference/callbacks',
+  operationId: 'listCallbacks',
+  tag: 'Scheduling',
+  summary: 'List callbacks',
+  record: Scheduled,
+  find: ({ clients, limits }, asked) => clients.leads.listCallbacks(asked, limits),
+})

@@ -1,0 +1,87 @@
+import { Type } from '@sinclair/typebox'
+import { operation } from '../api/operation'
+import { recordOf } from '../api/record'
+import { dataOf, listOf, named, nullableTimestamp, timestamp } from '../api/schemas'
+import { text } from '../validation/fields'
+
+const userFields = {
+  email: text('Once per account.', 'sales@example.com', { format: 'email' }),
+  name: text(undefined, 'Grace Hopper'),
+}
+
+const UserRecord = named(
+  'User',
+  'Someone leads are assigned to.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  email: Type.String({ examples: ['sales@example.com'] }),
+  name: Type.String({ examples: ['Grace Hopper'] }),
+  created_at: timestamp('When the user was made.'),
+  removed_at: nullableTimestamp('Null until the user is removed.'),
+})
+
+const userRecord = recordOf(UserRecord)
+
+export const listUsers = operation({
+  route: 'GET /manage/users',
+  operationId: 'listUsers',
+  summary: 'List users',
+  answer: listOf(UserRecord, "The account's users, without those who were removed."),
+  handler: async ({ accountId, clients, limits }) => {
+    const { users } = await clients.accounts.listUsers({ accountId }, limits)
+    return users.map(userRecord)
+  },
+})
+
+export const createUser = operation({
+  route: 'POST /manage/users',
+  operationId: 'createUser',
+  summary: 'Create a user',
+  body: Type.Object(userFields, { title: 'CreateUserRequest' }),
+  savesResponse: true,
+  answer: dataOf(UserRecord, 'The new user.'),
+  handler: async ({ accountId, clients, limits, valid }) => {
+    const { user } = await clients.accounts.createUser({ accountId, ...(await valid()) }, limits)
+    return userRecord(user!)
+  },
+})
+
+export const retrieveUser = operation({
+  route: 'GET /manage/users/:id',
+  operationId: 'retrieveUser',
+  summary: 'Retrieve a user',
+  description: 'Also one that was removed.',
+  answer: dataOf(UserRecord, 'The user.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const { user } = await clients.accounts.retrieveUser({ accountId, userId: pathId() }, limits)
+    return userRecord(user!)
+  },
+})
+
+export const updateUser = operation({
+  route: 'PATCH /manage/users/:id',
+  operationId: 'updateUser',
+  summary: 'Update a user',
+  description: 'Changes what is given and leaves the rest. A removed user can not be changed (422).',
+  body: Type.Partial(Type.Object(userFields), { title: 'UpdateUserRequest' }),
+  answer: dataOf(UserRecord, 'The user as it is now.'),
+  handler: async ({ pathId, accountId, clients, limits, valid }) => {
+    const key = { accountId, userId: pathId() }
+    const value = await valid(() => clients.accounts.retrieveUser(key, limits).then(() => ({})))
+    const { user } = await clients.accounts.updateUser({ ...key, ...value }, limits)
+    return userRecord(user!)
+  },
+})
+
+export const removeUser = operation({
+  route: 'DELETE /manage/users/:id',
+  operationId: 'removeUser',
+  summary: 'Remove a user',
+  description:
+    'The user is assigned to nothing more and gets no more notifications, and its e-mail is free for another one. Leads, appointments and callbacks that it was assigned to keep its id, by which it can still be retrieved.',
+  answer: dataOf(UserRecord, 'The removed user.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const { user } = await clients.accounts.removeUser({ accountId, userId: pathId() }, limits)
+    return userRecord(user!)
+  },
+})
