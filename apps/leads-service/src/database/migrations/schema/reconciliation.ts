@@ -1,6 +1,6 @@
 // reconciled_leads: up to which number an account's leads are explained, or kept as unexplained. Without foreign keys, so that making
 // a row locks nothing. unexplained: key is the kind and what it is about, checked_at when it was last found so. reconciliation has one
-// row: due_at is when a copy starts a check, and while one works on it, until when the others leave it.
+// row, of the last check of all accounts that ended; while a copy checks in turn, the others leave it until claimed_until.
 export const reconciliation = `
   CREATE TABLE reconciled_leads (
     account_id bigint PRIMARY KEY,
@@ -9,14 +9,9 @@ export const reconciliation = `
 
   CREATE TABLE unexplained (
     key text PRIMARY KEY,
-    kind text NOT NULL,
     account_id bigint NOT NULL,
-    lead_number bigint,
-    lead_reference uuid,
-    event_id uuid,
-    delivery_id bigint,
     since timestamptz NOT NULL,
-    detail text NOT NULL,
+    finding json NOT NULL,
     checked_at timestamptz NOT NULL DEFAULT clock_timestamp()
   );
   CREATE INDEX unexplained_of_account ON unexplained (account_id, since);
@@ -25,7 +20,7 @@ export const reconciliation = `
 
   CREATE TABLE reconciliation (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    due_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    claimed_until timestamptz NOT NULL DEFAULT clock_timestamp(),
     started_at timestamptz,
     finished_at timestamptz
   );
