@@ -105,20 +105,13 @@ const eraseRows = async (tx: OpenTransaction, accountId: number, lead: LockedLea
   return { places, events }
 }
 
-const seal = async (tx: OpenTransaction, accountId: number, lead: LockedLead, deps: Deps) => {
-  const leads = await leadsFromColumns(tx, new Map([[lead.id, { accountId }]]), deps.assetsUrl)
-  const { format, item, details } = leadJsonOf(
-    { ...leads.get(lead.id)!, updated_at: lead.now },
-    deps.jsonFormat,
-  )
-  tx.send({ text: SEAL, values: [accountId, lead.id, lead.now, format, item, details] })
-}
-
 const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, deps: Deps) => {
   const { actor } = deps
   const { places, events } = await eraseRows(tx, accountId, lead)
-  await seal(tx, accountId, lead, deps)
   const { id: leadId, now: at } = lead
+  const leads = await leadsFromColumns(tx, new Map([[leadId, { accountId }]]), deps.assetsUrl)
+  const json = leadJsonOf({ ...leads.get(leadId)!, updated_at: at }, deps.jsonFormat)
+  tx.send({ text: SEAL, values: [accountId, leadId, at, json.format, json.item, json.details] })
   recordLeadChange(tx, {
     ...{ accountId, leadId, version: lead.version + 1, actor, changes: [], at },
     action: 'erased',

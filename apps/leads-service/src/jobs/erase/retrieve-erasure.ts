@@ -2,18 +2,9 @@ import type { RetrieveErasureRequest, RetrieveErasureResponse } from '@leadwire/
 import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { isId, isUuid, validate } from '../../arguments'
 
-interface ReceiptRow {
-  reference: string
-  requested_at: string
-  finished_at: string | null
-  places: string
-  imports_until: string | null
-  stream_until: string | null
-  backups_until: string | null
-}
-
 const SELECT = `
-  SELECT l.reference, e.requested_at, e.finished_at, e.places,
+  SELECT l.reference AS lead_reference, CASE WHEN e.finished_at IS NULL THEN 'running' ELSE 'done' END AS status,
+    e.requested_at, e.finished_at, e.places AS erased,
     (
       SELECT max(i.created_at) + interval '24 hours' FROM imports i
       WHERE i.account_id = l.account_id AND i.key IS NOT NULL AND i.created_at < e.requested_at
@@ -23,15 +14,6 @@ const SELECT = `
   FROM leads l JOIN erasures e ON e.account_id = l.account_id AND e.lead_id = l.id
   WHERE l.account_id = $1 AND l.reference = $2`
 
-// The file of an import is deleted when the import ends, which it does within a day. The WAL of a running server and the pages of
-// tables hold what was before a change until they are written over, which no time bounds. None can be asked for through the service.
-const remainsOf = ({ imports_until, stream_until, backups_until }: ReceiptRow) => [
-  ...(imports_until === null ? [] : [{ where: 'imports', until: imports_until }]),
-  ...(stream_until === null ? [] : [{ where: 'stream', until: stream_until }]),
-  { where: 'wal', until: backups_until },
-  { where: 'backups', until: backups_until },
-]
-
 /** The receipt of an erasure as JSON. Throws not_found where the lead was not erased. */
 export const receiptOf = async (
   db: Transaction,
@@ -40,17 +22,20 @@ export const receiptOf = async (
 ): Promise<{ body: Buffer }> => {
   const values = [accountId, reference, backupRetentionDays ?? null]
   const [row] = isUuid(reference)
-    ? await db.query<ReceiptRow>({ name: 'select-receipt', text: SELECT, values })
+    ? await db.query<Record<string, string | null>>({ name: 'select-receipt', text: SELECT, values })
     : []
   if (!row) throw new ServiceError('not_found', 'There is no erasure of a lead with this reference.')
-  const data = {
-    lead_reference: row.reference,
-    status: row.finished_at === null ? 'running' : 'done',
-    requested_at: row.requested_at,
-    finished_at: row.finished_at,
-    erased: JSON.parse(row.places),
-    remains: remainsOf(row),
-  }
+  const { imports_until, stream_until, backups_until, erased, ...receipt } = row
+  // The file of an import is deleted when the import ends, which it does within a day. The WAL of a running server and the pages
+  // of tables hold what was before a change until they are written over, which no time bounds. None can be asked for through the
+  // service.
+  const remains = [
+    ...(imports_until ? [{ where: 'imports', until: imports_until }] : []),
+    ...(stream_until ? [{ where: 'stream', until: stream_until }] : []),
+    { where: 'wal', until: backups_until },
+    { where: 'backups', until: backups_until },
+  ]
+  const data = { ...receipt, erased: JSON.parse(erased!), remains }
   return { body: Buffer.from(JSON.stringify({ data })) }
 }
 

@@ -1,6 +1,7 @@
 import {
   type ReconcileCounts,
   type ReconcileCursor,
+  type ReconcileRequest,
   Unexplained,
   type WebhooksServiceClient,
 } from '@leadwire/contracts'
@@ -65,12 +66,13 @@ interface LeadRow {
 }
 
 type Place = Pick<ReconcileCursor, 'afterId' | 'afterNumber'>
+type Scope = Pick<ReconcileRequest, 'accountId' | 'full'>
 
 /** The next leads, and the place behind them; undefined at the end. */
 const nextSpans = async (
   { database }: ReconcileDeps,
   { afterId, afterNumber }: Place,
-  { accountId, full }: { accountId: number | undefined; full: boolean },
+  { accountId, full }: Scope,
 ): Promise<{ spans: Span[]; next: Place | undefined }> => {
   const rows = await database.query<{ id: number; leadCount: number; since: string; reconciled: number }>({
     name: 'accounts-to-reconcile',
@@ -151,7 +153,7 @@ export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: S
 export const checkLeads = async (
   deps: ReconcileDeps,
   place: Place,
-  options: { accountId: number | undefined; full: boolean },
+  options: Scope,
 ): Promise<{ counts?: Partial<ReconcileCounts>; next: Place | undefined }> => {
   const { spans, next } = await nextSpans(deps, place, options)
   if (spans.length === 0) return { next }

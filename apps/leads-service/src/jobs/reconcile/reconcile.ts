@@ -16,39 +16,33 @@ const REPORTED = 1000
 /** Findings in one recheck. */
 const RECHECKED = 500
 
-interface Request {
-  accountId: number | undefined
-  full: boolean
-  cursor: ReconcileCursor
+type Request = ReconcileRequest & { cursor: ReconcileCursor }
+
+interface Batch {
+  counts?: Partial<ReconcileCounts> | undefined
+  /** What is to be kept. */
+  findings?: Unexplained[]
+  /** Where the next batch begins; undefined at the end of the stage. */
+  next?: Partial<ReconcileCursor> | undefined
 }
 
-/** Checks a batch, and says where the next begins; undefined at the end of the stage. */
-type Stage = (
-  deps: ReconcileDeps,
-  request: Request,
-) => Promise<{ counts?: Partial<ReconcileCounts> | undefined; next?: Partial<ReconcileCursor> | undefined }>
+type Stage = (deps: ReconcileDeps, request: Request) => Promise<Batch>
 
 const events =
   (notifications: boolean): Stage =>
-  async ({ database, webhooks }, { accountId, full, cursor }) => {
+  async ({ webhooks }, { accountId, full, cursor }) => {
     if (!full) return {}
     const next = { notifications, afterId: cursor.afterEventId || undefined, accountId }
-    const { violations, deliveries, lastId } = await webhooks.checkEvents({ next })
-    await keepFindings(database, violations)
-    return { counts: deliveries, next: lastId === undefined ? undefined : { afterEventId: lastId } }
+    const { violations: findings, deliveries: counts, lastId } = await webhooks.checkEvents({ next })
+    return { findings, counts, next: lastId === undefined ? undefined : { afterEventId: lastId } }
   }
 
 const deliveries =
   (notifications: boolean): Stage =>
-  async ({ database, webhooks }, { accountId, cursor }) => {
-    const afterEndpointId = cursor.afterId || undefined
-    const { violations, lastEndpointId } = await webhooks.checkDeliveries({
-      notifications,
-      afterEndpointId,
-      accountId,
-    })
-    await keepFindings(database, violations)
-    return { next: lastEndpointId === undefined ? undefined : { afterId: lastEndpointId } }
+  async ({ webhooks }, { accountId, cursor }) => {
+    const asked = { notifications, afterEndpointId: cursor.afterId || undefined, accountId }
+    const { violations: findings, lastEndpointId } = await webhooks.checkDeliveries(asked)
+    return { findings, next: lastEndpointId === undefined ? undefined : { afterId: lastEndpointId } }
   }
 
 // Each in the order of its index, oldest first.
@@ -64,11 +58,9 @@ const overdue = (state: string, order: string) => `
 
 const OVERDUE = `${overdue('published_at IS NULL', 'created_at')} UNION ALL ${overdue('published_at IS NOT NULL', 'published_at')}`
 
-const outbox: Stage = async ({ database }, { accountId }) => {
-  const query = { name: 'overdue-events', text: OVERDUE, values: [accountId ?? null] }
-  await keepFindings(database, await database.query<Unexplained>(query))
-  return {}
-}
+const outbox: Stage = async ({ database }, { accountId }) => ({
+  findings: await database.query({ name: 'overdue-events', text: OVERDUE, values: [accountId ?? null] }),
+})
 
 const SELECT = `
   SELECT finding FROM unexplained WHERE checked_at < $1 AND account_id = coalesce($2, account_id)
@@ -142,7 +134,8 @@ export const reconcile =
       account_id: accountId === undefined || isId(accountId),
       cursor: at >= 0 && isInstant(startedAt) && (afterEventId === '' || isUuid(afterEventId)),
     })
-    const { counts = {}, next } = await STAGES[stage]!(deps, { accountId, full, cursor })
+    const { counts = {}, findings = [], next } = await STAGES[stage]!(deps, { accountId, full, cursor })
+    await keepFindings(deps.database, findings)
     const following = NAMES[at + 1]
     const begun = following ? ReconcileCursor.fromPartial({ startedAt, stage: following }) : undefined
     return {
