@@ -81,16 +81,17 @@ const nextSpans = async (
   })
   const spans: Span[] = []
   let left = LEADS
+  let next: Place | undefined
   for (const { id, leadCount, since, reconciled } of rows) {
     const after = id === afterId ? afterNumber : full ? 0 : reconciled
     const last = Math.min(leadCount, after + left, full ? leadCount : reconciled + AHEAD)
+    next = { afterId: id, afterNumber: Math.max(after, last) }
     if (last <= after) continue
     spans.push({ accountId: id, after, last, since })
     left -= last - after
-    if (left === 0) return { spans, next: { afterId: id, afterNumber: last } }
+    if (left === 0) return { spans, next }
   }
-  const isEnd = rows.length < ACCOUNTS
-  return { spans, next: isEnd ? undefined : { afterId: rows.at(-1)!.id + 1, afterNumber: 0 } }
+  return { spans, next: rows.length < ACCOUNTS ? undefined : next }
 }
 
 /** Numbers are given without gaps, and leads are never deleted: between two that follow each other none is missing. */
