@@ -75,7 +75,7 @@ const violationsOf = (rows: EventRow[], keptSince: string | undefined): Unexplai
  * Which of these events of leads or notifications are stored, how their deliveries stand, and what is wrong; or the same of the
  * next thousand of a kind, of which those of an account count. Throws invalid.
  */
-export const checkEvents: Operation<'checkEvents', 'database' | 'notifications' | 'keptMs'> = async (
+export const checkEvents: Operation<'checkEvents'> = async (
   { database, notifications, keptMs },
   { eventIds, next },
 ) => {
