@@ -32,7 +32,7 @@ import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
 import type { Dependencies, Loop } from './operation'
 import { checkDeliveries } from './reconciliation/check-deliveries'
-import { checkEvents, checkNextEvents } from './reconciliation/check-events'
+import { checkEvents } from './reconciliation/check-events'
 import { eraseLeadEvents } from './removal/erase-lead-events'
 import { removeAccount } from './removal/remove-account'
 import { removeLeadEvents } from './removal/remove-lead-events'
@@ -89,7 +89,6 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     notifyContact: serve(notifyContact),
     findStoredEvents: serve(findStoredEvents),
     checkEvents: serve(checkEvents),
-    checkNextEvents: serve(checkNextEvents),
     checkDeliveries: serve(checkDeliveries),
     eraseLeadEvents: serve(eraseLeadEvents),
     exportLeadEvents: serve(exportLeadEvents),

@@ -1,4 +1,5 @@
-import { DeliveryViolation } from '@leadwire/contracts'
+import { Unexplained } from '@leadwire/contracts'
+import { isReceiving } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
 
@@ -11,99 +12,47 @@ const OUT_OF_SYNC_MS = 1_800_000
 /** Endpoints of one call, and deliveries of each, in the order of claims: a valid claim is among them. */
 const ENDPOINTS = 1000
 const PER_ENDPOINT = 50
-const MAX_BEYOND = 100
 
-interface Row {
-  lastEndpointId: number
-  /** Null: nothing of the endpoint is found. */
-  id: number | null
-  accountId: number
-  leadReference: string | null
-  eventId: string
-  endpointId: number
-  dueAt: string
-  claimed: boolean | null
-  claimedTooLong: boolean | null
-}
+type Row = { lastEndpointId: number } & (Unexplained | { kind: null })
 
-// A loose index scan: one probe for each endpoint with open deliveries of the status, however many these are.
-const endpointsWith = (status: 'pending' | 'held') => `
-  (SELECT endpoint_id FROM deliveries
-   WHERE status = '${status}' AND next_attempt_at IS NOT NULL AND endpoint_id > $1
-   ORDER BY endpoint_id LIMIT 1)
-  UNION ALL
-  SELECT following.endpoint_id FROM ${status} before CROSS JOIN LATERAL (
-    SELECT endpoint_id FROM deliveries
-    WHERE status = '${status}' AND next_attempt_at IS NOT NULL AND endpoint_id > before.endpoint_id
-    ORDER BY endpoint_id LIMIT 1
-  ) following`
+/** The first open deliveries of the endpoint `p`. */
+const open = (condition: string, order: string, limit: number) => `
+  SELECT account_id, lead_reference, event_id, id, next_attempt_at, claimed_until FROM deliveries d
+  WHERE d.endpoint_id = p.id AND ${condition} ORDER BY d.next_attempt_at ${order} LIMIT ${limit}`
 
-const COLUMNS = `d.id, d.account_id AS "accountId", d.lead_reference AS "leadReference", d.event_id AS "eventId",
-  d.endpoint_id AS "endpointId", d.next_attempt_at AS "dueAt"`
-
-const open = (
-  name: string,
-  status: 'pending' | 'held',
-  condition: string,
-  limit: number,
-  ofEndpoint = '',
-) => statement<Row>(name)`
-  WITH RECURSIVE ${status} AS (${endpointsWith(status)}), checked AS MATERIALIZED (
-    SELECT endpoint_id FROM ${status} LIMIT ${ENDPOINTS}
+// While an attempt of the endpoint is in flight, what is due there waits for it, perhaps for long.
+const findViolations = statement<Row>('check-deliveries')`
+  WITH page AS MATERIALIZED (
+    SELECT id, updated_at FROM endpoints p
+    WHERE id > $1 AND account_id = coalesce($2::bigint, account_id) AND ${isReceiving('p')} ORDER BY id LIMIT ${ENDPOINTS}
   )
-  SELECT checked.endpoint_id AS "lastEndpointId", d.* FROM checked LEFT JOIN LATERAL (
-    SELECT ${COLUMNS}, d.claimed_until > now() AS claimed,
-      d.claimed_until > now() + $3::bigint * interval '1 ms' AS "claimedTooLong"
-    FROM endpoints p CROSS JOIN LATERAL (
-      SELECT * FROM deliveries d
-      WHERE d.endpoint_id = p.id AND d.status = '${status}' AND ${condition}
-      ORDER BY d.next_attempt_at LIMIT ${limit}
-    ) d
-    WHERE p.id = checked.endpoint_id AND p.enabled AND p.deleted_at IS NULL AND p.updated_at < $2 ${ofEndpoint}
-  ) d ON true
+  SELECT p.id AS "lastEndpointId", kind, detail, account_id AS "accountId", lead_reference AS "leadReference",
+    event_id AS "eventId", found.id AS "deliveryId", next_attempt_at AS since
+  FROM page p LEFT JOIN LATERAL (
+    SELECT 'delivery_overdue' AS kind, CASE
+      WHEN claimed_too_long THEN 'It is claimed for longer than an attempt takes.'
+      ELSE 'It is due, and nothing of its endpoint is attempted.' END AS detail, overdue.*
+    FROM (
+      SELECT *, claimed_until > now() + $3::bigint * interval '1 ms' AS claimed_too_long,
+        bool_or(claimed_until BETWEEN now() AND now() + $3::bigint * interval '1 ms') OVER () AS busy
+      FROM (${open(`d.status = 'pending' AND d.next_attempt_at < $4 AND p.updated_at < $4`, 'ASC', PER_ENDPOINT)}) due
+    ) overdue
+    WHERE claimed_too_long OR busy IS NOT TRUE
+    UNION ALL
+    SELECT 'delivery_held', 'It is held, and its endpoint is enabled.', held.*, NULL, NULL FROM (
+      ${open(
+        `d.status = 'held' AND d.next_attempt_at IS NOT NULL AND p.updated_at < $5 AND NOT EXISTS (
+        SELECT FROM endpoint_syncs s WHERE s.endpoint_id = p.id AND s.queued_at >= $5)`,
+        'ASC',
+        1,
+      )}
+    ) held
+    UNION ALL
+    SELECT 'delivery_beyond_schedule', 'It is due later than the schedule can say.', beyond.*, NULL, NULL FROM (
+      ${open(`d.status = 'pending' AND d.next_attempt_at > $6`, 'DESC', PER_ENDPOINT)}
+    ) beyond
+  ) found ON true
   ORDER BY 1`
-
-const findOverdue = open('check-overdue', 'pending', 'd.next_attempt_at < $2', PER_ENDPOINT)
-const findHeld = open(
-  'check-held',
-  'held',
-  'd.next_attempt_at IS NOT NULL',
-  1,
-  'AND NOT EXISTS (SELECT FROM endpoint_syncs s WHERE s.endpoint_id = p.id AND s.queued_at >= $2)',
-)
-
-const findBeyondSchedule = statement<Row>('check-beyond-schedule')`
-  SELECT ${COLUMNS} FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id
-  WHERE d.status = 'pending' AND d.next_attempt_at > $1 AND p.enabled AND p.deleted_at IS NULL
-  ORDER BY d.next_attempt_at DESC LIMIT ${MAX_BEYOND}`
-
-const violation = (kind: string, detail: string, row: Row): DeliveryViolation =>
-  DeliveryViolation.fromPartial({
-    ...{ kind, detail, accountId: row.accountId, eventId: row.eventId },
-    ...{ deliveryId: row.id!, since: row.dueAt },
-    ...(row.leadReference !== null && { leadReference: row.leadReference }),
-  })
-
-/** While an attempt of the endpoint is in flight, what is due there waits for it, perhaps for long. */
-const overdue = (rows: Row[]): DeliveryViolation[] => {
-  const found = rows.filter(({ id }) => id !== null)
-  const inFlight = found.filter((row) => row.claimed && !row.claimedTooLong)
-  const busy = new Set(inFlight.map(({ endpointId }) => endpointId))
-  return found.flatMap((row) => {
-    if (row.claimedTooLong)
-      return [violation('delivery_overdue', 'It is claimed for longer than an attempt takes.', row)]
-    if (busy.has(row.endpointId)) return []
-    return [violation('delivery_overdue', 'It is due, and nothing of its endpoint is attempted.', row)]
-  })
-}
-
-/** The last endpoint that all results reached; undefined when none has more. */
-const lastOf = (results: Row[][]): number | undefined => {
-  const lasts = results
-    .filter((rows) => new Set(rows.map(({ lastEndpointId }) => lastEndpointId)).size === ENDPOINTS)
-    .map((rows) => rows.at(-1)!.lastEndpointId)
-  return lasts.length > 0 ? Math.min(...lasts) : undefined
-}
 
 /**
  * Open deliveries of enabled endpoints that will not be attempted: overdue while no attempt of their endpoint is in flight, due
@@ -115,25 +64,12 @@ export const checkDeliveries: Operation<'checkDeliveries'> = async (
 ) => {
   const claimMs = claims[areNotifications ? 'notifications' : 'webhooks']
   const at = (ms: number) => new Date(clock.now().getTime() + ms)
+  const times = [at(-claimMs - OVERDUE_MS), at(-OUT_OF_SYNC_MS), at(longestPauseMs + claimMs + BEYOND_MS)]
   const tables = areNotifications ? notifications : database
-  const [due, held] = await Promise.all([
-    findOverdue(tables, afterEndpointId, at(-claimMs - OVERDUE_MS), claimMs),
-    findHeld(tables, afterEndpointId, at(-OUT_OF_SYNC_MS), claimMs),
-  ])
-  // Not paged by endpoint: in the first call alone.
-  const beyond =
-    afterEndpointId === 0 ? await findBeyondSchedule(tables, at(longestPauseMs + claimMs + BEYOND_MS)) : []
-  const found = [
-    ...overdue(due),
-    ...held
-      .filter(({ id }) => id !== null)
-      .map((row) => violation('delivery_held', 'It is held, and its endpoint is enabled.', row)),
-    ...beyond.map((row) =>
-      violation('delivery_beyond_schedule', 'It is due later than the schedule can say.', row),
-    ),
-  ]
+  const rows = await findViolations(tables, afterEndpointId, accountId ?? null, claimMs, ...times)
+  const isMore = new Set(rows.map(({ lastEndpointId }) => lastEndpointId)).size === ENDPOINTS
   return {
-    violations: found.filter((each) => accountId === undefined || each.accountId === accountId),
-    lastEndpointId: lastOf([due, held]),
+    violations: rows.flatMap((row) => (row.kind === null ? [] : Unexplained.fromPartial(row))),
+    lastEndpointId: isMore ? rows.at(-1)!.lastEndpointId : undefined,
   }
 }

@@ -335,6 +335,21 @@ describe('an open delivery that nobody is going to attempt', () => {
   })
 })
 
+test('an account behind more of them than a batch reads is checked, and once', async () => {
+  const others = `
+    INSERT INTO accounts (name, api_key)
+    SELECT 'Other', rpad(gen_random_uuid()::text, 50, 'x') FROM generate_series(1, (SELECT 1000 - count(*) FROM accounts))`
+  await leadsSql(others)
+  const account = await newAccount()
+  await account.createSettled()
+  await account.createSettled()
+  await eventually(async () => {
+    await reconcile()
+    expect(await account.page()).toMatchObject({ checked_leads: 2 })
+    expect(await reconcile()).toMatchObject({ leads: 0 })
+  })
+})
+
 test('a loop checks all accounts, tells when it did, and what it found as a metric', async () => {
   const account = await newAccount()
   const reference = await account.createSettled()

@@ -1,4 +1,4 @@
-import type { ReconcileCounts, ReconcileCursor, Unexplained } from '@leadwire/contracts'
+import type { ReconcileCursor } from '@leadwire/contracts'
 import { ServiceError, untilSuccess } from '@leadwire/service-kit'
 import type { Command } from 'commander'
 import type { Connection } from '../connection'
@@ -12,10 +12,6 @@ interface Options {
   account?: number
   full: boolean
   json: boolean
-}
-
-const add = (sums: Record<string, number>, counts: ReconcileCounts): void => {
-  for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + Number(count)
 }
 
 const whenAvailable = <T>(ask: () => Promise<T>): Promise<T> => {
@@ -33,7 +29,7 @@ const reconcileAll = async ({ reconciliation }: Connection, { account: accountId
   do {
     const ask = () => reconciliation.reconcile({ accountId, full, cursor })
     const portion = await (cursor ? whenAvailable(ask) : ask())
-    add(sums, portion.counts!)
+    for (const [name, count] of Object.entries(portion.counts!)) sums[name] = (sums[name] ?? 0) + count
     cursor = portion.cursor
   } while (cursor)
   return sums
@@ -41,16 +37,8 @@ const reconcileAll = async ({ reconciliation }: Connection, { account: accountId
 
 const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-const errorOutput = (error: Unexplained): Output => ({
-  kind: error.kind,
-  account_id: error.accountId,
-  lead_number: error.leadNumber ?? null,
-  lead_reference: error.leadReference ?? null,
-  event_id: error.eventId ?? null,
-  delivery_id: error.deliveryId ?? null,
-  since: error.since,
-  detail: error.detail,
-})
+const outputOf = (record: object): Output =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [inSnakeCase(name), value ?? null]))
 
 /** `leadwire reconcile` */
 export const addReconcile = (program: Command): void => {
@@ -63,15 +51,12 @@ export const addReconcile = (program: Command): void => {
     async (connection, options) => {
       if (options.account !== undefined) await theAccount(connection, options.account)
       const sums = await reconcileAll(connection, options)
-      const counts = Object.fromEntries(
-        Object.entries(sums).map(([name, count]) => [inSnakeCase(name), count]),
-      )
       const { unexplainedCount, unexplained } = await connection.reconciliation.retrieveReconciliation({
         accountId: options.account,
       })
       if (unexplainedCount > 0) process.exitCode = 1
-      const violations = unexplained.map(errorOutput)
-      const result: Output = { ...counts, unexplained_count: unexplainedCount }
+      const violations = unexplained.map(outputOf)
+      const result: Output = { ...outputOf(sums), unexplained_count: unexplainedCount }
       if (options.json) return { ...result, unexplained: violations }
       const list = violations.length > 0 ? `\n\n${render(violations, options)}` : ''
       const leads = options.full

@@ -348,7 +348,7 @@ const IMPORTS = `
   );`
 
 // reconciled_leads: up to which number an account's leads are explained, or kept as unexplained. No foreign keys, so that a new row
-// locks nothing. unexplained: key is the kind and what it is about. reconciliation: due_at is when a copy may start a check.
+// locks nothing. unexplained: key is the kind and what it is about. reconciliation: while a copy checks, others wait until claimed_until.
 const RECONCILIATION = `
   CREATE TABLE reconciled_leads (
     account_id bigint PRIMARY KEY,
@@ -357,14 +357,9 @@ const RECONCILIATION = `
 
   CREATE TABLE unexplained (
     key text PRIMARY KEY,
-    kind text NOT NULL,
     account_id bigint NOT NULL,
-    lead_number bigint,
-    lead_reference uuid,
-    event_id uuid,
-    delivery_id bigint,
     since timestamptz NOT NULL,
-    detail text NOT NULL,
+    finding json NOT NULL,
     checked_at timestamptz NOT NULL DEFAULT clock_timestamp()
   );
   CREATE INDEX unexplained_of_account ON unexplained (account_id, since);
@@ -373,7 +368,7 @@ const RECONCILIATION = `
 
   CREATE TABLE reconciliation (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    due_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    claimed_until timestamptz NOT NULL DEFAULT clock_timestamp(),
     started_at timestamptz,
     finished_at timestamptz
   );

@@ -1,7 +1,11 @@
-import type { DeleteAccountRequest, DeleteAccountResponse } from '@leadwire/contracts'
-import { type Database, ServiceError } from '@leadwire/service-kit'
+import {
+  AccountDeletion,
+  type DeleteAccountRequest,
+  type RetrieveAccountDeletionRequest,
+} from '@leadwire/contracts'
+import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { isId, validate } from '../../arguments'
-import { deletionOf } from './account-deletion'
+import { rowMapper } from '../../database/row-mapper'
 
 const LOCK = 'SELECT name FROM accounts WHERE id = $1 FOR NO KEY UPDATE'
 
@@ -10,7 +14,18 @@ const SUSPEND = 'UPDATE accounts SET suspended_at = coalesce(suspended_at, clock
 // The job starts when everything in flight has arrived: an event that came later would stay.
 const INSERT = `
   INSERT INTO account_deletions (account_id, leads, due_at)
-  SELECT id, lead_count, clock_timestamp() + interval '15 seconds' FROM accounts WHERE id = $1`
+  SELECT id, lead_count, clock_timestamp() + interval '15 seconds' FROM accounts WHERE id = $1
+  ON CONFLICT DO NOTHING`
+
+const DELETION = rowMapper(AccountDeletion, 'account_deletions')
+
+const SELECT = `SELECT ${DELETION.columns} FROM account_deletions WHERE account_id = $1`
+
+const deletionOf = async (db: Transaction, accountId: number): Promise<{ deletion: AccountDeletion }> => {
+  const [deletion] = await DELETION.query(db, { text: SELECT, values: [accountId] })
+  if (!deletion) throw new ServiceError('not_found', 'The deletion of this account was never requested.')
+  return { deletion }
+}
 
 /**
  * Suspends an account for good and starts the job that removes all of it (`run-account-deletions.ts`). A repetition returns the job's state.
@@ -18,7 +33,7 @@ const INSERT = `
  */
 export const deleteAccount =
   (deps: { database: Database }) =>
-  ({ accountId, name }: DeleteAccountRequest): Promise<DeleteAccountResponse> =>
+  ({ accountId, name }: DeleteAccountRequest): Promise<{ deletion: AccountDeletion }> =>
     deps.database.transaction(async (tx) => {
       validate({ account_id: isId(accountId) })
       const [account] = await tx.query<{ name: string }>({ text: LOCK, values: [accountId] })
@@ -27,9 +42,14 @@ export const deleteAccount =
         throw ServiceError.invalid({
           name: ['The name must be the one of the account that is to be deleted.'],
         })
-      const known = await deletionOf(tx, accountId)
-      if (known) return { deletion: known }
-      tx.send({ text: SUSPEND, values: [accountId] })
-      tx.send({ text: INSERT, values: [accountId] })
-      return { deletion: await deletionOf(tx, accountId) }
+      for (const text of [SUSPEND, INSERT]) tx.send({ text, values: [accountId] })
+      return deletionOf(tx, accountId)
     })
+
+/** How the deletion of an account fares, also when the account is gone. Throws not_found. */
+export const retrieveAccountDeletion =
+  (deps: { database: Database }) =>
+  async ({ accountId }: RetrieveAccountDeletionRequest): Promise<{ deletion: AccountDeletion }> => {
+    validate({ account_id: isId(accountId) })
+    return deletionOf(deps.database, accountId)
+  }

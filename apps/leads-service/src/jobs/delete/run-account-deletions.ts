@@ -1,28 +1,109 @@
-import type { DeletionDeps } from './deletion-deps'
-import { removeImports } from './remove-imports'
-import { removeLeads } from './remove-leads'
-import { removeRest } from './remove-rest'
+import { claimDue, type Elsewhere, removeFiles } from '../elsewhere'
+import { lockProgress } from '../search/write-terms'
 
-// A lease, as for erasures: when a process dies, another continues where it stopped. Accounts alternate.
-const CLAIM = `
-  UPDATE account_deletions SET due_at = clock_timestamp() + interval '30 seconds'
-  WHERE account_id = (
-    SELECT account_id FROM account_deletions WHERE finished_at IS NULL AND due_at <= clock_timestamp()
-    ORDER BY due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-  )
-  RETURNING account_id AS "accountId"`
+/** Leads that one transaction removes. */
+const LEADS = 100
+/** Imports of one round, with their errors, of which each has 10,000 at most. */
+const IMPORTS = 10
+/** Rows of one statement. */
+const ROWS = 500
+
+// Accounts alternate.
+const CLAIM = claimDue('account_deletions', 1, 'account_id AS "accountId"')
 
 const RELEASE = 'UPDATE account_deletions SET due_at = clock_timestamp() WHERE account_id = $1'
 
+const FIND_LEADS = `SELECT id, number, reference FROM leads WHERE account_id = $1 ORDER BY id LIMIT ${LEADS}`
+
+const OF_LEADS = 'account_id = $1 AND lead_id = ANY ($2)'
+
+/** What belongs to leads, in the order in which it can be deleted, behind the attached files: a further table is a further entry. */
+const TABLES_OF_LEADS: [table: string, condition: string][] = [
+  ['erasures', OF_LEADS],
+  ['lead_changes', OF_LEADS],
+  ['appointments', OF_LEADS],
+  ['callbacks', OF_LEADS],
+  ['quote_items', `account_id = $1 AND quote_id = ANY (ARRAY (SELECT id FROM quotes WHERE ${OF_LEADS}))`],
+  ['quotes', OF_LEADS],
+  ['leads', 'account_id = $1 AND id = ANY ($2)'],
+]
+
+const DELETE_WORDS = 'DELETE FROM lead_search WHERE account_id = $1 AND number = ANY ($2)'
+
+const COUNT = 'UPDATE account_deletions SET removed_leads = removed_leads + $2 WHERE account_id = $1'
+
+const OF_ACCOUNT = 'account_id = $1'
+
+/** Tables of which an account may have many rows, a batch at a time. */
+const LARGE_TABLES: [table: string, condition: string][] = [
+  ['idempotency_keys', 'token_id = ANY (ARRAY (SELECT id FROM tokens WHERE account_id = $1))'],
+  ['audit', OF_ACCOUNT],
+  ['outbox', OF_ACCOUNT],
+  ['unexplained', OF_ACCOUNT],
+]
+
+const LAST = [
+  'DELETE FROM tokens WHERE account_id = $1',
+  'DELETE FROM users WHERE account_id = $1',
+  'DELETE FROM lead_search_progress WHERE account_id = $1',
+  'DELETE FROM reconciled_leads WHERE account_id = $1',
+  'DELETE FROM accounts WHERE id = $1',
+  'UPDATE account_deletions SET finished_at = clock_timestamp() WHERE account_id = $1',
+]
+
+/** Removes a batch of an account's leads from every store, their rows last. Resolves with whether there were any. */
+const removeLeads = async (deps: Elsewhere, accountId: number): Promise<boolean> => {
+  const { database, webhooks } = deps
+  const values = [accountId]
+  const leads = await database.query<{ id: number; number: number; reference: string }>({
+    text: FIND_LEADS,
+    values,
+  })
+  if (leads.length === 0) return false
+  const ofLeads = [accountId, leads.map(({ id }) => id)]
+  const files = { condition: OF_LEADS, values: ofLeads, limit: ROWS }
+  while (await removeFiles(deps, 'attachments', files));
+  const leadReferences = leads.map(({ reference }) => reference)
+  const { messages } = await webhooks.removeLeadEvents({ accountId, leadReferences })
+  for (const message of messages) await deps.deleteMessage(message)
+  await database.transaction(async (tx) => {
+    for (const [table, condition] of TABLES_OF_LEADS)
+      tx.send({ text: `DELETE FROM ${table} WHERE ${condition}`, values: ofLeads })
+    // Who has read the leads to write their words has committed them then; who comes later finds no leads.
+    await lockProgress(tx, accountId, { skip: false })
+    tx.send({ text: DELETE_WORDS, values: [accountId, leads.map(({ number }) => number)] })
+    tx.send({ text: COUNT, values: [accountId, leads.length] })
+  })
+  return true
+}
+
+/** Removes a batch of an account, the account itself last. */
+const removeBatch = async (deps: Elsewhere, accountId: number): Promise<void> => {
+  const values = [accountId]
+  const files = { condition: OF_ACCOUNT, values }
+  // Imports first: they create leads.
+  if (await removeFiles(deps, 'imports', { ...files, limit: IMPORTS })) return
+  if (await removeLeads(deps, accountId)) return
+  if (await removeFiles(deps, 'images', { ...files, limit: ROWS })) return
+  const { done } = await deps.webhooks.removeAccount({ accountId })
+  if (!done) return
+  for (const [table, condition] of LARGE_TABLES) {
+    const batch = `SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${ROWS}`
+    const text = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY (${batch})) RETURNING 1`
+    if ((await deps.database.query({ text, values })).length === ROWS) return
+  }
+  await deps.database.transaction(async (tx) => {
+    for (const text of LAST) tx.send({ text, values })
+  })
+}
+
 /** Removes a batch of an account that is to be deleted. Resolves with whether there was one. */
-export const deleteOnce = async (deps: DeletionDeps): Promise<boolean> => {
+export const deleteOnce = async (deps: Elsewhere): Promise<boolean> => {
   const [claimed] = await deps.database.query<{ accountId: number }>({ text: CLAIM })
   if (!claimed) return false
   const { accountId } = claimed
   await deps.webhooks.holdAccount({ accountId, held: true })
-  // Imports first: they create leads.
-  const hasRemoved = (await removeImports(deps, accountId)) || (await removeLeads(deps, accountId))
-  if (!hasRemoved) await removeRest(deps, accountId)
+  await removeBatch(deps, accountId)
   await deps.database.query({ text: RELEASE, values: [accountId] })
   return true
 }

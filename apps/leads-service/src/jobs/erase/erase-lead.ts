@@ -1,17 +1,25 @@
-import type { Actor, EraseLeadRequest, EraseLeadResponse } from '@leadwire/contracts'
+import {
+  type Actor,
+  Customer,
+  type EraseLeadRequest,
+  type EraseLeadResponse,
+  fieldsOf,
+  LeadListItem,
+  Quote,
+  QuoteItem,
+} from '@leadwire/contracts'
 import { type Database, type OpenTransaction, recordAudit } from '@leadwire/service-kit'
+import type { TObject } from '@sinclair/typebox'
 import { isActor, isId, isUuid, validate } from '../../arguments'
 import { recordLeadChange } from '../../leads/history/record-lead-change'
 import { type JsonSettings, leadJsonOf, leadNotFound } from '../../leads/read/lead-response'
 import { leadsFromColumns } from '../../leads/read/lead-rows'
 import { lockProgress } from '../search/write-terms'
-import { ERASED_ROWS } from './erased-rows'
-import { type ErasedPlace, type LooseEvent, receiptOf } from './erasure'
-import { PLACES } from './places'
+import { receiptOf } from './retrieve-erasure'
+import { type ErasedPlace, type LooseEvent, PLACES } from './run-erasures'
 
 interface LockedLead {
   id: number
-  number: number
   reference: string
   version: number
   erased: boolean
@@ -21,9 +29,45 @@ interface LockedLead {
 // FOR UPDATE, for which those wait that add something to the lead (`lock-lead.ts`). The clock is read when the row is locked, so
 // that the transaction has its id before: change-horizon.ts counts on it.
 const LOCK = `
-  SELECT id, number, reference, version, erased_at IS NOT NULL AS erased,
+  SELECT id, reference, version, erased_at IS NOT NULL AS erased,
     greatest(clock_timestamp(), updated_at) AS now
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR UPDATE) l`
+
+const OF_LEAD = 'account_id = $1 AND lead_id = $2'
+
+const ofLead = (column: string) => `(SELECT ${column} FROM leads WHERE account_id = $1 AND id = $2)`
+
+/** Empties the personal fields of a record: texts that must be there become empty, the others NULL. */
+const emptied = (record: TObject): string[] =>
+  fieldsOf(record)
+    .filter(({ personal }) => personal)
+    .map(({ column, nullable }) => `${column} = ${nullable ? 'NULL' : "''"}`)
+
+/**
+ * Every place of personal data in this service's database, beside the outbox: a further one is a further entry. What is countable
+ * stays: numbers, references, times, prices, and words of which there are only a few (status, referrer, type).
+ */
+const ERASED_ROWS = {
+  customer: `UPDATE leads SET ${emptied(Customer)} WHERE account_id = $1 AND id = $2`,
+  lead: `UPDATE leads SET ${emptied(LeadListItem)}, created_by_request_id = NULL WHERE account_id = $1 AND id = $2`,
+  quotes: `UPDATE quotes SET ${emptied(Quote)} WHERE ${OF_LEAD}`,
+  quote_items: `
+    UPDATE quote_items SET ${emptied(QuoteItem)}, options = '{}', product_style_sku = '', product_style_name = '',
+      product_name = ''
+    WHERE account_id = $1 AND quote_id = ANY (ARRAY (SELECT id FROM quotes WHERE ${OF_LEAD}))`,
+  history: `
+    UPDATE lead_changes SET request_id = NULL, changes = (
+      SELECT coalesce(json_agg(json_build_object('field', c -> 'field', 'from', NULL, 'to', NULL)), '[]')
+      FROM json_array_elements(changes) AS c
+    )
+    WHERE ${OF_LEAD}`,
+  // The rows are the list of what is to be deleted from the object store, and go with it.
+  attachments: `UPDATE attachments SET name = '', file_name = '' WHERE ${OF_LEAD}`,
+  search_words: `DELETE FROM lead_search WHERE account_id = $1 AND number = ${ofLead('number')}`,
+  idempotency_answers: `
+    DELETE FROM idempotency_keys
+    WHERE lead_reference = ${ofLead('reference')} AND token_id IN (SELECT id FROM tokens WHERE account_id = $1)`,
+}
 
 // An event that the relay is publishing is waited for.
 const TAKE_EVENTS = `
@@ -49,9 +93,9 @@ const eraseRows = async (tx: OpenTransaction, accountId: number, lead: LockedLea
   const places: ErasedPlace[] = []
   const erased = (what: string, count: number) =>
     places.push({ store: 'postgresql', what, count, erased_at: lead.now })
-  for (const { what, text, by } of ERASED_ROWS) {
+  for (const [what, text] of Object.entries(ERASED_ROWS)) {
     const counted = `WITH erased AS (${text} RETURNING 1) SELECT count(*)::int AS count FROM erased`
-    const [row] = await tx.query<{ count: number }>({ text: counted, values: [accountId, lead[by]] })
+    const [row] = await tx.query<{ count: number }>({ text: counted, values: [accountId, lead.id] })
     erased(what, row!.count)
   }
   const events = await tx.query<LooseEvent>({ text: TAKE_EVENTS, values: [accountId, lead.reference] })
@@ -59,27 +103,20 @@ const eraseRows = async (tx: OpenTransaction, accountId: number, lead: LockedLea
   return { places, events }
 }
 
-const seal = async (tx: OpenTransaction, accountId: number, lead: LockedLead, deps: Deps) => {
-  const leads = await leadsFromColumns(tx, new Map([[lead.id, { accountId }]]), deps.assetsUrl)
-  const { format, item, details } = leadJsonOf(
-    { ...leads.get(lead.id)!, updated_at: lead.now },
-    deps.jsonFormat,
-  )
-  tx.send({ text: SEAL, values: [accountId, lead.id, lead.now, format, item, details] })
-}
-
 const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, deps: Deps) => {
   const { actor } = deps
   const { places, events } = await eraseRows(tx, accountId, lead)
-  await seal(tx, accountId, lead, deps)
   const { id: leadId, now: at } = lead
+  const leads = await leadsFromColumns(tx, new Map([[leadId, { accountId }]]), deps.assetsUrl)
+  const json = leadJsonOf({ ...leads.get(leadId)!, updated_at: at }, deps.jsonFormat)
+  tx.send({ text: SEAL, values: [accountId, leadId, at, json.format, json.item, json.details] })
   recordLeadChange(tx, {
     ...{ accountId, leadId, version: lead.version + 1, actor, changes: [], at },
     action: 'erased',
   })
   recordAudit(tx, actor, { accountId, action: 'lead.erased', targetId: leadId })
-  const waiting = PLACES.flatMap(({ erases }) =>
-    erases.map((place) => ({ ...place, count: null, erased_at: null })),
+  const waiting = PLACES.flatMap(({ store, erases }) =>
+    erases.map((what): ErasedPlace => ({ store, what, count: null, erased_at: null })),
   )
   const receipt = [JSON.stringify([...places, ...waiting]), JSON.stringify(events)]
   tx.send({ text: INSERT, values: [accountId, leadId, at, ...receipt] })
@@ -102,5 +139,5 @@ export const eraseLead =
       })
       if (!lead) throw leadNotFound()
       if (!lead.erased) await erase(tx, accountId, lead, deps)
-      return { body: (await receiptOf(tx, { accountId, reference }, deps.backupRetentionDays))! }
+      return receiptOf(tx, { accountId, reference }, deps.backupRetentionDays)
     })

@@ -1,17 +1,48 @@
 import type { RetrieveErasureRequest, RetrieveErasureResponse } from '@leadwire/contracts'
-import { type Database, ServiceError } from '@leadwire/service-kit'
+import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { isId, isUuid, validate } from '../../arguments'
-import { receiptOf } from './erasure'
+
+const SELECT = `
+  SELECT l.reference AS lead_reference, CASE WHEN e.finished_at IS NULL THEN 'running' ELSE 'done' END AS status,
+    e.requested_at, e.finished_at, e.places AS erased,
+    (
+      SELECT max(i.created_at) + interval '24 hours' FROM imports i
+      WHERE i.account_id = l.account_id AND i.key IS NOT NULL AND i.created_at < e.requested_at
+    ) AS imports_until,
+    CASE WHEN e.stream_until > clock_timestamp() THEN e.stream_until END AS stream_until,
+    e.finished_at + $3::int * interval '1 day' AS backups_until
+  FROM leads l JOIN erasures e ON e.account_id = l.account_id AND e.lead_id = l.id
+  WHERE l.account_id = $1 AND l.reference = $2`
+
+/** The receipt of an erasure as JSON. Throws not_found where the lead was not erased. */
+export const receiptOf = async (
+  db: Transaction,
+  { accountId, reference }: { accountId: number; reference: string },
+  backupRetentionDays: number | undefined,
+): Promise<{ body: Buffer }> => {
+  const values = [accountId, reference, backupRetentionDays ?? null]
+  const [row] = isUuid(reference)
+    ? await db.query<Record<string, string | null>>({ name: 'select-receipt', text: SELECT, values })
+    : []
+  if (!row) throw new ServiceError('not_found', 'There is no erasure of a lead with this reference.')
+  const { imports_until, stream_until, backups_until, erased, ...receipt } = row
+  // The file of an import is deleted when the import ends, which it does within a day. The WAL of a running server and the pages
+  // of tables hold what was before a change until they are written over, which no time bounds. None can be asked for through the
+  // service.
+  const remains = [
+    ...(imports_until ? [{ where: 'imports', until: imports_until }] : []),
+    ...(stream_until ? [{ where: 'stream', until: stream_until }] : []),
+    { where: 'wal', until: backups_until },
+    { where: 'backups', until: backups_until },
+  ]
+  const data = { ...receipt, erased: JSON.parse(erased!), remains }
+  return { body: Buffer.from(JSON.stringify({ data })) }
+}
 
 /** The receipt of a lead's erasure. Throws not_found, also for a lead whose erasure was never requested. */
 export const retrieveErasure =
   (deps: { database: Database; backupRetentionDays: number | undefined }) =>
   async (request: RetrieveErasureRequest): Promise<RetrieveErasureResponse> => {
     validate({ account_id: isId(request.accountId) })
-    const { database, backupRetentionDays } = deps
-    const body = isUuid(request.reference)
-      ? await receiptOf(database, request, backupRetentionDays)
-      : undefined
-    if (!body) throw new ServiceError('not_found', 'There is no erasure of a lead with this reference.')
-    return { body }
+    return receiptOf(deps.database, request, deps.backupRetentionDays)
   }

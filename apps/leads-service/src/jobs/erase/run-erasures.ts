@@ -1,25 +1,20 @@
 import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
-import type { Database, Logger, Round } from '@leadwire/service-kit'
-import type { Erasure } from './erasure'
-import type { ErasureJob, PlaceDeps } from './erasure-job'
-import { PLACES } from './places'
+import type { Round } from '@leadwire/service-kit'
+import { claimDue, type Elsewhere, removeFiles } from '../elsewhere'
 
 const AT_ONCE = 10
+/** Attached files whose records are read together. */
+const FILES = 50
 /** Anything in flight when the lead was erased, such as an event being published, has arrived after this time. */
 const IN_FLIGHT_S = 15
 
-// The lease: when a process dies over it, another takes it up. Whatever is done twice is as if it were done once.
-const CLAIM = `
-  WITH found AS MATERIALIZED (
-    SELECT account_id, lead_id FROM erasures
-    WHERE finished_at IS NULL AND due_at <= clock_timestamp()
-    ORDER BY due_at LIMIT ${AT_ONCE} FOR NO KEY UPDATE SKIP LOCKED
-  )
-  UPDATE erasures e SET due_at = clock_timestamp() + interval '30 seconds'
-  FROM found f JOIN leads l ON l.account_id = f.account_id AND l.id = f.lead_id
-  WHERE e.account_id = f.account_id AND e.lead_id = f.lead_id
-  RETURNING e.account_id AS "accountId", e.lead_id AS "leadId", l.reference, e.places, e.events,
-    e.requested_at < clock_timestamp() - interval '${IN_FLIGHT_S} seconds' AS arrived`
+const CLAIM = claimDue(
+  'erasures',
+  AT_ONCE,
+  `account_id AS "accountId", lead_id AS "leadId", places, events,
+    (SELECT reference FROM leads l WHERE l.account_id = job.account_id AND l.id = job.lead_id) AS reference,
+    requested_at < clock_timestamp() - interval '${IN_FLIGHT_S} seconds' AS arrived`,
+)
 
 const STREAM_MAX_AGE_S = LEADS_STREAM_CONFIG.max_age / 1_000_000_000
 
@@ -30,53 +25,107 @@ const RECORD = `
     due_at = clock_timestamp() + interval '1 second'
   WHERE account_id = $1 AND lead_id = $2 AND finished_at IS NULL`
 
-type Deps = PlaceDeps & { logger: Logger }
+/** How the erasure of one kind of data in one store fares; null until it is done. */
+export interface ErasedPlace {
+  store: 'postgresql' | 'object_store' | 'jetstream'
+  what: string
+  count: number | null
+  erased_at: string | null
+}
 
-interface ClaimedRow extends Omit<Erasure, 'places' | 'events'> {
+/** An event that was not known to be stored by webhook-service, and where it is in the stream, if it is known to be there. */
+export interface LooseEvent {
+  id: string
+  sequence: number | null
+}
+
+interface ClaimedRow {
+  accountId: number
+  leadId: number
+  reference: string
+  /** JSON. */
   places: string
   events: string
+  /** Whether everything in flight when the lead was erased has arrived, or never will. */
   arrived: boolean
 }
 
-const jobOf = (row: ClaimedRow): ErasureJob => {
-  const { places, events }: Pick<Erasure, 'places' | 'events'> = {
-    places: JSON.parse(row.places),
-    events: JSON.parse(row.events),
-  }
-  const placed = events.flatMap(({ id, sequence }) => (sequence === null ? [] : [[id, sequence] as const]))
-  return { ...row, places, events, messages: new Map(placed), unplacedAt: null }
+/** An erasure that a process works on. */
+interface Job extends Omit<ClaimedRow, 'places' | 'events'> {
+  places: ErasedPlace[]
+  events: LooseEvent[]
+  /** When the newest event was stored whose position in the stream is unknown. */
+  unplacedAt: string | null
 }
 
-const timeOf = async (database: Database) =>
-  (await database.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' }))[0]!.at
+/** The counts of what it erases, all that was erased before included; undefined while there is more to do. May be repeated. */
+type Erase = (job: Job, deps: Elsewhere) => Promise<number[] | undefined>
 
-// A place that fails is tried again; the others continue meanwhile.
-const erasePlaces = async (job: ErasureJob, deps: Deps): Promise<void> => {
+const eraseFiles: Erase = async ({ accountId, leadId, places }, deps) => {
+  const condition = 'account_id = $1 AND lead_id = $2'
+  while (await removeFiles(deps, 'attachments', { condition, values: [accountId, leadId], limit: FILES }));
+  return [places.find(({ what }) => what === 'attachments')?.count ?? 0]
+}
+
+// An event in flight is waited for, so that its place in the stream becomes known; one that did not come by then is dropped should
+// it still come.
+const eraseEvents: Erase = async (job, { webhooks }) => {
+  const erased = await webhooks.eraseLeadEvents({
+    accountId: job.accountId,
+    leadReference: job.reference,
+    eventIds: job.events.map(({ id }) => id),
+    bury: job.arrived,
+  })
+  job.events.push(...erased.messages.map(({ eventId, sequence }) => ({ id: eventId, sequence })))
+  job.unplacedAt = erased.unplacedAt ?? null
+  if (erased.missingEventIds.length > 0) return undefined
+  return [erased.webhookEvents, erased.notificationEvents, erased.cancelledDeliveries, erased.attempts]
+}
+
+const eraseMessages: Erase = async ({ events }, { deleteMessage }) => {
+  const placed = new Map(events.flatMap(({ id, sequence }) => (sequence === null ? [] : [[id, sequence]])))
+  for (const [eventId, sequence] of placed) await deleteMessage({ eventId, sequence })
+  return [placed.size]
+}
+
+/** Every place beyond this service's database, in the order in which they are erased: a further one is a further entry. */
+export const PLACES: { store: ErasedPlace['store']; erases: string[]; erase: Erase }[] = [
+  { store: 'object_store', erases: ['attached_files'], erase: eraseFiles },
+  {
+    store: 'postgresql',
+    erases: ['webhook_events', 'notification_events', 'cancelled_deliveries', 'attempt_responses'],
+    erase: eraseEvents,
+  },
+  // Behind the events, which know where their messages are.
+  { store: 'jetstream', erases: ['messages'], erase: eraseMessages },
+]
+
+const work = async (row: ClaimedRow, deps: Elsewhere): Promise<void> => {
+  const { database, logger } = deps
+  const { places, events, reference } = row
+  const job: Job = { ...row, places: JSON.parse(places), events: JSON.parse(events), unplacedAt: null }
   for (const { erases, erase } of PLACES) {
+    // A place that fails is tried again; the others continue meanwhile.
     const counts = await erase(job, deps).catch((error: unknown) => {
-      deps.logger.warn({ err: error, lead: job.reference, place: erases[0]!.what }, 'not erased yet')
+      logger.warn({ err: error, lead: reference, place: erases[0] }, 'not erased yet')
       return undefined
     })
-    const erased_at = counts ? await timeOf(deps.database) : null
-    for (const [index, { what }] of erases.entries())
+    const [now] = await database.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' })
+    const erased_at = counts ? now!.at : null
+    for (const [at, what] of erases.entries())
       Object.assign(job.places.find((place) => place.what === what)!, {
-        count: counts?.[index] ?? null,
+        count: counts?.[at] ?? null,
         erased_at,
       })
   }
-}
-
-const work = async (job: ErasureJob, deps: Deps): Promise<void> => {
-  await erasePlaces(job, deps)
   const done = job.places.every(({ erased_at }) => erased_at !== null)
-  const { accountId, leadId, places, unplacedAt } = job
-  const values = [accountId, leadId, JSON.stringify(places), unplacedAt, done]
-  await deps.database.query({ name: 'record-erasure', text: RECORD, values })
+  const values = [job.accountId, job.leadId, JSON.stringify(job.places), job.unplacedAt, done]
+  await database.query({ name: 'record-erasure', text: RECORD, values })
 }
 
 /** Takes up a few erasures that are open, for what is beyond this service's database. */
-export const eraseOnce = async (deps: Deps): Promise<Round> => {
+export const eraseOnce = async (deps: Elsewhere): Promise<Round> => {
   const rows = await deps.database.query<ClaimedRow>({ name: 'claim-erasures', text: CLAIM })
-  await Promise.all(rows.map((row) => work(jobOf(row), deps)))
+  await Promise.all(rows.map((row) => work(row, deps)))
   return rows.length === AT_ONCE || (rows.length > 0 && 'pause')
 }

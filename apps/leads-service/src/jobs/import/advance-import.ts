@@ -1,12 +1,10 @@
 import type { Actor, AdvanceImportRequest, AdvanceImportResponse, CreateLead } from '@leadwire/contracts'
 import { isRefusedValue, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
 import { invalidBy, validate } from '../../arguments'
-import { inserter, insertTogether } from '../../database/inserter'
 import { type CreateLeadsDeps, createAll } from '../../leads/create/create-leads'
 import { leadErrors } from '../../leads/create/lead-arguments'
 import type { OutboxEvent } from '../../outbox/record-events'
-import { CLAIM } from './claim-import'
-import { isClaim } from './import-claim'
+import { CLAIM, isClaim } from './claim-import'
 
 /** How many faults of an import are kept; more are only counted. */
 const MAX_FAULTS = 10_000
@@ -31,28 +29,11 @@ interface ClaimedRow {
   rowsFailed: number
 }
 
-interface Fault {
-  accountId: number
-  importId: number
-  /** From 1, without the header. */
-  row: number
-  /** JSON. */
-  errors: string
-}
+const INSERT_FAULTS = `
+  INSERT INTO import_faults (account_id, import_id, row, errors)
+  SELECT $1, $2, row, errors FROM unnest($3::bigint[], $4::json[]) AS given (row, errors)`
 
-const errorsOf = inserter<Fault>('import_faults', [
-  ['account_id', 'bigint', ({ accountId }) => accountId],
-  ['import_id', 'bigint', ({ importId }) => importId],
-  ['row', 'bigint', ({ row }) => row],
-  ['errors', 'json', ({ errors }) => errors],
-])
-
-const claimLost = () => new ServiceError('conflict', 'The import is worked on by another process.')
-
-const actorOf = ({ tokenId, requestId }: ClaimedRow): Actor | undefined =>
-  tokenId === null ? undefined : { tokenId, tokenName: '', requestId: requestId ?? '' }
-
-/** Creates the leads of rows; resolves with the faults of each row, null where it has none. */
+/** Creates the leads of rows; resolves with the errors of each row as JSON, null where it has none. */
 const createRows = async (
   deps: CreateLeadsDeps,
   tx: OpenTransaction,
@@ -60,7 +41,9 @@ const createRows = async (
   claimed: ClaimedRow,
   events: OutboxEvent[],
 ): Promise<(string | null)[]> => {
-  const actor = actorOf(claimed)
+  const { tokenId, requestId } = claimed
+  const actor: Actor | undefined =
+    tokenId === null ? undefined : { tokenId, tokenName: '', requestId: requestId ?? '' }
   const items = new Map<number, CreateLead>()
   const faults = rows.map(({ row }, index): string | null => {
     if (row?.$case !== 'lead') return row?.value ?? null
@@ -85,19 +68,6 @@ const createRows = async (
   return faults
 }
 
-const recordFaults = (
-  tx: OpenTransaction,
-  { accountId, importId }: { accountId: number; importId: number },
-  faults: (string | null)[],
-  { rowsRead, rowsFailed }: ClaimedRow,
-): number => {
-  const found = faults.flatMap((errors, index) =>
-    errors === null ? [] : [{ accountId, importId, row: rowsRead + index + 1, errors }],
-  )
-  insertTogether(tx, [errorsOf(found.slice(0, Math.max(0, MAX_FAULTS - rowsFailed)))])
-  return found.length
-}
-
 const advance = async (
   deps: CreateLeadsDeps,
   tx: OpenTransaction,
@@ -108,18 +78,21 @@ const advance = async (
   const values = [accountId, importId, claimId, request.from]
   const [claimed] = await tx.query<ClaimedRow>({ name: 'claimed-import', text: SELECT, values })
   // Another process has it, or has moved it: a call that is repeated after a lost response is not done again.
-  if (!claimed) throw claimLost()
+  if (!claimed) throw new ServiceError('conflict', 'The import is worked on by another process.')
   if (claimed.state !== 'running') return { goingOn: false }
   const { rows, to, columns, delimiter, finished, failure } = request
-  const faults = await createRows(deps, tx, request, claimed, events)
-  const failed = recordFaults(tx, { accountId, importId }, faults, claimed)
+  const faults = (await createRows(deps, tx, request, claimed, events)).flatMap((errors, at) =>
+    errors === null ? [] : [{ row: claimed.rowsRead + at + 1, errors }],
+  )
+  const kept = faults.slice(0, Math.max(0, MAX_FAULTS - claimed.rowsFailed))
+  if (kept.length > 0) {
+    const ofFaults = [kept.map(({ row }) => row), kept.map(({ errors }) => errors)]
+    tx.send({ name: 'insert-import-faults', text: INSERT_FAULTS, values: [accountId, importId, ...ofFaults] })
+  }
   const state = failure !== undefined ? 'failed' : finished ? 'finished' : 'running'
-  const counts = [rows.length, rows.length - failed, failed]
-  tx.send({
-    name: 'move-import',
-    text: MOVE,
-    values: [accountId, importId, to, columns, ...counts, state, failure ?? null, delimiter],
-  })
+  const counts = [rows.length, rows.length - faults.length, faults.length]
+  const moved = [accountId, importId, to, columns, ...counts, state, failure ?? null, delimiter]
+  tx.send({ name: 'move-import', text: MOVE, values: moved })
   return { goingOn: state === 'running' }
 }
 

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { ClaimedImport, type ClaimImportResponse } from '@leadwire/contracts'
+import {
+  ClaimedImport,
+  type ClaimImportResponse,
+  type ImportClaim,
+  type ReleaseImportRequest,
+  type Visitor,
+} from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
+import { isId, isUuid, validate } from '../../arguments'
 
 /** How long a claim holds. */
 export const CLAIM = "interval '15 seconds'"
@@ -26,21 +33,28 @@ const SELECT = `
   RETURNING t.account_id AS "accountId", t.id AS "importId", t.state, t.key, t.format, t.file_size AS "fileSize",
     t.position, t.rows_read AS "rowsRead", t.columns, t.delimiter, t.user_agent AS "userAgent", t.ip, t.test`
 
-interface Row {
-  accountId: number
-  importId: number
-  userAgent: string
-  ip: string
-  test: boolean
-}
+const RELEASE = `
+  UPDATE imports SET claim_id = NULL, claimed_until = clock_timestamp(), key = CASE WHEN $4 THEN NULL ELSE key END
+  WHERE account_id = $1 AND id = $2 AND claim_id = $3`
+
+export const isClaim = (claim: ImportClaim | undefined): boolean =>
+  claim !== undefined && isId(claim.accountId) && isId(claim.importId) && isUuid(claim.claimId)
 
 /** Gives the caller an import to work on, or one that has ended and whose file is left to be deleted. */
 export const claimImport = (deps: { database: Database }) => async (): Promise<ClaimImportResponse> => {
   const claimId = randomUUID()
   const query = { name: 'claim-import', text: SELECT, values: [claimId] }
-  const [row] = await deps.database.query<Row>(query)
+  const [row] = await deps.database.query<ImportClaim & Visitor>(query)
   if (!row) return { import: undefined }
-  const { accountId, importId, userAgent, ip, test, ...others } = row
-  const claim = { accountId, importId, claimId }
-  return { import: ClaimedImport.fromPartial({ ...others, claim, visitor: { userAgent, ip, test } }) }
+  return { import: ClaimedImport.fromPartial({ ...row, claim: { ...row, claimId }, visitor: row }) }
 }
+
+/** Gives a claim back. Without its file an import is claimed no more. */
+export const releaseImport =
+  (deps: { database: Database }) =>
+  async ({ claim, fileDeleted }: ReleaseImportRequest): Promise<object> => {
+    validate({ claim: isClaim(claim) })
+    const { accountId, importId, claimId } = claim!
+    await deps.database.query({ text: RELEASE, values: [accountId, importId, claimId, fileDeleted] })
+    return {}
+  }

@@ -9,7 +9,7 @@ import {
 } from '@leadwire/service-kit'
 import { isId, isSaid, isText, validate } from '../../arguments'
 import { underKey } from '../../idempotency/idempotency-keys'
-import { IMPORT_COLUMNS, type ImportRow, importBody } from './import-row'
+import { IMPORT_COLUMNS, importBody } from './imports'
 
 /** How many imports of an account may wait: each has a file of its own. */
 const MAX_OPEN = 20
@@ -44,7 +44,7 @@ const insertImport = async (
   const { userAgent, ip, test } = visitor!
   const by = [actor?.tokenId ?? null, actor?.requestId ?? null]
   const values = [accountId, format, webhooks, userAgent, ip, test, ...by, key, fileSize]
-  const [row] = await tx.query<ImportRow>({ text: INSERT, values })
+  const [row] = await tx.query<{ id: number }>({ text: INSERT, values })
   const changes = differences({}, { format, webhooks, file_size: fileSize })
   recordAudit(tx, actor, { accountId, action: 'import.created', targetId: row!.id, changes })
   return importBody(row!)

@@ -3,93 +3,121 @@ import {
   ReconcileCursor,
   type ReconcileRequest,
   type ReconcileResponse,
+  type Unexplained,
 } from '@leadwire/contracts'
 import { isId, isInstant, isUuid, validate } from '../../arguments'
-import { checkLeads } from './check-leads'
-import { checkOutbox } from './check-outbox'
-import { keepFindings } from './findings'
-import { recheckFindings } from './recheck-findings'
-import { findingOf, type ReconcileDeps } from './reconcile-deps'
+import { checkLeads, checkSpans, type ReconcileDeps } from './check-leads'
+import { findingsOf, keepFindings, keyOf } from './unexplained'
 
-interface Request {
-  accountId: number | undefined
-  full: boolean
-  cursor: ReconcileCursor
-}
+/** Publishing, storing and the sweep take seconds, also when an event is published again. */
+const GRACE_S = 30
+/** The most events reported in each of the two states. */
+const REPORTED = 1000
+/** Findings in one recheck. */
+const RECHECKED = 500
 
-/** The result of a batch. Without a cursor its stage is finished. */
+type Request = ReconcileRequest & { cursor: ReconcileCursor }
+
 interface Batch {
-  counts?: Partial<ReconcileCounts>
-  cursor?: ReconcileCursor | undefined
+  counts?: Partial<ReconcileCounts> | undefined
+  /** What is to be kept. */
+  findings?: Unexplained[]
+  /** Where the next batch begins; undefined at the end of the stage. */
+  next?: Partial<ReconcileCursor> | undefined
 }
 
 type Stage = (deps: ReconcileDeps, request: Request) => Promise<Batch>
 
-const leads: Stage = async (deps, { cursor, ...options }) => {
-  const { counts, next } = await checkLeads(deps, cursor, options)
-  // With --full deliveries are counted with the events that they belong to, of all kinds.
-  const { pending, inFlight, held, delivered, exhausted, cancelled, ...ofLeads } = counts
-  return { counts: options.full ? ofLeads : counts, cursor: next && { ...cursor, ...next } }
-}
-
 const events =
   (notifications: boolean): Stage =>
-  async ({ database, webhooks }, { accountId, full, cursor }) => {
+  async ({ webhooks }, { accountId, full, cursor }) => {
     if (!full) return {}
-    const afterId = cursor.afterEventId === '' ? undefined : cursor.afterEventId
-    const { violations, deliveries, lastId } = await webhooks.checkNextEvents({
-      notifications,
-      afterId,
-      accountId,
-    })
-    await database.transaction(async (tx) => keepFindings(tx, violations.map(findingOf)))
-    return {
-      counts: deliveries!,
-      cursor: lastId === undefined ? undefined : { ...cursor, afterEventId: lastId },
-    }
+    const next = { notifications, afterId: cursor.afterEventId || undefined, accountId }
+    const { violations: findings, deliveries: counts, lastId } = await webhooks.checkEvents({ next })
+    return { findings, counts, next: lastId === undefined ? undefined : { afterEventId: lastId } }
   }
 
 const deliveries =
   (notifications: boolean): Stage =>
-  async ({ database, webhooks }, { accountId, cursor }) => {
-    const afterEndpointId = cursor.afterId === 0 ? undefined : cursor.afterId
-    const asked = { notifications, afterEndpointId, accountId }
-    const { violations, lastEndpointId } = await webhooks.checkDeliveries(asked)
-    await database.transaction(async (tx) => keepFindings(tx, violations.map(findingOf)))
-    return { cursor: lastEndpointId === undefined ? undefined : { ...cursor, afterId: lastEndpointId } }
+  async ({ webhooks }, { accountId, cursor }) => {
+    const asked = { notifications, afterEndpointId: cursor.afterId || undefined, accountId }
+    const { violations: findings, lastEndpointId } = await webhooks.checkDeliveries(asked)
+    return { findings, next: lastEndpointId === undefined ? undefined : { afterId: lastEndpointId } }
   }
 
-const outbox: Stage = async (deps, { accountId }) => {
-  await checkOutbox(deps, accountId)
+// Each in the order of its index, oldest first.
+const overdue = (state: string, order: string) => `
+  (SELECT 'event_waiting' AS kind, account_id AS "accountId", lead_reference AS "leadReference", event_id AS "eventId",
+    created_at AS since, CASE
+      WHEN refusal IS NOT NULL THEN 'The event was refused: ' || refusal
+      WHEN sequence IS NOT NULL THEN 'The event is published, and webhook-service does not hold it.'
+      ELSE 'The event is in the outbox and not published.' END AS detail
+  FROM outbox
+  WHERE ${state} AND created_at < clock_timestamp() - interval '${GRACE_S} seconds' AND account_id = coalesce($1, account_id)
+  ORDER BY ${order} LIMIT ${REPORTED})`
+
+const OVERDUE = `${overdue('published_at IS NULL', 'created_at')} UNION ALL ${overdue('published_at IS NOT NULL', 'published_at')}`
+
+const outbox: Stage = async ({ database }, { accountId }) => ({
+  findings: await database.query({ name: 'overdue-events', text: OVERDUE, values: [accountId ?? null] }),
+})
+
+const SELECT = `
+  SELECT finding FROM unexplained WHERE checked_at < $1 AND account_id = coalesce($2, account_id)
+  ORDER BY checked_at LIMIT ${RECHECKED}`
+
+const DELETE_RESOLVED = 'DELETE FROM unexplained WHERE key = ANY ($1::text[]) AND checked_at < $2'
+
+const FINISH = `
+  UPDATE reconciliation SET started_at = $1, finished_at = clock_timestamp(), claimed_until = clock_timestamp()`
+
+// What is wrong with leads and their events stays so behind where the check began: it is checked again. All else was found anew.
+const recheck = async (deps: ReconcileDeps, findings: Unexplained[]): Promise<Unexplained[]> => {
+  const spans = findings
+    .filter(({ kind }) => kind === 'lead_missing' || kind === 'event_missing')
+    .map(({ accountId, leadNumber, since }) => ({
+      accountId,
+      after: leadNumber! - 1,
+      last: leadNumber!,
+      since,
+    }))
+  const eventIds = findings.flatMap(({ kind, eventId }) => (kind === 'deliveries_missing' ? eventId! : []))
+  const [ofLeads, ofEvents] = await Promise.all([
+    checkSpans(deps, spans),
+    deps.webhooks.checkEvents({ eventIds }),
+  ])
+  const found = new Set([...ofLeads.findings, ...ofEvents.violations].map(keyOf))
+  return findings.filter((finding) => found.has(keyOf(finding)))
+}
+
+/** Deletes the findings from before the check that are no more so. */
+const findings: Stage = async (deps, { accountId, cursor: { startedAt } }) => {
+  const { database } = deps
+  const query = { name: 'findings-to-check', text: SELECT, values: [startedAt, accountId ?? null] }
+  const kept = findingsOf(await database.query(query))
+  if (kept.length > 0) {
+    await keepFindings(database, await recheck(deps, kept))
+    await database.query({ text: DELETE_RESOLVED, values: [kept.map(keyOf), startedAt] })
+  }
+  if (kept.length === RECHECKED) return { next: {} }
+  if (accountId === undefined) await database.query({ text: FINISH, values: [startedAt] })
   return {}
 }
 
-const findings: Stage = async (deps, { accountId, cursor }) => {
-  const isMore = await recheckFindings(deps, { startedAt: cursor.startedAt, accountId })
-  return { cursor: isMore ? cursor : undefined }
+const STAGES: Record<string, Stage> = {
+  leads: (deps, { cursor, ...options }) => checkLeads(deps, cursor, options),
+  webhooks: events(false),
+  notifications: events(true),
+  webhook_deliveries: deliveries(false),
+  notification_deliveries: deliveries(true),
+  outbox,
+  findings,
 }
-
-const FINISH = 'UPDATE reconciliation SET started_at = $1, finished_at = clock_timestamp()'
-
-const finish: Stage = async ({ database }, { accountId, cursor }) => {
-  if (accountId === undefined) await database.query({ text: FINISH, values: [cursor.startedAt] })
-  return {}
-}
-
-const STAGES: [name: string, stage: Stage][] = [
-  ['leads', leads],
-  ['webhooks', events(false)],
-  ['notifications', events(true)],
-  ['webhook_deliveries', deliveries(false)],
-  ['notification_deliveries', deliveries(true)],
-  ['outbox', outbox],
-  ['findings', findings],
-  ['finish', finish],
-]
+const NAMES = Object.keys(STAGES)
 
 const begin = async ({ database }: ReconcileDeps): Promise<ReconcileCursor> => {
   const [row] = await database.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' })
-  return ReconcileCursor.fromPartial({ startedAt: row!.at, stage: 'leads', afterNumber: -1 })
+  return ReconcileCursor.fromPartial({ startedAt: row!.at, stage: NAMES[0]! })
 }
 
 /**
@@ -100,16 +128,45 @@ export const reconcile =
   (deps: ReconcileDeps) =>
   async ({ accountId, full, cursor: given }: ReconcileRequest): Promise<ReconcileResponse> => {
     const cursor = given ?? (await begin(deps))
-    const at = STAGES.findIndex(([name]) => name === cursor.stage)
+    const { startedAt, stage, afterEventId } = cursor
+    const at = NAMES.indexOf(stage)
     validate({
       account_id: accountId === undefined || isId(accountId),
-      cursor:
-        at >= 0 && isInstant(cursor.startedAt) && (cursor.afterEventId === '' || isUuid(cursor.afterEventId)),
+      cursor: at >= 0 && isInstant(startedAt) && (afterEventId === '' || isUuid(afterEventId)),
     })
-    const batch = await STAGES[at]![1](deps, { accountId, full, cursor })
-    const following = STAGES[at + 1]
-    const next =
-      batch.cursor ??
-      (following && ReconcileCursor.fromPartial({ startedAt: cursor.startedAt, stage: following[0] }))
-    return { counts: ReconcileCounts.fromPartial(batch.counts ?? {}), cursor: next }
+    const { counts = {}, findings = [], next } = await STAGES[stage]!(deps, { accountId, full, cursor })
+    await keepFindings(deps.database, findings)
+    const following = NAMES[at + 1]
+    const begun = following ? ReconcileCursor.fromPartial({ startedAt, stage: following }) : undefined
+    return {
+      counts: ReconcileCounts.fromPartial(counts),
+      cursor: next ? { ...cursor, ...next } : begun,
+    }
   }
+
+// A lease: when a process dies during a check, another starts one. Two checks at once do no harm.
+const RENEW = `UPDATE reconciliation SET claimed_until = clock_timestamp() + interval '30 seconds'`
+
+const CLAIM = `${RENEW}
+  WHERE claimed_until <= clock_timestamp()
+    AND coalesce(started_at, '-infinity') <= clock_timestamp() - $1::bigint * interval '1 ms'
+  RETURNING 1`
+
+/**
+ * Checks the new leads of all accounts when the interval is over and no other copy is checking. Resolves at the end of the check, or soon after
+ * `signal` is aborted.
+ */
+export const reconcileInTurn = async (
+  deps: ReconcileDeps,
+  { intervalMs, signal }: { intervalMs: number; signal: AbortSignal },
+): Promise<boolean> => {
+  const { database } = deps
+  const claimed = await database.query({ name: 'claim-reconciliation', text: CLAIM, values: [intervalMs] })
+  if (claimed.length === 0) return false
+  let cursor: ReconcileCursor | undefined
+  do {
+    cursor = (await reconcile(deps)({ full: false, accountId: undefined, cursor })).cursor
+    if (cursor) await database.query({ name: 'renew-reconciliation', text: RENEW })
+  } while (cursor && !signal.aborted)
+  return false
+}

@@ -9,7 +9,7 @@ const COUNT = `
   SELECT kind, count(u.found)::int AS count
   FROM unnest(ARRAY['lead_missing', 'event_missing', 'event_waiting', 'deliveries_missing', 'delivery_overdue',
     'delivery_beyond_schedule', 'delivery_held']) AS kind
-  LEFT JOIN (SELECT kind AS found FROM unexplained LIMIT ${COUNTED_AT_MOST}) u ON u.found = kind
+  LEFT JOIN (SELECT finding ->> 'kind' AS found FROM unexplained LIMIT ${COUNTED_AT_MOST}) u ON u.found = kind
   GROUP BY kind`
 
 const FINISHED = `
