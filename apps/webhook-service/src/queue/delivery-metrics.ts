@@ -1,4 +1,4 @@
-import { type Database, type Logger, type Metrics, sharedQuery } from '@leadwire/service-kit'
+import { addGauges, type Database, type Logger, type Metrics } from '@leadwire/service-kit'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Clock } from '../clock'
 import { openAt } from '../delivery-sql'
@@ -46,47 +46,33 @@ interface Dependencies {
 }
 
 /** Adds the metrics that are read from the database at each scrape. */
-const addBacklog = ({ kind, metrics, queue, clock, logger }: Dependencies): void => {
-  const add = (name: string, help: string, labelNames: string[], read: (gauge: Gauge) => Promise<void>) =>
-    new Gauge({
-      ...{ name, help, labelNames, registers: [metrics] },
-      async collect() {
-        try {
-          await read(this)
-        } catch (error) {
-          // The scrape goes on: this metric keeps its last value.
-          logger.warn({ err: error, metric: name }, 'could not read a metric')
-        }
-      },
-    })
-  add(
-    `leadwire_${kind}_deliveries_open`,
-    `Deliveries that are not at their end, by status; ${MAX_COUNT} stands for as many or more.`,
-    ['status'],
-    async (gauge) => {
-      const [row] = await countOpenDeliveries(queue, MAX_COUNT)
-      for (const [status, count] of Object.entries(row ?? {})) gauge.set({ status }, count)
+const addBacklog = ({ kind, queue, clock, ...deps }: Dependencies): void => {
+  addGauges({ ...deps, query: () => countOpenDeliveries(queue, MAX_COUNT) }, [
+    {
+      name: `leadwire_${kind}_deliveries_open`,
+      help: `Deliveries that are not at their end, by status; ${MAX_COUNT} stands for as many or more.`,
+      label: 'status',
+      of: ([row]) => ({ ...row }),
     },
-  )
-  const findDue = sharedQuery(async () => {
+  ])
+  const findDue = async () => {
     const now = clock.now()
-    return { now: now.getTime(), due: await findDueEndpoints(queue, now) }
-  })
-  add(
-    `leadwire_${kind}_endpoints_due`,
-    'Endpoints with an attempt that is due and has not started.',
-    [],
-    async (gauge) => gauge.set((await findDue()).due.length),
-  )
-  add(
-    `leadwire_${kind}_oldest_due_seconds`,
-    'How long the oldest attempt that is due has waited to start; 0 when none waits.',
-    [],
-    async (gauge) => {
-      const { now, due } = await findDue()
-      gauge.set((now - due.reduce((oldest, { dueAt }) => Math.min(oldest, dueAt), now)) / 1000)
+    const due = await findDueEndpoints(queue, now)
+    const oldest = due.reduce((oldest, { dueAt }) => Math.min(oldest, dueAt), now.getTime())
+    return { count: due.length, oldestMs: now.getTime() - oldest }
+  }
+  addGauges({ ...deps, query: findDue }, [
+    {
+      name: `leadwire_${kind}_endpoints_due`,
+      help: 'Endpoints with an attempt that is due and has not started.',
+      of: ({ count }) => count,
     },
-  )
+    {
+      name: `leadwire_${kind}_oldest_due_seconds`,
+      help: 'How long the oldest attempt that is due has waited to start; 0 when none waits.',
+      of: ({ oldestMs }) => oldestMs / 1000,
+    },
+  ])
 }
 
 /** The metrics of the deliveries of one kind. */
