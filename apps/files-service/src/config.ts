@@ -4,36 +4,22 @@ import {
   logLevel,
   port,
   readConfig,
-  type ServiceTokenConfig,
   serviceTokenSettings,
   settingBeside,
   str,
-  type TlsConfig,
-  type TraceSettings,
   tlsSettings,
   traceSettings,
 } from '@leadwire/service-kit/runtime'
-import { type StoreLocation, s3Endpoint, storeLocation } from './store/store-settings'
+import { s3Endpoint, storeLocation } from './store/store-settings'
 
-export interface Config extends ServiceTokenConfig, TlsConfig, TraceSettings {
-  STORE_URL: StoreLocation
-  S3_ENDPOINT: URL | undefined
-  S3_ACCESS_KEY: string | undefined
-  S3_SECRET_KEY: string | undefined
-  S3_REGION: string
-  S3_CA_FILE: string | undefined
-  HOST: string
-  HTTP_PORT: number
-  HEALTH_PORT: number
-  LOG_LEVEL: string
-}
+export type Config = ReturnType<typeof readFilesConfig>
 
 /** The settings of files-service. Throws a ConfigError that lists every error. S3_* are read only with an s3:// store. */
-export const readFilesConfig = (env: NodeJS.ProcessEnv): Readonly<Config> => {
+export const readFilesConfig = (env: NodeJS.ProcessEnv) => {
   const s3 = env['STORE_URL']?.startsWith('s3:')
     ? { desc: 'a store of s3:// needs it' }
     : { default: undefined }
-  return readConfig<Config>(env, {
+  return readConfig(env, {
     STORE_URL: storeLocation({ desc: 'file:///an/absolute/folder or s3://bucket' }),
     S3_ENDPOINT: s3Endpoint(s3),
     S3_ACCESS_KEY: str(s3),

@@ -13,16 +13,7 @@ import {
   leadJsonFormat,
   ReconciliationServiceDefinition,
 } from '@leadwire/contracts'
-import {
-  answerEach,
-  auditService,
-  createFairCalls,
-  type GrpcServer,
-  perCall,
-  perKeyedCall,
-  type Sealer,
-  type WithIdempotencyKey,
-} from '@leadwire/service-kit'
+import { answerEach, auditService, type GrpcServer, type Sealer } from '@leadwire/service-kit'
 import { createAccount } from './accounts/create-account'
 import { listAccounts } from './accounts/list-accounts'
 import { resumeAccount } from './accounts/resume-account'
@@ -32,7 +23,7 @@ import { updateAccount } from './accounts/update-account'
 import { attachFile } from './attachments/attach-file'
 import { listAttachments } from './attachments/list-attachments'
 import { retrieveAttachment } from './attachments/retrieve-attachment'
-import { claimKey, releaseKey, renewKey, underKey } from './idempotency/idempotency-keys'
+import { claimKey, releaseKey, renewKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/create-image'
 import { deleteAccount } from './jobs/delete/delete-account'
 import { retrieveAccountDeletion } from './jobs/delete/retrieve-account-deletion'
@@ -62,6 +53,7 @@ import { listAppointments } from './scheduling/list-appointments'
 import { listCallbacks } from './scheduling/list-callbacks'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
+import { createFairCalls, perCall, perKeyedCall } from './serve-calls'
 import { createToken } from './tokens/create-token'
 import { listTokens } from './tokens/list-tokens'
 import { revokeToken } from './tokens/revoke-token'
@@ -77,7 +69,6 @@ type Deps = CreateLeadsDeps &
     draining: AbortSignal
     backupRetentionDays: number | undefined
     sealer: Sealer
-    underKey: WithIdempotencyKey
     wakeErasures?: () => void
   }
 
@@ -85,7 +76,7 @@ type Deps = CreateLeadsDeps &
 const READS_AT_ONCE = 3
 
 const leadsService = (deps: Deps): LeadsServiceImplementation => {
-  const fairly = createFairCalls({ atOnce: READS_AT_ONCE, meter: deps.meters?.('long_reads') })
+  const fairly = createFairCalls(READS_AT_ONCE, deps.meters?.('long_reads'))
   return {
     retrieveLeads: answerEach(retrieveLeads(deps), deps.draining),
     listLeads: answerEach(listLeads(deps), deps.draining),
@@ -154,9 +145,9 @@ const importsService = (deps: Deps): ImportsServiceImplementation => ({
 /** Adds everything leads-service answers to a server. `jsonFormat` stands for another release's in specs. */
 export const addLeadsService = (
   server: GrpcServer,
-  { jsonFormat, ...given }: Omit<Deps, 'jsonFormat' | 'underKey'> & { jsonFormat?: number },
+  { jsonFormat, ...given }: Omit<Deps, 'jsonFormat'> & { jsonFormat?: number },
 ): void => {
-  const deps = { ...given, underKey, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
+  const deps = { ...given, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
   server.add(LeadsServiceDefinition, leadsService(deps))
   server.add(AccountsServiceDefinition, accountsService(deps))
   server.add(AttachmentsServiceDefinition, attachmentsService(deps))

@@ -1,5 +1,6 @@
 import { WebhooksServiceDefinition } from '@leadwire/contracts'
 import {
+  addPoolMetrics,
   connectDatabase,
   connectGrpc,
   connectNats,
@@ -7,11 +8,9 @@ import {
   createGrpcServer,
   createLoops,
   createMetrics,
-  createPoolMetrics,
   createSealer,
-  deleteOldKeys,
   type HealthCheck,
-  oldestKeyAge,
+  oldKeys,
   type ServiceContext,
   startHealthServer,
   startPruning,
@@ -50,13 +49,14 @@ export const startLeadsService = async ({
   const caller = { lifecycle, tokens: config.SERVICE_TOKEN, tls: watchTls(config, { lifecycle, logger }) }
   const database = connectDatabase({
     url: config.DATABASE_URL,
+    name: 'leads',
     poolSize: config.DATABASE_POOL_SIZE,
     lifecycle,
-    observe: createPoolMetrics(metrics)('leads'),
   })
+  addPoolMetrics(metrics)
   let serving = false
   const checks: HealthCheck[] = [
-    { name: 'postgres', check: () => database.check() },
+    { name: 'postgres', check: () => database.query({ text: 'SELECT 1' }) },
     { name: 'start', check: async () => (serving ? undefined : Promise.reject(new Error('starting'))) },
   ]
   addOutboxMetrics({ metrics, database, logger })
@@ -77,7 +77,7 @@ export const startLeadsService = async ({
   })
   lifecycle.onStop('outbox', () => outbox?.stop())
   void connected.then((connection) => {
-    if (lifecycle.draining) return
+    if (lifecycle.signal.aborted) return
     nats = connection
     outbox = startOutbox({
       ...{ database, logger },
@@ -102,11 +102,7 @@ export const startLeadsService = async ({
   }
   loops.run('contacts', 60_000, createNotifyContacts({ database, webhooks: asked }))
   const prune = startPruning({ loops, metrics })
-  const keptMs = config.IDEMPOTENCY_RETENTION
-  prune('idempotency_keys', {
-    batch: () => deleteOldKeys(database, { keptMs }),
-    oldestAge: () => oldestKeyAge(database),
-  })
+  prune('idempotency_keys', oldKeys(database, config.IDEMPOTENCY_RETENTION))
   prune('imports', {
     batch: () => deleteOldImports(database),
     oldestAge: () => oldestImportAge(database),

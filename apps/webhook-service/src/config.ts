@@ -3,16 +3,15 @@ import {
   count,
   databaseUrl,
   duration,
-  durations,
   encryptionKeys,
   host,
-  list,
   logLevel,
   makeValidator,
   natsCaFile,
   natsReplicas,
   natsUrl,
   parseDuration,
+  parseList,
   poolSize,
   port,
   readConfig,
@@ -31,6 +30,10 @@ const DAY_MS = 24 * 3_600_000
 const disableAfter = makeValidator<number>((text) =>
   text === 'off' ? Number.POSITIVE_INFINITY : parseDuration(/^\d+$/.test(text) ? `${text}s` : text),
 )
+
+const durations = makeValidator<number[]>((text) => parseList(text).map(parseDuration))
+
+const list = makeValidator<string[]>(parseList)
 
 export type Config = ReturnType<typeof readWebhookConfig>
 

@@ -5,7 +5,6 @@ import {
   type Lifecycle,
   type Logger,
   type Metrics,
-  type PoolMetrics,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Outcome } from './attempt/make-attempt'
@@ -60,12 +59,11 @@ export const connectTables = (options: {
   queueSize: number
   lifecycle: Lifecycle
   name: string
-  observe: PoolMetrics
 }): Tables => {
-  const { url, poolSize, queueSize, lifecycle, name, observe } = options
+  const { url, poolSize, queueSize, lifecycle, name } = options
   const connect = (suffix: string, size: number, settings = {}) =>
     connectDatabase({
-      ...{ url, poolSize: size, lifecycle, observe: observe(name + suffix) },
+      ...{ url, name: name + suffix, poolSize: size, lifecycle },
       settings: { search_path: options.schema, ...settings },
     })
   return {

@@ -1,4 +1,4 @@
-import { activeTraceparent, childTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit'
+import { activeTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit'
 import type { SealedSecrets, Secrets } from '../endpoints/secrets/sealed-secrets'
 import { serviceSignature, standardSignature } from './signatures'
 
@@ -72,7 +72,7 @@ export const webhookHeaders = (
     'webhook-signature': signing
       .map((secret) => standardSignature(secret, { id, timestamp, body }))
       .join(' '),
-    traceparent: activeTraceparent() ?? (traceparent ? childTraceparent(traceparent) : newTraceparent()),
+    traceparent: activeTraceparent() ?? newTraceparent(traceparent || undefined),
   }
   // In the order of the known ones; none of them stays null.
   return { ...secrets.headers, ...(knownHeaders(webhook) as Record<string, string>), ...computed }

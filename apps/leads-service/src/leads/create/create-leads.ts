@@ -8,12 +8,10 @@ import {
   type Answer,
   type BatcherMeters,
   createBatcher,
-  deadlineOf,
   isRefusedValue,
   type Logger,
   type OpenTransaction,
   ServiceError,
-  unlessTimedOut,
 } from '@leadwire/service-kit'
 import { invalidBy } from '../../arguments'
 import { insertTogether } from '../../database/inserter'
@@ -22,6 +20,7 @@ import { eventsOf, type OutboxEvent, type RecordingDeps } from '../../outbox/rec
 import { leadEtag } from '../read/lead-etag'
 import { leadResultOf } from '../read/lead-result'
 import type { JsonSettings } from '../read/load-leads'
+import { deadlineOf, unlessTimedOut } from '../read/unless-timed-out'
 import { insertsOf } from './insert-leads'
 import { leadErrors } from './lead-arguments'
 import { countErrors, type Limits, sizeErrors } from './limits'

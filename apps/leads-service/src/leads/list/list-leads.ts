@@ -6,17 +6,11 @@ import {
   type ListLeadsResponse,
   leadItemJson,
 } from '@leadwire/contracts'
-import {
-  type Database,
-  deadlineOf,
-  ServiceError,
-  statusOf,
-  type Transaction,
-  unlessTimedOut,
-} from '@leadwire/service-kit'
+import { type Database, ServiceError, statusOf, type Transaction } from '@leadwire/service-kit'
 import { errorsOf, invalidBy, isId } from '../../arguments'
 import type { Row } from '../../database/row-mapper'
 import { LEAD } from '../read/lead-rows'
+import { deadlineOf, unlessTimedOut } from '../read/unless-timed-out'
 
 const PER_PAGE = 20
 

@@ -1,8 +1,9 @@
 import type { RetrieveLeadsRequest, RetrieveLeadsResponse } from '@leadwire/contracts'
-import { type Database, deadlineOf, ServiceError, unlessTimedOut } from '@leadwire/service-kit'
+import { type Database, ServiceError } from '@leadwire/service-kit'
 import { errorsOf, isId } from '../../arguments'
 import { leadNotFound, leadResultOf } from './lead-result'
 import { type JsonSettings, loadLeads } from './load-leads'
+import { deadlineOf, unlessTimedOut } from './unless-timed-out'
 
 /** Retrieves many leads at once, each for its own account. */
 export const retrieveLeads =
