@@ -8,6 +8,9 @@ export const isUuid = (text: string): boolean => UUID.test(text)
 /** Whether a number can be the id of something. */
 export const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0
 
+export const isOptional = <Value>(value: Value | undefined, isSound: (value: Value) => boolean): boolean =>
+  value === undefined || isSound(value)
+
 /** Whether a text can be stored and is no longer than `max` characters. PostgreSQL stores no NUL. */
 export const isText = (text: string, max = 255): boolean =>
   !text.includes('\0') && (text.length <= max || [...text].length <= max)

@@ -42,19 +42,17 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     // Where stored images are served: it is part of every rendered lead.
     ASSETS_URL: str(),
     WEBHOOK_SERVICE_URL: str(),
-    // Bytes of attachments are deleted there when a lead is erased.
     FILES_SERVICE_URL: httpUrls(env),
     // How often leads, events and deliveries are reconciled; infinite: never.
     RECONCILE_INTERVAL: interval({ default: 60_000 }),
-    // How long operators keep backups and the WAL that belongs to them: the receipt of an erasure names it.
+    // How long operators keep backups with their WAL: the receipt of an erasure names it.
     BACKUP_RETENTION_DAYS: count({ default: undefined, max: 36_500 }),
     // How long a response is answered again under its Idempotency-Key.
     IDEMPOTENCY_RETENTION: retention({ default: 24 * 3_600_000 }),
     // The gateway takes 50 quotes, of 250 items each.
     LEAD_MAX_QUOTES: count({ default: 20, max: 50 }),
     LEAD_MAX_ITEMS: count({ default: 250, max: 12_500 }),
-    // Above it are the broker's limit for a message (max_payload, 8 MiB) and the 64 MiB of a gRPC message: JSON may need
-    // six bytes for a character that an event has in one.
+    // Below the broker's limit for a message (max_payload, 8 MiB).
     EVENT_MAX_BYTES: count({ default: 1_000_000, min: 1000, max: 8_000_000 }),
     ...serviceTokenSettings(env),
     ...tlsSettings(env),

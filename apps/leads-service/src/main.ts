@@ -6,5 +6,5 @@ void runService({
   readConfig: readLeadsConfig,
   start: async (context) =>
     void (await (await import('./start-leads-service.js')).startLeadsService(context)),
-  migrate: async (context) => (await import('./database/migrate-database.js')).migrateDatabase(context),
+  migrate: async (context) => (await import('./database/migrations/index.js')).migrateDatabase(context),
 })

@@ -18,11 +18,10 @@ import {
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { addLeadsService } from './add-leads-service'
-import { createDeleteFiles } from './attachments/delete-files'
 import { deleteUnnamedFiles } from './attachments/delete-unnamed-files'
-import { createListFiles } from './attachments/list-files'
+import { connectFilesService } from './attachments/files-service'
 import type { Config } from './config'
-import { migrateDatabase } from './database/migrate-database'
+import { migrateDatabase } from './database/migrations'
 import { deleteOnce } from './jobs/delete/run-account-deletions'
 import { eraseOnce } from './jobs/erase/run-erasures'
 import { deleteOldImports, oldestImportAge } from './jobs/import/delete-old-imports'
@@ -48,10 +47,7 @@ export const startLeadsService = async ({
   const metrics = createMetrics('leads-service')
   const caller = { lifecycle, tokens: config.SERVICE_TOKEN, tls: watchTls(config, { lifecycle, logger }) }
   const database = connectDatabase({
-    url: config.DATABASE_URL,
-    name: 'leads',
-    poolSize: config.DATABASE_POOL_SIZE,
-    lifecycle,
+    ...{ url: config.DATABASE_URL, name: 'leads', poolSize: config.DATABASE_POOL_SIZE, lifecycle },
   })
   addPoolMetrics(metrics)
   let serving = false
@@ -71,10 +67,8 @@ export const startLeadsService = async ({
   // before the server, whenever it comes.
   let outbox: Outbox | undefined
   let nats: NatsConnection | undefined
-  const connected = connectNats({
-    ...{ url: config.NATS_URL, caFile: config.NATS_CA_FILE, name: 'leads-service' },
-    ...{ logger, lifecycle },
-  })
+  const server = { url: config.NATS_URL, caFile: config.NATS_CA_FILE }
+  const connected = connectNats({ ...server, name: 'leads-service', logger, lifecycle })
   lifecycle.onStop('outbox', () => outbox?.stop())
   void connected.then((connection) => {
     if (lifecycle.signal.aborted) return
@@ -90,58 +84,43 @@ export const startLeadsService = async ({
   const search = startSearch({ database, logger })
   lifecycle.onStop('search', search.stop)
 
-  const files = { urls: config.FILES_SERVICE_URL, tokens: config.SERVICE_TOKEN, tls: caller.tls }
   const loops = createLoops(logger)
   // Where everything is stopped at once, webhook-service may be gone before this service: a drain does not wait for its answers.
-  const asked = webhookService.client(WebhooksServiceDefinition, { deadlineMs: 5000, signal: loops.signal })
   const elsewhere = {
-    ...{ database, logger },
-    webhooks: asked,
-    deleteFiles: createDeleteFiles(files),
-    deleteMessage: createDeleteMessage(() => nats),
+    ...{ database, logger, deleteMessage: createDeleteMessage(() => nats) },
+    ...connectFilesService({ urls: config.FILES_SERVICE_URL, ...caller }),
+    webhooks: webhookService.client(WebhooksServiceDefinition, { deadlineMs: 5000, signal: loops.signal }),
   }
-  loops.run('contacts', 60_000, createNotifyContacts({ database, webhooks: asked }))
+  loops.run('contacts', 60_000, createNotifyContacts(elsewhere))
   const prune = startPruning({ loops, metrics })
   prune('idempotency_keys', oldKeys(database, config.IDEMPOTENCY_RETENTION))
-  prune('imports', {
-    batch: () => deleteOldImports(database),
-    oldestAge: () => oldestImportAge(database),
-  })
-  const listFiles = createListFiles(files)
-  prune('files', {
-    batch: () => deleteUnnamedFiles({ ...elsewhere, listFiles, signal: lifecycle.signal }),
-    runsApartMs: 3_600_000,
-  })
+  prune('imports', { batch: () => deleteOldImports(database), oldestAge: () => oldestImportAge(database) })
+  const unnamedFiles = () => deleteUnnamedFiles({ ...elsewhere, signal: lifecycle.signal })
+  prune('files', { batch: unnamedFiles, runsApartMs: 3_600_000 })
   const wakeErasures = loops.run('erasures', { pauseMs: 500, idleMs: 5000 }, () => eraseOnce(elsewhere))
   loops.run('account deletions', { pauseMs: 1000, idleMs: 5000 }, () => deleteOnce(elsewhere))
   const { RECONCILE_INTERVAL: intervalMs } = config
   if (Number.isFinite(intervalMs))
     loops.run('reconciliation', Math.min(5000, intervalMs), () =>
-      reconcileInTurn({ database, webhooks: asked }, { intervalMs, signal: lifecycle.signal }),
+      reconcileInTurn(elsewhere, { intervalMs, signal: lifecycle.signal }),
     )
   lifecycle.onStop('loops', loops.stop)
 
-  const server = createGrpcServer({ ...caller, logger, checks, metrics })
-  addLeadsService(server, {
-    ...{ database, webhooks },
+  const grpcServer = createGrpcServer({ ...caller, logger, checks, metrics })
+  const { LEAD_MAX_QUOTES: maxQuotes, LEAD_MAX_ITEMS: maxItems, EVENT_MAX_BYTES: maxEventBytes } = config
+  addLeadsService(grpcServer, {
+    ...{ database, webhooks, logger, draining: lifecycle.signal, wakeErasures },
     assetsUrl: config.ASSETS_URL.replace(/\/$/, ''),
-    limits: {
-      maxQuotes: config.LEAD_MAX_QUOTES,
-      maxItems: config.LEAD_MAX_ITEMS,
-      maxEventBytes: config.EVENT_MAX_BYTES,
-    },
-    logger,
-    draining: lifecycle.signal,
+    limits: { maxQuotes, maxItems, maxEventBytes },
     meters: createBatcherMeters(metrics),
     sealer: createSealer(config.ENCRYPTION_KEYS),
     backupRetentionDays: config.BACKUP_RETENTION_DAYS,
-    wakeErasures,
     onCommitted: (events) => {
       outbox?.enqueue(events)
       search.enqueue(events.filter(({ type }) => type === 'lead.created'))
     },
   })
-  const grpcPort = await server.listen({ host: config.HOST, port: config.GRPC_PORT })
+  const grpcPort = await grpcServer.listen({ host: config.HOST, port: config.GRPC_PORT })
   serving = true
   return { grpcPort }
 }

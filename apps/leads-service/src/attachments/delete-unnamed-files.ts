@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database, Logger, Pruned, Transaction } from '@leadwire/service-kit'
-import type { ListFiles } from './list-files'
+import type { FilesService } from './files-service'
 
 /** A record is written within minutes after its file was stored: what has none after so long will never have one. */
 const UNNAMED_FOR_S = 3600
-const PORTIONS_APART_MS = 100
+const BATCH_PAUSE_MS = 100
 const DELETED_AT_MOST = 10_000
 const DELETED_AT_ONCE = 100
 /** More of them, and more than one of a hundred, is no trace of requests that broke off: the database is not that of the store. */
@@ -20,50 +20,39 @@ const FIND_UNNAMED = `
     AND NOT EXISTS (SELECT FROM images m WHERE m.key = f.key)
     AND NOT EXISTS (SELECT FROM imports i WHERE i.key = f.key)`
 
-interface Deps {
+interface Deps extends FilesService {
   database: Database
-  listFiles: ListFiles
-  deleteFiles: (keys: string[]) => Promise<void>
   logger: Logger
   /** Ends a round, which may take many minutes. */
   signal: AbortSignal
 }
 
-const findUnnamed = async (connection: Transaction, { listFiles, signal }: Deps) => {
+const deleteUnnamed = async (
+  connection: Transaction,
+  { listFiles, deleteFiles, logger, signal }: Deps,
+): Promise<number> => {
   const unnamed: string[] = []
   let listed = 0
   for await (const keys of listFiles(UNNAMED_FOR_S, signal)) {
     listed += keys.length
-    const rows = await connection.query<{ key: string }>({
-      name: 'find-unnamed-files',
-      text: FIND_UNNAMED,
-      values: [keys],
-    })
-    unnamed.push(...rows.map(({ key }) => key))
+    const query = { name: 'find-unnamed-files', text: FIND_UNNAMED, values: [keys] }
+    unnamed.push(...(await connection.query<{ key: string }>(query)).map(({ key }) => key))
     if (unnamed.length >= DELETED_AT_MOST) break
-    await pause(PORTIONS_APART_MS)
+    await pause(BATCH_PAUSE_MS)
   }
-  return { unnamed, listed }
-}
-
-const deleteUnnamed = async (connection: Transaction, deps: Deps): Promise<number> => {
-  const { unnamed, listed } = await findUnnamed(connection, deps)
   if (unnamed.length > Math.max(PLAUSIBLE.count, PLAUSIBLE.share * listed)) {
     const counts = { unnamed: unnamed.length, listed }
-    deps.logger.error(counts, 'no stored file is deleted: too many of them have no record in this database')
+    logger.error(counts, 'no stored file is deleted: too many of them have no record in this database')
     return 0
   }
   for (let at = 0; at < unnamed.length; at += DELETED_AT_ONCE) {
-    deps.signal.throwIfAborted()
-    await deps.deleteFiles(unnamed.slice(at, at + DELETED_AT_ONCE))
+    signal.throwIfAborted()
+    await deleteFiles(unnamed.slice(at, at + DELETED_AT_ONCE))
   }
   return unnamed.length
 }
 
-/**
- * Deletes stored files that no record names: their upload was broken off behind the store, or their process died. All are listed before the
- * first is deleted. One copy at a time does it.
- */
+/** Deletes stored files that no record names, such as those of uploads that broke off. One copy at a time lists all, then deletes. */
 export const deleteUnnamedFiles = (deps: Deps): Promise<Pruned> =>
   deps.database.connection(async (connection) => {
     const [lock] = await connection.query<{ locked: boolean }>({ text: LOCK })

@@ -1,16 +1,22 @@
-import { bearerOf, type Tls } from '@leadwire/service-kit'
+import { createInterface } from 'node:readline'
+import { bearerOf, ServiceError, type Tls } from '@leadwire/service-kit'
 import { Agent, request } from 'undici'
 
-/** Where the copies of files-service are, and what is shown to them. */
-export interface FilesService {
+const DELETE_LIMIT_MS = 5000
+const DELETED_AT_ONCE = 8
+
+/** Keys given at once. */
+const BATCH = 1000
+
+export type FilesService = ReturnType<typeof connectFilesService>
+
+/** files-service. Its copies share the store: each call is answered by the first that can, or fails with unavailable. */
+export const connectFilesService = (options: {
   urls: URL[]
   tokens: readonly string[]
-  /** With it the URLs are https, and both ends show a certificate. */
-  tls?: Tls | undefined
-}
-
-/** Makes the function that sends a request without a body to a copy of files-service. It rejects when no answer comes. */
-export const createSend = ({ tokens, tls }: FilesService) => {
+  tls: Tls | undefined
+}) => {
+  const { urls, tokens, tls } = options
   const authorization = bearerOf(tokens)
   const headers = authorization === undefined ? {} : { authorization }
   const open = () => new Agent({ connect: { ...tls?.current() } })
@@ -20,6 +26,51 @@ export const createSend = ({ tokens, tls }: FilesService) => {
     void dispatcher.close()
     dispatcher = open()
   })
-  return (url: URL, options: { method: 'GET' | 'DELETE'; signal: AbortSignal }) =>
-    request(url, { ...options, headers, dispatcher })
+  const send = async (method: 'GET' | 'DELETE', path: string, signalOf: () => AbortSignal) => {
+    let cause: unknown
+    for (const url of urls) {
+      try {
+        const options = { method, headers, dispatcher, signal: signalOf() }
+        const { statusCode, body } = await request(new URL(path, url), options)
+        if (statusCode < 300) return body
+        await body.dump()
+        cause = new Error(`files-service answered ${statusCode}`)
+      } catch (error) {
+        cause = error
+      }
+    }
+    throw new ServiceError('unavailable', `No copy of files-service answered ${method}.`, { cause })
+  }
+  const deleteFile = async (key: string): Promise<void> => {
+    const body = await send('DELETE', `/files/${key}`, () => AbortSignal.timeout(DELETE_LIMIT_MS))
+    await body.dump()
+  }
+  return {
+    /** Deletes files. What is not there is no failure. */
+    deleteFiles: async (keys: string[]): Promise<void> => {
+      for (let at = 0; at < keys.length; at += DELETED_AT_ONCE)
+        await Promise.all(keys.slice(at, at + DELETED_AT_ONCE).map(deleteFile))
+    },
+    /** The keys of stored files that are `ageS` seconds old or older, in batches. A listing that breaks off throws, too. */
+    async *listFiles(ageS: number, signal: AbortSignal): AsyncGenerator<string[]> {
+      const body = await send('GET', `/files?unchanged_for=${ageS}`, () => signal)
+      let keys: string[] = []
+      let failure: unknown
+      // A reader of lines ends quietly when its input breaks off.
+      body.on('error', (error) => {
+        failure = error
+      })
+      try {
+        for await (const key of createInterface({ input: body })) {
+          if (keys.push(key) < BATCH) continue
+          yield keys
+          keys = []
+        }
+        if (failure || !body.readableEnded) throw failure ?? new Error('the list of files broke off')
+        yield keys
+      } finally {
+        body.destroy()
+      }
+    },
+  }
 }

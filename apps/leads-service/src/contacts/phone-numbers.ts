@@ -8,15 +8,14 @@ import {
 } from 'libphonenumber-js/core'
 import metadata from 'libphonenumber-js/min/metadata'
 
-// A link says a number's calling code and not which of its countries it is from (+44: Great Britain, Guernsey, Jersey, the
-// Isle of Man). Finding that out tried the number against the kinds of numbers of each, which was a tenth of leads-service's
-// processor time under creates. The first country is the one whose rules the library reads the number by.
+// A link has a number's calling code, not its country (+44 has four). Finding the country out was a tenth of leads-service's
+// processor time under creates. The library reads the number by the rules of the first country.
 const { country_calling_codes: countriesOf } = metadata
 const MAIN_COUNTRIES = Object.entries(countriesOf).map(([code, [main]]) => [code, [main as CountryCode]])
 const METADATA: MetadataJson = { ...metadata, country_calling_codes: Object.fromEntries(MAIN_COUNTRIES) }
 
 /** A telephone number of a field. */
-export interface Phone {
+interface Phone {
   /** RFC 3966, with its extension. */
   link: string
   /** The same in every spelling, and without an extension: E.164, or the digits of a field in which no number was found. */
@@ -35,7 +34,6 @@ const asciiDigit = (digit: string): string => {
 
 /** A text with the digits of every script as ASCII ones, full stops for the raised dots between them, and nothing that can not be seen. */
 export const asciiDigits = (text: string): string =>
-  // Nearly every text.
   isAscii(text)
     ? text
     : text
@@ -53,16 +51,11 @@ const isPlausible = (number: PhoneNumber): boolean =>
 /** What can not be more than one number. Most fields are that, and reading it is three times as fast as searching it. */
 const ONE = /^\+?(?:[\s().-]*\d){1,15}$/
 
-const one = (text: string): NumberFound[] => {
-  const number = ONE.test(text) ? parsePhoneNumberFromString(text, 'GB', METADATA) : undefined
-  return number && isPlausible(number) ? [{ number, startsAt: 0, endsAt: text.length }] : []
-}
-
 // `extended` asks for possible numbers instead of valid ones.
+const OPTIONS = { defaultCountry: 'GB', extended: true } as const
+
 const search = (text: string): NumberFound[] =>
-  findPhoneNumbersInText(text, { defaultCountry: 'GB', extended: true }, METADATA).filter(({ number }) =>
-    isPlausible(number),
-  )
+  findPhoneNumbersInText(text, OPTIONS, METADATA).filter(({ number }) => isPlausible(number))
 
 // The library takes a number behind a comma or a semicolon for an extension.
 const SECOND_NUMBER = /[,;](?=\s*[+(]*\d(?:[\s().-]*\d){6})/g
@@ -87,8 +80,8 @@ const searchAll = (text: string): NumberFound[] => {
 }
 
 const findNumbers = (text: string): NumberFound[] => {
-  const [number] = one(text)
-  return number ? [number] : searchAll(text)
+  const number = ONE.test(text) ? parsePhoneNumberFromString(text, 'GB', METADATA) : undefined
+  return number && isPlausible(number) ? [{ number, startsAt: 0, endsAt: text.length }] : searchAll(text)
 }
 
 const WITH_FRACTION = /^(\d+)[.,]0+$/
@@ -103,15 +96,13 @@ const ofSpreadsheet = (text: string): string => {
 }
 
 /**
- * The telephone numbers of a field in their order, read as in Great Britain, whatever stands around them. There always is one:
- * a field without any, such as a short code or a local number without its area code, is its digits.
+ * The telephone numbers of a field, read as in Great Britain, whatever stands around them. A field without any, such as a short code
+ * or a local number without its area code, is its digits.
  */
 export const phoneNumbers = (field: string): [Phone, ...Phone[]] => {
   const text = asciiDigits(field)
-  const [first, ...others] = findNumbers(ofSpreadsheet(text)).map(({ number }) => ({
-    link: number.getURI(),
-    key: number.number as string,
-  }))
+  const found = findNumbers(ofSpreadsheet(text))
+  const [first, ...others] = found.map(({ number }): Phone => ({ link: number.getURI(), key: number.number }))
   const digits = text.replace(/\D/g, '')
   return first ? [first, ...others] : [{ link: `tel:${digits}`, key: digits }]
 }

@@ -4,12 +4,10 @@ import type { TObject } from '@sinclair/typebox'
 
 type Column<Row> = [column: string, type: string, value: (row: Row) => unknown]
 
-/** Rows of one table that are to be inserted. */
+/** Rows of one table that are to be inserted. `text` takes the next parameter's place from `place`; without rows there are no values. */
 export interface Insert {
   table: string
-  /** The statement, whose first parameter has the number `first`. */
-  textFrom: (first: number) => string
-  /** The parameters; none where there are no rows. */
+  text: (place: () => string) => string
   values: unknown[]
 }
 
@@ -29,70 +27,67 @@ const PACKED: Record<string, (bytes: string) => string> = {
   'long text': (bytes) => `convert_from(${bytes}, 'UTF8')`,
 }
 
-const pack = (values: unknown[]): [Buffer, (number | null)[], (number | null)[]] => {
+const pack = (values: unknown[]): unknown[] => {
   const parts = values.map((value) =>
     typeof value === 'string' ? Buffer.from(value) : (value as Buffer | null),
   )
   let next = 1
   const starts = parts.map((part) => {
-    if (part === null) return null
-    next += part.length
-    return next - part.length
+    const start = next
+    next += part?.length ?? 0
+    return start
   })
-  const bytes = Buffer.concat(parts.filter((part) => part !== null))
-  return [bytes, starts, parts.map((part) => part?.length ?? null)]
+  return [
+    Buffer.concat(parts.filter((part) => part !== null)),
+    starts,
+    parts.map((part) => part?.length ?? null),
+  ]
 }
 
 /** A function that inserts any number of rows with one statement, which ends with `onConflict`. */
 export const inserter = <Row>(table: string, columns: Column<Row>[], onConflict = '') => {
-  const names = columns.map(([column]) => column).join(', ')
-  const textFrom = (first: number) => {
-    let next = first
+  const text = (place: () => string) => {
+    const names: string[] = []
     const arrays: string[] = []
-    const array = (name: string, type: string) => {
-      arrays.push(name)
-      return `$${next++}::${type}[]`
+    const array = (name: string, type: string): string => {
+      names.push(name)
+      arrays.push(`${place()}::${type}[]`)
+      return name
     }
-    const from: string[] = []
     const selected = columns.map(([column, type]) => {
       const unpacked = PACKED[type]
-      if (!unpacked) {
-        from.push(array(column, type))
-        return column
-      }
-      const bytes = `$${next++}::bytea`
-      from.push(array(`${column}_start`, 'int'), array(`${column}_length`, 'int'))
-      return unpacked(`substring(${bytes} FROM ${column}_start FOR ${column}_length)`)
+      if (!unpacked) return array(column, type)
+      const [bytes, start, length] = [
+        place(),
+        array(`${column}_start`, 'int'),
+        array(`${column}_length`, 'int'),
+      ]
+      return unpacked(`substring(${bytes}::bytea FROM ${start} FOR ${length})`)
     })
-    return `INSERT INTO ${table} (${names}) SELECT ${selected.join(', ')}
-      FROM unnest(${from.join(', ')}) AS given (${arrays.join(', ')}) ${onConflict}`
+    return `INSERT INTO ${table} (${columns.map(([column]) => column)}) SELECT ${selected}
+      FROM unnest(${arrays}) AS given (${names}) ${onConflict}`
   }
   const valuesOf = (rows: Row[]) =>
     columns.flatMap(([, type, value]) => {
       const values = rows.map((row) => value(row) ?? null)
       return PACKED[type] ? pack(values) : [values]
     })
-  return (rows: Row[]): Insert => ({ table, textFrom, values: rows.length === 0 ? [] : valuesOf(rows) })
+  return (rows: Row[]): Insert => ({ table, text, values: rows.length === 0 ? [] : valuesOf(rows) })
 }
 
 const texts = new Map<string, string>()
 
 const textOf = (inserts: Insert[]): string => {
-  let first = 1
-  const parts = inserts.map(({ textFrom, values }) => {
-    const text = textFrom(first)
-    first += values.length
-    return text
-  })
+  let places = 0
+  const parts = inserts.map(({ text }) => text(() => `$${++places}`))
   const last = parts.pop()!
-  return parts.length === 0
-    ? last
-    : `WITH ${parts.map((text, at) => `part_${at} AS (${text})`).join(', ')} ${last}`
+  const others = parts.map((text, at) => `part_${at} AS (${text})`)
+  return others.length === 0 ? last : `WITH ${others} ${last}`
 }
 
 /**
- * Inserts rows of several tables with one statement: each statement costs both ends a wake-up. PostgreSQL checks the references
- * between them at its end. Nothing is waited for: a failure is the transaction's.
+ * Inserts rows of several tables with one statement, at whose end PostgreSQL checks the references between them. Nothing is waited
+ * for: a failure is the transaction's.
  */
 export const insertTogether = (tx: OpenTransaction, inserts: Insert[]): void => {
   const some = inserts.filter(({ values }) => values.length > 0)

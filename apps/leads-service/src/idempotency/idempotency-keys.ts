@@ -1,13 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  ClaimIdempotencyKeyRequest,
-  ClaimIdempotencyKeyResponse,
-  Idempotency,
-  ReleaseIdempotencyKeyRequest,
-  ReleaseIdempotencyKeyResponse,
-  RenewIdempotencyKeyRequest,
-  RenewIdempotencyKeyResponse,
-} from '@leadwire/contracts'
+import type { ClaimIdempotencyKeyRequest, Idempotency, RenewIdempotencyKeyRequest } from '@leadwire/contracts'
 import {
   type Answer,
   type Database,
@@ -22,38 +14,20 @@ import { inserter, insertTogether } from '../database/inserter'
 
 type Key = Pick<Idempotency, 'tokenId' | 'key'>
 
-interface KeyRow {
-  ord: number
-  token_known: boolean
-  fingerprint: Buffer | null
-  body: Buffer | null
-  locked: boolean | null
-}
-
-interface SavedRow extends Key {
-  fingerprint: Buffer | null
-  body: Buffer | null
-  claimId: string | null
-}
-
-// Who has a key without an answer must lock it. The locks end with the transaction: who holds one is still on its way. They
-// are tried, never waited for, so they can't be part of a deadlock.
-const READ = `
-  SELECT ord::int, t.id IS NOT NULL AS token_known, k.fingerprint, k.body,
-    CASE WHEN k.body IS NULL
-      THEN pg_try_advisory_xact_lock(hashtextextended(asked.token_id || ':' || asked.key, 0)) END AS locked
+// A request holds a key's lock until its transaction ends. Locks are tried, never waited for: no deadlock.
+const LOCK = `
+  SELECT ord::int, t.id IS NOT NULL AS known,
+    pg_try_advisory_xact_lock(hashtextextended(asked.token_id || ':' || asked.key, 0)) AS locked
   FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (token_id, key, ord)
-  LEFT JOIN tokens t ON t.id = asked.token_id
-  LEFT JOIN idempotency_keys k ON k.token_id = asked.token_id AND k.key = asked.key AND k.body IS NOT NULL`
+  LEFT JOIN tokens t ON t.id = asked.token_id`
 
-// Read after locking: an answer may have been saved between the read and the lock.
-const SELECT_SAVED = `
+const READ = `
   SELECT token_id AS "tokenId", key, fingerprint, body, claim_id AS "claimId"
   FROM idempotency_keys
   WHERE (token_id, key) IN (SELECT * FROM unnest($1::bigint[], $2::text[]))
     AND (body IS NOT NULL OR claimed_until > clock_timestamp())`
 
-// Who claims a key renews the claim every three seconds. When that process dies, a retry waits no longer than this.
+// The process that has the claim renews it every three seconds. When that process dies, a retry waits no longer than this.
 const CLAIM_ENDS = "clock_timestamp() + interval '10 seconds'"
 
 const CLAIM = `
@@ -71,52 +45,39 @@ const RELEASE = 'DELETE FROM idempotency_keys WHERE token_id = $1 AND key = $2 A
 
 const nameOf = ({ tokenId, key }: Key) => `${tokenId}:${key}`
 
-const noSuchToken = () => new ServiceError('not_found', 'There is no such token.')
-
 /** Whether a key and a fingerprint are such as can be saved. */
 export const isIdempotency = ({ tokenId, key, fingerprint }: Idempotency): boolean =>
   isId(tokenId) && isSaid(key) && fingerprint.length > 0
 
-/** The state of a key: its answer, or why none will come, or its claim, if there is one. */
-type Found =
-  | { saved: { fingerprint: Buffer; body: Buffer } }
-  | { error: ServiceError }
-  | { claimId: string | null }
+/** What is known of a key: the saved answer, or the claim on it, or neither. */
+type KeyState = { fingerprint: Buffer | null; body: Buffer | null; claimId: string | null }
 
-const foundOf = (row: KeyRow, later: SavedRow | undefined): Found => {
-  const { fingerprint, body } = row.body || !later ? row : later
-  if (fingerprint && body) return { saved: { fingerprint, body } }
-  if (!row.token_known) return { error: noSuchToken() }
-  return row.locked ? { claimId: later?.claimId ?? null } : { error: keyInUse() }
-}
+const UNUSED: KeyState = { fingerprint: null, body: null, claimId: null }
 
-/**
- * Reads keys inside the transaction that will answer them: a saved answer is returned at once, without a
- * lock; each other key is locked until the transaction ends, and one that another request has locked is `conflict`.
- */
-const readKeys = async (tx: Transaction, keys: Key[]): Promise<Map<string, Found>> => {
+/** Reads and locks keys in the transaction that answers them. Without a saved answer, one that another request has locked is `conflict`. */
+const readKeys = async (tx: Transaction, keys: Key[]): Promise<Map<string, KeyState | ServiceError>> => {
   const values = [keys.map(({ tokenId }) => tokenId), keys.map(({ key }) => key)]
-  const rows = await tx.query<KeyRow>({ name: 'read-keys', text: READ, values })
-  const later = new Map<string, SavedRow>()
-  if (rows.some(({ body }) => !body)) {
-    const rows = await tx.query<SavedRow>({ name: 'saved-keys', text: SELECT_SAVED, values })
-    for (const row of rows) later.set(nameOf(row), row)
-  }
+  const [locks, rows] = await Promise.all([
+    tx.query<{ ord: number; known: boolean; locked: boolean }>({ name: 'lock-keys', text: LOCK, values }),
+    // A statement of its own, behind the locks: it sees what was saved until a lock was had.
+    tx.query<KeyState & Key>({ name: 'read-keys', text: READ, values }),
+  ])
+  const states = new Map(rows.map((row) => [nameOf(row), row]))
   return new Map(
-    rows.map((row) => {
-      const name = nameOf(keys[row.ord - 1]!)
-      return [name, foundOf(row, later.get(name))]
+    locks.map(({ ord, known, locked }) => {
+      const name = nameOf(keys[ord - 1]!)
+      const state = states.get(name) ?? UNUSED
+      if (state.body) return [name, state]
+      if (!known) return [name, new ServiceError('not_found', 'There is no such token.')]
+      return [name, locked ? state : keyInUse()]
     }),
   )
 }
 
 /**
- * Resolves the keys of many requests inside the transaction that will answer them (IETF
- * draft-ietf-httpapi-idempotency-key-header-07): the answer to each, undefined for those still to be done. Requests
- * under a key whose answer is saved are answered with it, however many there are. Of those under a key without one the
- * first is done, and the others are `conflict`.
- *
- * `claimId` is the claim the caller holds, if it claimed its key before.
+ * Resolves the keys of requests in the transaction that answers them (IETF draft-ietf-httpapi-idempotency-key-header-07): the saved
+ * answer of each, undefined for one that is still to be done. Of several with a key without an answer the first is done; the others
+ * are `conflict`. `claimId` is the claim that the caller holds.
  */
 export const resolveKeys = async (
   tx: Transaction,
@@ -126,21 +87,21 @@ export const resolveKeys = async (
   const first = new Map<string, Idempotency>()
   for (const item of asked) if (item && !first.has(nameOf(item))) first.set(nameOf(item), item)
   if (first.size === 0) return asked.map(() => undefined)
-  const foundOfKeys = await readKeys(tx, [...first.values()])
+  const states = await readKeys(tx, [...first.values()])
   return asked.map((item) => {
     if (!item) return undefined
-    const found = foundOfKeys.get(nameOf(item))!
-    if ('error' in found) return found.error
-    if ('saved' in found) {
-      const { fingerprint, body } = found.saved
-      return fingerprint.equals(item.fingerprint) ? { body, replayed: true } : keyUsedForAnother()
-    }
-    const isClaimed = found.claimId !== null && found.claimId !== claimId
+    const state = states.get(nameOf(item))!
+    if (state instanceof ServiceError) return state
+    if (state.body)
+      return state.fingerprint!.equals(item.fingerprint)
+        ? { body: state.body, replayed: true }
+        : keyUsedForAnother()
+    const isClaimed = state.claimId !== null && state.claimId !== claimId
     return isClaimed || first.get(nameOf(item)) !== item ? keyInUse() : undefined
   })
 }
 
-/** The answers of requests that succeeded, to be saved in the transaction that made them true. */
+/** The rows that save answers, in the transaction of their work. */
 export const answersOf = inserter<{ asked: Idempotency; body: Buffer; leadReference: string | undefined }>(
   'idempotency_keys',
   [
@@ -155,10 +116,7 @@ export const answersOf = inserter<{ asked: Idempotency; body: Buffer; leadRefere
      created_at = excluded.created_at, lead_reference = excluded.lead_reference`,
 )
 
-/**
- * Runs one request under its key, if it has one: answers as before, or does the work and saves its answer, which goes when the
- * lead is erased that it is about.
- */
+/** Runs a request with its key, if it has one: returns the saved answer, or does the work and saves its own, until its lead is erased. */
 export const underKey = async (
   tx: OpenTransaction,
   asked: Idempotency | undefined,
@@ -179,32 +137,30 @@ export const underKey = async (
 /** Claims a key for a long request; others get `conflict` until it is answered, released, or no longer renewed. */
 export const claimKey =
   ({ database }: { database: Database }) =>
-  ({ tokenId, key }: ClaimIdempotencyKeyRequest): Promise<ClaimIdempotencyKeyResponse> =>
+  ({ tokenId, key }: ClaimIdempotencyKeyRequest) =>
     database.transaction(async (tx) => {
       validate({ token_id: isId(tokenId), key: isSaid(key) })
-      const found = (await readKeys(tx, [{ tokenId, key }])).get(nameOf({ tokenId, key }))!
-      if ('saved' in found) return { saved: found.saved, claimId: '' }
-      if ('error' in found) throw found.error
-      if (found.claimId !== null) throw keyInUse()
+      const state = (await readKeys(tx, [{ tokenId, key }])).get(nameOf({ tokenId, key }))!
+      if (state instanceof ServiceError) throw state
+      const { fingerprint, body } = state
+      if (fingerprint && body) return { saved: { fingerprint, body }, claimId: '' }
+      if (state.claimId !== null) throw keyInUse()
       const claimId = randomUUID()
-      await tx.query({ text: CLAIM, values: [tokenId, key, claimId] })
+      tx.send({ text: CLAIM, values: [tokenId, key, claimId] })
       return { saved: undefined, claimId }
     })
 
-/** Renews a claimed key; one that another request has claimed since stays as it is. */
-export const renewKey =
+const changeClaim =
+  (name: string, text: string) =>
   ({ database }: { database: Database }) =>
-  async ({ tokenId, key, claimId }: RenewIdempotencyKeyRequest): Promise<RenewIdempotencyKeyResponse> => {
+  async ({ tokenId, key, claimId }: RenewIdempotencyKeyRequest) => {
     validate({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
-    await database.query({ name: 'renew-key', text: RENEW, values: [tokenId, key, claimId] })
+    await database.query({ name, text, values: [tokenId, key, claimId] })
     return {}
   }
 
+/** Renews a claimed key; one that another request has claimed since stays as it is. */
+export const renewKey = changeClaim('renew-key', RENEW)
+
 /** Releases a claimed key: the request failed, and may be sent again. */
-export const releaseKey =
-  ({ database }: { database: Database }) =>
-  async ({ tokenId, key, claimId }: ReleaseIdempotencyKeyRequest): Promise<ReleaseIdempotencyKeyResponse> => {
-    validate({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
-    await database.query({ text: RELEASE, values: [tokenId, key, claimId] })
-    return {}
-  }
+export const releaseKey = changeClaim('release-key', RELEASE)

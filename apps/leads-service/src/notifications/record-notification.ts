@@ -13,9 +13,7 @@ const FIND = `
   JOIN accounts a ON a.id = l.account_id
   WHERE l.account_id = $1 AND l.id = $2`
 
-/**
- * Records a notification of a user, with everything the message needs, in the transaction of its cause. A removed user gets none.
- */
+/** Records a notification of a user, with all that its message needs, in the transaction of its cause. A removed user gets none. */
 export const recordNotification = async (
   tx: RecordingTransaction,
   notification: {
@@ -28,17 +26,13 @@ export const recordNotification = async (
   },
 ): Promise<void> => {
   const { accountId, leadId, userId } = notification
-  const [found] = await tx.query<{ leadReference: string; requestedAt: string }>({
-    name: 'find-notified',
-    text: FIND,
-    values: [accountId, leadId, userId],
-  })
+  const query = { name: 'find-notified', text: FIND, values: [accountId, leadId, userId] }
+  const [found] = await tx.query<{ leadReference: string; requestedAt: string }>(query)
   if (!found) return
   const eventId = randomUUID()
   const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })
   const payload = NotificationRequested.encode(event).finish()
   const { leadReference, requestedAt: publishedAt } = found
-  const type = 'notification.requested'
-  const traceparent = activeTraceparent()
-  tx.record({ eventId, accountId, type, payload, leadReference, traceparent, publishedAt })
+  const known = { eventId, accountId, payload, leadReference, publishedAt }
+  tx.record({ ...known, type: 'notification.requested', traceparent: activeTraceparent() })
 }

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { abortable } from 'abort-controller-x'
-import type { CompatServiceDefinition } from 'nice-grpc'
+import type { CallContext, CompatServiceDefinition } from 'nice-grpc'
 import { ServiceError } from '../errors/service-error'
 import { activeTraceparent, inSpan, SpanKind } from '../tracing/tracing'
 import { type Caller, replaceableChannel, STREAM_OPTIONS } from './channel'
@@ -25,7 +25,9 @@ export const answerEach = <Request extends object, Response>(
   answer: (request: Request) => Promise<Response>,
   draining: AbortSignal,
 ) =>
-  async function* (requests: AsyncIterable<Request>, { observe }: ObservedContext) {
+  async function* (requests: AsyncIterable<Request>, context: CallContext) {
+    // `observeCalls` adds it.
+    const { observe } = context as ObservedContext
     const endsAt = performance.now() + STREAM_AGE_MS
     const batches = requests[Symbol.asyncIterator]()
     while (!draining.aborted && performance.now() < endsAt) {

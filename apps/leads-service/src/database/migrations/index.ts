@@ -1,18 +1,6 @@
-import { AUDIT_TABLE, type Migration } from '@leadwire/service-kit'
-import { accounts } from './schema/accounts'
-import { attachments } from './schema/attachments'
-import { idempotency } from './schema/idempotency'
-import { imports } from './schema/imports'
-import { leads } from './schema/leads'
-import { outbox } from './schema/outbox'
-import { quotes } from './schema/quotes'
-import { reconciliation } from './schema/reconciliation'
-import { scheduling } from './schema/scheduling'
-
-const TABLES = [
-  ...[accounts, leads, quotes, scheduling, attachments, outbox, idempotency, imports, reconciliation],
-  AUDIT_TABLE,
-]
+import { type Migration, type ServiceContext, untilMigrated } from '@leadwire/service-kit'
+import type { Config } from '../../config'
+import { TABLES } from './schema'
 
 const sql = (name: string, text: string): Migration => ({
   name,
@@ -21,3 +9,7 @@ const sql = (name: string, text: string): Migration => ({
 
 /** The schema of the database "leads", step by step. */
 export const migrations: Migration[] = [sql('0001-schema', TABLES.join('\n'))]
+
+/** Brings the database `leads` to the newest schema, and waits for it while it is unavailable. */
+export const migrateDatabase = ({ config, logger, lifecycle }: ServiceContext<Config>): Promise<void> =>
+  untilMigrated(config.DATABASE_URL, migrations, { signal: lifecycle.signal, logger })

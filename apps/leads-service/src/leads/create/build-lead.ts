@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import type { CreateLead, Lead } from '@leadwire/contracts'
+import { type CreateLead, eventBody, type Lead, leadDetailsJson } from '@leadwire/contracts'
 import { phoneNumbers } from '../../contacts/phone-numbers'
+import { leadEvent } from '../../outbox/lead-event'
+import type { OutboxEvent } from '../../outbox/record-events'
+import { type LeadJson, leadBody, leadJsonOf, wholeLeadJson } from '../read/lead-response'
 import { isTest } from '../read/lead-rows'
-import type { References } from './load-references'
 import type { Stamp } from './number-leads'
+import type { References } from './references'
 import { visitorDevice } from './visitor-device'
 
 /** A new lead as it is stored and shown. `imageOf` knows every image of its items. */
-export const buildLead = (
+const buildLead = (
   { accountId, lead }: CreateLead,
   { id, customerId, createdAt, quoteIds, itemIds }: Stamp,
   imageOf: References['imageOf'],
@@ -83,4 +86,43 @@ export const buildLead = (
       })),
     })),
   }
+}
+
+/** A new lead with all that is written and answered of it. */
+export interface RenderedLead {
+  item: CreateLead
+  number: number
+  lead: Lead
+  json: LeadJson
+  /** Its lead.created, unless nobody is told. */
+  event: OutboxEvent | undefined
+  /** The response of Create Lead. */
+  body: Buffer
+}
+
+/** Renders a new lead: response and webhook share their bytes, unless it has quotes, whose items have a product_style in one of them. */
+export const renderNewLead = (
+  item: CreateLead,
+  stamp: Stamp,
+  { imageOf, jsonFormat, isTold }: Pick<References, 'imageOf'> & { jsonFormat: number; isTold: boolean },
+): RenderedLead => {
+  const lead = buildLead(item, stamp, imageOf)
+  const json = leadJsonOf(lead, jsonFormat)
+  const body = leadBody(json)
+  const webhookBody = () => {
+    if (lead.quotes.length === 0) return body
+    const details = leadDetailsJson(lead, { productStyle: false })
+    return eventBody('lead.created', wholeLeadJson({ item: json.item, details }))
+  }
+  const event = () =>
+    leadEvent({
+      accountId: item.accountId,
+      accountKey: stamp.accountKey,
+      type: 'lead.created',
+      lead: { reference: lead.reference, test: lead.test === 1, version: 1 },
+      at: stamp.createdAt,
+      traceparent: item.traceparent,
+      body: webhookBody(),
+    })
+  return { item, number: stamp.number, lead, json, event: isTold ? event() : undefined, body }
 }

@@ -220,16 +220,15 @@ test('maximal leads of one account hold up another one’s for the time of a bat
   expect((await Promise.all(flood)).filter(({ failure }) => failure)).toEqual([])
 })
 
+const largeQuotes = async (accountId: number) => {
+  const image = await newImage(service, accountId)
+  const options = JSON.stringify(Object.fromEntries([...'abcd'].map((key) => [key, 'x'.repeat(250)])))
+  return [quoteOf(...new Array<NewQuoteItem>(250).fill(itemWith(image, { options })))]
+}
+
 test('large leads that wait hold up nobody’s small one', async () => {
   const [heavy, bystander] = [await newAccount(service), await newAccount(service)]
-  const image = await newImage(service, heavy.accountId)
-  const options = JSON.stringify({
-    a: 'x'.repeat(250),
-    b: 'x'.repeat(250),
-    c: 'x'.repeat(250),
-    d: 'x'.repeat(250),
-  })
-  const quotes = [quoteOf(...new Array<NewQuoteItem>(250).fill(itemWith(image, { options })))]
+  const quotes = await largeQuotes(heavy.accountId)
   const { letGo, waiters } = await holdAccount(service, heavy.accountId)
   const large = [1, 2, 3].map(() =>
     service.leads.createLeads({ leads: [newItem(heavy.accountId, { lead: newLead({ quotes }) })] }),
@@ -239,4 +238,20 @@ test('large leads that wait hold up nobody’s small one', async () => {
   expect(small.failure).toBeUndefined()
   await letGo()
   for (const response of await Promise.all(large)) expect(outcomesOf(response)[0].failure).toBeUndefined()
+})
+
+test('a value that only the database refuses fails its own lead, also one with a transaction to itself', async () => {
+  const { accountId } = await newAccount(service)
+  const { db } = service
+  await db.query({ text: `ALTER TABLE leads ADD CONSTRAINT refused CHECK (name <> 'Refused') NOT VALID` })
+  try {
+    for (const quotes of [[], await largeQuotes(accountId)]) {
+      const leads = [newItem(accountId, { lead: newLead({ name: 'Refused', quotes }) }), newItem(accountId)]
+      const [refused, created] = outcomesOf(await service.leads.createLeads({ leads }))
+      expect(refused.failure).toMatchObject({ code: 'bad_request' })
+      expect(created).toMatchObject({ name: 'Bay window' })
+    }
+  } finally {
+    await db.query({ text: 'ALTER TABLE leads DROP CONSTRAINT refused' })
+  }
 })

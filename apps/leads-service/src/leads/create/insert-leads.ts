@@ -1,26 +1,21 @@
 import { Customer, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
 import { columnsOf, type Insert, inserter } from '../../database/inserter'
-import type { RenderedLead } from './render-new-lead'
+import type { RenderedLead } from './build-lead'
 
-interface NewLeadRows extends Pick<RenderedLead, 'item' | 'number' | 'lead' | 'json'> {
-  /** Of its lead.created; undefined when there is no such event. */
-  eventId: string | undefined
-}
-
-const leadsOf = inserter<NewLeadRows>('leads', [
+const leadsOf = inserter<RenderedLead>('leads', [
   ['account_id', 'bigint', ({ item }) => item.accountId],
   ['number', 'bigint', ({ number }) => number],
   ['user_id', 'bigint', ({ item }) => item.lead!.userId],
   // As it was marked: one with the status `test` is a test lead without it.
   ['test', 'boolean', ({ item }) => item.lead!.test],
-  ['event_id', 'uuid', ({ eventId }) => eventId],
+  ['event_id', 'uuid', ({ event }) => event?.eventId],
   ['created_by_token_id', 'bigint', ({ item }) => item.actor?.tokenId],
   ['created_by_request_id', 'text', ({ item }) => item.actor?.requestId],
   ['json_format', 'integer', ({ json }) => json.format],
   ['json', 'long text', ({ json }) => json.item],
   ['json_details', 'long text', ({ json }) => json.details],
-  ...columnsOf<NewLeadRows>(LeadListItem, ({ lead }) => lead),
-  ...columnsOf<NewLeadRows>(Customer, ({ lead }) => lead.customer),
+  ...columnsOf<RenderedLead>(LeadListItem, ({ lead }) => lead),
+  ...columnsOf<RenderedLead>(Customer, ({ lead }) => lead.customer),
 ])
 
 interface Owned<Record> {
@@ -44,7 +39,7 @@ const itemsOf = inserter<Owned<QuoteItem>>('quote_items', [
 ])
 
 /** The inserts of leads, with their quotes and items. */
-export const insertsOf = (leads: NewLeadRows[]): Insert[] => {
+export const insertsOf = (leads: RenderedLead[]): Insert[] => {
   const quotes = leads.flatMap(({ item: { accountId }, lead }) =>
     lead.quotes.map((record) => ({ accountId, record })),
   )

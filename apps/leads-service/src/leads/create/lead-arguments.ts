@@ -8,11 +8,8 @@ import {
   VISITOR_REFERRERS,
 } from '@leadwire/contracts'
 import { type FieldErrors, parseTraceparent } from '@leadwire/service-kit'
-import { errorsOf, isActor, isId, isSaid, isText } from '../../arguments'
+import { errorsOf, isActor, isId, isOptional, isSaid, isText } from '../../arguments'
 import { isIdempotency } from '../../idempotency/idempotency-keys'
-
-const isOptional = <Value>(value: Value | undefined, sound: (value: Value) => boolean) =>
-  value === undefined || sound(value)
 
 const isPhone = (text: string) => isText(text) && /\p{Nd}/u.test(text)
 
@@ -79,24 +76,15 @@ const quoteErrors = ({ quotes }: NewLead): FieldErrors => {
   return fieldErrors
 }
 
-/**
- * What is wrong with a new lead in itself. The gateway has checked them: this keeps other callers from
- * harming what is created with it.
- */
-export const leadErrors = ({
-  accountId,
-  lead,
-  idempotency,
-  traceparent,
-  actor,
-}: CreateLead): FieldErrors => ({
+/** What is wrong with a new lead in itself. The gateway has checked it; an item of another caller must not harm its batch. */
+export const leadErrors = (item: CreateLead): FieldErrors => ({
   ...errorsOf({
-    account_id: isId(accountId),
-    lead: lead !== undefined,
-    idempotency: isOptional(idempotency, isIdempotency),
-    actor: isOptional(actor, isActor),
-    traceparent: traceparent === '' || parseTraceparent(traceparent) !== undefined,
-    ...(lead && leadFields(lead)),
+    account_id: isId(item.accountId),
+    lead: item.lead !== undefined,
+    idempotency: isOptional(item.idempotency, isIdempotency),
+    actor: isOptional(item.actor, isActor),
+    traceparent: item.traceparent === '' || parseTraceparent(item.traceparent) !== undefined,
+    ...(item.lead && leadFields(item.lead)),
   }),
-  ...(lead && quoteErrors(lead)),
+  ...(item.lead && quoteErrors(item.lead)),
 })

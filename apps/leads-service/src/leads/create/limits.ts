@@ -1,19 +1,12 @@
 import type { CreateLead } from '@leadwire/contracts'
 import type { FieldErrors } from '@leadwire/service-kit'
 import { HEADER_BYTES } from '../../outbox/publish'
-import type { References } from './load-references'
+import { renderNewLead } from './build-lead'
 import { itemCount, type Stamp } from './number-leads'
-import { renderNewLead } from './render-new-lead'
+import type { References } from './references'
 
-/** How large a lead may be. */
-export interface Limits {
-  /** Quotes of a lead. */
-  maxQuotes: number
-  /** Items in all quotes of a lead. */
-  maxItems: number
-  /** Bytes of its event as it is published, with its headers. */
-  maxEventBytes: number
-}
+/** How large a lead may be: items are counted in all its quotes, and the bytes of its event with its headers. */
+export type Limits = { maxQuotes: number; maxItems: number; maxEventBytes: number }
 
 const figure = (count: number) => count.toLocaleString('en-GB')
 
@@ -30,32 +23,24 @@ export const countErrors = (item: CreateLead, { maxQuotes, maxItems }: Limits): 
   return messages.length > 0 ? { quotes: messages } : {}
 }
 
-/**
- * More than any event of a lead without quotes has: its texts are limited (`lead-arguments.ts`), and JSON writes a character in
- * six bytes at most.
- */
+/** More than any event of a lead without quotes has: its texts are limited, and JSON writes a character in six bytes at most. */
 const MOST_WITHOUT_QUOTES = 200_000
 
 /** The longest that PostgreSQL can say of a lead. */
 const longestStamp = (item: CreateLead): Stamp => {
   const id = Number.MAX_SAFE_INTEGER
+  const ids = (count: number) => new Array<number>(count).fill(id)
   return {
-    ...{
-      accountKey: '-'.repeat(50),
-      number: id,
-      id,
-      customerId: id,
-      createdAt: '0001-01-01T00:00:00.000000Z',
-    },
-    quoteIds: item.lead!.quotes.map(() => id),
-    itemIds: new Array<number>(itemCount(item)).fill(id),
+    ...{ accountKey: '-'.repeat(50), createdAt: '0001-01-01T00:00:00.000000Z' },
+    ...{ number: id, id, customerId: id },
+    ...{ quoteIds: ids(item.lead!.quotes.length), itemIds: ids(itemCount(item)) },
   }
 }
 
 /**
- * What is wrong with a lead whose event may be larger than an event may be: it would be stored and never published. A small body
- * can make a large event, because each item carries its image. The event is measured before the lead has a number, since numbers
- * are dense, and so with ids of 16 digits. Few leads can have so large an event: no others are measured.
+ * What is wrong with a lead whose event may be too large: it would be stored and never published. A small body can make a large
+ * event, because each item carries its image. The event is measured with ids of 16 digits, before the lead has a number, since
+ * numbers are dense. Only leads that may have so large an event are measured.
  */
 export const sizeErrors = (
   item: CreateLead,
@@ -64,8 +49,8 @@ export const sizeErrors = (
 ): FieldErrors => {
   const hasQuotes = item.lead!.quotes.length > 0
   if (!hasQuotes && maxEventBytes >= MOST_WITHOUT_QUOTES) return {}
-  const { event } = renderNewLead(item, longestStamp(item), { imageOf, jsonFormat: 0 })
-  const bytes = event.payload.length + HEADER_BYTES
+  const { event } = renderNewLead(item, longestStamp(item), { imageOf, jsonFormat: 0, isTold: true })
+  const bytes = event!.payload.length + HEADER_BYTES
   if (bytes <= maxEventBytes) return {}
   const limit = `The event of a lead may not have more than ${figure(maxEventBytes)} bytes`
   return { [hasQuotes ? 'quotes' : 'description']: [`${limit}; this one's may have ${figure(bytes)}.`] }

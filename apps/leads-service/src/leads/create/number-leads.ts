@@ -14,18 +14,12 @@ export interface Stamp {
   itemIds: number[]
 }
 
-interface StampRow extends Omit<Stamp, 'quoteIds' | 'itemIds'> {
-  ord: number
-  quoteIds: string[]
-  itemIds: string[]
-}
-
+// float8, because only arrays of it are read as numbers.
 const ids = (table: string, count: string) =>
-  `ARRAY (SELECT nextval('${table}_id_seq') FROM generate_series(1, ${count}))::text[]`
+  `ARRAY (SELECT nextval('${table}_id_seq') FROM generate_series(1, ${count}))::float8[]`
 
-// Accounts are locked in the order of their ids, so that two batches that share some never
-// deadlock. Times are never before the account's last; those of one batch differ by a microsecond. Ids are drawn behind the
-// sort, so that number, id and time agree. `behind` is how many leads of the same account follow in the batch.
+// Accounts are locked by ascending id, so that two batches never deadlock. Times are never before the account's last; those of a
+// batch differ by a microsecond. Ids are drawn behind the sort, so that number, id and time agree. `nth` counts an account's leads.
 const NUMBER_LEADS = `
   WITH locked AS MATERIALIZED (
     SELECT a.id, asked.leads
@@ -35,11 +29,11 @@ const NUMBER_LEADS = `
     UPDATE accounts a SET lead_count = lead_count + leads,
       last_lead_at = greatest(clock_timestamp(), last_lead_at) + (leads - 1) * interval '1 microsecond'
     FROM locked WHERE a.id = locked.id
-    RETURNING a.id, a.api_key, a.lead_count, a.last_lead_at
+    RETURNING a.id, a.api_key, a.lead_count - leads AS before, a.last_lead_at - leads * interval '1 microsecond' AS before_at
   ), numbered AS MATERIALIZED (
-    SELECT asked.ord, asked.quotes, asked.items, c.api_key, c.lead_count - asked.behind AS number,
-      c.last_lead_at - asked.behind * interval '1 microsecond' AS created_at
-    FROM unnest($3::bigint[], $4::int[], $5::int[], $6::int[]) WITH ORDINALITY AS asked (account_id, behind, quotes, items, ord)
+    SELECT asked.ord, asked.quotes, asked.items, c.api_key, c.before + asked.nth AS number,
+      c.before_at + asked.nth * interval '1 microsecond' AS created_at
+    FROM unnest($3::bigint[], $4::int[], $5::int[], $6::int[]) WITH ORDINALITY AS asked (account_id, nth, quotes, items, ord)
     JOIN counted c ON c.id = asked.account_id
     ORDER BY asked.ord
   )
@@ -52,38 +46,20 @@ const NUMBER_LEADS = `
 export const itemCount = ({ lead }: CreateLead): number =>
   lead!.quotes.reduce((sum, { items }) => sum + items.length, 0)
 
-/** For each lead how many of its account's come behind it, and how many each account has. */
-const countLeads = (leads: CreateLead[]) => {
-  const counts = new Map<number, number>()
-  const behind = leads.map(() => 0)
-  for (let index = leads.length - 1; index >= 0; index -= 1) {
-    const { accountId } = leads[index]!
-    behind[index] = counts.get(accountId) ?? 0
-    counts.set(accountId, behind[index]! + 1)
-  }
-  return { counts, behind }
-}
-
-/**
- * Gives each lead its account's next dense number, its ids and its time, in the order of `leads`; undefined where the
- * account is not there. The accounts stay locked until the transaction ends.
- */
+/** Numbers, ids and times of leads, in their order; undefined where the account does not exist. The accounts stay locked. */
 export const numberLeads = async (tx: Transaction, leads: CreateLead[]): Promise<(Stamp | undefined)[]> => {
-  const { counts, behind } = countLeads(leads)
-  const rows = await tx.query<StampRow>({
-    name: 'number-leads',
-    text: NUMBER_LEADS,
-    values: [
-      [...counts.keys()],
-      [...counts.values()],
-      leads.map(({ accountId }) => accountId),
-      behind,
-      leads.map(({ lead }) => lead!.quotes.length),
-      leads.map(itemCount),
-    ],
+  const counts = new Map<number, number>()
+  const nth = leads.map(({ accountId }) => {
+    const count = (counts.get(accountId) ?? 0) + 1
+    counts.set(accountId, count)
+    return count
   })
+  const accountIds = leads.map(({ accountId }) => accountId)
+  const parts = [leads.map(({ lead }) => lead!.quotes.length), leads.map(itemCount)]
+  const values = [[...counts.keys()], [...counts.values()], accountIds, nth, ...parts]
+  const query = { name: 'number-leads', text: NUMBER_LEADS, values }
+  const rows = await tx.query<Stamp & { ord: number }>(query)
   const stamps = new Array<Stamp | undefined>(leads.length)
-  for (const row of rows)
-    stamps[row.ord - 1] = { ...row, quoteIds: row.quoteIds.map(Number), itemIds: row.itemIds.map(Number) }
+  for (const row of rows) stamps[row.ord - 1] = row
   return stamps
 }

@@ -1,16 +1,9 @@
-import type { Lead } from '@leadwire/contracts'
 import { LRUCache } from 'lru-cache'
 import { UAParser } from 'ua-parser-js'
 
-/** The visitor's device, parsed from a User-Agent. No field is ever empty. */
-type VisitorDevice = Pick<
-  Lead,
-  'device_type' | 'device_name' | 'browser' | 'browser_version' | 'os' | 'os_version'
->
-
 const UNKNOWN = 'unknown'
 
-const parse = (userAgent: string): VisitorDevice => {
+const parse = (userAgent: string) => {
   const { browser, device, os } = new UAParser(userAgent).getResult()
   return {
     // The parser names a type only for what is no desktop computer.
@@ -24,7 +17,7 @@ const parse = (userAgent: string): VisitorDevice => {
 }
 
 // A few user agents make most of the traffic, and parsing one takes some fifty regular expressions.
-const cache = new LRUCache<string, VisitorDevice>({ max: 2000, memoMethod: parse })
+const cache = new LRUCache<string, ReturnType<typeof parse>>({ max: 2000, memoMethod: parse })
 
-/** Device, browser and operating system of a User-Agent string; `unknown` where it has none. */
-export const visitorDevice = (userAgent: string): VisitorDevice => cache.memo(userAgent)
+/** Device, browser and operating system of a User-Agent string. No field is ever empty. */
+export const visitorDevice = (userAgent: string) => cache.memo(userAgent)

@@ -2,22 +2,13 @@ import type { Actor } from '@leadwire/contracts'
 import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
 
 /** What a change did to a field of a lead. Of a user it says id and e-mail. */
-export interface FieldChange {
-  field: 'status' | 'value' | 'user'
-  from: unknown
-  to: unknown
-}
+type FieldChange = { field: 'status' | 'value' | 'user'; from: unknown; to: unknown }
 
-/** What of a lead may be changed. */
-interface Changeable {
-  status: string
-  value: number
-  userId: number | null
-}
+type Changeable = { status: string; value: number; userId: number | null }
 
 const SELECT_USERS = 'SELECT id, email FROM users WHERE account_id = $1 AND id = ANY ($2)'
 
-/** What is another one after a change. The lead's row must be locked: before, its user may still become another one. */
+/** The fields that a change of a locked lead changes: what is set to what it was is no change. */
 export const fieldChanges = async (
   tx: Transaction,
   accountId: number,
@@ -53,10 +44,7 @@ export const recordLeadChange = (
   },
 ): void => {
   const { accountId, leadId, version, actor, changes, at, action = null } = change
-  const [tokenId, requestId] = [actor?.tokenId ?? null, actor?.requestId ?? null]
-  tx.send({
-    name: 'record-lead-change',
-    text: INSERT,
-    values: [accountId, leadId, version, tokenId, requestId, JSON.stringify(changes), at, action],
-  })
+  const by = [actor?.tokenId ?? null, actor?.requestId ?? null]
+  const values = [accountId, leadId, version, ...by, JSON.stringify(changes), at, action]
+  tx.send({ name: 'record-lead-change', text: INSERT, values })
 }

@@ -1,8 +1,8 @@
 import type { Transaction } from '@leadwire/service-kit'
 
-// updated_at of a lead is a clock that its transaction reads after it has its id (in the id's first lock of a row). So what a
-// transaction writes that is seen here has no earlier updated_at than the transaction's start, and what is not yet seen here
-// reads the clock later than this statement began. A transaction of a role whose activity this one may not see is not counted.
+// A transaction reads the clock for updated_at after it has its id (from its first lock of a row). So a transaction that is seen
+// here writes no earlier updated_at than its start, and one that is not yet seen reads the clock after this statement began.
+// A transaction of a role whose activity this one may not see is not counted.
 const SELECT_HORIZON = `
   SELECT least(statement_timestamp(), min(xact_start)) AS horizon FROM pg_stat_activity
   WHERE datname = current_database() AND backend_xid IS NOT NULL`

@@ -1,13 +1,11 @@
-import { type ExportLeadsRequest, type ExportLeadsResponse, LeadFilters } from '@leadwire/contracts'
+import { type ExportLeadsRequest, LeadFilters } from '@leadwire/contracts'
 import type { Database, Transaction } from '@leadwire/service-kit'
-import { isId, validate } from '../../arguments'
-import { leadJsonOf, wholeLeadJson } from '../read/lead-json'
+import { isId, isOptional, validate } from '../../arguments'
+import { type JsonSettings, leadJsonOf, wholeLeadJson } from '../read/lead-response'
 import { leadsFromColumns } from '../read/lead-rows'
-import type { JsonSettings } from '../read/load-leads'
 import { changeHorizon } from './change-horizon'
 import { numbersOf, SETTINGS, soundFilters } from './find-leads'
-import { leadOrder } from './lead-order'
-import { scanLeads } from './scan-leads'
+import { leadOrder, scanLeads } from './scan-leads'
 
 /** How many leads a batch has at most: with 200 a statement takes some milliseconds. */
 const BATCH = 200
@@ -27,17 +25,10 @@ const SELECT = `
   ) batch
   WHERE before < ${BATCH_BYTES} ORDER BY number`
 
-interface Row {
-  number: number
-  id: number
-  /** Null where it was made in another format. */
-  body: string | null
-}
+/** The body is null where it was made in another format. */
+type Row = { number: number; id: number; body: string | null }
 
-/**
- * The numbers of the next leads that match, and the number up to which all were read; undefined at the end. No number is missing
- * among the leads of an account, so that none has to be read where only times are asked for.
- */
+/** The numbers of the next leads that match, and the number up to which all were read; undefined at the end. */
 const numbersAfter = (
   database: Database,
   { accountId, after = 0, filters = LeadFilters.create() }: ExportLeadsRequest,
@@ -47,12 +38,6 @@ const numbersAfter = (
     for (const text of SETTINGS) tx.send({ text })
     const { first, last } = await numbersOf(tx, accountId, filters)
     const numbers = { first: Math.max(first, after + 1), last }
-    const { createdFrom: _from, createdTo: _to, ...others } = filters
-    if (Object.values(others).every((filter) => filter === undefined)) {
-      const length = Math.max(0, Math.min(BATCH, last - numbers.first + 1))
-      const found = Array.from({ length }, (_, index) => numbers.first + index)
-      return { found, until: found.at(-1) }
-    }
     const scan = { order: leadOrder('created_at'), cursor: undefined, offset: 0, counted: false }
     const asked = { accountId, filters, numbers, horizon, limit: BATCH, ...scan }
     const { numbers: found, next } = await scanLeads(tx, asked)
@@ -66,26 +51,19 @@ const bodiesOf = async (
   { assetsUrl, jsonFormat }: JsonSettings,
 ): Promise<Buffer[]> => {
   const others = new Map(rows.filter(({ body }) => body === null).map(({ id }) => [id, { accountId }]))
-  const leads = others.size > 0 ? await leadsFromColumns(db, others, assetsUrl) : undefined
+  const leads = await leadsFromColumns(db, others, assetsUrl)
   return rows.map(({ id, body }) =>
-    Buffer.from(body ?? wholeLeadJson(leadJsonOf(leads!.get(id)!, jsonFormat))),
+    Buffer.from(body ?? wholeLeadJson(leadJsonOf(leads.get(id)!, jsonFormat))),
   )
 }
 
-/**
- * The next leads of an account that match, oldest first, as many as a batch has. It may have none and a `nextAfter`, where many that
- * do not match lie between; without `nextAfter` it is the last.
- */
+/** The next batch of an account's leads that match, oldest first. It may be empty and have a `nextAfter`; the last one has none. */
 export const exportLeads =
   ({ database, ...settings }: JsonSettings & { database: Database }) =>
-  async (request: ExportLeadsRequest): Promise<ExportLeadsResponse> => {
-    const { accountId, after, filters } = request
-    validate({
-      account_id: isId(accountId),
-      after: after === undefined || isId(after),
-      ...soundFilters(filters),
-    })
-    const horizon = filters?.updatedSince === undefined ? undefined : await changeHorizon(database)
+  async (request: ExportLeadsRequest) => {
+    const { accountId, after, filters = LeadFilters.create() } = request
+    validate({ account_id: isId(accountId), after: isOptional(after, isId), ...soundFilters(filters) })
+    const horizon = filters.updatedSince === undefined ? undefined : await changeHorizon(database)
     const { found, until } = await numbersAfter(database, request, horizon)
     if (found.length === 0) return { leads: [], nextAfter: until }
     return database.connection(async (db) => {

@@ -1,11 +1,10 @@
-import { type FindLeadsRequest, type FindLeadsResponse, LeadFilters } from '@leadwire/contracts'
-import type { Database, OpenTransaction, Transaction } from '@leadwire/service-kit'
-import { isId, isInstant, isText, validate } from '../../arguments'
+import { type FindLeadsRequest, LeadFilters } from '@leadwire/contracts'
+import type { Database, Transaction } from '@leadwire/service-kit'
+import { isId, isInstant, isOptional, isText, validate } from '../../arguments'
 import { searchWords } from '../../jobs/search/search-terms'
-import { loadLeadItems } from '../read/load-lead-items'
+import { loadLeadItems } from '../read/lead-rows'
 import { changeHorizon } from './change-horizon'
-import { leadOrder, SORTS } from './lead-order'
-import { scanLeads } from './scan-leads'
+import { leadOrder, SORTS, scanLeads } from './scan-leads'
 
 const MAX_PER_PAGE = 100
 const MAX_WORDS = 8
@@ -18,35 +17,22 @@ export const SETTINGS = [
   'SET LOCAL enable_bitmapscan = off',
 ]
 
-const isFilter = <Value>(value: Value | undefined, isSound: (value: Value) => boolean) =>
-  value === undefined || isSound(value)
-
 const isSearch = (q: string) => {
   const { length } = searchWords(q)
   return isText(q) && length > 0 && length <= MAX_WORDS
 }
 
 /** What is sound of filters, by parameter. */
-export const soundFilters = (filters: LeadFilters | undefined) => ({
-  status: isFilter(filters?.status, isText),
-  referrer: isFilter(filters?.referrer, isText),
-  postcode: isFilter(filters?.postcode, isText),
-  created_from: isFilter(filters?.createdFrom, isInstant),
-  created_to: isFilter(filters?.createdTo, isInstant),
-  updated_since: isFilter(filters?.updatedSince, isInstant),
-  assigned_to: isFilter(filters?.assignedTo, isId),
-  q: isFilter(filters?.q, isSearch),
+export const soundFilters = (filters: LeadFilters) => ({
+  status: isOptional(filters.status, isText),
+  referrer: isOptional(filters.referrer, isText),
+  postcode: isOptional(filters.postcode, isText),
+  created_from: isOptional(filters.createdFrom, isInstant),
+  created_to: isOptional(filters.createdTo, isInstant),
+  updated_since: isOptional(filters.updatedSince, isInstant),
+  assigned_to: isOptional(filters.assignedTo, isId),
+  q: isOptional(filters.q, isSearch),
 })
-
-const validateFind = ({ accountId, filters, sort, perPage, place }: FindLeadsRequest): void =>
-  validate({
-    account_id: isId(accountId),
-    ...soundFilters(filters),
-    sort: SORTS.includes(sort),
-    per_page: perPage >= 1 && perPage <= MAX_PER_PAGE,
-    page: place?.$case !== 'page' || isId(place.value),
-    cursor: place?.$case !== 'cursor' || place.value === '' || leadOrder(sort).isCursor(place.value),
-  })
 
 // Numbers and created_at of an account's leads rise together (number-leads.ts), and no number is missing: halving the range again
 // and again finds the first lead created at an instant or later in 24 reads among 10^7, without an index that creates would pay for.
@@ -84,49 +70,50 @@ export const numbersOf = async (
 }
 
 /** A page of all leads by their numbers, which costs the same at any depth. */
-const pageOfAll = (count: number, sort: string, { offset, limit }: { offset: number; limit: number }) => {
-  const here = Array.from(
-    { length: Math.max(0, Math.min(limit + 1, count - offset)) },
-    (_, index) => offset + index,
+const pageOfAll = (count: number, descending: boolean, offset: number, limit: number) => {
+  const length = Math.max(0, Math.min(limit + 1, count - offset))
+  const numbers = Array.from({ length }, (_, index) =>
+    descending ? count - offset - index : offset + index + 1,
   )
-  const numbers = here.map((skipped) => (sort === 'created_at' ? skipped + 1 : count - skipped))
   const [number] = numbers.splice(limit)
   return { numbers, next: number === undefined ? undefined : { number }, total: count, capped: false }
 }
 
-const find = async (tx: Transaction, request: FindLeadsRequest, horizon: string | undefined) => {
-  const { accountId, filters = LeadFilters.create(), sort, perPage: limit, place } = request
-  const order = leadOrder(sort)
-  const { count, ...numbers } = await numbersOf(tx, accountId, filters)
-  const page = place?.$case === 'page' ? place.value : undefined
-  const offset = Math.min(((page ?? 1) - 1) * limit, Number.MAX_SAFE_INTEGER - limit - 1)
-  const isFiltered = Object.values(filters).some((filter) => filter !== undefined)
-  if (page !== undefined && !isFiltered && !order.byChange) return pageOfAll(count, sort, { offset, limit })
-  const cursor = place?.$case === 'cursor' && place.value !== '' ? place.value : undefined
-  const counted = page !== undefined
-  return scanLeads(tx, { accountId, filters, numbers, horizon, order, cursor, offset, limit, counted })
-}
-
 /**
- * A page of an account's leads, or a step of a walk by cursor, with filters, order and size of one's choice (`GET /leads` with
- * any of our parameters). It reads what one index finds, 10,000 rows at most; the response has the matches among these, and
- * a cursor for the rest. Throws invalid.
+ * A page of an account's leads, or a step of a walk by cursor (`GET /leads` with any of our parameters). It reads what one index
+ * finds, 10,000 rows at most; the response has the matches among these, and a cursor for the rest.
  */
 export const findLeads =
   ({ database, jsonFormat }: { database: Database; jsonFormat: number }) =>
-  async (request: FindLeadsRequest): Promise<FindLeadsResponse> => {
-    validateFind(request)
-    const { accountId, sort } = request
+  async ({ accountId, filters = LeadFilters.create(), sort, perPage: limit, place }: FindLeadsRequest) => {
     const order = leadOrder(sort)
-    const isAboutChanges = order.byChange || request.filters?.updatedSince !== undefined
+    const page = place?.$case === 'page' ? place.value : undefined
+    const cursor = place?.$case === 'cursor' && place.value !== '' ? place.value : undefined
+    validate({
+      account_id: isId(accountId),
+      ...soundFilters(filters),
+      sort: SORTS.includes(sort),
+      per_page: limit >= 1 && limit <= MAX_PER_PAGE,
+      page: isOptional(page, isId),
+      cursor: isOptional(cursor, order.isCursor),
+    })
+    const isAboutChanges = order.byChange || filters.updatedSince !== undefined
     const horizon = isAboutChanges ? await changeHorizon(database) : undefined
-    return database.transaction(async (tx: OpenTransaction) => {
+    const offset = Math.min(((page ?? 1) - 1) * limit, Number.MAX_SAFE_INTEGER - limit - 1)
+    const counted = page !== undefined
+    const isFiltered = Object.values(filters).some((filter) => filter !== undefined)
+    return database.transaction(async (tx) => {
       for (const text of SETTINGS) tx.send({ text })
-      const { numbers, next, total, capped } = await find(tx, request, horizon)
+      const { count, ...created } = await numbersOf(tx, accountId, filters)
+      const scan = { accountId, filters, numbers: created, horizon, order, cursor, offset, limit, counted }
+      const { numbers, next, total, capped } =
+        counted && !isFiltered && !order.byChange
+          ? pageOfAll(count, order.descending, offset, limit)
+          : await scanLeads(tx, scan)
       return {
         items: await loadLeadItems(tx, { accountId, numbers, jsonFormat }),
         count: numbers.length,
-        total: request.place?.$case === 'page' ? total : undefined,
+        total: counted ? total : undefined,
         totalCapped: capped,
         nextCursor: next && order.cursorOf(next),
       }

@@ -1,6 +1,6 @@
 import type { FindPersonLeadsRequest, FindPersonLeadsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { isId, isSaid, validate } from '../../arguments'
+import { isId, isOptional, isSaid, validate } from '../../arguments'
 import { emailKey } from '../../contacts/email-form'
 import { phoneKeys, phoneNumbers } from '../../contacts/phone-numbers'
 import { catchUp } from '../../jobs/search/index-leads'
@@ -42,14 +42,12 @@ export const findPersonLeads =
       account_id: isId(accountId),
       email: email === undefined ? phone !== undefined : isSaid(email),
       phone: phone === undefined || (email === undefined && isSaid(phone)),
-      before: before === undefined || isId(before),
+      before: isOptional(before, isId),
     })
     await catchUp(database, accountId)
     const { term, isTheirs } = personOf(request)
-    const rows = await database.query<Contact & { number: number; reference: string }>({
-      text: SELECT,
-      values: [accountId, term, before ?? Number.MAX_SAFE_INTEGER],
-    })
+    const query = { text: SELECT, values: [accountId, term, before ?? Number.MAX_SAFE_INTEGER] }
+    const rows = await database.query<Contact & { number: number; reference: string }>(query)
     const shown = rows.slice(0, PER_ANSWER)
     return {
       references: shown.filter(isTheirs).map(({ reference }) => reference),

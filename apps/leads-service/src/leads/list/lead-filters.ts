@@ -10,11 +10,7 @@ export const statementValues = () => {
 export type At = ReturnType<typeof statementValues>['at']
 
 /** The numbers of the leads with a value that starts with `prefix`, in no order: a range of an index. */
-export interface PrefixRange {
-  table: 'leads' | 'lead_search'
-  column: string
-  prefix: string
-}
+export type PrefixRange = { table: 'leads' | 'lead_search'; column: string; prefix: string }
 
 // No character is behind this one.
 const LAST = '\u{10ffff}'
@@ -24,17 +20,17 @@ export const inRange = ({ column, prefix }: PrefixRange, at: At): string =>
   `r.account_id = $1 AND r.${column} >= ${at(prefix)} AND r.${column} < ${at(prefix + LAST)}`
 
 /** Filters by prefix: the postcode, and each word of `q`. */
-export const prefixRangesOf = ({ postcode, q }: LeadFilters): PrefixRange[] => [
-  ...(postcode === undefined
-    ? []
-    : [{ table: 'leads' as const, column: 'postcode COLLATE "C"', prefix: postcode }]),
-  ...searchWords(q ?? '').map((prefix) => ({ table: 'lead_search' as const, column: 'term', prefix })),
-]
+export const prefixRangesOf = ({ postcode, q }: LeadFilters): PrefixRange[] => {
+  const words = searchWords(q ?? '').map((prefix) => ({
+    table: 'lead_search' as const,
+    column: 'term',
+    prefix,
+  }))
+  if (postcode === undefined) return words
+  return [{ table: 'leads', column: 'postcode COLLATE "C"', prefix: postcode }, ...words]
+}
 
-/**
- * The same condition on a lead, as `l`. OFFSET 0 keeps PostgreSQL from reading the words of all leads of the account to find one
- * up among them.
- */
+/** The same condition on a lead, as `l`. OFFSET 0 keeps PostgreSQL from reading the words of all leads of the account. */
 export const startsWith = (range: PrefixRange, at: At): string =>
   range.table === 'leads'
     ? `starts_with(l.postcode, ${at(range.prefix)})`
@@ -45,10 +41,7 @@ export const startsWith = (range: PrefixRange, at: At): string =>
 const IS_TEST = `(l.test OR l.status = 'test')`
 
 /** A column with an index of its own, in the order of numbers, and the wanted value. */
-export interface Equality {
-  column: string
-  value: unknown
-}
+export type Equality = { column: string; value: unknown }
 
 /** Those that fewer leads fulfil come first. */
 export const equalitiesOf = ({ assignedTo, status, referrer }: LeadFilters): Equality[] =>

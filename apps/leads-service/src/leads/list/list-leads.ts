@@ -1,25 +1,12 @@
-import {
-  type LeadPage,
-  type LeadPageResult,
-  type ListedLeads,
-  type ListLeadsRequest,
-  type ListLeadsResponse,
-  leadItemJson,
-} from '@leadwire/contracts'
+import type { LeadPage, LeadPageResult, ListedLeads, ListLeadsRequest } from '@leadwire/contracts'
 import { type Database, ServiceError, statusOf, type Transaction } from '@leadwire/service-kit'
 import { errorsOf, invalidBy, isId } from '../../arguments'
-import type { Row } from '../../database/row-mapper'
-import { LEAD } from '../read/lead-rows'
+import { loadLeadItems } from '../read/lead-rows'
 import { deadlineOf, unlessTimedOut } from '../read/unless-timed-out'
 
 const PER_PAGE = 20
 
-interface ListedRow {
-  ord: number
-  total: number
-  count: number
-  items: string | null
-}
+type ListedRow = { ord: number; total: number; count: number; items: string | null }
 
 // The total is the highest number, so page N is the range of numbers total-20N+1 … total-20(N-1): an index range scan
 // that costs the same at any depth. `items` is null where an item of the page was made in another format than asked for.
@@ -36,55 +23,40 @@ const SELECT_PAGES = `
       AND l.number > a.lead_count - asked.skipped - ${PER_PAGE}
   ) page`
 
-const SELECT_COLUMNS = `
-  SELECT ${LEAD.columns} FROM leads l
-  WHERE l.account_id = $1 AND l.number <= $2 AND l.number > $2 - ${PER_PAGE} ORDER BY l.number DESC`
-
 // Beyond this page nothing can be, and further multiplication would leave the safe integers.
 const skippedBy = ({ page }: LeadPage) =>
   Math.floor(Math.min(page - 1, Number.MAX_SAFE_INTEGER / PER_PAGE / 2) * PER_PAGE)
 
-const itemsFromColumns = async (db: Transaction, accountId: number, newest: number): Promise<string> => {
-  const rows = await db.query<Row>({
-    name: 'list-leads-from-columns',
-    text: SELECT_COLUMNS,
-    values: [accountId, newest],
-  })
-  return rows.map((row) => leadItemJson(LEAD.read(row))).join(',')
-}
-
 const loadPages = async (db: Transaction, pages: LeadPage[], jsonFormat: number): Promise<ListedLeads[]> => {
-  const rows = await db.query<ListedRow>({
-    name: 'list-leads',
-    text: SELECT_PAGES,
-    values: [pages.map(({ accountId }) => accountId), pages.map(skippedBy), jsonFormat],
-  })
-  const listed = pages.map(() => ({ items: Buffer.from('[]'), count: 0, total: 0, perPage: PER_PAGE }))
+  const values = [pages.map(({ accountId }) => accountId), pages.map(skippedBy), jsonFormat]
+  const rows = await db.query<ListedRow>({ name: 'list-leads', text: SELECT_PAGES, values })
+  const none = { items: Buffer.from('[]'), count: 0, total: 0, perPage: PER_PAGE }
+  const listed: ListedLeads[] = pages.map(() => none)
   for (const { ord, total, count, items } of rows) {
     const page = pages[ord - 1]!
-    const made = items ?? (await itemsFromColumns(db, page.accountId, total - skippedBy(page)))
-    listed[ord - 1] = { items: Buffer.from(`[${made}]`), count, total, perPage: PER_PAGE }
+    const { accountId } = page
+    const numbers = Array.from({ length: count }, (_, index) => total - skippedBy(page) - index)
+    const load = () => loadLeadItems(db, { accountId, numbers, jsonFormat })
+    const made = items === null ? await load() : Buffer.from(`[${items}]`)
+    listed[ord - 1] = { items: made, count, total, perPage: PER_PAGE }
   }
   return listed
-}
-
-const resultOf = ({ accountId, page }: LeadPage, listed: ListedLeads | ServiceError): LeadPageResult => {
-  const result = invalidBy(errorsOf({ account_id: isId(accountId), page: page >= 1 })) ?? listed
-  return {
-    result:
-      result instanceof ServiceError
-        ? { $case: 'failure', value: statusOf(result) }
-        : { $case: 'page', value: result },
-  }
 }
 
 /** Pages of leads, newest first, each for its own account. A page past the end is empty. */
 export const listLeads =
   ({ database, jsonFormat }: { database: Database; jsonFormat: number }) =>
-  async ({ pages }: ListLeadsRequest): Promise<ListLeadsResponse> => {
+  async ({ pages }: ListLeadsRequest): Promise<{ results: LeadPageResult[] }> => {
     const deadlines = pages.map(deadlineOf)
     const listed = await database.connection((db) =>
       unlessTimedOut(pages, deadlines, (inTime) => loadPages(db, inTime, jsonFormat)),
     )
-    return { results: listed.map((page, index) => resultOf(pages[index]!, page)) }
+    const results = listed.map((value, index): LeadPageResult => {
+      const { accountId, page } = pages[index]!
+      const outcome = invalidBy(errorsOf({ account_id: isId(accountId), page: page >= 1 })) ?? value
+      return outcome instanceof ServiceError
+        ? { result: { $case: 'failure', value: statusOf(outcome) } }
+        : { result: { $case: 'page', value: outcome } }
+    })
+    return { results }
   }

@@ -1,5 +1,6 @@
 import type { LeadFilters } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
+import { isInstant } from '../../arguments'
 import {
   type At,
   type Equality,
@@ -11,19 +12,49 @@ import {
   statementValues,
   testCondition,
 } from './lead-filters'
-import type { Key, LeadOrder } from './lead-order'
+
+/** The orders of the list of leads. Numbers rise with created_at. */
+export const SORTS = ['-created_at', 'created_at', '-updated_at', 'updated_at']
+
+/** What a place in the list is named by. */
+type Key = { number: number; updated_at?: string }
+
+const NUMBER = /^[1-9]\d{0,14}$/
+
+/** How a list is sorted, and how a cursor names the next lead. */
+export const leadOrder = (sort: string) => {
+  const byChange = sort.endsWith('updated_at')
+  const descending = sort.startsWith('-')
+  const columns: (keyof Key)[] = byChange ? ['updated_at', 'number'] : ['number']
+  return {
+    byChange,
+    descending,
+    columns,
+    isCursor: (cursor: string): boolean => {
+      const places = cursor.split(',')
+      const isNumbered = places.length === columns.length && NUMBER.test(places.at(-1)!)
+      return isNumbered && (!byChange || isInstant(places[0]!))
+    },
+    cursorOf: (key: Key): string => columns.map((column) => key[column]).join(','),
+    /** The condition on a lead, as `l`, to be at a cursor or behind it. */
+    from: (cursor: string, at: At): string => {
+      const places = cursor.split(',').map((value) => at(value))
+      return `(${columns.map((column) => `l.${column}`)}) ${descending ? '<=' : '>='} (${places})`
+    },
+  }
+}
 
 /** How many rows one response reads at most. */
-export const READ_LIMIT = 10_000
+const READ_LIMIT = 10_000
 
-export interface Scan {
+interface Scan {
   accountId: number
   filters: LeadFilters
   /** The numbers of the leads created between `createdFrom` and `createdTo`. */
   numbers: { first: number; last: number }
   /** Changes from here on are not shown yet, in a list that is about changes. */
   horizon: string | undefined
-  order: LeadOrder
+  order: ReturnType<typeof leadOrder>
   /** Where to begin; undefined for the beginning. */
   cursor: string | undefined
   /** How many matches to leave out, and how many to answer with at most. */
@@ -33,14 +64,7 @@ export interface Scan {
   counted: boolean
 }
 
-interface ScannedRow extends Key {
-  place: number
-  total: number | null
-  read: number | null
-}
-
-const COUNT_RANGE = (table: string, condition: string) =>
-  `SELECT count(*)::int FROM (SELECT FROM ${table} r WHERE ${condition} LIMIT ${READ_LIMIT + 1}) found`
+type ScannedRow = Key & { place: number; total: number | null; read: number | null }
 
 /** The range with the fewest rows; undefined where each has more than may be read. */
 const narrowest = async (tx: Transaction, accountId: number, ranges: PrefixRange[]) => {
@@ -48,7 +72,8 @@ const narrowest = async (tx: Transaction, accountId: number, ranges: PrefixRange
     ranges.map(async (range) => {
       const { values, at } = statementValues()
       at(accountId)
-      const text = COUNT_RANGE(range.table, inRange(range, at))
+      const text = `SELECT count(*)::int
+        FROM (SELECT FROM ${range.table} r WHERE ${inRange(range, at)} LIMIT ${READ_LIMIT + 1}) found`
       const [row] = await tx.query<{ count: number }>({ text, values })
       return { range, count: row!.count }
     }),
@@ -59,25 +84,23 @@ const narrowest = async (tx: Transaction, accountId: number, ranges: PrefixRange
 
 /** The numbers that are left from a cursor on. */
 const numbersFrom = ({ numbers: { first, last }, order, cursor }: Scan) => {
-  if (cursor === undefined || order.byChange) return { first, last }
+  const place = order.byChange || cursor === undefined ? undefined : Number(cursor)
   return order.descending
-    ? { first, last: Math.min(last, Number(cursor)) }
-    : { first: Math.max(first, Number(cursor)), last }
+    ? { first, last: Math.min(last, place ?? last) }
+    : { first: Math.max(first, place ?? first), last }
 }
 
 /**
- * The condition on leads that have a value, between two numbers, and their order: only the index of the column has it. With an equality
- * all indexes had it, and PostgreSQL, which plans for any value, would walk past all leads by their numbers where nearly all have
- * one value (seen at 10^7 leads: 8 s, then timed out).
+ * The condition on leads that have a value, between two numbers. Only the index of the column has the order. With an equality all
+ * indexes had it: where nearly all leads have one value, PostgreSQL walked past all of them (10^7 leads: 8 s, then timed out).
  */
 const alongIndex = ({ column, value }: Equality, { first, last }: Scan['numbers'], at: At): string => {
   const key = at(value)
   return `${column} IS NOT NULL AND (${column}, l.number) >= (${key}, ${at(first)}) AND (${column}, l.number) <= (${key}, ${at(last)})`
 }
 
-// One index finds the leads to read, in the order of the list, and is named by the conditions of WHERE; the
-// others only say which of them match. A range of beginnings is read as a whole and sorted. OFFSET 0 keeps PostgreSQL from
-// reading the leads first: for an account of a usual size it would.
+// WHERE names the one index that finds the leads to read, in the order of the list; the other conditions say which of them match.
+// A prefix's range is read as a whole and sorted. OFFSET 0 keeps PostgreSQL from reading the leads first.
 const statementOf = (scan: Scan, narrow: PrefixRange | undefined) => {
   const { accountId, filters, order, cursor, horizon } = scan
   const { values, at } = statementValues()
@@ -96,7 +119,8 @@ const statementOf = (scan: Scan, narrow: PrefixRange | undefined) => {
   const matches = prefixRangesOf(filters)
     .filter(({ column, prefix }) => column !== narrow?.column || prefix !== narrow.prefix)
     .map((range) => startsWith(range, at))
-  let { columns, orderBy, outerOrderBy } = order
+  // By what the index has, so that nothing is sorted, here and in the statement around it.
+  const keys = order.columns.map((name) => ({ name: name as string, column: `l.${name}` }))
   if (order.byChange) {
     where.push(...until, ...since, ...(cursor === undefined ? [] : [order.from(cursor, at)]))
     matches.push(...isTest, created())
@@ -106,26 +130,27 @@ const statementOf = (scan: Scan, narrow: PrefixRange | undefined) => {
     const leading = narrow || leadsByTest ? undefined : equalities.shift()
     if (leading) {
       where.push(alongIndex(leading, { first, last }, at))
-      columns = `${leading.column} AS along, ${columns}`
-      orderBy = order.behind(leading.column)
-      outerOrderBy = order.outerBehind('along')
+      keys.unshift({ name: 'along', column: leading.column })
     } else where.push(created(), ...(leadsByTest && !narrow ? isTest.splice(0) : []))
     matches.push(...isTest, ...until, ...since)
   }
   matches.push(...equalities.map(({ column, value }) => `${column} = ${at(value)}`))
+  const sorted = (by: 'name' | 'column') =>
+    keys.map((key) => `${key[by]} ${order.descending ? 'DESC' : 'ASC'}`).join(', ')
+  const orderBy = sorted('column')
   const text = `
-    SELECT ${columns}, ${matches.join(' AND ') || 'true'} AS matches,
+    SELECT ${keys.map(({ name, column }) => `${column} AS ${name}`)}, ${matches.join(' AND ') || 'true'} AS matches,
       (row_number() OVER (ORDER BY ${orderBy}))::int AS place
     FROM ${from} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${READ_LIMIT + 1}`
-  return { text, outerOrderBy, values, at }
+  return { text, outerOrderBy: sorted('name'), values, at }
 }
 
 // The row after the last one read is not checked: it is where the next page starts.
 const SHOWN = `(matches AND place <= ${READ_LIMIT}) OR place > ${READ_LIMIT}`
 
 /**
- * Leads that match, in their order, `limit` at most, out of the first 10,000 that one index finds, and the next position.
- * `total` and `capped` say how many of these match and whether there are more to read.
+ * The leads that match out of the first 10,000 that one index finds, `limit` at most, and the next position. `total` and `capped`
+ * say how many of the 10,000 match, and whether there are more to read.
  */
 export const scanLeads = async (
   tx: Transaction,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ATTACHMENT_COLUMNS } from '../../attachments/attachment-row'
+import { ATTACHMENT_COLUMNS } from '../../attachments/attachments'
 import {
   newAccount,
   newItem,
@@ -7,8 +7,8 @@ import {
   type RunningLeadsService,
   startLeadsService,
 } from '../../leads-service.fixture'
-import { ENTRY_COLUMNS } from '../../scheduling/entry-row'
-import { selectRecords } from './lead-records'
+import { ENTRY_COLUMNS } from '../../scheduling/schedule'
+import { SETTING, selectRecords } from './lead-records'
 
 let service: RunningLeadsService
 
@@ -138,8 +138,8 @@ describe.each(Object.entries(KINDS))('%s', (table, { columns, add, list }) => {
     await addMany({ ...on, lead: await newLeadOf(on.accountId) }, 150)
     await service.db.query({ text: `ANALYZE ${table}` })
     const plan = await service.db.transaction(async (tx) => {
-      const [setting, select] = selectRecords(table, columns)
-      tx.send({ text: setting })
+      tx.send({ text: SETTING })
+      const select = selectRecords(table, columns)
       tx.send({ text: `PREPARE records_of_${table} (bigint, bigint, bigint) AS ${select}` })
       return tx.query<{ 'QUERY PLAN': string }>({
         text: `EXPLAIN (ANALYZE, BUFFERS OFF, TIMING OFF, COSTS OFF)

@@ -1,13 +1,28 @@
-import { Customer, type Lead, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
+import { Customer, type Lead, LeadListItem, leadItemJson, Quote, QuoteItem } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
+import { isUuid } from '../../arguments'
 import { type Row, recordMapper } from '../../database/row-mapper'
-import { IMAGE_COLUMNS, imageOfRow } from '../../images/image-row'
+import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
+import { leadNotFound } from './lead-response'
 
 /** A lead's own columns, without its customer and quotes. */
 export const LEAD = recordMapper(LeadListItem, 'l')
 const CUSTOMER = recordMapper(Customer, 'l', { as: 'customer' })
 const QUOTE = recordMapper(Quote, 'q')
 const ITEM = recordMapper(QuoteItem, 'i')
+
+/** The row of a lead by a statement whose parameters are account, reference and `more`. Throws not_found. */
+export const requireLead = async <Found extends object>(
+  db: Transaction,
+  query: { name: string; text: string },
+  { accountId, reference }: { accountId: number; reference: string },
+  ...more: unknown[]
+): Promise<Found> => {
+  const values = [accountId, reference, ...more]
+  const [found] = isUuid(reference) ? await db.query<Found>({ ...query, values }) : []
+  if (!found) throw leadNotFound()
+  return found
+}
 
 /** A lead with status `test` is a test lead, whatever token made it. */
 export const isTest = ({ test, status }: { test: boolean; status: string }): boolean =>
@@ -31,21 +46,20 @@ const itemOfRow = (row: ItemRow, assetsUrl: string): QuoteItem => ({
   options: row.options,
 })
 
+const ASKED = 'unnest($1::bigint[], $2::bigint[]) AS asked (account_id, id)'
+
 const SELECT_LEADS = `
   SELECT ${LEAD.columns}, ${CUSTOMER.columns}
-  FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, id)
-  JOIN leads l ON l.account_id = asked.account_id AND l.id = asked.id`
+  FROM ${ASKED} JOIN leads l ON l.account_id = asked.account_id AND l.id = asked.id`
 
 const SELECT_QUOTES = `
   SELECT ${QUOTE.columns}
-  FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, id)
-  JOIN quotes q ON q.account_id = asked.account_id AND q.lead_id = asked.id
+  FROM ${ASKED} JOIN quotes q ON q.account_id = asked.account_id AND q.lead_id = asked.id
   ORDER BY q.id`
 
 const SELECT_ITEMS = `
   SELECT ${ITEM.columns}, i.options, i.product_style_sku, i.product_style_name, i.product_name, ${IMAGE_COLUMNS}
-  FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, id)
-  JOIN quotes q ON q.account_id = asked.account_id AND q.lead_id = asked.id
+  FROM ${ASKED} JOIN quotes q ON q.account_id = asked.account_id AND q.lead_id = asked.id
   JOIN quote_items i ON i.account_id = q.account_id AND i.quote_id = q.id
   JOIN images m ON m.account_id = i.account_id AND m.id = i.image_id
   ORDER BY i.id`
@@ -58,6 +72,7 @@ export const leadsFromColumns = async (
 ): Promise<Map<number, Lead>> => {
   const values = [[...asked.values()].map(({ accountId }) => accountId), [...asked.keys()]]
   const leads = new Map<number, Lead>()
+  if (asked.size === 0) return leads
   for (const row of await db.query<Row>({ name: 'leads-of-columns', text: SELECT_LEADS, values })) {
     const lead = { ...LEAD.read(row), customer: CUSTOMER.read(row), quotes: [] }
     leads.set(lead.id, lead)
@@ -73,4 +88,28 @@ export const leadsFromColumns = async (
     quotes.get(item.quote_id)?.items.push(item)
   }
   return leads
+}
+
+const NUMBERED = `
+  FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (number, ord)
+  JOIN leads l ON l.account_id = $1 AND l.number = asked.number`
+
+// `items` is null where an item was made in another format than asked for.
+const SELECT_JSON = `
+  SELECT CASE WHEN coalesce(bool_and(l.json_format = $3), true)
+    THEN coalesce(string_agg(l.json, ',' ORDER BY asked.ord), '') END AS items ${NUMBERED}`
+
+const SELECT_COLUMNS = `SELECT ${LEAD.columns} ${NUMBERED} ORDER BY asked.ord`
+
+/** A JSON array of list items: an account's leads with these numbers, in their order. */
+export const loadLeadItems = async (
+  db: Transaction,
+  { accountId, numbers, jsonFormat }: { accountId: number; numbers: number[]; jsonFormat: number },
+): Promise<Buffer> => {
+  const values = [accountId, numbers]
+  const query = { name: 'load-lead-items', text: SELECT_JSON, values: [...values, jsonFormat] }
+  const [made] = await db.query<{ items: string | null }>(query)
+  if (made!.items !== null) return Buffer.from(`[${made!.items}]`)
+  const rows = await db.query<Row>({ name: 'lead-items-of-columns', text: SELECT_COLUMNS, values })
+  return Buffer.from(`[${rows.map((row) => leadItemJson(LEAD.read(row))).join(',')}]`)
 }

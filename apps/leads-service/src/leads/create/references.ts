@@ -1,0 +1,97 @@
+import {
+  type CheckReferencesRequest,
+  CheckReferencesResponse,
+  type CreateLead,
+  type Image,
+} from '@leadwire/contracts'
+import type { Database, FieldErrors, Transaction } from '@leadwire/service-kit'
+import { isId, isText, isUuid, validate } from '../../arguments'
+import { emailForm } from '../../contacts/email-form'
+import type { Row } from '../../database/row-mapper'
+import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
+
+/** The users and images that a batch of new leads refers to, and which of them exist: one bad item fails alone. */
+export interface References {
+  errorsOf(item: CreateLead): FieldErrors
+  imageOf(accountId: number, imageId: number): Image
+}
+
+const SELECT_USERS = `
+  SELECT account_id, id FROM users
+  WHERE (account_id, id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[])) AND removed_at IS NULL`
+
+const SELECT_IMAGES = `
+  SELECT m.account_id, m.id, ${IMAGE_COLUMNS} FROM images m
+  WHERE (m.account_id, m.id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))`
+
+/** `field` is where the lead names it. */
+type Asked = { accountId: number; id: number; field: string }
+
+const keyOf = ({ accountId, id }: Omit<Asked, 'field'>) => `${accountId}/${id}`
+
+const userOf = ({ accountId, lead }: CreateLead): Asked[] =>
+  lead?.userId === undefined ? [] : [{ accountId, id: lead.userId, field: 'user_id' }]
+
+const imagesOf = ({ accountId, lead }: CreateLead): Asked[] =>
+  (lead?.quotes ?? []).flatMap(({ items }, q) =>
+    items.map(({ imageId: id }, i) => ({ accountId, id, field: `quotes.${q}.items.${i}.image_id` })),
+  )
+
+/** The rows that exist of those asked for. */
+const find = async (
+  tx: Transaction,
+  asked: Asked[],
+  query: { name: string; text: string },
+): Promise<Map<string, Row>> => {
+  if (asked.length === 0) return new Map()
+  const values = [asked.map(({ accountId }) => accountId), asked.map(({ id }) => id)]
+  const rows = await tx.query<Row & { account_id: number; id: number }>({ ...query, values })
+  return new Map(rows.map((row) => [keyOf({ accountId: row.account_id, id: row.id }), row]))
+}
+
+export const loadReferences = async (
+  tx: Transaction,
+  items: CreateLead[],
+  assetsUrl: string,
+): Promise<References> => {
+  const users = await find(tx, items.flatMap(userOf), { name: 'known-users', text: SELECT_USERS })
+  const rows = await find(tx, items.flatMap(imagesOf), { name: 'known-images', text: SELECT_IMAGES })
+  const images = new Map([...rows].map(([key, row]) => [key, imageOfRow(row, assetsUrl)]))
+  return {
+    errorsOf: (item) => ({
+      ...missing(userOf(item), users, 'The selected user id is invalid.'),
+      ...missing(imagesOf(item), images, 'The selected image id is invalid.'),
+    }),
+    imageOf: (accountId, id) => images.get(keyOf({ accountId, id }))!,
+  }
+}
+
+const missing = (asked: Asked[], found: Map<string, unknown>, message: string): FieldErrors =>
+  Object.fromEntries(asked.filter((one) => !found.has(keyOf(one))).map(({ field }) => [field, [message]]))
+
+const CHECK = `
+  SELECT
+    $2::uuid IS NOT NULL AND NOT EXISTS (SELECT FROM leads WHERE reference = $2 AND account_id = $1) AS "leadMissing",
+    $3::bigint IS NOT NULL
+        AND NOT EXISTS (SELECT FROM users WHERE account_id = $1 AND id = $3 AND removed_at IS NULL)
+      OR $4::text IS NOT NULL
+        AND NOT EXISTS (SELECT FROM users WHERE account_id = $1 AND lower(email) = lower($4) AND removed_at IS NULL)
+      AS "userMissing",
+    ARRAY (
+      SELECT asked.id FROM unnest($5::bigint[]) AS asked (id)
+      WHERE NOT EXISTS (SELECT FROM images WHERE account_id = $1 AND images.id = asked.id)
+    )::float8[] AS "missingImageIds"`
+
+/** Finds the missing references of an invalid request, so that its response lists all errors. */
+export const checkReferences =
+  ({ database }: { database: Database }) =>
+  async ({ accountId, leadReference, userId, userEmail, imageIds }: CheckReferencesRequest) => {
+    validate({ account_id: isId(accountId), user_email: isText(userEmail ?? '', 320) })
+    if (leadReference !== undefined && !isUuid(leadReference))
+      return CheckReferencesResponse.fromPartial({ leadMissing: true })
+    const email = userEmail === undefined ? null : emailForm(userEmail)
+    const values = [accountId, leadReference ?? null, userId ?? null, email, imageIds]
+    const query = { name: 'check-references', text: CHECK, values }
+    const [found] = await database.query<CheckReferencesResponse>(query)
+    return found!
+  }

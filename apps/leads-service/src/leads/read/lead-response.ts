@@ -1,0 +1,53 @@
+import { type Lead, type LeadResult, leadDetailsJson, leadItemJson } from '@leadwire/contracts'
+import { ServiceError, statusOf } from '@leadwire/service-kit'
+
+/** How the JSON of leads is made: the address of images, without a slash at its end, and the number of both (`leadJsonFormat`). */
+export interface JsonSettings {
+  assetsUrl: string
+  jsonFormat: number
+}
+
+/** What a lead's row keeps of its public JSON. */
+export interface LeadJson {
+  /** `jsonFormat` of the settings that it was made with. */
+  format: number
+  /** The list item. */
+  item: string
+  /** Customer and quotes, without braces. */
+  details: string
+}
+
+export const leadJsonOf = (lead: Lead, format: number): LeadJson => ({
+  format,
+  item: leadItemJson(lead),
+  details: leadDetailsJson(lead, { productStyle: true }),
+})
+
+/** A whole lead, without anything around it. */
+export const wholeLeadJson = ({ item, details }: Pick<LeadJson, 'item' | 'details'>): string =>
+  `${item.slice(0, -1)},${details}}`
+
+/** The response of every operation that answers with a lead (interface: Retrieve Lead). */
+export const leadBody = (json: LeadJson): Buffer => Buffer.from(`{"data":${wholeLeadJson(json)}}`)
+
+/**
+ * The entity tag of a lead's public JSON (RFC 9110, 8.8.3). It is strong: whatever changes what Retrieve shows raises leads.version,
+ * and another release or address of images has another `format`.
+ */
+export const leadEtag = (version: number, format: number): string => `"${version}-${format >>> 0}"`
+
+/** Whether a tag is one of this version, whatever its format. */
+export const isOfVersion = (etag: string, version: number): boolean =>
+  /^"(\d+)-\d+"$/.exec(etag)?.[1] === String(version)
+
+/** The public JSON of a lead, and its entity tag. */
+export type TaggedLead = { body: Buffer; etag: string }
+
+export const leadNotFound = () => new ServiceError('not_found', 'There is no lead with this reference.')
+
+/** The result of one item of a batch. */
+export const leadResultOf = (outcome: (TaggedLead & { replayed?: boolean }) | ServiceError): LeadResult => {
+  if (outcome instanceof ServiceError) return { result: { $case: 'failure', value: statusOf(outcome) } }
+  const { body, etag, replayed } = outcome
+  return { result: { $case: 'body', value: body }, etag, replayed }
+}

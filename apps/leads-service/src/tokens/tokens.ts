@@ -1,0 +1,115 @@
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  type Actor,
+  type CreateTokenRequest,
+  type ListTokensRequest,
+  type RevokeTokenRequest,
+  Token,
+  VerifiedToken,
+  type VerifyTokensRequest,
+} from '@leadwire/contracts'
+import { isInvalidTime, type OpenTransaction, ServiceError, violatedConstraint } from '@leadwire/service-kit'
+import { errorsOf, isId, isText, nameErrors, refuse, validate } from '../arguments'
+import { type ManagementDeps, managedRecords } from '../database/managed-records'
+
+const TOKENS = managedRecords(Token, 'tokens', 'token')
+
+export const insertToken = async (
+  tx: OpenTransaction,
+  { accountId, name, scopes, test, expiresAt }: CreateTokenRequest,
+  actor: Actor | undefined,
+) => {
+  const secret = `lw_${test ? 'test' : 'live'}_${randomBytes(32).toString('base64url')}`
+  // A fast hash is enough: there is nothing to guess in 256 random bits.
+  const hash = createHash('sha256').update(secret).digest()
+  const row = { account_id: accountId, name, hash, scopes: [...new Set(scopes)], test, expires_at: expiresAt }
+  return { token: await TOKENS.insert(tx, actor, row, ['name', 'scopes', 'test', 'expiresAt']), secret }
+}
+
+const creationFailure = (error: unknown): unknown => {
+  if (isInvalidTime(error))
+    return ServiceError.invalid({ expires_at: ['The expires at is not a valid date.'] })
+  switch (violatedConstraint(error)) {
+    case 'tokens_scopes_check':
+      return ServiceError.invalid({ scopes: ['The selected scopes are invalid.'] })
+    case 'tokens_account_id_fkey':
+      return new ServiceError('not_found', 'There is no such account.')
+    default:
+      return error
+  }
+}
+
+/** Makes a token. Only this response has its secret: the stored hash can't be turned back into it. */
+export const createToken =
+  ({ database, actor }: ManagementDeps) =>
+  async (request: CreateTokenRequest) => {
+    const { accountId, name, scopes, expiresAt } = request
+    const expiry = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
+    refuse({
+      ...errorsOf({
+        account_id: isId(accountId),
+        scopes: scopes.every((scope) => isText(scope)),
+        expires_at: !Number.isNaN(expiry),
+      }),
+      ...nameErrors(name),
+      ...(expiry <= Date.now() && { expires_at: ['The expires at must be a date in the future.'] }),
+    })
+    try {
+      return await database.transaction((tx) => insertToken(tx, request, actor))
+    } catch (error) {
+      throw creationFailure(error)
+    }
+  }
+
+/** Every token of an account, revoked ones too. */
+export const listTokens =
+  ({ database }: ManagementDeps) =>
+  async ({ accountId }: ListTokensRequest) => {
+    validate({ account_id: isId(accountId) })
+    return { tokens: await TOKENS.list(database, 'account_id = $1', [accountId]) }
+  }
+
+/** Revokes a token for good. Gateways know within half a second, the age their cache may have. */
+export const revokeToken =
+  (deps: ManagementDeps) =>
+  async ({ accountId, tokenId }: RevokeTokenRequest) => {
+    const token = await TOKENS.change(
+      deps,
+      { account_id: accountId, token_id: tokenId },
+      {
+        action: 'token.revoked',
+        logged: ['revokedAt'],
+        set: 'revoked_at = coalesce(revoked_at, clock_timestamp())',
+      },
+    )
+    return { token }
+  }
+
+// last_used_at is written every ten seconds at most. A row that another verification is writing is skipped.
+const VERIFY = `
+  WITH found AS (
+    SELECT t.*, a.suspended_at IS NOT NULL AS suspended FROM tokens t JOIN accounts a ON a.id = t.account_id
+    WHERE t.hash = ANY ($1::bytea[]) AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+  ), used AS (
+    UPDATE tokens SET last_used_at = clock_timestamp()
+    WHERE id IN (
+      SELECT t.id FROM tokens t JOIN found USING (id)
+      WHERE t.last_used_at IS NULL OR t.last_used_at < clock_timestamp() - interval '10 seconds'
+      FOR NO KEY UPDATE OF t SKIP LOCKED
+    )
+  )
+  SELECT hash, name, id AS "tokenId", account_id AS "accountId", scopes, test, suspended,
+    floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs", expires_at AS "expiresAt"
+  FROM found`
+
+/** Verifies many tokens at once, by hash: unknown, revoked and expired ones come back empty. */
+export const verifyTokens =
+  ({ database }: ManagementDeps) =>
+  async ({ hashes }: VerifyTokensRequest) => {
+    const query = { name: 'verify-tokens', text: VERIFY, values: [hashes] }
+    const rows = await database.query<VerifiedToken & { hash: Buffer }>(query)
+    // NULL is undefined in a message.
+    const tokens = new Map(rows.map((row) => [row.hash.toString('hex'), VerifiedToken.fromPartial(row)]))
+    return { results: hashes.map((hash) => ({ token: tokens.get(Buffer.from(hash).toString('hex')) })) }
+  }

@@ -1,0 +1,86 @@
+import {
+  type CreateUserRequest,
+  isEmail,
+  type ListUsersRequest,
+  type RemoveUserRequest,
+  type RetrieveUserRequest,
+  type UpdateUserRequest,
+  User,
+} from '@leadwire/contracts'
+import { type FieldErrors, ServiceError, violatedConstraint } from '@leadwire/service-kit'
+import { errorsOf, isId, isText, nameErrors, refuse, validate } from '../arguments'
+import { emailForm } from '../contacts/email-form'
+import { type ManagementDeps, managedRecords } from '../database/managed-records'
+
+const USERS = managedRecords(User, 'users', 'user')
+
+const idsOf = ({ accountId, userId }: RetrieveUserRequest) => ({ account_id: accountId, user_id: userId })
+
+const emailErrors = (email: string): FieldErrors =>
+  isEmail(email) && isText(email) ? {} : { email: ['The email must be a valid email address.'] }
+
+const throwFailure = (error: unknown): never => {
+  switch (violatedConstraint(error)) {
+    case 'users_email_once_per_account':
+      throw ServiceError.invalid({ email: ['The email has already been taken.'] })
+    case 'users_account_id_fkey':
+      throw new ServiceError('not_found', 'There is no such account.')
+    default:
+      throw error
+  }
+}
+
+/** Every user of an account that was not removed. */
+export const listUsers =
+  ({ database }: ManagementDeps) =>
+  async ({ accountId }: ListUsersRequest) => {
+    validate({ account_id: isId(accountId) })
+    return { users: await USERS.list(database, 'account_id = $1 AND removed_at IS NULL', [accountId]) }
+  }
+
+/** One user, also one that was removed. */
+export const retrieveUser =
+  ({ database }: ManagementDeps) =>
+  async (request: RetrieveUserRequest) => ({ user: await USERS.retrieve(database, idsOf(request)) })
+
+/** An e-mail exists once per account, whatever its case or the spelling of its domain; that of a removed user is free. */
+export const createUser =
+  ({ database, actor }: ManagementDeps) =>
+  async ({ accountId, email, name }: CreateUserRequest) => {
+    refuse({ ...errorsOf({ account_id: isId(accountId) }), ...nameErrors(name), ...emailErrors(email) })
+    const row = { account_id: accountId, email: emailForm(email), name }
+    const user = await database
+      .transaction((tx) => USERS.insert(tx, actor, row, ['email', 'name']))
+      .catch(throwFailure)
+    return { user }
+  }
+
+const requirePresent = ({ removedAt }: User): void => {
+  if (removedAt) throw ServiceError.invalid({ id: ['The user was removed and can not be changed.'] })
+}
+
+/** Changes what is given of a user that was not removed. */
+export const updateUser = (deps: ManagementDeps) => async (request: UpdateUserRequest) => {
+  const { email, name } = request
+  refuse({
+    ...(name !== undefined && nameErrors(name)),
+    ...(email !== undefined && emailErrors(email)),
+  })
+  const user = await USERS.change(deps, idsOf(request), {
+    action: 'user.updated',
+    logged: ['email', 'name'],
+    set: 'email = coalesce($3, email), name = coalesce($4, name)',
+    values: [email === undefined ? null : emailForm(email), name ?? null],
+    check: requirePresent,
+  }).catch(throwFailure)
+  return { user }
+}
+
+/** Removes a user for good. What was assigned to it keeps its id. An assignment in flight and the removal don't wait for each other. */
+export const removeUser = (deps: ManagementDeps) => async (request: RemoveUserRequest) => ({
+  user: await USERS.change(deps, idsOf(request), {
+    action: 'user.removed',
+    logged: ['removedAt'],
+    set: 'removed_at = coalesce(removed_at, clock_timestamp())',
+  }),
+})
