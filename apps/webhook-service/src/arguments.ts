@@ -3,7 +3,6 @@ import { ServiceError } from '@leadwire/service-kit'
 /** Whether PostgreSQL takes a text as a uuid. */
 export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 
-/** Whether a text is a time in UTC, ISO 8601. */
 export const isInstant = (text = ''): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/.test(text) && !Number.isNaN(Date.parse(text))
 

@@ -1,37 +1,31 @@
+import { LEADS_STREAM, NOTIFICATION_CONSUMER, WEBHOOK_CONSUMER } from '@leadwire/contracts'
 import {
   type BatcherMeters,
   connectDatabase,
   type Database,
   type Lifecycle,
-  type Logger,
   type Metrics,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Outcome } from './attempt/make-attempt'
-import type { Clock } from './clock'
 import { consumeEvents } from './ingest/consume-events'
-import { recordDeadLetter } from './ingest/record-dead-letter'
+import { readEvent, readNotification, type StoredEvent } from './ingest/read-event'
 import { createStore } from './ingest/store-in-batches'
-import type { StoredEvent } from './ingest/stored-event'
-import { type Read, takeMessages } from './ingest/take-messages'
-import type { ClaimedDelivery } from './queue/claim'
+import { takeMessages } from './ingest/take-messages'
 import { createDeliveryMetrics } from './queue/delivery-metrics'
-import { sendDeliveries } from './queue/send-deliveries'
+import { type SendOptions, sendDeliveries } from './queue/send-deliveries'
 
 /** How long a claim outlasts the longest attempt: the attempt is recorded in that time. */
 const CLAIM_MARGIN_MS = 4000
 
-/** For how long a delivery is claimed whose attempt takes at most `attemptMs`. */
 export const claimMsOf = (attemptMs: number): number => attemptMs + CLAIM_MARGIN_MS
 
 /** One records, one releases, one reads the clock, one finds mailboxes. */
 const RESULTS = 4
 
 /**
- * The settings of the connections that store, find and claim. A claim that a crash of the database loses costs a repeated attempt:
- * it does not wait for the disk, and the statement that stores events asks to wait. Each statement has an index that gives its
- * order too, so a planner without statistics must neither scan nor sort (measured with 900 waiting endpoints: 300 ms for a poll
- * that sorts, else 4). A batch of many accounts waits for no lock of a changed endpoint: it times out, and is stored separately.
+ * A claim that a crash of the database loses costs a repeated attempt: it does not wait for the disk. The statement that stores events
+ * asks to wait. Each statement has an index in its order: without sorting, a poll with 900 waiting endpoints takes 4 ms instead of 300.
+ * A batch of many accounts waits for no lock of a changed endpoint: it times out, and is stored separately.
  */
 export const QUEUE_SETTINGS = {
   synchronous_commit: 'off',
@@ -41,9 +35,7 @@ export const QUEUE_SETTINGS = {
   lock_timeout: '100ms',
 }
 
-/** The tables of one kind of events, over connections for three purposes. */
-export interface Tables {
-  /** For operations. */
+interface Tables {
   database: Database
   /** For the results of attempts, and what events need before they are stored: never behind a slow list. */
   results: Database
@@ -51,75 +43,61 @@ export interface Tables {
   queue: Database
 }
 
-/** Connects to the tables in `schema`. `name` is that of the pools in metrics. */
-export const connectTables = (options: {
-  url: string
-  schema: string
-  poolSize: number
-  queueSize: number
-  lifecycle: Lifecycle
-  name: string
-}): Tables => {
-  const { url, poolSize, queueSize, lifecycle, name } = options
-  const connect = (suffix: string, size: number, settings = {}) =>
-    connectDatabase({
-      ...{ url, name: name + suffix, poolSize: size, lifecycle },
-      settings: { search_path: options.schema, ...settings },
-    })
-  return {
-    database: connect('', poolSize),
-    results: connect('_results', RESULTS),
-    queue: connect('_queue', queueSize, QUEUE_SETTINGS),
+/** Makes the function that connects to the tables in `schema`. `name` is that of the pools in metrics. */
+export const tablesOf =
+  (server: { url: string; lifecycle: Lifecycle }) =>
+  (tables: { name: string; schema: string; poolSize: number; queueSize: number }): Tables => {
+    const { name, schema, poolSize, queueSize } = tables
+    const connect = (suffix: string, size: number, more = {}) => {
+      const settings = { search_path: schema, ...more }
+      return connectDatabase({ ...server, name: name + suffix, poolSize: size, settings })
+    }
+    return {
+      database: connect('', poolSize),
+      results: connect('_results', RESULTS),
+      queue: connect('_queue', queueSize, QUEUE_SETTINGS),
+    }
   }
+
+const SOURCES = {
+  webhook: { subject: LEADS_STREAM.subjects.events, name: WEBHOOK_CONSUMER, read: readEvent },
+  notification: {
+    subject: LEADS_STREAM.subjects.notifications,
+    name: NOTIFICATION_CONSUMER,
+    read: readNotification,
+  },
 }
 
-/**
- * Takes the events of webhooks, or of notifications, from JetStream, stores them with their deliveries, and attempts these on
- * schedule. The two kinds share the process and the database, but no slots, tables or consumers.
- */
-export const deliverEvents = (options: {
-  kind: 'webhook' | 'notification'
-  tables: Tables
-  /** Called before an event is stored. */
-  prepare?: (event: StoredEvent) => Promise<void>
-  attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
-  /** The longest that an attempt takes. */
-  attemptMs: number
-  schedule: number[]
-  concurrency: number
-  endpointConcurrency: number
-  waitingAfterMs?: number
-  clock: Clock
-  metrics: Metrics
-  meters: BatcherMeters
-  /** How many NATS servers keep the stream. */
-  replicas: number | undefined
-  logger: Logger
-}) => {
+/** Stores the events of webhooks, or of notifications, and attempts their deliveries. The kinds share no slots, tables or consumers. */
+export const deliverEvents = (
+  options: Omit<SendOptions, 'database' | 'queue' | 'claimMs' | 'metrics' | 'meters'> & {
+    kind: 'webhook' | 'notification'
+    tables: Tables
+    prepare?: (event: StoredEvent) => Promise<void>
+    attemptMs: number
+    metrics: Metrics
+    meters: BatcherMeters
+    replicas: number | undefined
+  },
+) => {
   const { replicas, kind, tables, prepare, clock, logger } = options
-  const { database, queue } = tables
+  const { database, results, queue } = tables
+  const { read, ...source } = SOURCES[kind]
   const metrics = createDeliveryMetrics({ kind, metrics: options.metrics, queue, clock, logger })
   const meters = (name: string) => options.meters(`${kind}_${name}`)
   const claimMs = claimMsOf(options.attemptMs)
-  const sender = sendDeliveries({ ...options, database: tables.results, queue, metrics, meters, claimMs })
-  const store = createStore({ queue, clock, sender, meters })
-  const { take, done } = takeMessages({
-    store: async (event) => {
-      await prepare?.(event)
-      return store(event)
-    },
-    recordDeadLetter: (deadLetter) => recordDeadLetter(database, deadLetter),
-    metrics,
-    logger,
-  })
+  const sender = sendDeliveries({ ...options, database: results, queue, metrics, meters, claimMs })
+  const storeEvent = createStore({ queue, clock, sender, meters })
+  const store = async (event: StoredEvent) => {
+    await prepare?.(event)
+    return storeEvent(event)
+  }
+  const { take, done } = takeMessages({ read, store, database, metrics, logger })
   return {
     wake: sender.wake,
     /** Claims nothing more, and lets attempts in flight end. */
     stop: sender.stop,
-    /** Resolves when all messages in flight are answered. */
     done,
-    /** Takes the messages of a durable consumer. Returns the function that stops it. */
-    consume: (nats: NatsConnection, { read, ...from }: { subject: string; name: string; read: Read }) =>
-      consumeEvents({ nats, ...from, replicas, take: (message) => take(message, read), logger }),
+    consume: (nats: NatsConnection) => consumeEvents({ nats, ...source, replicas, take, logger }),
   }
 }

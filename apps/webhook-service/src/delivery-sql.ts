@@ -1,3 +1,4 @@
+import { Delivery } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
 
 // An endpoint decides the state of its open deliveries from the moment it changes; the column `status` of their rows follows
@@ -11,8 +12,10 @@ export const openAt = (alias: string) =>
 export const shownStatus = (status: string, alias: string) =>
   `CASE WHEN ${status} IN ('pending', 'held') THEN ${openAt(alias)} ELSE ${status} END`
 
-/** SQL: whether anything may be sent to the endpoint that `alias` names. */
 export const isReceiving = (alias: string) => `(${alias}.enabled AND ${alias}.deleted_at IS NULL)`
+
+/** SQL: an instant in whole milliseconds since 1970. */
+export const inMs = (instant: string) => `floor(extract(epoch FROM ${instant}) * 1000)::float8`
 
 /** SQL: the delivery has no valid claim. */
 export const UNCLAIMED = '(claimed_until IS NULL OR claimed_until <= now())'
@@ -30,14 +33,35 @@ export const above = (endpoint: string, status: string, id: string) =>
   `endpoint_id = ${endpoint} AND (status, id) > (${status}, ${id}) AND status <= ${status}`
 export const OLDEST_FIRST = 'ORDER BY status, id'
 
-/** SQL: above all ids. */
 export const LAST = String(Number.MAX_SAFE_INTEGER)
 
-/**
- * Makes the statements that follow in the transaction read ranges in the order of their index. PostgreSQL plans for an endpoint
- * of average size, and would collect and sort a whole range for its first rows.
- */
+// PostgreSQL plans for an endpoint of average size, and would collect and sort a whole range for its first rows.
+/** Makes the statements that follow in the transaction read ranges in the order of their index. */
 export const readInOrder = (tx: OpenTransaction): void => {
   tx.send({ text: 'SET LOCAL enable_sort = off' })
   tx.send({ text: 'SET LOCAL enable_bitmapscan = off' })
 }
+
+export const STATUSES = ['pending', 'held', 'delivered', 'exhausted', 'cancelled']
+
+/** Statuses of deliveries that have ended; with a manual attempt to come they show as pending. */
+export const ENDED = ['delivered', 'exhausted']
+
+/** SQL: whether a manual attempt is to come, at the endpoint that `alias` names. */
+export const hasManualAttempt = (alias: string) => `(manual_at IS NOT NULL AND ${alias}.deleted_at IS NULL)`
+
+/** SQL: the status of a delivery at the endpoint `p`. */
+export const SHOWN = `CASE WHEN ${hasManualAttempt('p')} AND status IN ('delivered', 'exhausted') THEN 'pending'
+  ELSE ${shownStatus('status', 'p')} END`
+
+export const DELIVERY_COLUMNS = `
+  id, endpoint_id AS "endpointId", event_id AS "eventId",
+  (SELECT type FROM events WHERE events.id = event_id) AS event, lead_reference AS "leadReference",
+  (SELECT ${SHOWN} FROM endpoints p WHERE p.id = endpoint_id) AS status,
+  attempt_count AS "attemptCount",
+  (SELECT CASE WHEN p.deleted_at IS NULL THEN least(next_attempt_at, manual_at) END FROM endpoints p WHERE p.id = endpoint_id)
+    AS "nextAttemptAt",
+  created_at AS "createdAt", updated_at AS "updatedAt"`
+
+/** The delivery of a row with these columns. NULL is undefined in a message. */
+export const deliveryOf = (row: object): Delivery => Delivery.fromPartial(row)

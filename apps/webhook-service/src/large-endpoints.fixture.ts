@@ -8,11 +8,26 @@ import {
   type OpenTransaction,
   type Query,
 } from '@leadwire/service-kit'
-import { createDatabase } from '@leadwire/test-kit'
+import { createDatabase, manualClock } from '@leadwire/test-kit'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { migrations } from './migrations'
+import type { Dependencies } from './operation'
 
-export const SEALER = createSealer([Buffer.alloc(32, 7)])
+/** What operations depend on, of one database. */
+export const dependenciesOf = (database: Database, over: Partial<Dependencies> = {}): Dependencies => ({
+  ...{ database, notifications: database, clock: manualClock('2026-06-01T00:00:00Z') },
+  sealer: createSealer([Buffer.alloc(32, 7)]),
+  endpointsPerAccount: 100,
+  deleteMessages: async () => undefined,
+  ...{
+    disableAfterMs: Number.POSITIVE_INFINITY,
+    keptMs: Number.POSITIVE_INFINITY,
+    longestPauseMs: 3_600_000,
+  },
+  claimMs: { webhooks: 14_000, notifications: 14_000 },
+  wake: () => undefined,
+  ...over,
+})
 
 // An event for each, since a list shows its kind. They are made a second apart, the newest now.
 const FILL = `
@@ -38,10 +53,7 @@ export const openTables = async () => {
     database,
     endpoint: async (accountId: number, { enabled = true } = {}): Promise<number> => {
       const request = { accountId, url: 'http://127.0.0.1:1/', enabled }
-      const made = await createWebhookEndpoint(
-        { database, sealer: SEALER, endpointsPerAccount: 100 },
-        request,
-      )
+      const made = await createWebhookEndpoint(dependenciesOf(database), request)
       return made.endpoint!.id
     },
     /** Gives an endpoint deliveries whose rows have a status. */

@@ -3,17 +3,14 @@ import { listDeliveries } from './deliveries/list-deliveries'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { recoverWebhookEndpoint } from './endpoints/recovery/recover-webhook-endpoint'
-import { runRecovery } from './endpoints/recovery/run-recovery'
+import { runRecovery } from './endpoints/recovery/recovery'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
-import { openTables, rowsRead, SEALER } from './large-endpoints.fixture'
-import { newClaim } from './queue/claim'
-import { claimDeliveries } from './queue/claim-deliveries'
+import { dependenciesOf, openTables, rowsRead } from './large-endpoints.fixture'
+import { claimDeliveries, newClaim } from './queue/claim-deliveries'
 import { countOpenDeliveries } from './queue/delivery-metrics'
-import { findDueEndpoints } from './queue/find-due-endpoints'
-
-const wake = () => undefined
+import { findDueEndpoints } from './queue/due-endpoints'
 
 type Filled = Awaited<ReturnType<typeof filled>>
 
@@ -71,28 +68,38 @@ describe.each([{}, { of: 'on' as const }, { of: 'off' as const }])('a list of %j
       { page: 0, cursor: 10_000 },
     ])
       await costsTheSame((tables, database) =>
-        listDeliveries(
-          { database },
-          { accountId: ACCOUNT, ...filter, ...(of && { endpointId: tables[of] }), ...place },
-        ),
+        listDeliveries(dependenciesOf(database), {
+          accountId: ACCOUNT,
+          ...filter,
+          ...(of && { endpointId: tables[of] }),
+          ...place,
+        }),
       )
   })
 })
 
 test('a list of a lead', async () => {
   await costsTheSame(async ({ on }, database) => {
-    const { deliveries } = await listDeliveries(
-      { database },
-      { accountId: ACCOUNT, endpointId: on, page: 500 },
-    )
+    const { deliveries } = await listDeliveries(dependenciesOf(database), {
+      accountId: ACCOUNT,
+      endpointId: on,
+      page: 500,
+    })
     const { leadReference } = deliveries[0]!
     for (const filter of [{}, { status: 'exhausted' }, { endpointId: on }])
-      await listDeliveries({ database }, { accountId: ACCOUNT, leadReference, ...filter, page: 1 })
+      await listDeliveries(dependenciesOf(database), {
+        accountId: ACCOUNT,
+        leadReference,
+        ...filter,
+        page: 1,
+      })
   })
 })
 
 test('the health of endpoints, and the metric', async () => {
-  await costsTheSame((_, database) => listWebhookEndpointHealth({ database, clock }, { accountId: ACCOUNT }))
+  await costsTheSame((_, database) =>
+    listWebhookEndpointHealth(dependenciesOf(database), { accountId: ACCOUNT }),
+  )
   await costsTheSame((_, database) => countOpenDeliveries(database, 10_000))
 })
 
@@ -100,9 +107,9 @@ test('a recovery: the request, what remains, its progress in each status', async
   const request = { since: '2020-01-01T00:00:00Z', state: 'all' }
   const key = (endpointId: number) => ({ accountId: ACCOUNT, endpointId })
   await costsTheSame(({ on }, database) =>
-    recoverWebhookEndpoint({ database, wake }, { ...key(on), ...request }),
+    recoverWebhookEndpoint(dependenciesOf(database), { ...key(on), ...request }),
   )
-  await costsTheSame(({ on }, database) => retrieveWebhookEndpoint({ database }, key(on)))
+  await costsTheSame(({ on }, database) => retrieveWebhookEndpoint(dependenciesOf(database), key(on)))
   for (const status of ['exhausted', 'held', 'pending', 'delivered']) {
     await costsTheSame((_, database) => runRecovery(database, { clock }))
     for (const { database } of [small, large]) {
@@ -115,7 +122,7 @@ test('a recovery: the request, what remains, its progress in each status', async
 test('disabling, enabling, deleting, and polls and claims while the deliveries are out of sync', async () => {
   const change = (endpointId: number, enabled: boolean) => ({ accountId: ACCOUNT, endpointId, enabled })
   const lookAndClaim = async () => {
-    await costsTheSame((_, database) => findDueEndpoints(database, clock.now()))
+    await costsTheSame((_, database) => findDueEndpoints(database, clock.now(), new Date(0)))
     await costsTheSame(({ on, off }, database) => {
       const rooms = new Map([on, off].map((id) => [id, 16]))
       return claimDeliveries(database, {
@@ -129,20 +136,21 @@ test('disabling, enabling, deleting, and polls and claims while the deliveries a
   }
   const update = (of: 'on' | 'off', enabled: boolean) =>
     costsTheSame((tables, database) =>
-      updateWebhookEndpoint({ database, sealer: SEALER, wake }, change(tables[of], enabled)),
+      updateWebhookEndpoint(dependenciesOf(database), change(tables[of], enabled)),
     )
   expect(await update('on', false)).toBeLessThan(50)
   await lookAndClaim()
-  for (const { database } of [small, large]) expect(await findDueEndpoints(database, clock.now())).toEqual([])
-  await costsTheSame((_, database) => createSyncDeliveries(database, { batch: 100 })())
+  for (const { database } of [small, large])
+    expect(await findDueEndpoints(database, clock.now(), new Date(0))).toEqual([])
+  await costsTheSame((_, database) => createSyncDeliveries(database, 100)())
   await lookAndClaim()
   expect(await update('on', true)).toBeLessThan(50)
-  await costsTheSame((_, database) => createSyncDeliveries(database, { batch: 100 })())
+  await costsTheSame((_, database) => createSyncDeliveries(database, 100)())
   await lookAndClaim()
   const remove = await costsTheSame(({ on }, database) =>
-    deleteWebhookEndpoint({ database, wake }, { accountId: ACCOUNT, endpointId: on }),
+    deleteWebhookEndpoint(dependenciesOf(database), { accountId: ACCOUNT, endpointId: on }),
   )
   expect(remove).toBeLessThan(50)
   await lookAndClaim()
-  await costsTheSame((_, database) => createSyncDeliveries(database, { batch: 100 })())
+  await costsTheSame((_, database) => createSyncDeliveries(database, 100)())
 })

@@ -8,5 +8,5 @@ void runService({
     const { startWebhookService } = await import('./start-webhook-service.js')
     await startWebhookService(context)
   },
-  migrate: async (context) => (await import('./migrate-database.js')).migrateDatabase(context),
+  migrate: async (context) => (await import('./migrations/index.js')).migrateDatabase(context),
 })

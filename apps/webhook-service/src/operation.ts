@@ -5,7 +5,6 @@ import type { Clock } from './clock'
 /** What finds work in the database: the senders of both kinds, and the loops for changed endpoints and for recoveries. */
 export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'recoveries'
 
-/** What operations depend on. */
 export interface Dependencies {
   database: Database
   notifications: Database
@@ -22,15 +21,13 @@ export interface Dependencies {
   longestPauseMs: number
   /** For how long deliveries of each kind are claimed. */
   claimMs: { webhooks: number; notifications: number }
-  /** Starts a round of a loop at once. Operations of one transaction call it before the commit, and it waits for that. */
+  /** Starts a round of a loop at once, or after the commit of the operation's transaction. */
   wake: (loop: Loop) => void
 }
 
 type Implementation = WebhooksServiceImplementation
-type Response<Name extends keyof Implementation> = Awaited<ReturnType<WebhooksServiceClient[Name]>>
 
-/** An operation of the gRPC service, and the dependencies that it uses. */
-export type Operation<Name extends keyof Implementation, Uses extends keyof Dependencies> = (
-  dependencies: Pick<Dependencies, Uses>,
+export type Operation<Name extends keyof Implementation> = (
+  dependencies: Dependencies,
   request: Parameters<Implementation[Name]>[0],
-) => Promise<Response<Name>>
+) => Promise<Awaited<ReturnType<WebhooksServiceClient[Name]>>>

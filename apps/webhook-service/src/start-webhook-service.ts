@@ -1,11 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import {
-  AuditServiceDefinition,
-  LEADS_STREAM,
-  NOTIFICATION_CONSUMER,
-  WEBHOOK_CONSUMER,
-  WebhooksServiceDefinition,
-} from '@leadwire/contracts'
+import { AuditServiceDefinition, WebhooksServiceDefinition } from '@leadwire/contracts'
 import {
   addPoolMetrics,
   auditService,
@@ -15,7 +9,6 @@ import {
   createLoops,
   createMetrics,
   createSealer,
-  type Database,
   oldKeys,
   type Round,
   type ServiceContext,
@@ -27,20 +20,17 @@ import {
 import { makeAttempt } from './attempt/make-attempt'
 import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
 import type { Config } from './config'
-import { claimMsOf, connectTables, deliverEvents } from './deliver-events'
+import { claimMsOf, deliverEvents, tablesOf } from './deliver-events'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
-import { runRecovery } from './endpoints/recovery/run-recovery'
+import { runRecovery } from './endpoints/recovery/recovery'
 import { reencryptSecrets, removeEndedSecrets } from './endpoints/secrets/store-secrets'
 import { disableFailingEndpoint } from './endpoints/state/disable-failing-endpoint'
 import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
-import { readEvent } from './ingest/read-event'
 import { addStreamMetrics } from './ingest/stream-metrics'
-import { migrateDatabase } from './migrate-database'
-import { createMailboxes } from './notifications/ensure-mailbox'
-import { notifyUser } from './notifications/notify-user'
-import { readNotification } from './notifications/read-notification'
-import { deleteMessagesFrom } from './notifications/send-message'
+import { migrateDatabase } from './migrations'
+import { createMailboxes } from './notifications/notify-contact'
+import { deleteMessagesFrom, notifyUser } from './notifications/notify-user'
 import type { Loop } from './operation'
 import { createPruneEvents, oldestEventAge } from './removal/prune-events'
 import { webhooksService } from './webhooks-service'
@@ -49,9 +39,8 @@ import { webhooksService } from './webhooks-service'
 const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.POSITIVE_INFINITY }
 
 /**
- * Starts everything in the order in which it is needed; the lifecycle stops it in reverse: first no more events are taken, then no
- * more attempts start, then no more calls are answered. Resolves to the port of the gRPC server. Time is the database's, unless
- * `given` is a clock; `sync` replaces the loop that moves the deliveries of changed endpoints.
+ * Starts everything; the lifecycle stops it in reverse: first no more events are taken, then no more attempts start, then no more calls
+ * are answered. `given` replaces the database's clock, `sync` the loop that moves the deliveries of changed endpoints.
  */
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
@@ -62,12 +51,9 @@ export const startWebhookService = async (
   const metrics = createMetrics('webhook-service')
   // In the queue one polls, one claims, two store shared batches, one separate ones (`store-in-batches.ts`), two are for metrics.
   addPoolMetrics(metrics)
-  const pools = { url, lifecycle }
-  const leads = connectTables({ ...pools, name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
-  const messages = connectTables({
-    ...pools,
-    ...{ name: 'notifications', schema: 'notifications', poolSize: 3, queueSize: 3 },
-  })
+  const connect = tablesOf({ url, lifecycle })
+  const leads = connect({ name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
+  const messages = connect({ name: 'notifications', schema: 'notifications', poolSize: 3, queueSize: 3 })
   let natsCheck = (): Promise<unknown> => Promise.reject(new Error('not connected yet'))
   const checks = [
     { name: 'postgres', check: () => leads.database.query({ text: 'SELECT 1' }) },
@@ -79,17 +65,14 @@ export const startWebhookService = async (
   const clock = given ?? databaseClock
   const sealer = createSealer(config.ENCRYPTION_KEYS)
   await reencryptSecrets(leads.database, { sealer, clock })
-  const dispatcher = createGuardedDispatcher({
-    guard: createEgressGuard(config.WEBHOOK_ALLOW_HOSTS),
-    connectMs: WEBHOOK_TIMEOUT,
-  })
+  const guard = createEgressGuard(config.WEBHOOK_ALLOW_HOSTS)
+  const dispatcher = createGuardedDispatcher({ guard, connectMs: WEBHOOK_TIMEOUT })
   lifecycle.onStop('http connections', () => dispatcher.destroy())
   const tls = watchTls(config, { lifecycle, logger })
   const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, tls, checks, metrics })
-  const meters = createBatcherMeters(metrics)
   const shared = {
     ...{ schedule: config.WEBHOOK_RETRY_SCHEDULE, replicas: config.NATS_REPLICAS },
-    ...{ clock, metrics, meters, logger },
+    ...{ clock, metrics, meters: createBatcherMeters(metrics), logger },
   }
   const webhooks = deliverEvents({
     ...shared,
@@ -122,17 +105,15 @@ export const startWebhookService = async (
   prune('idempotency_keys', oldKeys(leads.database, config.IDEMPOTENCY_RETENTION))
   const kept = { doneMs: config.DELIVERY_RETENTION, exhaustedMs: config.EXHAUSTED_RETENTION }
   for (const [rows, { database }] of Object.entries({ webhooks: leads, notifications: messages }))
-    prune(rows, {
-      batch: createPruneEvents(database, kept),
-      oldestAge: () => oldestEventAge(database),
-    })
-  const runSyncs = (name: string, tables: Database) =>
-    loops.run(name, { pauseMs: 250, idleMs: 5000 }, sync ?? createSyncDeliveries(tables))
-  const wakeSyncs = [runSyncs('endpoint syncs', leads.database), runSyncs('mailbox syncs', messages.database)]
+    prune(rows, { batch: createPruneEvents(database, kept), oldestAge: () => oldestEventAge(database) })
+  const syncs = Object.entries({ 'endpoint syncs': leads, 'mailbox syncs': messages }).map(
+    ([name, { database }]) =>
+      loops.run(name, { pauseMs: 250, idleMs: 5000 }, sync ?? createSyncDeliveries(database)),
+  )
   const wakes: Record<Loop, (() => void)[]> = {
     webhooks: [webhooks.wake],
     notifications: [notifications.wake],
-    syncs: wakeSyncs,
+    syncs,
     recoveries: [
       loops.run('recoveries', { pauseMs: 500, idleMs: 5000 }, () => runRecovery(leads.database, { clock })),
     ],
@@ -142,14 +123,12 @@ export const startWebhookService = async (
   }
   const { WEBHOOK_DISABLE_AFTER: afterMs } = config
   if (Number.isFinite(afterMs))
-    loops.run('failing endpoints', 60_000, async () => {
-      const disabled = await disableFailingEndpoint(leads.database, { afterMs, clock })
-      if (disabled) wake('syncs')
-      return disabled
-    })
+    loops.run('failing endpoints', 60_000, () =>
+      disableFailingEndpoint({ database: leads.database, clock, wake }, afterMs),
+    )
   lifecycle.onStop('loops', loops.stop)
   const both = [webhooks, notifications]
-  const service = webhooksService({
+  const dependencies = {
     ...{ database: leads.database, notifications: messages.database, clock, sealer },
     deleteMessages: deleteMessagesFrom(config.SMTP_URL),
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
@@ -158,29 +137,19 @@ export const startWebhookService = async (
     longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
     claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
     wake,
-  })
-  grpc.add(WebhooksServiceDefinition, service)
+  }
+  grpc.add(WebhooksServiceDefinition, webhooksService(dependencies))
   grpc.add(AuditServiceDefinition, auditService(leads))
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
   lifecycle.onStop('senders', () => Promise.all(both.map(({ stop }) => stop())))
 
-  const nats = await connectNats({
-    ...{ url: config.NATS_URL, caFile: config.NATS_CA_FILE, name: 'webhook-service' },
-    ...{ logger, lifecycle },
-  })
+  const server = { url: config.NATS_URL, caFile: config.NATS_CA_FILE, name: 'webhook-service' }
+  const nats = await connectNats({ ...server, logger, lifecycle })
   natsCheck = () => nats.rtt()
   addStreamMetrics({ metrics, nats, logger })
 
   lifecycle.onStop('messages in flight', () => Promise.all(both.map(({ done }) => done())))
-  const { subjects } = LEADS_STREAM
-  const stops = [
-    webhooks.consume(nats, { subject: subjects.events, name: WEBHOOK_CONSUMER, read: readEvent }),
-    notifications.consume(nats, {
-      subject: subjects.notifications,
-      name: NOTIFICATION_CONSUMER,
-      read: readNotification,
-    }),
-  ]
+  const stops = both.map(({ consume }) => consume(nats))
   lifecycle.onStop('events', () => Promise.all(stops.map((stop) => stop())))
   return { grpcPort }
 }

@@ -38,76 +38,63 @@ import { removeAccount } from './removal/remove-account'
 import { removeLeadEvents } from './removal/remove-lead-events'
 import { withIdempotencyKey } from './with-idempotency-key'
 
-type Run<Request, Response> = (dependencies: Dependencies, request: Request) => Promise<Response>
 type Context = Pick<CallContext, 'signal' | 'metadata' | 'header'>
 
 /** The gRPC service: one line an operation. */
 export const webhooksService = (dependencies: Dependencies): WebhooksServiceImplementation => {
-  const each =
-    <Request extends object, Response>(run: Run<Request, Response>) =>
-    async (request: Request, { signal, metadata }: Context): Promise<Response> => {
-      validateRequest(request)
-      const database = dependencies.database.until(signal)
-      const notifications = dependencies.notifications.until(signal)
-      return run({ ...dependencies, database, notifications, actor: actorOfCall(metadata) }, request)
-    }
-
-  // Runs once for each Idempotency-Key. `changes` is the database that the operation changes.
-  const once =
+  // With a codec of its response an operation runs once for each Idempotency-Key. `changes` is the database that it changes.
+  const serve =
     <Request extends object, Response>(
-      run: Run<Request, Response>,
-      response: Codec<Response>,
+      run: (dependencies: Dependencies, request: Request) => Promise<Response>,
+      response?: Codec<Response>,
       changes: 'database' | 'notifications' = 'database',
     ) =>
     async (request: Request, context: Context): Promise<Response> => {
       validateRequest(request)
+      const { signal, metadata } = context
       const { sealer } = dependencies
+      const database = dependencies.database.until(signal)
+      const notifications = dependencies.notifications.until(signal)
       const woken = new Set<Loop>()
-      const tables = dependencies[changes].until(context.signal)
-      const answer = await answerOnce(
-        context,
-        { database: tables, sealer, underKey: withIdempotencyKey, response },
-        (database) =>
-          run(
-            {
-              ...dependencies,
-              [changes]: database,
-              actor: actorOfCall(context.metadata),
-              // After the commit: a poll before it would find nothing.
-              wake: (loop) => woken.add(loop),
-            },
-            request,
-          ),
-      )
+      // After the commit: a poll before it would find nothing.
+      const wake = (loop: Loop) => void woken.add(loop)
+      const given = { ...dependencies, database, notifications, actor: actorOfCall(metadata), wake }
+      const answer = response
+        ? await answerOnce(
+            context,
+            { database: given[changes], sealer, underKey: withIdempotencyKey, response },
+            (tx) => run({ ...given, [changes]: tx }, request),
+          )
+        : await run(given, request)
       for (const loop of woken) dependencies.wake(loop)
       return answer
     }
   return {
-    listWebhookEndpoints: each(listWebhookEndpoints),
-    createWebhookEndpoint: once(createWebhookEndpoint, CreateWebhookEndpointResponse),
-    retrieveWebhookEndpoint: each(retrieveWebhookEndpoint),
-    updateWebhookEndpoint: each(updateWebhookEndpoint),
-    deleteWebhookEndpoint: each(deleteWebhookEndpoint),
-    rotateWebhookSecret: once(rotateWebhookSecret, RotateWebhookSecretResponse),
-    testWebhookEndpoint: once(testWebhookEndpoint, TestWebhookEndpointResponse),
-    recoverWebhookEndpoint: once(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
-    listWebhookEndpointHealth: each(listWebhookEndpointHealth),
-    listDeliveries: each(listDeliveries),
-    retrieveDelivery: each(retrieveDelivery),
-    retryDelivery: once(retryDelivery, RetryDeliveryResponse),
-    listNotifications: each(listNotifications),
-    retrieveNotification: each(retrieveNotification),
-    retryNotification: once(retryNotification, RetryNotificationResponse, 'notifications'),
-    listFailingEndpoints: each(listFailingEndpoints),
-    notifyContact: each(notifyContact),
-    findStoredEvents: each(findStoredEvents),
-    checkEvents: each(checkEvents),
-    checkNextEvents: each(checkNextEvents),
-    checkDeliveries: each(checkDeliveries),
-    eraseLeadEvents: each(eraseLeadEvents),
-    exportLeadEvents: each(exportLeadEvents),
-    holdAccount: each(holdAccount),
-    removeLeadEvents: each(removeLeadEvents),
-    removeAccount: each(removeAccount),
+    listWebhookEndpoints: serve(listWebhookEndpoints),
+    createWebhookEndpoint: serve(createWebhookEndpoint, CreateWebhookEndpointResponse),
+    retrieveWebhookEndpoint: serve(retrieveWebhookEndpoint),
+    updateWebhookEndpoint: serve(updateWebhookEndpoint),
+    deleteWebhookEndpoint: serve(deleteWebhookEndpoint),
+    rotateWebhookSecret: serve(rotateWebhookSecret, RotateWebhookSecretResponse),
+    testWebhookEndpoint: serve(testWebhookEndpoint, TestWebhookEndpointResponse),
+    recoverWebhookEndpoint: serve(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
+    listWebhookEndpointHealth: serve(listWebhookEndpointHealth),
+    listDeliveries: serve(listDeliveries),
+    retrieveDelivery: serve(retrieveDelivery),
+    retryDelivery: serve(retryDelivery, RetryDeliveryResponse),
+    listNotifications: serve(listNotifications),
+    retrieveNotification: serve(retrieveNotification),
+    retryNotification: serve(retryNotification, RetryNotificationResponse, 'notifications'),
+    listFailingEndpoints: serve(listFailingEndpoints),
+    notifyContact: serve(notifyContact),
+    findStoredEvents: serve(findStoredEvents),
+    checkEvents: serve(checkEvents),
+    checkNextEvents: serve(checkNextEvents),
+    checkDeliveries: serve(checkDeliveries),
+    eraseLeadEvents: serve(eraseLeadEvents),
+    exportLeadEvents: serve(exportLeadEvents),
+    holdAccount: serve(holdAccount),
+    removeLeadEvents: serve(removeLeadEvents),
+    removeAccount: serve(removeAccount),
   }
 }

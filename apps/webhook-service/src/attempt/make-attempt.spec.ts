@@ -193,7 +193,7 @@ test.each([
 test('what DNS says is checked at each connection, and the address that was checked is the one connected to', async () => {
   const answers = [['127.0.0.1'], ['10.0.0.1'], ['10.0.0.1', '127.0.0.1']]
   let asked = 0
-  const resolve: Resolve = async () => answers[asked++]!.map((address) => ({ address, family: 4 }))
+  const resolve: Resolve = async () => answers[asked++]!
   const url = `http://rebinding.example:${receiver.port}/`
   expect(await attemptAt(url, { resolve })).toMatchObject({ error: null })
   expect(await attemptAt(url, { resolve })).toMatchObject({ error: 'blocked' })
@@ -202,7 +202,7 @@ test('what DNS says is checked at each connection, and the address that was chec
 })
 
 test('a name that is allowed may lead anywhere', async () => {
-  const resolve: Resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+  const resolve: Resolve = async () => ['127.0.0.1']
   const url = `http://hooks.internal:${receiver.port}/`
   expect(await attemptAt(url, { allow: ['hooks.internal'], resolve })).toMatchObject({ error: null })
 })

@@ -1,58 +1,87 @@
 import type { AttemptError } from '@leadwire/contracts'
-import type { Sealer } from '@leadwire/service-kit'
+import { inSpanOf, type Sealer, SpanKind } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
 import { openSecrets } from '../endpoints/secrets/sealed-secrets'
-import { failureClass } from './failure-class'
-import { AttemptTimeout, post } from './post'
-import { traceAttempt } from './trace-attempt'
+import { type AttemptTimeout, post } from './post'
 import { type Webhook, webhookHeaders } from './webhook-headers'
 
-/** The outcome of an attempt. `error` is null on success, and `ours` when it says nothing about the receiver. */
-export interface Outcome {
-  startedAt: Date
-  durationMs: number
+export interface Result {
   status: number | null
+  /** Null on success, and `ours` when it says nothing about the receiver. */
   error: AttemptError | 'ours' | null
   /** Whether a retry would have the same outcome. */
   permanent?: boolean
   response: string | null
-  /** For the log. */
   cause?: unknown
 }
 
-interface Options {
-  dispatcher: Dispatcher
-  sealer: Sealer
-  timeoutMs: number
-  clock: Clock
+export interface Outcome extends Result {
+  startedAt: Date
+  durationMs: number
 }
 
-const SPAN = { name: 'POST webhook', status: 'http.response.status_code' }
+const CODES = {
+  timeout: ['ETIMEDOUT', 'ABORT_ERR', 'UND_ERR_CONNECT_TIMEOUT'],
+  refused: ['ECONNREFUSED'],
+  unreachable: ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'],
+  reset: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET'],
+  blocked: ['LEADWIRE_BLOCKED'],
+  dns: ['LEADWIRE_DNS'],
+  tls: ['EPROTO'],
+  ours: ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'internal'],
+}
 
-/**
- * Makes one attempt (interface: Delivery), as a span of the event's trace. A 2xx answer within the time is success, everything else
- * a failure. Never rejects.
- */
+type FailureClass = AttemptError | 'ours'
+
+// OpenSSL's verdicts on certificates come without a common prefix.
+const TLS_CODE =
+  /^(ERR_TLS|ERR_SSL|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_(CA|PURPOSE))/
+const PROTOCOL_CODE = /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE_))/
+
+/** Sorts what a connection or a request threw. Several addresses that all failed count as the first one did. */
+export const failureClass = (error: unknown): FailureClass => {
+  const { code, name } = error as { code?: unknown; name?: unknown }
+  // Its code is missing when it is not even the version of HTTP that is wrong.
+  if (name === 'HTTPParserError') return 'protocol'
+  if (typeof code !== 'string') return 'network'
+  const known = Object.entries(CODES).find(([, codes]) => codes.includes(code))
+  if (known) return known[0] as keyof typeof CODES
+  if (TLS_CODE.test(code)) return 'tls'
+  return PROTOCOL_CODE.test(code) ? 'protocol' : 'network'
+}
+
+/** Makes and times an attempt, as a span of its event's trace. `status` names the span's attribute for the status. */
+export const timeAttempt = (
+  traceparent: string | null,
+  { name, status, clock }: { name: string; status: string; clock: Clock },
+  attempt: (startedAt: Date) => Promise<Result>,
+): Promise<Outcome> =>
+  inSpanOf(traceparent, { name, kind: SpanKind.CLIENT }, async (span) => {
+    const startedAt = clock.now()
+    const result = await attempt(startedAt)
+    const durationMs = Math.max(0, clock.now().getTime() - startedAt.getTime())
+    if (result.status !== null) span?.setAttribute(status, result.status)
+    if (result.error !== null) span?.setAttribute('error.type', result.error)
+    return { startedAt, durationMs, ...result }
+  })
+
+/** Makes one attempt (interface: Delivery). A 2xx answer within the time is success, everything else a failure. Never rejects. */
 export const makeAttempt = (
   webhook: Webhook,
-  { dispatcher, sealer, timeoutMs, clock }: Options,
-): Promise<Outcome> =>
-  traceAttempt(webhook.traceparent, SPAN, async () => {
-    const startedAt = clock.now()
-    const ended = (rest: Omit<Outcome, 'startedAt' | 'durationMs'>): Outcome => ({
-      startedAt,
-      durationMs: Math.max(0, clock.now().getTime() - startedAt.getTime()),
-      ...rest,
-    })
+  options: { dispatcher: Dispatcher; sealer: Sealer; timeoutMs: number; clock: Clock },
+): Promise<Outcome> => {
+  const { dispatcher, sealer, timeoutMs, clock } = options
+  const { url, body, traceparent } = webhook
+  const span = { name: 'POST webhook', status: 'http.response.status_code', clock }
+  return timeAttempt(traceparent, span, async (startedAt) => {
     try {
-      const { url, body } = webhook
       const headers = webhookHeaders(webhook, { secrets: openSecrets(sealer, webhook), startedAt })
       const { status, response } = await post({ dispatcher, url, headers, body, timeoutMs })
-      return ended({ status, response, error: status >= 200 && status < 300 ? null : 'http_status' })
+      return { status, response, error: status >= 200 && status < 300 ? null : 'http_status' }
     } catch (cause) {
-      const answer = cause instanceof AttemptTimeout ? cause.answer : undefined
-      const { status = null, response = null } = answer ?? {}
-      return ended({ status, response, error: failureClass(cause), cause })
+      const { status = null, response = null } = (cause as AttemptTimeout).answer ?? {}
+      return { status, response, error: failureClass(cause), cause }
     }
   })
+}

@@ -1,23 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
-import type { ConnectionError } from '../egress/watch-connection'
+import type { ConnectionError } from '../egress/connect'
 
-/** What is kept of an answer. */
-export interface Answer {
+interface Answer {
   status: number
   /** The first 4 KiB of the body as text; null when there was none. */
   response: string | null
 }
 
-export class AttemptTimeout extends Error {
-  readonly code = 'ETIMEDOUT'
-  constructor(readonly answer: Answer | undefined) {
-    super('the attempt took too long')
-    this.name = 'AttemptTimeout'
-  }
-}
+export type AttemptTimeout = Error & { code: 'ETIMEDOUT'; answer: Answer | undefined }
 
-// Each URL is parsed once, not for every attempt.
 const targets = new LRUCache<string, { origin: string; path: string }>({
   max: 10_000,
   memoMethod: (url) => {
@@ -31,8 +23,8 @@ const KEPT_BYTES = 4096
 const READ_BYTES = 1024 * 1024
 
 /**
- * Posts a body and reads the answer, all within `timeoutMs`. A redirect is an answer. After 1 MiB the rest of an answer is not read.
- * A status that was read counts, even if the connection breaks. Rejects with AttemptTimeout, or with the error of the network.
+ * Posts a body and reads the answer, at most 1 MiB, within `timeoutMs`. A redirect is an answer; a status that was read counts, even
+ * if the connection breaks. Rejects with AttemptTimeout, or with the error of the network.
  */
 export const post = (options: {
   dispatcher: Dispatcher
@@ -43,25 +35,25 @@ export const post = (options: {
 }): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const { dispatcher, url, headers, body, timeoutMs } = options
-    const { origin, path } = targets.memo(url)
     let controller: Dispatcher.DispatchController | undefined
+    let timeout: AttemptTimeout | undefined
     let status: number | undefined
-    let kept: Buffer[] = []
+    const kept: Buffer[] = []
     let length = 0
 
     const answer = (): Answer | undefined =>
       status === undefined ? undefined : { status, response: textOf(kept, length) }
-    let over = false
-    const end = (resolveOrReject: () => void) => {
-      if (over) return
-      over = true
+    // After the first call the promise is settled, and others change nothing.
+    const end = (error?: unknown) => {
       clearTimeout(timer)
-      resolveOrReject()
-      kept = []
+      const read = answer()
+      if (read) resolve(read)
+      else reject(error)
     }
     const timer = setTimeout(() => {
-      const timeout = new AttemptTimeout(answer())
-      end(() => reject(timeout))
+      const error = new Error('the attempt took too long')
+      timeout = Object.assign(error, { code: 'ETIMEDOUT' as const, answer: answer() })
+      reject(timeout)
       // Without a connection there is nothing to abort: the connector has the same limit.
       controller?.abort(timeout)
     }, timeoutMs)
@@ -69,7 +61,7 @@ export const post = (options: {
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: (started) => {
         controller = started
-        if (over) started.abort(new AttemptTimeout(undefined))
+        if (timeout) started.abort(timeout)
       },
       onResponseStart: (_, statusCode) => {
         if (statusCode >= 200) status = statusCode
@@ -78,19 +70,17 @@ export const post = (options: {
         if (length < KEPT_BYTES) kept.push(Buffer.from(chunk.subarray(0, KEPT_BYTES - length)))
         length += chunk.length
         if (length <= READ_BYTES) return
-        end(() => resolve(answer()!))
+        end()
         receiving.abort(new Error('the answer is too long'))
       },
-      onResponseEnd: () => end(() => resolve(answer()!)),
+      onResponseEnd: () => end(),
       onResponseError: (_, error: ConnectionError) => {
         status ??= error.status
-        end(() => (status === undefined ? reject(error) : resolve(answer()!)))
+        end(error)
       },
     }
-    dispatcher.dispatch(
-      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
-      handler,
-    )
+    const request = { ...targets.memo(url), method: 'POST' as const, headers, body }
+    dispatcher.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler)
   })
 
 /** The part of an answer that is kept: 4 KiB. */

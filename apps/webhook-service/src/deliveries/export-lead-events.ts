@@ -1,15 +1,10 @@
-import {
-  Attempt,
-  type ExportedEvent,
-  type ExportLeadEventsRequest,
-  NotificationRequested,
-} from '@leadwire/contracts'
+import { type ExportLeadEventsRequest, NotificationRequested } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { isUuid, toSnakeCase } from '../arguments'
+import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
-import { ATTEMPT_COLUMNS } from './retrieve-delivery'
+import { withAttempts } from './retrieve-delivery'
 
 /** What an export has at most, so that it fits into one message. */
 const EVENTS = 100
@@ -17,7 +12,6 @@ const DELIVERIES = 500
 const BODY_BYTES = 8_000_000
 
 type EventRow = { id: string; createdAt: string; body: Buffer | null }
-type AttemptRow = Attempt & { deliveryId: number }
 
 const selectEvents = statement<EventRow>('export-events')`
   SELECT id, created_at AS "createdAt",
@@ -28,34 +22,24 @@ const selectEvents = statement<EventRow>('export-events')`
 const selectDeliveries = statement('export-deliveries')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id DESC LIMIT ${DELIVERIES + 1}`
 
-const selectAttempts = statement<AttemptRow>('export-attempts')`
-  SELECT delivery_id AS "deliveryId", ${ATTEMPT_COLUMNS}
-  FROM attempts WHERE delivery_id = ANY ($1::bigint[]) ORDER BY delivery_id, number`
-
 const exportFrom = async (
   database: Database,
   { accountId, leadReference }: ExportLeadEventsRequest,
   textOf: (body: Buffer) => string,
-): Promise<{ events: ExportedEvent[]; complete: boolean }> => {
+) => {
   const rows = await selectEvents(database, accountId, leadReference)
-  const shown = rows.slice(0, EVENTS)
-  const ids = shown.map(({ id }) => id)
-  const found = await selectDeliveries(database, ids)
-  const deliveries = found.slice(0, DELIVERIES).map(deliveryOf)
-  const deliveryIds = deliveries.map(({ id }) => id)
-  const attempts = await selectAttempts(database, deliveryIds)
-  const attemptsOf = (delivery: number) =>
-    attempts
-      .filter(({ deliveryId }) => deliveryId === delivery)
-      .map((attempt) => Attempt.fromPartial(attempt))
-  const events = shown.map(({ id, createdAt, body }) => ({
-    ...{ id, createdAt, body: body === null ? undefined : textOf(body) },
-    deliveries: deliveries
-      .filter(({ eventId }) => eventId === id)
-      .map((delivery) => ({ delivery, attempts: attemptsOf(delivery.id) })),
-  }))
-  const hasBodies = shown.every(({ body }) => body !== null)
-  return { events, complete: hasBodies && rows.length <= EVENTS && found.length <= DELIVERIES }
+  const events = rows.slice(0, EVENTS)
+  const eventIds = events.map(({ id }) => id)
+  const found = await selectDeliveries(database, eventIds)
+  const deliveries = await withAttempts(database, found.slice(0, DELIVERIES).map(deliveryOf))
+  return {
+    events: events.map(({ id, createdAt, body }) => ({
+      ...{ id, createdAt, body: body === null ? undefined : textOf(body) },
+      deliveries: deliveries.filter(({ delivery }) => delivery.eventId === id),
+    })),
+    complete:
+      rows.length <= EVENTS && found.length <= DELIVERIES && events.every(({ body }) => body !== null),
+  }
 }
 
 const messageText = (body: Buffer): string => {
@@ -63,7 +47,7 @@ const messageText = (body: Buffer): string => {
   return JSON.stringify(Object.fromEntries(fields.map(([field, value]) => [toSnakeCase(field), value])))
 }
 
-export const exportLeadEvents: Operation<'exportLeadEvents', 'database' | 'notifications'> = async (
+export const exportLeadEvents: Operation<'exportLeadEvents'> = async (
   { database, notifications },
   request,
 ) => {

@@ -1,15 +1,24 @@
-import type { ListDeliveriesRequest, ListDeliveriesResponse } from '@leadwire/contracts'
-import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
+import type { ListDeliveriesRequest } from '@leadwire/contracts'
+import type { Transaction } from '@leadwire/service-kit'
 import { isUuid, validate } from '../arguments'
-import { below, NEWEST_FIRST, readInOrder, shownStatus } from '../delivery-sql'
+import {
+  below,
+  DELIVERY_COLUMNS,
+  deliveryOf,
+  ENDED,
+  hasManualAttempt,
+  NEWEST_FIRST,
+  readInOrder,
+  SHOWN,
+  STATUSES,
+  shownStatus,
+} from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { DELIVERY_COLUMNS, deliveryOf, ENDED, hasManualAttempt, SHOWN, STATUSES } from './delivery-row'
 
 const PER_PAGE = 20
 const PER_CURSOR_PAGE = 100
-/** Counts stop here, and so do pages. */
-export const MAX_COUNT = 10_000
+const MAX_COUNT = 10_000
 
 type Filter = Pick<ListDeliveriesRequest, 'accountId' | 'endpointId' | 'status' | 'leadReference'>
 type Given = (value: unknown) => string
@@ -18,8 +27,7 @@ type Given = (value: unknown) => string
 const OF_ACCOUNT = `SELECT id FROM deliveries WHERE (account_id, id) < ($1::bigint, $2::bigint) AND account_id >= $1
   ORDER BY account_id DESC, id DESC LIMIT $3`
 
-// By way of the events, which have the index: each attempt would pay for one more on deliveries. OFFSET 0 keeps PostgreSQL from
-// reading all deliveries of the account or endpoint for those of few events.
+// By way of the events, which have the index. OFFSET 0 keeps PostgreSQL from reading all deliveries of the account or endpoint.
 const ofLead = ({ endpointId, status, leadReference }: Filter, given: Given) =>
   `SELECT d.id
    FROM (SELECT id FROM events WHERE lead_reference = ${given(leadReference)} AND account_id = $1 OFFSET 0) e
@@ -72,12 +80,7 @@ const count = async (tx: Transaction, filter: Filter): Promise<number> => {
 const deliveriesById = statement('deliveries-by-id')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ANY ($1::bigint[]) ORDER BY id DESC`
 
-/** Up to `limit` deliveries, and the cursor of those behind them. */
-const read = async (
-  tx: Transaction,
-  filter: Filter,
-  { before, offset, limit }: { before: number; offset: number; limit: number },
-) => {
+const read = async (tx: Transaction, filter: Filter, before: number, offset: number, limit: number) => {
   const { text, values } = matching(filter)
   const found = await tx.query<{ id: number }>({
     text: `SELECT id FROM (${text}) matching ORDER BY id DESC LIMIT ${limit + 1} OFFSET ${offset}`,
@@ -88,33 +91,31 @@ const read = async (
   return { deliveries: rows.map(deliveryOf), nextCursor: found.length > limit ? ids.at(-1) : undefined }
 }
 
-const find = async (
-  tx: OpenTransaction,
-  { page, cursor, ...filter }: ListDeliveriesRequest,
-): Promise<ListDeliveriesResponse> => {
-  readInOrder(tx)
-  if (cursor !== undefined) {
-    const from = { before: cursor, offset: 0, limit: PER_CURSOR_PAGE }
-    return { ...(await read(tx, filter, from)), total: 0, totalCapped: false, perPage: PER_CURSOR_PAGE }
-  }
-  const counted = await count(tx, filter)
-  const totals = { total: Math.min(counted, MAX_COUNT), totalCapped: counted > MAX_COUNT, perPage: PER_PAGE }
-  const offset = (Math.max(1, page) - 1) * PER_PAGE
-  if (offset >= totals.total) return { deliveries: [], nextCursor: undefined, ...totals }
-  const from = { before: Number.MAX_SAFE_INTEGER, offset, limit: PER_PAGE }
-  return { ...(await read(tx, filter, from)), ...totals }
-}
-
 /**
- * A page of the account's deliveries, newest first, and how many match, 10,000 at most; or, with a cursor, 100 deliveries with
- * lower ids. The cost grows with the page and with the account's endpoints, not with the deliveries; with a lead, only with the
- * deliveries of that lead. Throws invalid.
+ * A page of the account's deliveries, newest first, and how many match, 10,000 at most; or, with a cursor, 100 with lower ids. The cost
+ * grows with the page and the account's endpoints, not with the deliveries; with a lead, with its deliveries. Throws invalid.
  */
-export const listDeliveries: Operation<'listDeliveries', 'database'> = async ({ database }, request) => {
-  const { leadReference, status } = request
+export const listDeliveries: Operation<'listDeliveries'> = async ({ database }, request) => {
+  const { page, cursor, ...filter } = request
+  const { leadReference, status } = filter
   validate({
     status: status === undefined || STATUSES.includes(status) || `must be one of ${STATUSES.join(', ')}`,
     lead_reference: leadReference === undefined || isUuid(leadReference) || 'must be a UUID',
   })
-  return database.transaction((tx) => find(tx, request))
+  return database.transaction(async (tx) => {
+    readInOrder(tx)
+    if (cursor !== undefined) {
+      const found = await read(tx, filter, cursor, 0, PER_CURSOR_PAGE)
+      return { ...found, total: 0, totalCapped: false, perPage: PER_CURSOR_PAGE }
+    }
+    const counted = await count(tx, filter)
+    const totals = {
+      total: Math.min(counted, MAX_COUNT),
+      totalCapped: counted > MAX_COUNT,
+      perPage: PER_PAGE,
+    }
+    const offset = (Math.max(1, page) - 1) * PER_PAGE
+    if (offset >= totals.total) return { deliveries: [], nextCursor: undefined, ...totals }
+    return { ...(await read(tx, filter, Number.MAX_SAFE_INTEGER, offset, PER_PAGE)), ...totals }
+  })
 }

@@ -1,19 +1,27 @@
 import { Attempt, type Delivery, type RetrieveDeliveryRequest, WebhookRequest } from '@leadwire/contracts'
-import { type Database, ServiceError } from '@leadwire/service-kit'
+import type { Database } from '@leadwire/service-kit'
 import { knownHeaders, type Webhook } from '../attempt/webhook-headers'
+import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
-import { DELIVERY_COLUMNS, deliveryOf } from './delivery-row'
-
-export const ATTEMPT_COLUMNS =
-  'number, started_at AS "startedAt", duration_ms AS "durationMs", status, error, response'
+import { columnsOf, statement, theRow } from '../statement'
 
 const retrieve = statement('retrieve-delivery')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`
 
-// An attempt that ended after the delivery was read is left out, so that both agree.
-const attemptsOf = statement('attempts-of-delivery')`
-  SELECT ${ATTEMPT_COLUMNS} FROM attempts WHERE delivery_id = $1 AND number <= $2 ORDER BY number`
+// An attempt that ended after its delivery was read is left out, so that both agree.
+const selectAttempts = statement<Attempt & { deliveryId: number }>('attempts-of-deliveries')`
+  SELECT delivery_id AS "deliveryId", number, started_at AS "startedAt", duration_ms AS "durationMs", status, error, response
+  FROM unnest($1::bigint[], $2::int[]) AS d (id, count) JOIN attempts ON delivery_id = d.id AND number <= d.count
+  ORDER BY delivery_id, number`
+
+/** Deliveries, each with its attempts, first to last. */
+export const withAttempts = async (database: Database, deliveries: Delivery[]) => {
+  const attempts = await selectAttempts(database, ...columnsOf(deliveries, 'id', 'attemptCount'))
+  return deliveries.map((delivery) => {
+    const own = attempts.filter(({ deliveryId }) => deliveryId === delivery.id)
+    return { delivery, attempts: own.map((attempt) => Attempt.fromPartial(attempt)) }
+  })
+}
 
 type RequestRow = Pick<Webhook, 'accountKey' | 'sequence' | 'leadVersion' | 'body'> & {
   headerNames: string[]
@@ -24,23 +32,18 @@ const requestData = statement<RequestRow>('request-of-delivery')`
     p.header_names AS "headerNames"
   FROM events e, endpoints p WHERE e.id = $1 AND e.erased_at IS NULL AND p.id = $2`
 
-/** A delivery of either kind with its attempts, first to last. Throws not_found. */
+/** A delivery of either kind with its attempts. Throws not_found. */
 export const findDelivery = async (
   database: Database,
   { accountId, deliveryId }: RetrieveDeliveryRequest,
   what: 'delivery' | 'notification',
-): Promise<{ delivery: Delivery; attempts: Attempt[] }> => {
-  const [row] = await retrieve(database, accountId, deliveryId)
-  if (!row) throw new ServiceError('not_found', `There is no such ${what}.`)
-  const delivery = deliveryOf(row)
-  const attempts = await attemptsOf(database, deliveryId, delivery.attemptCount)
-  return { delivery, attempts: attempts.map((attempt) => Attempt.fromPartial(attempt)) }
+) => {
+  const delivery = deliveryOf(theRow(await retrieve(database, accountId, deliveryId), what))
+  const [found] = await withAttempts(database, [delivery])
+  return found!
 }
 
-const requestOf = async (
-  database: Database,
-  { eventId, endpointId }: Delivery,
-): Promise<WebhookRequest | undefined> => {
+const requestOf = async (database: Database, { eventId, endpointId }: Delivery) => {
   const [row] = await requestData(database, eventId, endpointId)
   if (!row) return undefined
   const headers = Object.entries(knownHeaders({ eventId, ...row }, row.headerNames))
@@ -50,11 +53,8 @@ const requestOf = async (
   })
 }
 
-/**
- * A delivery of the account with its attempts, and the request of each, as its endpoint is now. An erased lead has no request.
- * Throws not_found.
- */
-export const retrieveDelivery: Operation<'retrieveDelivery', 'database'> = async ({ database }, request) => {
+/** A delivery with its attempts and their request, as its endpoint is now. An erased lead has no request. Throws not_found. */
+export const retrieveDelivery: Operation<'retrieveDelivery'> = async ({ database }, request) => {
   const found = await findDelivery(database, request, 'delivery')
   return { ...found, request: await requestOf(database, found.delivery) }
 }

@@ -1,7 +1,7 @@
 import { Lead } from '@leadwire/contracts'
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
 import type { TSchema } from '@sinclair/typebox'
-import { serviceSignature } from '../attempt/signatures'
+import { serviceSignature } from '../attempt/webhook-headers'
 import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>

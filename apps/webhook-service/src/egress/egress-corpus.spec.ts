@@ -35,7 +35,7 @@ type Resolve = NonNullable<Parameters<typeof createGuardedDispatcher>[0]['resolv
 const resolveTo =
   (...addresses: string[]): Resolve =>
   async () =>
-    addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+    addresses
 
 const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
   const dispatcher = createGuardedDispatcher({
@@ -64,11 +64,11 @@ test('the corpus is as large as it claims', () => {
 })
 
 test.each(refused)('refused as an address: %s, %s', (_, address) => {
-  expect(guard.allows('example.com', address!)).toBe(false)
+  expect(guard('example.com', address!)).toBe(false)
 })
 
 test.each(allowed)('public: %s', (address) => {
-  expect(guard.allows('example.com', address)).toBe(true)
+  expect(guard('example.com', address)).toBe(true)
 })
 
 test.each(REFUSED_URLS)('nothing is sent to %s', async (url) => {

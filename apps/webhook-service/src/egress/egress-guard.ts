@@ -1,13 +1,11 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Decides which addresses webhooks may be sent to. */
-export interface EgressGuard {
-  /** `host` as the URL has it (a name, or an address in any spelling that URLs allow), `address` as it resolved. */
-  allows(host: string, address: string): boolean
-}
+/** Decides whether webhooks may be sent to `address`, as `host` (a name, or an address as URLs spell it) resolved. */
+export type EgressGuard = (host: string, address: string) => boolean
 
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Range = [Address, number]
 
 // Unicast to ipaddr.js, but not what they seem.
 const REFUSED_TOO = [
@@ -19,49 +17,37 @@ const REFUSED_TOO = [
   '3fff::/20', // documentation (RFC 9637)
 ].map((cidr) => ipaddr.parseCIDR(cidr))
 
-// What IANA allocates for the Internet (RFC 4291). Outside are mapped, compatible and translated IPv4, NAT64,
-// local and site-local addresses, and addresses that a local network may route anywhere.
+// What IANA allocates for the Internet (RFC 4291): no mapped or translated IPv4, NAT64, or address that a local network may route.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 
-const inside = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
+const inside = (address: Address, [network, bits]: Range) =>
   address.kind() === network.kind() && address.match(network, bits)
 
 // An interface identifier that holds an IPv4 address, to which a router on the way may tunnel (RFC 5214, 6.1).
 const isIsatap = ({ parts }: ipaddr.IPv6) => (parts[4]! & ~0x0200) === 0 && parts[5] === 0x5efe
 
-const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6) => {
+const isPublic = (address: Address) => {
   if (address.range() !== 'unicast' || REFUSED_TOO.some((range) => inside(address, range))) return false
   return address instanceof ipaddr.IPv4 || (inside(address, GLOBAL_UNICAST) && !isIsatap(address))
 }
 
-const hostName = (host: string) =>
-  host
-    .toLowerCase()
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
+const hostName = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, '')
 
 const rangeOf = (entry: string): Range | undefined => {
   if (ipaddr.isValidCIDR(entry)) return ipaddr.parseCIDR(entry)
-  if (!isIP(entry)) return undefined
-  const address = ipaddr.parse(entry)
-  return [address, address.kind() === 'ipv4' ? 32 : 128]
+  return isIP(entry) ? [ipaddr.parse(entry), isIP(entry) === 4 ? 32 : 128] : undefined
 }
 
-/**
- * A guard that lets webhooks go to public addresses only, and to what `allowed` names: host names (then wherever they
- * lead), addresses and CIDRs (then under any name). An address it can't read is refused.
- */
+/** Lets webhooks go to public addresses, and to what `allowed` names: host names (wherever they lead), addresses and CIDRs. */
 export const createEgressGuard = (allowed: string[]): EgressGuard => {
-  const entries = allowed.map((entry) => hostName(entry))
+  const entries = allowed.map(hostName)
   const ranges = entries.map(rangeOf).filter((range) => range !== undefined)
   const names = new Set(entries.filter((entry) => rangeOf(entry) === undefined))
-  return {
-    allows: (host, text) => {
-      if (names.has(hostName(host))) return true
-      if (!isIP(text)) return false
-      // A scope names an interface, not another address.
-      const address = ipaddr.parse(text.replace(/%.*$/, ''))
-      return ranges.some((range) => inside(address, range)) || isPublic(address)
-    },
+  return (host, text) => {
+    if (names.has(hostName(host))) return true
+    if (!isIP(text)) return false
+    // A scope names an interface, not another address.
+    const address = ipaddr.parse(text.replace(/%.*$/, ''))
+    return ranges.some((range) => inside(address, range)) || isPublic(address)
   }
 }

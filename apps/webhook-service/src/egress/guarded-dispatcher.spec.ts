@@ -4,7 +4,7 @@ import { attempter, closeAll, type Resolve, rawServer } from '../attempt/attempt
 
 afterAll(closeAll)
 
-const TWO = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
+const TWO = ['127.0.0.1', '127.0.0.2']
 
 test('a lost SYN is sent again, although the other address refuses', async () => {
   const server = await startFullServer()

@@ -1,22 +1,16 @@
 import { isIP } from 'node:net'
 import { promisify } from 'node:util'
 import { Agent, buildConnector, Client, type Dispatcher } from 'undici'
-import { connectToFirst } from './connect-to-first'
+import { type ConnectionError, connectToFirst, resolveHost, watchConnection } from './connect'
 import type { EgressGuard } from './egress-guard'
-import { resolveHost } from './resolve-host'
-import { type ConnectionError, watchConnection } from './watch-connection'
-
-const blocked = (host: string) =>
-  Object.assign(new Error(`webhooks may not be sent to ${host}`), { code: 'LEADWIRE_BLOCKED' })
 
 // Shorter than the idle time of common servers. A server's own keep-alive time is used, less a second.
 const IDLE_MS = 1000
 const IDLE_AT_MOST_MS = 60_000
 
 /**
- * An HTTP client that connects only to addresses that the guard has allowed, so that a later answer of DNS changes nothing.
- * `connectMs` limits connecting, and then the TLS handshake. Connections are reused; a request that failed because the server closed
- * a reused connection is sent once more, on a new one.
+ * An HTTP client that connects only to addresses that the guard has allowed. `connectMs` limits connecting, and then the TLS handshake.
+ * A request that failed because the server closed a reused connection is sent once more, on a new one.
  */
 export const createGuardedDispatcher = (options: {
   guard: EgressGuard
@@ -29,9 +23,10 @@ export const createGuardedDispatcher = (options: {
   const open = async (target: buildConnector.Options) => {
     const host = target.hostname.replace(/^\[|\]$/g, '')
     // The URL parser has normalised an address already: it is not resolved.
-    const found = isIP(host) ? [host] : (await resolve(host)).map(({ address }) => address)
-    const addresses = found.filter((address) => guard.allows(host, address))
-    if (addresses.length === 0) throw blocked(host)
+    const found = isIP(host) ? [host] : await resolve(host)
+    const addresses = found.filter((address) => guard(host, address))
+    if (addresses.length === 0)
+      throw Object.assign(new Error(`webhooks may not be sent to ${host}`), { code: 'LEADWIRE_BLOCKED' })
     const isTls = target.protocol === 'https:'
     const port = Number(target.port || (isTls ? 443 : 80))
     const socket = await connectToFirst(addresses, { port, timeoutMs: connectMs })

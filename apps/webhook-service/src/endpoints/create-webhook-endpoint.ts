@@ -2,17 +2,9 @@ import { differences, recordAudit } from '@leadwire/service-kit'
 import { validate } from '../arguments'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import {
-  auditedEndpoint,
-  ENDPOINT_COLUMNS,
-  endpointOf,
-  eventsViolation,
-  leadsViolation,
-  urlViolation,
-} from './endpoint-row'
+import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, endpointViolations } from './endpoint-row'
 import { headerValues, headerViolations } from './secrets/endpoint-headers'
-import { newSecret, secretViolation } from './secrets/endpoint-secret'
-import { sealSecrets } from './secrets/sealed-secrets'
+import { newSecret, sealSecrets, secretViolation } from './secrets/sealed-secrets'
 
 /** The first key of these advisory locks; any constant that no other lock of the database has. */
 const ACCOUNT_LOCKS = 1_280_791_892
@@ -26,26 +18,19 @@ const create = statement('create-webhook-endpoint')`
   WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
   RETURNING ${ENDPOINT_COLUMNS}`
 
-/**
- * Creates an endpoint, with a new secret unless the request has one. Throws invalid, also when the account has as many endpoints
- * as it may.
- */
-export const createWebhookEndpoint: Operation<
-  'createWebhookEndpoint',
-  'database' | 'actor' | 'sealer' | 'endpointsPerAccount'
-> = async ({ database, actor, sealer, endpointsPerAccount }, request) => {
+/** Creates an endpoint, with a new secret unless the request has one. Throws invalid, also beyond the account's limit of endpoints. */
+export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (dependencies, request) => {
+  const { database, actor, sealer, endpointsPerAccount } = dependencies
   const { accountId, url, description, enabled, secret = newSecret(), leads = 'all' } = request
   const events = request.events?.types ?? ['lead.created']
   const headers = request.headers?.headers ?? []
   const { values, missing } = headerValues(headers)
   validate({
-    ...{ ...missing, ...headerViolations(headers) },
-    ...{ url: urlViolation(url), secret: secretViolation(secret) },
-    ...{ events: eventsViolation(events), leads: leadsViolation(leads) },
+    ...{ ...missing, ...headerViolations(headers), ...endpointViolations({ url, events, leads }) },
+    secret: secretViolation(secret),
   })
   const { sealed } = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })
   const endpoint = await database.transaction(async (tx) => {
-    // One endpoint of an account at a time, so that the count is right.
     lockAccount.send(tx, accountId)
     const columns = [accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)]
     const [row] = await create(tx, ...columns, endpointsPerAccount)

@@ -2,20 +2,17 @@ import { differences, recordAudit } from '@leadwire/service-kit'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
 import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
-import { deleteFailures, markOutOfSync } from './state/change-state'
+import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
 
 const markDeleted = statement('delete-webhook-endpoint')`
   UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
   WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`
 
-/**
- * Deletes an endpoint and cancels its open deliveries. Its row stays: its deliveries can still be read. Manual attempts that have
- * not started are dropped, and leave their deliveries as they were. Throws not_found.
- */
-export const deleteWebhookEndpoint: Operation<
-  'deleteWebhookEndpoint',
-  'database' | 'actor' | 'wake'
-> = async ({ database, actor, wake }, { accountId, endpointId }) => {
+/** Deletes an endpoint, cancels its open deliveries and drops manual attempts. The row stays, for its deliveries. Throws not_found. */
+export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint'> = async (
+  { database, actor, wake },
+  { accountId, endpointId },
+) => {
   await database.transaction(async (tx) => {
     const deleted = theEndpoint(await markDeleted(tx, accountId, endpointId))
     const changes = differences(auditedEndpoint(deleted), {})

@@ -1,6 +1,6 @@
 import { ENDPOINT_LEADS, Endpoint, EVENT_TYPES, isOneLine } from '@leadwire/contracts'
-import { ServiceError, type Transaction } from '@leadwire/service-kit'
-import { statement } from '../statement'
+import type { Transaction } from '@leadwire/service-kit'
+import { statement, theRow } from '../statement'
 
 const MAX_URL = 2048
 
@@ -16,20 +16,28 @@ export const auditedEndpoint = ({ url, description, enabled, events, leads, head
   ...(headerNames.length > 0 && { headers: headerNames }),
 })
 
-/** The endpoint of a statement's only row. Throws not_found without one. */
-export const theEndpoint = ([row]: object[]): Endpoint => {
-  if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
-  return endpointOf(row)
-}
+export const theEndpoint = (rows: object[]): Endpoint => endpointOf(theRow(rows, 'webhook endpoint'))
 
 const find = statement('retrieve-webhook-endpoint')`
   SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`
 
-/** Throws not_found. */
 export const findEndpoint = async (
   database: Transaction,
   { accountId, endpointId }: { accountId: number; endpointId: number },
 ): Promise<Endpoint> => theEndpoint(await find(database, accountId, endpointId))
+
+export interface LockedEndpoint {
+  accountId: number
+  enabled: boolean
+  deleted: boolean
+}
+
+const lock = statement<LockedEndpoint>('lock-endpoint')`
+  SELECT account_id AS "accountId", enabled, deleted_at IS NOT NULL AS deleted FROM endpoints WHERE id = $1 FOR SHARE`
+
+/** The state of an endpoint, which stays until the transaction ends. An endpoint that never existed counts as deleted. */
+export const lockEndpoint = async (tx: Transaction, endpointId: number): Promise<LockedEndpoint> =>
+  (await lock(tx, endpointId))[0] ?? { accountId: 0, enabled: false, deleted: true }
 
 /** Why a text is no URL for webhooks. The egress guard checks the address when it connects: DNS may change. */
 export const urlViolation = (text: string): string | undefined => {
@@ -41,12 +49,19 @@ export const urlViolation = (text: string): string | undefined => {
   return username === '' && password === '' ? undefined : 'must not carry a user name or a password'
 }
 
-export const eventsViolation = (types: string[]): string | undefined => {
+const areTypes = (types: string[]) => {
   const known = EVENT_TYPES.filter((type) => types.includes(type))
   return types.length > 0 && known.length === types.length
-    ? undefined
-    : `must be one or more of ${EVENT_TYPES.join(', ')}, each once`
 }
 
-export const leadsViolation = (leads: string): string | undefined =>
-  ENDPOINT_LEADS.some((each) => each === leads) ? undefined : `must be one of ${ENDPOINT_LEADS.join(', ')}`
+type Fields = { url?: string | undefined; events?: string[] | undefined; leads?: string | undefined }
+
+export const endpointViolations = ({ url, events, leads }: Fields) => ({
+  url: url === undefined ? undefined : urlViolation(url),
+  events:
+    events === undefined || areTypes(events) || `must be one or more of ${EVENT_TYPES.join(', ')}, each once`,
+  leads:
+    leads === undefined ||
+    ENDPOINT_LEADS.some((each) => each === leads) ||
+    `must be one of ${ENDPOINT_LEADS.join(', ')}`,
+})

@@ -3,7 +3,7 @@ import { findEndpoint } from './endpoint-row'
 import { recoveryOf } from './recovery/recovery'
 
 /** An endpoint, and what remains to be recovered there. Throws not_found. */
-export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint', 'database'> = async (
+export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint'> = async (
   { database },
   request,
 ) => {

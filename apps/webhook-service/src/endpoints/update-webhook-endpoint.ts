@@ -5,14 +5,12 @@ import { statement } from '../statement'
 import {
   auditedEndpoint,
   ENDPOINT_COLUMNS,
-  eventsViolation,
+  endpointViolations,
   findEndpoint,
-  leadsViolation,
   theEndpoint,
-  urlViolation,
 } from './endpoint-row'
 import { headerViolations, replaceHeaders } from './secrets/endpoint-headers'
-import { deleteFailures, markOutOfSync } from './state/change-state'
+import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
 
 const lock = statement('lock-endpoint-for-update')`
   SELECT ${ENDPOINT_COLUMNS} FROM endpoints
@@ -30,26 +28,16 @@ const update = statement('update-webhook-endpoint')`
     updated_at = clock_timestamp()
   WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`
 
-/**
- * Changes the given fields. An empty description clears it; a header without a value keeps its value. Disabling holds what is
- * pending; enabling resumes the schedule of what is held, and what is due goes at once. Throws invalid and not_found.
- */
-export const updateWebhookEndpoint: Operation<
-  'updateWebhookEndpoint',
-  'database' | 'actor' | 'sealer' | 'wake'
-> = async ({ database, actor, sealer, wake }, request) => {
+/** Changes the given fields. An empty description clears it; a header without a value keeps its value. Throws invalid and not_found. */
+export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async (dependencies, request) => {
+  const { database, actor, sealer, wake } = dependencies
   const { accountId, endpointId, url, description, enabled, leads } = request
   const events = request.events?.types
   const headers = request.headers?.headers
   const known = await findEndpoint(database, request)
   if ([url, description, enabled, events, leads, headers].every((given) => given === undefined))
     return { endpoint: known }
-  validate({
-    url: url === undefined || urlViolation(url),
-    events: events === undefined || eventsViolation(events),
-    leads: leads === undefined || leadsViolation(leads),
-    ...headerViolations(headers ?? []),
-  })
+  validate({ ...endpointViolations({ url, events, leads }), ...headerViolations(headers ?? []) })
   const endpoint = await database.transaction(async (tx) => {
     const before = theEndpoint(await lock(tx, accountId, endpointId))
     const headerNames = headers && (await replaceHeaders(tx, sealer, { accountId, endpointId, headers }))

@@ -14,19 +14,13 @@ const CONSUMER_EXISTS_WITH_OTHER_SETTINGS = 10148
 
 // What a killed process had pulled stays unacknowledged for this long; storing takes milliseconds.
 const ACK_WAIT_MS = 5000
-// What all processes have in flight, and what waits after it was returned. At this limit JetStream delivers nothing more to any
-// process: so it is many times what one process holds of one account.
+// Of all processes. At this limit JetStream delivers nothing more: so it is many times what one process holds of one account.
 const MAX_ACK_PENDING = 20_000
 // After this time at most, a deleted consumer or a replaced server is noticed.
 const PULL_EXPIRES_MS = 2000
-// Messages of one pull, of 1 MB at most. The client takes a limit of messages or one of bytes, and one of bytes stalls it: an event
-// larger than the rest of a pull ends that pull, and the client pulls again only after two missed heartbeats.
+// Messages of one pull, of 1 MB at most. With a limit of bytes the client stalls: an event larger than the rest of a pull ends it, and
+// the next one follows after two missed heartbeats.
 const MAX_PULLED = 64
-
-const SETTINGS = {
-  ack_wait: nanos(ACK_WAIT_MS),
-  max_ack_pending: MAX_ACK_PENDING,
-}
 
 interface ConsumerOptions {
   nats: NatsConnection
@@ -35,19 +29,18 @@ interface ConsumerOptions {
   name: string
   /** How many servers keep the stream; undefined: as many as do now. */
   replicas: number | undefined
+  take: (message: JsMsg) => void
+  logger: Logger
 }
 
 const ensureConsumer = async ({ nats, subject, name, replicas }: ConsumerOptions) => {
-  const settings = { ...SETTINGS, filter_subject: subject }
+  const settings = { ack_wait: nanos(ACK_WAIT_MS), max_ack_pending: MAX_ACK_PENDING, filter_subject: subject }
   const manager = await jetstreamManager(nats, { checkAPI: false })
   await ensureStream(manager, leadsStreamConfig(replicas))
   const { consumers } = manager
   try {
-    await consumers.add(LEADS_STREAM.name, {
-      durable_name: name,
-      ack_policy: AckPolicy.Explicit,
-      ...settings,
-    })
+    const durable = { durable_name: name, ack_policy: AckPolicy.Explicit }
+    await consumers.add(LEADS_STREAM.name, { ...durable, ...settings })
   } catch (error) {
     // Servers before 2.10 change the settings of one that exists by the call that makes it.
     const exists = error instanceof JetStreamApiError && error.code === CONSUMER_EXISTS_WITH_OTHER_SETTINGS
@@ -57,13 +50,8 @@ const ensureConsumer = async ({ nats, subject, name, replicas }: ConsumerOptions
   return jetstream(nats).consumers.get(LEADS_STREAM.name, name)
 }
 
-/**
- * Passes every message of a subject to `take`, through restarts of NATS. Creates the stream and the consumer again when they are
- * deleted. Returns the function that stops it; messages already passed are left to `take`.
- */
-export const consumeEvents = (
-  options: ConsumerOptions & { take: (message: JsMsg) => void; logger: Logger },
-): (() => Promise<void>) => {
+/** Passes every message of a subject to `take`, through restarts of NATS and lost streams. Returns the function that stops it. */
+export const consumeEvents = (options: ConsumerOptions): (() => Promise<void>) => {
   const { name, take, logger } = options
   const stopping = new AbortController()
   let messages: ConsumerMessages | undefined

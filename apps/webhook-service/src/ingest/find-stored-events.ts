@@ -9,11 +9,8 @@ const findStored = statement<{ id: string }>('find-stored-events')`
 const findDeadLetters = statement<DeadLetter>('find-dead-letters')`
   SELECT event_id AS "eventId", stream_sequence AS sequence, reason FROM dead_letters WHERE event_id = ANY ($1::uuid[])`
 
-/**
- * Which of these events, of leads and notifications, are stored, each with its whole fan-out; and which are dead letters
- * (`refused`).
- */
-export const findStoredEvents: Operation<'findStoredEvents', 'database' | 'notifications'> = async (
+/** Which of these events are stored, each with its whole fan-out, and which are dead letters (`refused`). */
+export const findStoredEvents: Operation<'findStoredEvents'> = async (
   { database, notifications },
   { eventIds },
 ) => {

@@ -1,24 +1,85 @@
-import { EVENT_TYPES, Event } from '@leadwire/contracts'
+import { EVENT_TYPES, Event, NotificationRequested } from '@leadwire/contracts'
 import { parseTraceparent } from '@leadwire/service-kit'
 import { isHeaderValue, isInstant, isUuid } from '../arguments'
-import { decodeEvent, type StoredEvent } from './stored-event'
+
+export interface StoredEvent {
+  id: string
+  type: string
+  /** The lead's version after the change; null of a notification, which is not in its account's log. */
+  leadVersion: number | null
+  test: boolean
+  accountId: number
+  accountKey: string
+  leadReference: string
+  body: Buffer
+  traceparent: string | null
+  /** When the event happened, ISO 8601; null: when it is stored. */
+  createdAt: string | null
+  streamSequence?: number
+}
+
+/** Reads a message. Throws an error that may have the event's id. */
+export type Read = (message: Uint8Array) => StoredEvent
+
+/** The error of a message that is no valid event, with its id if it can be read. */
+const invalid = (violation: string, eventId?: string) =>
+  Object.assign(new Error(violation), { name: 'InvalidEvent', eventId })
+
+const reader =
+  <Message extends { eventId: string }>(
+    codec: { decode(bytes: Uint8Array): Message },
+    violationOf: (message: Message) => string | undefined,
+    read: (message: Message, bytes: Uint8Array) => Omit<StoredEvent, 'id'>,
+  ): Read =>
+  (bytes) => {
+    let message: Message
+    try {
+      message = codec.decode(bytes)
+    } catch (error) {
+      throw invalid(`it is no event: ${(error as Error).message}`)
+    }
+    if (!isUuid(message.eventId)) throw invalid('it has no id')
+    const id = message.eventId.toLowerCase()
+    const violation = violationOf(message)
+    if (violation) throw invalid(violation, id)
+    return { id, ...read(message, bytes) }
+  }
 
 const TYPES: ReadonlySet<string> = new Set(EVENT_TYPES)
 
-const violationOf = (event: Event): string | undefined => {
-  if (event.accountId < 1) return 'it has no account'
-  if (!isHeaderValue(event.accountKey)) return 'it has no account key that a header takes'
-  if (!TYPES.has(event.type)) return 'its type is unknown'
-  if (!isUuid(event.leadReference)) return 'it has no lead'
-  if (event.leadVersion < 1) return 'it has no version of its lead'
-  if (!isInstant(event.createdAt)) return 'it has no time'
-  return event.body.length === 0 ? 'it has no body' : undefined
-}
+export const readEvent = reader(
+  Event,
+  (event) => {
+    if (event.accountId < 1) return 'it has no account'
+    if (!isHeaderValue(event.accountKey)) return 'it has no account key that a header takes'
+    if (!TYPES.has(event.type)) return 'its type is unknown'
+    if (!isUuid(event.leadReference)) return 'it has no lead'
+    if (event.leadVersion < 1) return 'it has no version of its lead'
+    if (!isInstant(event.createdAt)) return 'it has no time'
+    return event.body.length === 0 ? 'it has no body' : undefined
+  },
+  ({ eventId: _, body, traceparent, ...event }) => ({
+    ...event,
+    body: Buffer.from(body),
+    traceparent: parseTraceparent(traceparent) ?? null,
+  }),
+)
 
-export const readEvent = (message: Uint8Array): StoredEvent => {
-  const { event, id } = decodeEvent(Event, message, violationOf)
-  const { accountId, accountKey, type, leadReference, leadVersion, test, createdAt } = event
-  const body = Buffer.from(event.body)
-  const traceparent = parseTraceparent(event.traceparent) ?? null
-  return { id, type, test, accountId, accountKey, leadReference, leadVersion, createdAt, body, traceparent }
-}
+/** Reads a NotificationRequested message, which is the body of the event as well. */
+export const readNotification = reader(
+  NotificationRequested,
+  ({ accountId, subject, leadReference, userId, userEmail, date, requestedAt }) => {
+    if (accountId < 1) return 'it has no account'
+    if (!isUuid(leadReference)) return 'it has no lead'
+    if (userId < 1 || !userEmail.includes('@')) return 'it has no user'
+    if (!isInstant(requestedAt)) return 'it has no time'
+    if (subject === 'assigned') return undefined
+    if (subject !== 'appointment' && subject !== 'callback') return 'its subject is unknown'
+    return isInstant(date) ? undefined : 'it has no date'
+  },
+  ({ accountId, leadReference }, bytes) => ({
+    ...{ type: 'notification.requested', accountId, accountKey: '', leadReference },
+    ...{ leadVersion: null, test: false, createdAt: null, traceparent: null },
+    body: Buffer.from(bytes),
+  }),
+)

@@ -1,27 +1,27 @@
 import { type Transaction, violatedConstraint } from '@leadwire/service-kit'
-import type { ClaimedDelivery, DueEndpoint } from '../queue/claim'
+import type { ClaimedDelivery } from '../queue/claim-deliveries'
+import type { DueEndpoint } from '../queue/due-endpoints'
 import type { Claimable } from '../queue/send-deliveries'
 import { columnsOf, statement } from '../statement'
-import type { StoredEvent } from './stored-event'
+import type { StoredEvent } from './read-event'
 
 interface StoreOptions extends Claimable {
   events: StoredEvent[]
-  /** An ISO timestamp. */
-  dueAt: string
+  now: Date
   maxRows: number
 }
 
 interface StoreOutcome {
   claimed: ClaimedDelivery[]
-  due: Omit<DueEndpoint, 'dueAt'>[]
-  /** Events that did not fit into the statement. */
+  due: DueEndpoint[]
   remaining: Set<string>
 }
 
-type Row = { fits: boolean; status: string | null; claim: number | null } & Omit<
-  ClaimedDelivery,
-  'claim' | 'body' | 'dueAt' | 'storedAt'
->
+type Row = Omit<ClaimedDelivery, 'claim' | 'body' | 'dueAt' | 'storedAt'> & {
+  fits: boolean
+  status: string | null
+  claim: number | null
+}
 
 const storeStatement = statement<Row>('store-events')`
   WITH asked AS (
@@ -98,13 +98,14 @@ const startsOf = (events: StoredEvent[]): number[] => {
 }
 
 const store = async (database: Transaction, options: StoreOptions): Promise<StoreOutcome> => {
-  const { events, dueAt, claim } = options
+  const { events, now, claim } = options
+  const dueAt = now.getTime()
   const rows = await storeStatement(
     database,
     ...columnsOf(events, 'id', 'accountId', 'accountKey', 'leadReference'),
     Buffer.concat(events.map(({ body }) => body)),
     ...columnsOf(events, 'traceparent'),
-    dueAt,
+    now,
     startsOf(events),
     events.map(({ body }) => body.length),
     ...columnsOf(events, 'type', 'test', 'streamSequence'),
@@ -113,40 +114,31 @@ const store = async (database: Transaction, options: StoreOptions): Promise<Stor
     ...columnsOf(events, 'leadVersion', 'createdAt'),
   )
   const bodies = new Map(events.map(({ id, body }) => [id, body]))
-  const claimed = rows
-    .filter((row) => row.claim !== null)
-    .map((row) =>
-      Object.assign(row, {
-        ...{ claim: claim.number, body: bodies.get(row.eventId)! },
-        ...{ dueAt, storedAt: dueAt },
-      }),
-    )
+  const claimed = rows.filter((row) => row.claim !== null)
+  const unclaimed = rows.filter((row) => row.status === 'pending' && row.claim === null)
   return {
-    claimed,
-    due: rows.filter((row) => row.status === 'pending' && row.claim === null),
+    claimed: claimed.map((row) =>
+      Object.assign(row, { claim: claim.number, body: bodies.get(row.eventId)!, dueAt, storedAt: dueAt }),
+    ),
+    due: unclaimed.map((row) => ({ ...row, dueAt })),
     remaining: new Set(rows.filter(({ fits }) => !fits).map(({ eventId }) => eventId)),
   }
 }
 
 /**
- * Stores events with their fan-out in one statement and so in one transaction: a delivery for each endpoint of the account that
- * subscribes to such events. An event that is stored already changes nothing.
+ * Stores events with a delivery for each endpoint that subscribes to them, in one statement. A stored event changes nothing.
  *
  * An event of a lead gets its account's next number. The counters are locked until the commit, so numbers have no gaps and become
- * visible in order. An event that another process stored since the statement started breaks the primary key: no number is drawn
- * for it, and the statement is repeated. The commit waits for the disk, so that a number which a receiver saw is never given again.
+ * visible in order; the commit waits for the disk, so that a number which a receiver saw is never given again. An event that another
+ * process stored since the statement started breaks the primary key, draws no number, and the statement is repeated.
  *
- * The statement locks endpoints, then counters, each in the order of ids: writers never wait in a circle, and a delivery is never
- * pending at an endpoint that was disabled meanwhile. Endpoints are found by account and locked by id: in one step, and where
- * nothing may be sorted, PostgreSQL reads the endpoints of all accounts. Bodies travel as one value: an array of them would travel
- * as text.
+ * The statement locks endpoints, then counters, each by id: writers never wait in a circle, and no delivery is pending at an endpoint
+ * that was disabled meanwhile. Endpoints are found by account and locked by id: in one step, and where nothing may be sorted, PostgreSQL
+ * reads the endpoints of all accounts. Bodies travel as one value: an array of them would travel as text.
  *
- * The statement writes at most `maxRows` rows, and at least one event, those with the fewest endpoints first; the others are
- * `remaining`. An account's endpoints count whatever they subscribe to.
- *
- * Up to `claimable` deliveries are claimed, `perEndpoint` of each endpoint and none of those in `waiting`. `due` are the endpoints
- * of the others. Only claimed deliveries are joined with their endpoints: without statistics PostgreSQL compares each with each
- * (seen with 3,000 endpoints: 12 times as slow).
+ * It writes at most `maxRows` rows, and at least one event, those with the fewest endpoints first; the others are `remaining`. It claims
+ * up to `claimable` deliveries, `perEndpoint` of each endpoint and none of those in `waiting`; `due` are the endpoints of the others.
+ * Only claimed deliveries are joined with their endpoints: without statistics PostgreSQL compares each with each (3,000: 12 times as slow).
  */
 export const storeEvents = async (database: Transaction, options: StoreOptions): Promise<StoreOutcome> => {
   // The same event may be twice in a batch.

@@ -9,8 +9,8 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock'
 import { LARGE_BYTES } from '../queue/large-bodies'
 import type { Sender } from '../queue/send-deliveries'
+import type { StoredEvent } from './read-event'
 import { storeEvents } from './store-events'
-import type { StoredEvent } from './stored-event'
 
 /** What one statement writes: some 100 ms of PostgreSQL's time on one processor. */
 const BATCH_ROWS = 1000
@@ -26,12 +26,9 @@ const isLarge = ({ body }: StoredEvent) => body.length > LARGE_BYTES
 const isOfTheEvents = (error: unknown) => isTimedOut(error) || isRefusedValue(error)
 
 /**
- * Makes the function that stores an event with its fan-out, in statements that are bounded by what they write, so that no account
- * waits for another. An event that is stored already changes nothing.
- *
- * Most events share batches, one of each account in turn. Stored separately, with a statement for each account, are large bodies,
- * what did not fit into its batch, batches that failed, and all events of an account of which some did not fit or timed out a
- * moment ago.
+ * Makes the function that stores an event, in statements that are bounded by what they write, so that no account waits for another.
+ * Most events share batches, one of each account in turn. Stored separately, with a statement for each account, are large bodies, what
+ * did not fit into its batch, batches that failed, and all events of an account of which some did not fit or timed out a moment ago.
  */
 export const createStore = (options: {
   queue: Database
@@ -42,19 +39,14 @@ export const createStore = (options: {
   const { queue, clock, sender, meters } = options
   const separateNow = new LRUCache<number, true>({ max: 10_000, ttl: SEPARATE_FOR_MS })
 
-  /** Answers with one result for each event; undefined for one that did not fit. */
   const store = async (events: StoredEvent[]): Promise<('stored' | undefined)[]> => {
-    const now = clock.now()
     const { claimed, due, remaining } = await storeEvents(queue, {
-      ...{ events, dueAt: now.toISOString(), maxRows: BATCH_ROWS },
+      ...{ events, now: clock.now(), maxRows: BATCH_ROWS },
       ...sender.claimable(new Set(events.map(({ accountId }) => accountId))),
       // Large bodies are read when they are claimed, as far as memory has room.
       ...(events.some(isLarge) && { claimable: 0 }),
     })
-    sender.onStored(
-      claimed,
-      due.map((endpoint) => ({ ...endpoint, dueAt: now.getTime() })),
-    )
+    sender.onStored(claimed, due)
     return events.map(({ id }) => (remaining.has(id) ? undefined : 'stored'))
   }
 
@@ -87,9 +79,8 @@ export const createStore = (options: {
   }
   const shared = createBatcher({ ...bounds, send: store, maxInFlight: 2, meter: meters?.('store') })
   // One at a time: a large fan-out takes processor time of the database from all other statements. The metric keeps its name.
-  const separate = createBatcher({
-    ...{ ...bounds, send: storeSeparately, maxInFlight: 1, meter: meters?.('store_apart') },
-  })
+  const meter = meters?.('store_apart')
+  const separate = createBatcher({ ...bounds, send: storeSeparately, maxInFlight: 1, meter })
 
   const storeShared = async (event: StoredEvent): Promise<'stored' | undefined> => {
     if (isLarge(event) || separateNow.has(event.accountId)) return undefined

@@ -6,12 +6,14 @@ import {
   type Logger,
   parseTraceparent,
   SpanKind,
+  type Transaction,
 } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../arguments'
+import { statement } from '../statement'
+import type { Read, StoredEvent } from './read-event'
 import type { StoreResult } from './store-in-batches'
-import type { InvalidEvent, StoredEvent } from './stored-event'
 
 const RETRY_MS = 1000
 const MAX_RETRY_MS = 60_000
@@ -26,10 +28,13 @@ const OVERLOAD = 2
 /** JetStream redelivers a message that was not acknowledged within the consumer's `ack_wait`, unless it is renewed. */
 const RENEW_EVERY_MS = 2000
 
-/** Reads a message. Throws InvalidEvent. */
-export type Read = (message: Uint8Array) => StoredEvent
+const MAX_REASON = 500
 
-/** Bounds the messages in flight, by account, and renews them. */
+const recordDeadLetter = statement('record-dead-letter')`
+  INSERT INTO dead_letters (event_id, stream_sequence, reason) VALUES ($1, $2, $3)
+  ON CONFLICT (event_id) DO UPDATE
+  SET stream_sequence = excluded.stream_sequence, reason = excluded.reason, recorded_at = excluded.recorded_at`
+
 const createInFlight = () => {
   const startedAt = new Map<JsMsg, number>()
   let all = 0
@@ -62,20 +67,19 @@ const createInFlight = () => {
 
 /**
  * Stores the events of JetStream messages, and acknowledges each when its event is on the disk. While the database is unavailable,
- * messages are returned and come again. An invalid event is counted, logged once, recorded as a dead letter (the outbox then stops
- * publishing it) and terminated, so that it never blocks others.
+ * messages are returned. An invalid event becomes a dead letter, which the outbox stops publishing, and is terminated.
  *
- * A returned message counts in the consumer's `max_ack_pending`, which all accounts share. So a message of an account with too much
- * in flight, or with an event that takes too long to store, is returned a few times only. Then it is terminated, and the outbox
- * publishes its event again when all messages before it have ended.
+ * A returned message counts in `max_ack_pending`, which all accounts share. So a message of an account with too much in flight, or of
+ * an event that takes too long to store, is returned a few times, then terminated; the outbox publishes its event again later.
  */
 export const takeMessages = (options: {
+  read: Read
   store: (event: StoredEvent) => Promise<StoreResult>
-  recordDeadLetter: (deadLetter: { eventId: string; sequence: number; reason: string }) => Promise<void>
+  database: Transaction
   metrics: { eventsTaken: { inc(): void }; eventsRefused: { inc(): void } }
   logger: Logger
-}): { take: (message: JsMsg, read: Read) => void; done: () => Promise<unknown> } => {
-  const { store, recordDeadLetter, metrics, logger } = options
+}): { take: (message: JsMsg) => void; done: () => Promise<unknown> } => {
+  const { read, store, database, metrics, logger } = options
   const working = new Set<Promise<void>>()
   const inFlight = createInFlight()
   const logged = new LRUCache<string, true>({ max: 10_000 })
@@ -87,9 +91,11 @@ export const takeMessages = (options: {
 
   const reject = async (message: JsMsg, error: unknown, eventId: string) => {
     const { seq: sequence } = message
+    // PostgreSQL stores no NUL in a text.
+    const reason = (error as Error).message.replaceAll('\0', '').slice(0, MAX_REASON)
     try {
       // A message without an id did not come from the outbox.
-      if (isUuid(eventId)) await recordDeadLetter({ eventId, sequence, reason: (error as Error).message })
+      if (isUuid(eventId)) await recordDeadLetter(database, eventId, sequence, reason)
     } catch (failure) {
       return waitForDatabase(message, failure, eventId)
     }
@@ -121,7 +127,7 @@ export const takeMessages = (options: {
     }
   }
 
-  const answer = async (message: JsMsg, read: Read) => {
+  const answer = async (message: JsMsg) => {
     let event: StoredEvent
     try {
       event = read(message.data)
@@ -131,7 +137,7 @@ export const takeMessages = (options: {
     } catch (error) {
       // The id that the outbox published it with, whatever the message contains.
       const published = eventIdOf(message.headers?.get('Nats-Msg-Id') ?? '')
-      const { eventId = `sequence ${message.seq}` } = error as InvalidEvent
+      const { eventId = `sequence ${message.seq}` } = error as { eventId?: string }
       return reject(message, error, isUuid(published) ? published : eventId)
     }
     const end = await inFlight.start(message, event)
@@ -140,9 +146,9 @@ export const takeMessages = (options: {
   }
 
   return {
-    take: (message, read) => {
+    take: (message) => {
       const span = { name: `process ${message.subject}`, kind: SpanKind.CONSUMER }
-      const work = inSpanOf(message.headers?.get('traceparent'), span, () => answer(message, read))
+      const work = inSpanOf(message.headers?.get('traceparent'), span, () => answer(message))
         .catch((error) => logger.warn({ err: error }, 'could not answer JetStream: the message comes again'))
         .finally(() => working.delete(work))
       working.add(work)

@@ -190,7 +190,6 @@ ALTER TABLE deliveries ALTER lead_reference DROP NOT NULL;
 SET LOCAL search_path TO DEFAULT;
 `
 
-/** The first schema. */
 export const schema: Migration = {
   name: '001-schema',
   up: async (knex) => void (await knex.raw(TABLES + SHARED + AUDIT_TABLE + NOTIFICATIONS)),

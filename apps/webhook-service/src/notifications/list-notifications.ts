@@ -1,12 +1,29 @@
+import { type Delivery, Notification, NotificationRequested } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
 import { listDeliveries } from '../deliveries/list-deliveries'
 import type { Operation } from '../operation'
-import { notificationsOf } from './notification-row'
+import { statement } from '../statement'
+
+const bodiesOf = statement<{ id: string; body: Buffer }>('bodies-of-notifications')`
+  SELECT id, body FROM events WHERE id = ANY ($1::uuid[])`
+
+export const notificationsOf = async (
+  database: Database,
+  deliveries: Delivery[],
+): Promise<Notification[]> => {
+  const eventIds = deliveries.map(({ eventId }) => eventId)
+  const events = await bodiesOf(database, eventIds)
+  const bodies = new Map(events.map(({ id, body }) => [id, NotificationRequested.decode(body)]))
+  return deliveries.map((delivery) => {
+    const { subject, userId, userEmail, date, failure } = bodies.get(delivery.eventId)!
+    const endpointId = failure?.endpointId
+    return Notification.fromPartial({ delivery, subject, userId, userEmail, date, endpointId })
+  })
+}
 
 /** A page of the account's notifications, newest first, as `listDeliveries` pages. Throws invalid. */
-export const listNotifications: Operation<'listNotifications', 'notifications'> = async (
-  { notifications },
-  request,
-) => {
-  const { deliveries, ...page } = await listDeliveries({ database: notifications }, request)
-  return { ...page, notifications: await notificationsOf(notifications, deliveries) }
+export const listNotifications: Operation<'listNotifications'> = async (dependencies, request) => {
+  const { notifications: database } = dependencies
+  const { deliveries, ...page } = await listDeliveries({ ...dependencies, database }, request)
+  return { ...page, notifications: await notificationsOf(database, deliveries) }
 }

@@ -43,7 +43,6 @@ export const mailTarget = makeValidator<MailTarget>((text) => {
   }
 })
 
-/** Whom messages come from. */
 export interface Sender {
   name: string
   address: string

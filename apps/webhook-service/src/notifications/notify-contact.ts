@@ -1,16 +1,33 @@
 import { randomUUID } from 'node:crypto'
 import { type EndpointFailure, NotificationRequested } from '@leadwire/contracts'
-import type { OpenTransaction } from '@leadwire/service-kit'
+import type { Database, OpenTransaction } from '@leadwire/service-kit'
+import { LRUCache } from 'lru-cache'
 import { validate } from '../arguments'
+import { microseconds } from '../clock'
+import { storeForEndpoint } from '../deliveries/test-webhook-endpoint'
 import { below, LAST, NEWEST_FIRST, readInOrder } from '../delivery-sql'
 import { notifiedSince } from '../endpoints/state/list-failing-endpoints'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { ensureMailbox } from './ensure-mailbox'
-import { MAX_COUNT } from './message-content'
+import { MAX_COUNT } from './compose-message'
 
 /** The last attempt is searched among so many of the newest deliveries of each status. */
 const NEWEST = 1000
+
+/** Creates the endpoint of an account's notifications, unless it exists. Its id is the account's. It has no secret: nothing is signed. */
+const ensureMailbox = statement('ensure-mailbox')`
+  INSERT INTO endpoints (id, account_id, url, enabled) OVERRIDING SYSTEM VALUE
+  VALUES ($1, $1, 'mailto:', true) ON CONFLICT DO NOTHING`
+
+/** The same for the account of an event, with one statement for each account and process. */
+export const createMailboxes = (database: Database) => {
+  const known = new LRUCache<number, true>({ max: 100_000 })
+  return async ({ accountId }: { accountId: number }): Promise<void> => {
+    if (known.has(accountId)) return
+    await ensureMailbox(database, accountId)
+    known.set(accountId, true)
+  }
+}
 
 // Schemas are named: the connection is that of notifications.
 const markNotified = statement<{ accountId: number; url: string; since: string }>('mark-as-notified')`
@@ -36,17 +53,6 @@ const detailsOf = statement<{ waiting: number; error: string | null }>('details-
     ORDER BY a.started_at DESC LIMIT 1
   ) AS error`
 
-const store = statement('store-failure-message')`
-  WITH stored AS (
-    INSERT INTO events (id, account_id, account_key, type, body) VALUES ($1, $2, '', 'notification.requested', $3)
-    RETURNING id, account_id
-  )
-  INSERT INTO deliveries (account_id, event_id, endpoint_id, status, next_attempt_at)
-  SELECT s.account_id, s.id, p.id, CASE WHEN p.enabled THEN 'pending' ELSE 'held' END, $4
-  FROM stored s CROSS JOIN (SELECT id, enabled FROM endpoints WHERE id = $2 FOR SHARE) p`
-
-const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z')
-
 const failureOf = async (
   tx: OpenTransaction,
   { endpointId, url, since }: { endpointId: number; url: string; since: string },
@@ -55,24 +61,22 @@ const failureOf = async (
   readInOrder(tx)
   const [details] = await detailsOf(tx, endpointId)
   const { host, pathname } = new URL(url)
+  const willBeDisabled = Number.isFinite(disableAfterMs)
   return {
     ...{ endpointId, address: host + pathname, since },
     waiting: details!.waiting,
     error: details!.error ?? undefined,
-    disabledAt: Number.isFinite(disableAfterMs) ? instant(Date.parse(since) + disableAfterMs) : undefined,
+    disabledAt: willBeDisabled ? microseconds(new Date(Date.parse(since) + disableAfterMs)) : undefined,
   }
 }
 
-/**
- * Stores the message to an account's contact about an endpoint that has only failed for 24 hours, and marks the failure as
- * notified in the same transaction: one message for each period of failure, however often it is called. Throws invalid.
- */
-export const notifyContact: Operation<
-  'notifyContact',
-  'notifications' | 'clock' | 'disableAfterMs' | 'wake'
-> = async ({ notifications, clock, disableAfterMs, wake }, { endpointId, accountName, contactEmail }) => {
+/** Stores the message about an endpoint that has only failed for 24 hours: one for each period of failure. Throws invalid. */
+export const notifyContact: Operation<'notifyContact'> = async (
+  { notifications, clock, disableAfterMs, wake },
+  { endpointId, accountName, contactEmail },
+) => {
   validate({ contact_email: contactEmail.includes('@') || 'must be an e-mail address' })
-  const now = instant(clock.now().getTime())
+  const now = microseconds(clock.now())
   const isStored = await notifications.transaction(async (tx) => {
     const [found] = await markNotified(tx, endpointId, notifiedSince(clock), now)
     if (!found) return false
@@ -85,7 +89,9 @@ export const notifyContact: Operation<
     })
     await ensureMailbox(tx, accountId)
     const body = Buffer.from(NotificationRequested.encode(event).finish())
-    await store(tx, eventId, accountId, body, now)
+    const values = [eventId, '', null, body, null, now, 'notification.requested', null, false]
+    // Its mailbox has the account's id.
+    await storeForEndpoint(tx, accountId, accountId, ...values)
     return true
   })
   if (isStored) wake('notifications')

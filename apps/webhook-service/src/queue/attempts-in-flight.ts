@@ -1,54 +1,46 @@
-import type { Database, Logger } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import { columnsOf, statement } from '../statement'
-import type { ClaimedDelivery } from './claim'
-import type { DeliveryMetrics } from './delivery-metrics'
+import type { ClaimedDelivery } from './claim-deliveries'
 import { createLargeBodies } from './large-bodies'
+import { type AttemptOptions, createAttemptRecorder } from './record-attempts'
 import type { Slots } from './slots'
 
 /** After an error of ours, such as no free sockets, no attempt starts for a moment. */
 const ERROR_PAUSE_MS = 1000
-/**
- * While so many attempts have ended without a record, none starts. Else a claim could end before its attempt is recorded, and the
- * attempt would be made again (seen: where receivers refuse quickly, 300,000 attempts at 30,000 deliveries).
- */
+/** Beyond it none starts: else claims end before their attempts are recorded (seen: 300,000 attempts at 30,000 deliveries). */
 const MAX_UNRECORDED = 1000
 
 const releaseClaims = statement('release-claims')`
   UPDATE deliveries d SET claim = NULL, claimed_until = NULL
   FROM unnest($1::bigint[], $2::int[]) AS unmade (id, claim) WHERE d.id = unmade.id AND d.claim = unmade.claim`
 
-/** The attempts of this process: what is claimed, and not recorded or released. */
-export const createAttemptsInFlight = (options: {
-  database: Database
-  attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
-  record: (delivery: ClaimedDelivery, outcome: Outcome) => Promise<void>
-  slots: Slots
-  /** Called when an attempt may start that could not before. */
-  onFree: () => void
-  signal: AbortSignal
-  metrics: DeliveryMetrics
-  logger: Logger
-}) => {
-  const { database, attempt, record, slots, signal, metrics, logger } = options
+/** What is claimed, and not recorded or released. `onFree` is called when an attempt may start that could not before. */
+export const createAttemptsInFlight = (
+  options: AttemptOptions & { slots: Slots; onFree: () => void; signal: AbortSignal },
+) => {
+  const { database, attempt, slots, signal, metrics, logger } = options
+  const record = createAttemptRecorder(options)
   const inFlight = new Map<ClaimedDelivery, Promise<void>>()
   const unrecorded = new Set<number>()
   const bodies = createLargeBodies(database)
-  metrics.observeBodies(bodies.bytes)
+  metrics.observe(
+    'bodies_in_hand_bytes',
+    'Large bodies of attempts in flight; one for all deliveries of an event.',
+    bodies.bytes,
+  )
   let pausedUntil = 0
 
-  /** Ends the claims of attempts that were not made: others may make them at once. */
   const release = (unmade: ClaimedDelivery[]) => releaseClaims(database, ...columnsOf(unmade, 'id', 'claim'))
 
   const make = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>): Promise<Outcome> => {
-    const slot = slots.start(delivery.endpointId)
+    const finish = slots.start(delivery.endpointId)
     metrics.inFlight.inc()
     try {
       if (largeBody) delivery.body = await largeBody
       return await attempt(delivery)
     } finally {
       metrics.inFlight.dec()
-      slots.finish(slot)
+      finish()
     }
   }
 

@@ -1,9 +1,37 @@
+import { randomInt } from 'node:crypto'
 import type { Transaction } from '@leadwire/service-kit'
-import { isReceiving, UNCLAIMED } from '../delivery-sql'
+import type { Webhook } from '../attempt/webhook-headers'
+import { inMs, isReceiving, UNCLAIMED } from '../delivery-sql'
 import { sealedSecretsOf } from '../endpoints/secrets/sealed-secrets'
 import { statement } from '../statement'
-import type { Claim, ClaimedDelivery } from './claim'
+import type { DueEndpoint } from './due-endpoints'
 import { LARGE_BYTES } from './large-bodies'
+
+/**
+ * The right to attempt deliveries until a time of the database's clock; after it others may. Its number fences results: one under
+ * another number comes too late and changes nothing.
+ */
+export interface Claim {
+  number: number
+  validMs: number
+}
+
+/** Random: a database that crashed may give a delivery the id of one that it lost. */
+export const newClaim = (validMs: number): Claim => ({ number: randomInt(2 ** 31), validMs })
+
+export interface ClaimedDelivery extends Webhook, DueEndpoint {
+  id: number
+  /** The length of the body; a large body is read later. */
+  bodyBytes: number
+  claim: number
+  /** Attempts made before, scheduled and manual. */
+  attemptCount: number
+  scheduledAttempts: number
+  /** Whether the attempt is a manual one, outside the schedule. */
+  manual: boolean
+  /** When its event was stored, in milliseconds since 1970. */
+  storedAt: number
+}
 
 // The ids as an array: the planner then takes the primary key, whatever it estimates for the LIMITs.
 const claimStatement = statement<ClaimedDelivery>('claim-deliveries')`
@@ -33,35 +61,28 @@ const claimStatement = statement<ClaimedDelivery>('claim-deliveries')`
   WHERE d.id = ANY (ARRAY (SELECT id FROM due) || ARRAY (SELECT id FROM manual)) AND e.id = d.event_id AND p.id = d.endpoint_id
   RETURNING d.id, d.claim, d.attempt_count AS "attemptCount", d.attempt_count - d.manual_attempts AS "scheduledAttempts",
     d.id = ANY (ARRAY (SELECT id FROM manual)) AS manual,
-    CASE WHEN d.id = ANY (ARRAY (SELECT id FROM manual)) THEN d.manual_at ELSE d.next_attempt_at END AS "dueAt",
-    d.created_at AS "storedAt", d.endpoint_id AS "endpointId", p.url, ${sealedSecretsOf('p')},
+    ${inMs('CASE WHEN d.id = ANY (ARRAY (SELECT id FROM manual)) THEN d.manual_at ELSE d.next_attempt_at END')} AS "dueAt",
+    ${inMs('d.created_at')} AS "storedAt", d.endpoint_id AS "endpointId", p.url, ${sealedSecretsOf('p')},
     e.id AS "eventId", e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.traceparent,
     octet_length(e.body) AS "bodyBytes", CASE WHEN octet_length(e.body) <= ${LARGE_BYTES} THEN e.body ELSE '' END AS body`
 
-interface ClaimOptions {
-  rooms: Map<number, number>
-  from: Map<number, number>
-  now: Date
-  except: number[]
-  claim: Claim
-}
-
 /**
- * Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first, and one with a manual attempt:
- * so neither kind waits for all of the other.
- *
- * Of each endpoint, what was due before its time in `from` is passed over: while an old snapshot is open, PostgreSQL keeps each
- * delivery that was claimed and done since, and a claim would read all of them again. Nothing is claimed for a disabled or deleted
- * endpoint, whatever the rows of its deliveries still say.
+ * Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first, and one with a manual attempt, so that
+ * neither kind waits for all of the other. What was due before `from` is passed over: while an old snapshot is open, PostgreSQL keeps
+ * each delivery that was claimed and done since. Nothing is claimed for a disabled or deleted endpoint, whatever the rows still say.
  */
 export const claimDeliveries = (
   database: Transaction,
-  { rooms, from, now, except, claim }: ClaimOptions,
+  options: {
+    rooms: Map<number, number>
+    from: Map<number, number>
+    now: Date
+    except: number[]
+    claim: Claim
+  },
 ): Promise<ClaimedDelivery[]> => {
+  const { rooms, from, now, except, claim } = options
   const ids = [...rooms.keys()]
-  return claimStatement(
-    database,
-    ...[ids, [...rooms.values()], now, claim.number, claim.validMs, except],
-    ids.map((id) => new Date(from.get(id) ?? 0)),
-  )
+  const since = ids.map((id) => new Date(from.get(id) ?? 0))
+  return claimStatement(database, ids, [...rooms.values()], now, claim.number, claim.validMs, except, since)
 }

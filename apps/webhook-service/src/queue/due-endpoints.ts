@@ -1,4 +1,56 @@
-import type { DueEndpoint } from './claim'
+import { inMs, isReceiving, UNCLAIMED } from '../delivery-sql'
+import { statement } from '../statement'
+
+export interface DueEndpoint {
+  endpointId: number
+  accountId: number
+  /** When it is due, in milliseconds since 1970. */
+  dueAt: number
+}
+
+/** Deliveries that are read in the order of their due time, before endpoints are probed one by one. */
+const SOON = 500
+
+// A loose index scan: one probe for each endpoint, however many deliveries wait behind its first, and past those that are claimed.
+const firstOfEach = (name: string, at: string, condition: string, start: string) => `
+  ${name} AS (
+    (SELECT endpoint_id, ${at} FROM deliveries d WHERE ${condition} AND ${UNCLAIMED} ${start}
+     ORDER BY endpoint_id, ${at} LIMIT 1)
+    UNION ALL
+    SELECT following.* FROM ${name} before CROSS JOIN LATERAL (
+      SELECT d.endpoint_id, d.${at} FROM deliveries d
+      WHERE ${condition} AND ${UNCLAIMED} AND d.endpoint_id > before.endpoint_id
+      ORDER BY d.endpoint_id, d.${at} LIMIT 1
+    ) following
+  )`
+
+const SCHEDULED = "d.status = 'pending' AND d.next_attempt_at >= $2"
+const IF_MORE_IS_DUE = `AND (SELECT count(*) FROM soon) = ${SOON}`
+
+/**
+ * The endpoints with an unclaimed delivery that is due at $1 at the latest and at $2 at the earliest, each with one or more due times. Usually a short range
+ * of the index by time finds all. When more is due, or deliveries are out of sync, every endpoint that waits is probed.
+ */
+export const findDueEndpoints = statement<DueEndpoint>('find-due-endpoints')`
+  WITH RECURSIVE soon AS MATERIALIZED (
+    SELECT endpoint_id, next_attempt_at FROM deliveries
+    WHERE status = 'pending' AND next_attempt_at BETWEEN $2 AND $1 AND ${UNCLAIMED}
+    ORDER BY next_attempt_at LIMIT ${SOON}
+  ), ${firstOfEach('scheduled', 'next_attempt_at', SCHEDULED, IF_MORE_IS_DUE)},
+  ${firstOfEach('manual', 'manual_at', 'd.manual_at IS NOT NULL', '')}
+  SELECT endpoint_id AS "endpointId", account_id AS "accountId", ${inMs('due_at')} AS "dueAt"
+  FROM (
+    SELECT endpoint_id, min(next_attempt_at) AS due_at FROM soon GROUP BY endpoint_id
+    UNION ALL
+    SELECT endpoint_id, next_attempt_at FROM scheduled WHERE next_attempt_at <= $1
+    UNION ALL
+    SELECT endpoint_id, manual_at FROM manual WHERE manual_at <= $1
+  ) found JOIN endpoints p ON p.id = endpoint_id WHERE ${isReceiving('p')}`
+
+/** When the first pending delivery is due, claimed or not. */
+export const firstPending = statement<{ at: string }>('first-pending')`
+  SELECT next_attempt_at AS at FROM deliveries WHERE status = 'pending' AND next_attempt_at IS NOT NULL
+  ORDER BY next_attempt_at LIMIT 1`
 
 /** When endpoints have a delivery that is due, as far as this process knows. The next poll corrects it. */
 export const createDueEndpoints = () => {

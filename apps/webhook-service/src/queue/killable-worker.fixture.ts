@@ -10,7 +10,7 @@ import {
 import type { Outcome } from '../attempt/make-attempt'
 import type { Clock } from '../clock'
 import { createStore } from '../ingest/store-in-batches'
-import type { ClaimedDelivery } from './claim'
+import type { ClaimedDelivery } from './claim-deliveries'
 import { createDeliveryMetrics } from './delivery-metrics'
 import { type Sender, sendDeliveries } from './send-deliveries'
 

@@ -1,9 +1,8 @@
-import { createFairQueue, type Database, TooBusy } from '@leadwire/service-kit'
+import { createFairQueue, type Database } from '@leadwire/service-kit'
 import { statement } from '../statement'
 
 /** A larger body is stored in a batch of its account, and read after its claim. The number of attempts bounds the others. */
 export const LARGE_BYTES = 16 * 1024
-/** In memory at once, of all accounts and of one. */
 const BYTES = 64 * 1024 * 1024
 const BYTES_OF_ACCOUNT = 16 * 1024 * 1024
 
@@ -33,23 +32,15 @@ export const createLargeBodies = (database: Database) => {
 
   return {
     /** Holds the body of an event until `release`. Resolves to undefined while there is no room. */
-    hold: async (event: {
-      eventId: string
-      accountId: number
-      bodyBytes: number
-    }): Promise<{ bytes: Promise<Buffer> } | undefined> => {
+    hold: async (event: { eventId: string; accountId: number; bodyBytes: number }) => {
       const { eventId, accountId, bodyBytes: length } = event
+      const leave = bodies.has(eventId) ? undefined : await enter(accountId, length).catch(() => undefined)
       let body = bodies.get(eventId)
-      if (!body) {
-        const leave = await enter(accountId, length).catch((error) => {
-          if (error instanceof TooBusy) return undefined
-          throw error
-        })
-        if (!leave) return undefined
-        body = bodies.get(eventId)
-        // Another call may have read the same body meanwhile.
-        if (body) leave()
-        body ??= { bytes: read(eventId), length, holders: 0, leave }
+      // Another call may have read the same body meanwhile.
+      if (body) leave?.()
+      else if (!leave) return undefined
+      else {
+        body = { bytes: read(eventId), length, holders: 0, leave }
         bodies.set(eventId, body)
       }
       body.holders += 1

@@ -1,15 +1,19 @@
-import type { Transaction } from '@leadwire/service-kit'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type BatcherMeters,
+  createBatcher,
+  type Database,
+  type Logger,
+  untilSuccess,
+} from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import { columnsOf, statement } from '../statement'
-import type { ClaimedDelivery } from './claim'
+import type { ClaimedDelivery } from './claim-deliveries'
+import type { DeliveryMetrics } from './delivery-metrics'
 
-/** The outcome of an attempt. A manual one leaves the schedule as it is. */
-export interface AttemptRecord {
-  delivery: ClaimedDelivery
-  outcome: Outcome
-  /** When to try again; null after the last attempt of the schedule. */
-  retryAt: Date | null
-}
+const MAX_BATCH = 100
+/** A statement for each attempt would cost more than the attempt: what ends meanwhile joins the next batch. */
+const INTERVAL_MS = 50
 
 const record = statement<{ id: number }>('record-attempts')`
   WITH ended AS MATERIALIZED (
@@ -65,36 +69,97 @@ const record = statement<{ id: number }>('record-attempts')`
   )
   SELECT id FROM moved`
 
+const COLUMNS = [
+  'id',
+  'claim',
+  'startedAt',
+  'durationMs',
+  'status',
+  'error',
+  'response',
+  'retryAt',
+  'manual',
+] as const
+
+export interface AttemptOptions {
+  database: Database
+  attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
+  /** Milliseconds from the end of each failure to the next attempt. */
+  schedule: number[]
+  metrics: DeliveryMetrics
+  meters?: BatcherMeters
+  logger: Logger
+}
+
+interface Ended {
+  delivery: ClaimedDelivery
+  outcome: Outcome
+  retryAt: Date | null
+}
+
 /**
- * Records attempts and moves their deliveries on, in one statement. A record whose claim was replaced changes nothing; a claim that
- * ended is valid until it is replaced. A delivery that was held or cancelled meanwhile stays so, unless the attempt delivered it.
- * After a failed manual attempt a delivery is what it was before.
- *
- * `endpoint_hours` is updated in one order, before `endpoint_failures`: its row locks serialise writers of the same endpoint, and
- * two writers never wait in a circle.
- *
- * Answers with true for each record that was written.
+ * Records attempts and moves their deliveries on. A record whose claim was replaced changes nothing; a claim that ended is valid until
+ * then. A held or cancelled delivery stays so, unless it was delivered. `endpoint_hours` is updated in one order, before
+ * `endpoint_failures`: its row locks serialise writers of the same endpoint. Answers with whether each was written.
  */
-export const recordAttempts = async (database: Transaction, records: AttemptRecord[]): Promise<boolean[]> => {
-  const attempts = records.map(({ delivery: { id, claim, manual }, outcome, retryAt }) => ({
+const recordAll = async (database: Database, ended: Ended[]): Promise<boolean[]> => {
+  const attempts = ended.map(({ delivery: { id, claim, manual }, outcome, retryAt }) => ({
     ...{ id, claim, manual, retryAt },
     ...outcome,
   }))
-  const rows = await record(
-    database,
-    ...columnsOf(
-      attempts,
-      'id',
-      'claim',
-      'startedAt',
-      'durationMs',
-      'status',
-      'error',
-      'response',
-      'retryAt',
-      'manual',
-    ),
-  )
+  const rows = await record(database, ...columnsOf(attempts, ...COLUMNS))
   const written = new Set(rows.map(({ id }) => id))
-  return records.map(({ delivery }) => written.has(delivery.id))
+  return ended.map(({ delivery }) => written.has(delivery.id))
+}
+
+export const createAttemptRecorder = (options: AttemptOptions & { signal: AbortSignal }) => {
+  const { database, schedule, signal, metrics, meters, logger } = options
+  const send = async (ended: Ended[]) => {
+    const recorded = await recordAll(database, ended)
+    if (ended.length < MAX_BATCH) await pause(INTERVAL_MS)
+    return recorded
+  }
+  const meter = meters?.('record')
+  const batch = createBatcher({ send, maxBatch: MAX_BATCH, maxInFlight: 1, maxQueued: 100_000, meter })
+
+  const retryAt = (delivery: ClaimedDelivery, outcome: Outcome): Date | null => {
+    const pauseMs = outcome.permanent ? undefined : schedule[delivery.scheduledAttempts]
+    if (outcome.error === null || delivery.manual || pauseMs === undefined) return null
+    return new Date(outcome.startedAt.getTime() + outcome.durationMs + pauseMs)
+  }
+
+  const observe = (delivery: ClaimedDelivery, outcome: Outcome, recorded: boolean) => {
+    const { startedAt, durationMs, status, error, cause } = outcome
+    const labels = { outcome: error ?? 'delivered' }
+    const latenessMs = startedAt.getTime() - delivery.dueAt
+    metrics.attempts.inc(labels)
+    metrics.attemptSeconds.observe(labels, durationMs / 1000)
+    metrics.latenessSeconds.observe(Math.max(0, latenessMs) / 1000)
+    if (delivery.attemptCount === 0)
+      metrics.firstAttemptSeconds.observe(Math.max(0, startedAt.getTime() - delivery.storedAt) / 1000)
+    logger.info(
+      {
+        delivery_id: delivery.id,
+        endpoint_id: delivery.endpointId,
+        event_id: delivery.eventId,
+        trace_id: delivery.traceparent?.slice(3, 35),
+        number: delivery.attemptCount + 1,
+        manual: delivery.manual,
+        ...{ status, error, duration_ms: durationMs, lateness_ms: latenessMs, recorded },
+        ...(cause instanceof Error ? { cause: cause.message } : {}),
+      },
+      'attempt',
+    )
+  }
+
+  /** Records an attempt, however long the database is unavailable. Rejects only when `signal` aborts. */
+  return async (delivery: ClaimedDelivery, outcome: Outcome): Promise<void> => {
+    const ended = { delivery, outcome, retryAt: retryAt(delivery, outcome) }
+    const recorded = await untilSuccess(() => batch(ended), {
+      ...{ signal, pauseMs: 250 },
+      onFailure: (failure) =>
+        logger.warn({ err: failure, delivery_id: delivery.id }, 'an attempt is not recorded yet'),
+    })
+    observe(delivery, outcome, recorded)
+  }
 }

@@ -26,9 +26,10 @@ import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
 import { createWebhookEndpoint } from '../endpoints/create-webhook-endpoint'
 import { createSyncDeliveries } from '../endpoints/state/sync-deliveries'
 import { updateWebhookEndpoint } from '../endpoints/update-webhook-endpoint'
+import { dependenciesOf } from '../large-endpoints.fixture'
 import { migrations } from '../migrations'
 import { storedEvent } from '../service.fixture'
-import type { ClaimedDelivery } from './claim'
+import type { ClaimedDelivery } from './claim-deliveries'
 import { DEATHS, type KillableWorker, startKillableWorker } from './killable-worker.fixture'
 
 const SEED = Number(process.env['LEADWIRE_MODEL_SEED'] ?? randomInt(2 ** 31))
@@ -78,7 +79,7 @@ let refusingUrl = ''
 beforeAll(async () => {
   ground = await createDatabase()
   database = connectDatabase({ url: ground.url, poolSize: 20, lifecycle })
-  syncDeliveries = createSyncDeliveries(database, { batch: 3 })
+  syncDeliveries = createSyncDeliveries(database, 3)
   await migrate(ground.url, migrations)
   receiver = await startReceiver()
   const gone = await startReceiver()
@@ -174,7 +175,10 @@ const retry = async () => {
     text: 'SELECT id FROM deliveries ORDER BY id OFFSET $1 LIMIT 1',
     values: [dice.below(storedAt.size * endpointIds.length)],
   })
-  const asked = retryDelivery({ database, clock, wake }, { accountId: ACCOUNT, deliveryId: row?.id ?? 0 })
+  const asked = retryDelivery(dependenciesOf(database, { clock, wake }), {
+    accountId: ACCOUNT,
+    deliveryId: row?.id ?? 0,
+  })
   await asked.catch((error) => {
     if (!(error instanceof ServiceError && ['conflict', 'not_found'].includes(error.code))) throw error
   })
@@ -182,7 +186,7 @@ const retry = async () => {
 
 const toggle = async () => {
   const change = { accountId: ACCOUNT, endpointId: dice.pick(endpointIds), enabled: chance(60) }
-  await updateWebhookEndpoint({ database, sealer, wake }, change)
+  await updateWebhookEndpoint(dependenciesOf(database, { sealer, wake }), change)
 }
 
 let syncDeliveries: () => Promise<unknown>
@@ -280,7 +284,7 @@ const simulate = async () => {
   for (const path of ['/a', '/b', '/c']) {
     const request = { accountId: ACCOUNT, url: `${receiver.url}${path}`, enabled: true }
     endpointIds.push(
-      (await createWebhookEndpoint({ database, sealer, endpointsPerAccount: 10 }, request)).endpoint!.id,
+      (await createWebhookEndpoint(dependenciesOf(database, { sealer }), request)).endpoint!.id,
     )
   }
   const until = performance.now() + RUN_MS
@@ -296,7 +300,11 @@ const simulate = async () => {
     if (chance(60)) await quiet()
   }
   for (const endpointId of endpointIds)
-    await updateWebhookEndpoint({ database, sealer, wake }, { accountId: ACCOUNT, endpointId, enabled: true })
+    await updateWebhookEndpoint(dependenciesOf(database, { sealer, wake }), {
+      accountId: ACCOUNT,
+      endpointId,
+      enabled: true,
+    })
   // The rest of the schedule, with every receiver failing: it ends after the sixth.
   receiver.answerWith({ status: 500 })
   for (let round = 0; round <= SCHEDULE.length; round += 1) {

@@ -9,8 +9,7 @@ import {
   type Transaction,
 } from '@leadwire/service-kit'
 import { createDatabase, eventually } from '@leadwire/test-kit'
-import { failureClass } from '../attempt/failure-class'
-import type { Outcome } from '../attempt/make-attempt'
+import { failureClass, type Outcome } from '../attempt/make-attempt'
 import { QUEUE_SETTINGS } from '../deliver-events'
 import { createStore } from '../ingest/store-in-batches'
 import { migrations } from '../migrations'

@@ -1,21 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  type BatcherMeters,
-  createAlarm,
-  type Database,
-  type Logger,
-  untilSuccess,
-} from '@leadwire/service-kit'
-import type { Outcome } from '../attempt/make-attempt'
+import { createAlarm, type Database, untilSuccess } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
-import { createAttemptRecorder } from './attempt-recorder'
 import { createAttemptsInFlight } from './attempts-in-flight'
-import { type Claim, type ClaimedDelivery, type DueEndpoint, newClaim } from './claim'
-import { claimDeliveries } from './claim-deliveries'
-import type { DeliveryMetrics } from './delivery-metrics'
-import { createDueEndpoints } from './due-endpoints'
-import { findDueEndpoints, firstPending } from './find-due-endpoints'
+import { type Claim, type ClaimedDelivery, claimDeliveries, newClaim } from './claim-deliveries'
+import { createDueEndpoints, type DueEndpoint, findDueEndpoints, firstPending } from './due-endpoints'
+import type { AttemptOptions } from './record-attempts'
 import { createSlots } from './slots'
 
 /** How often the database is polled for what other processes stored or released. */
@@ -32,10 +22,6 @@ const STORED_WITHIN_MS = 10_000
 const PAUSE_MS = 1000
 const DRAIN_MS = 7000
 
-const dueOf = ({ endpointId, accountId, dueAt }: ClaimedDelivery): DueEndpoint => ({
-  ...{ endpointId, accountId, dueAt: Date.parse(dueAt) },
-})
-
 /** What the statement that stores events may claim. */
 export interface Claimable {
   claim: Claim
@@ -46,37 +32,34 @@ export interface Claimable {
   waiting: number[]
 }
 
-/** Sends what is due, until it is stopped, as one of any number of processes. */
-export const sendDeliveries = (options: {
-  database: Database
+export interface SendOptions extends AttemptOptions {
   queue: Database
-  attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
   /** For how many milliseconds a claim is valid: every attempt has ended by then, and is recorded. */
   claimMs: number
-  schedule: number[]
   concurrency: number
   endpointConcurrency: number
   waitingAfterMs?: number
   clock: Clock
-  metrics: DeliveryMetrics
-  meters?: BatcherMeters
-  logger: Logger
-}) => {
-  const { queue, claimMs, endpointConcurrency: perEndpoint, clock, metrics, meters, logger } = options
+}
+
+export const sendDeliveries = (options: SendOptions) => {
+  const { queue, claimMs, concurrency, endpointConcurrency: perEndpoint, clock, metrics, logger } = options
   const stopping = new AbortController()
   const outOfTime = new AbortController()
   // Every attempt that waits for the database listens to it.
   setMaxListeners(0, outOfTime.signal)
   const polls = createAlarm()
   const claims = createAlarm()
-  const slots = createSlots({
-    ...{ concurrency: options.concurrency, perEndpoint, waitingAfterMs: options.waitingAfterMs },
-    onFree: claims.wake,
-  })
-  metrics.observeSlots({ inUse: slots.inUse, all: options.concurrency })
-  const { signal } = outOfTime
-  const record = createAttemptRecorder({ ...options, signal, meter: meters?.('record') })
-  const attempts = createAttemptsInFlight({ ...options, record, slots, onFree: claims.wake, signal })
+  const { waitingAfterMs } = options
+  const onFree = claims.wake
+  const slots = createSlots({ concurrency, perEndpoint, waitingAfterMs, onFree })
+  metrics.observe('slots', 'Slots of attempts: so many may have one at the same time.', () => concurrency)
+  metrics.observe(
+    'slots_in_use',
+    'Slots in use. An attempt that only waits for its receiver has none.',
+    slots.inUse,
+  )
+  const attempts = createAttemptsInFlight({ ...options, slots, onFree, signal: outOfTime.signal })
   const dueEndpoints = createDueEndpoints()
   // The endpoints of the claim in flight, and how many deliveries of each it may bring.
   let claiming = new Map<number, number>()
@@ -99,7 +82,7 @@ export const sendDeliveries = (options: {
       // What has no room in memory waits for the next poll.
       for (const delivery of claimed) {
         const maybeMore = delivery.manual || rooms.get(delivery.endpointId) === 0
-        if (maybeMore && !unmade.includes(delivery)) dueEndpoints.add(dueOf(delivery))
+        if (maybeMore && !unmade.includes(delivery)) dueEndpoints.add(delivery)
       }
     } finally {
       claiming = new Map()
@@ -110,11 +93,10 @@ export const sendDeliveries = (options: {
     const kept = [...claiming.values()].reduce((sum, room) => sum + room, 0)
     const mayStart = ({ endpointId }: ClaimedDelivery) =>
       !claiming.has(endpointId) && slots.hasRoomFor(endpointId, kept)
-    addDue((await attempts.start(claimed, mayStart)).map(dueOf))
+    addDue(await attempts.start(claimed, mayStart))
   }
 
-  // While an old snapshot is open, PostgreSQL keeps each delivery that was pending since, and a full poll reads past all of them.
-  // So full polls take a part of the time, and those between start where something may be due.
+  // While an old snapshot is open, a full poll reads past each delivery that was pending since. So full polls take a part of the time.
   let fullPollAt = 0
   let from: Date | undefined
   let sleepMs = POLL_EVERY_MS
@@ -123,20 +105,19 @@ export const sendDeliveries = (options: {
     const startedAt = performance.now()
     const now = clock.now().getTime()
     if (startedAt >= fullPollAt) from = undefined
-    const found = await findDueEndpoints(queue, new Date(now + AHEAD_MS), from)
+    const found = await findDueEndpoints(queue, new Date(now + AHEAD_MS), from ?? new Date(0))
     addDue(found)
     if (found.length > 0) sleepMs = POLL_EVERY_MS
     const pauseMs = (performance.now() - startedAt) * FULL_POLL_PAUSE
     if (!from && pauseMs > POLL_EVERY_MS) {
-      const first = await firstPending(queue)
-      from = new Date(Math.min(now - STORED_WITHIN_MS, first?.getTime() ?? now))
+      const [first] = await firstPending(queue)
+      from = new Date(Math.min(now - STORED_WITHIN_MS, first ? Date.parse(first.at) : now))
       fullPollAt = performance.now() + pauseMs
     }
     const woken = await polls.sleep(sleepMs)
     sleepMs = woken ? POLL_EVERY_MS : Math.min(sleepMs * 2, IDLE_POLL_MS)
   }
 
-  /** Claims what is due and may start, or sleeps until something might. */
   const claimOrSleep = async () => {
     const now = clock.now()
     const { due, next } = dueEndpoints.at(now.getTime())
@@ -159,7 +140,6 @@ export const sendDeliveries = (options: {
   )
 
   return {
-    /** What a statement that stores events of these accounts may claim. */
     claimable: (accountIds: Set<number>): Claimable => {
       const { due } = dueEndpoints.at(clock.now().getTime())
       return {
@@ -176,7 +156,6 @@ export const sendDeliveries = (options: {
         logger.warn({ err: error }, 'deliveries wait until their claims end'),
       )
     },
-    /** Polls the database at once. */
     wake: polls.wake,
     /** Claims nothing more, lets attempts in flight end (7 s at most), and releases the others. */
     stop: async (): Promise<void> => {

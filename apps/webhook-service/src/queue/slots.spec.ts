@@ -1,12 +1,12 @@
 import { createDueEndpoints } from './due-endpoints'
-import { createSlots, type Running } from './slots'
+import { createSlots } from './slots'
 
 beforeEach(() => jest.useFakeTimers())
 afterEach(() => jest.useRealTimers())
 
 const setUp = ({ concurrency = 16, perEndpoint = 4 } = {}) => {
   const slots = createSlots({ concurrency, perEndpoint, onFree: () => undefined })
-  const running: Running[] = []
+  const running: (() => void)[] = []
   /** Starts whatever is allotted; answers with how many each endpoint got. */
   const start = (...due: number[][]) => {
     const rooms = slots.allot(due.map((ofAccount) => [...ofAccount]))
@@ -22,7 +22,7 @@ const setUp = ({ concurrency = 16, perEndpoint = 4 } = {}) => {
       while (start(...due).size > 0);
     },
     finishAll: () => {
-      for (const each of running.splice(0)) slots.finish(each)
+      for (const finish of running.splice(0)) finish()
     },
   }
 }

@@ -4,10 +4,7 @@ const WAITING_AFTER_MS = 100
 const SLOW_AFTER_MS = 1000
 /** The part of the slots that one statement claims, so that its end comes soon, and that slow endpoints have at most. */
 const SHARE = 1 / 4
-/**
- * With more slow attempts in flight, as a multiple of the slots, none starts at endpoints of this pace. The pace is unknown before
- * the first answer to this process.
- */
+/** With more slow attempts in flight, as a multiple of the slots, none starts at endpoints of this pace; unknown: before an answer. */
 const SLOW_PER_SLOT = { quick: Number.POSITIVE_INFINITY, unknown: 8, slow: 4 }
 
 interface Endpoint {
@@ -15,25 +12,12 @@ interface Endpoint {
   pace: keyof typeof SLOW_PER_SLOT
 }
 
-/** An attempt in flight, as `start` returns it and `finish` takes it. */
-export interface Running {
-  endpoint: Endpoint
-  /** Whether its endpoint was slow when it started. */
-  startedSlow: boolean
-  hasSlot: boolean
-  slow: boolean
-  timer: NodeJS.Timeout | undefined
-}
-
 /**
  * Decides which attempts may start: at most `perEndpoint` at one endpoint, and `concurrency` with a slot.
  *
- * A thousand endpoints that hang must change nothing for one that answers. No number of slots achieves that if each attempt keeps
- * its slot until it times out, so an attempt has a slot only at its start, and then waits without one. Slow endpoints get the
- * slots that the others leave.
- *
- * `onFree` is called when an attempt may start that could not before. With `waitingAfterMs` of Infinity each attempt keeps its slot
- * to its end, and none is slow.
+ * A thousand endpoints that hang must change nothing for one that answers. So an attempt has a slot only at its start, and then waits
+ * without one; slow endpoints get the slots that the others leave. With `waitingAfterMs` of Infinity each attempt keeps its slot, and none
+ * is slow. `onFree` is called when an attempt may start that could not before.
  */
 export const createSlots = (options: {
   concurrency: number
@@ -58,20 +42,6 @@ export const createSlots = (options: {
   const claimable = () => Math.min(share, free())
   const mayStart = (pace: Endpoint['pace'], kept = 0) =>
     free() > kept && slow < concurrency * SLOW_PER_SLOT[pace]
-
-  const leaveSlot = (running: Running) => {
-    if (!running.hasSlot) return
-    running.hasSlot = false
-    used -= 1
-    if (running.startedSlow) usedBySlow -= 1
-    onFree()
-  }
-
-  const becomeSlow = (running: Running) => {
-    running.slow = true
-    running.endpoint.pace = 'slow'
-    slow += 1
-  }
 
   /** Gives out slots one by one, in turn to each account and to each of its endpoints. Returns how many are left. */
   const deal = (accounts: number[][], rooms: Map<number, number>, slots: number): number => {
@@ -110,32 +80,43 @@ export const createSlots = (options: {
       const { inFlight, pace } = endpointOf(endpointId)
       return inFlight < perEndpoint && mayStart(pace, kept) && (pace !== 'slow' || usedBySlow < share)
     },
-    /** How many deliveries one statement may claim now. */
     claimable,
-    start: (endpointId: number): Running => {
+    /** Starts an attempt. Returns the function that ends it. */
+    start: (endpointId: number): (() => void) => {
       const endpoint = endpointOf(endpointId)
       const startedSlow = endpoint.pace === 'slow'
-      const running: Running = { endpoint, startedSlow, hasSlot: true, slow: false, timer: undefined }
+      let hasSlot = true
+      let isSlow = false
+      let timer: NodeJS.Timeout | undefined
       endpoint.inFlight += 1
       used += 1
       if (startedSlow) usedBySlow += 1
-      if (waitingAfterMs === Number.POSITIVE_INFINITY) return running
-      running.timer = setTimeout(() => {
-        leaveSlot(running)
-        running.timer = setTimeout(becomeSlow, SLOW_AFTER_MS - waitingAfterMs, running)
-      }, waitingAfterMs)
-      return running
+      const leaveSlot = () => {
+        if (!hasSlot) return
+        hasSlot = false
+        used -= 1
+        if (startedSlow) usedBySlow -= 1
+        onFree()
+      }
+      const becomeSlow = () => {
+        isSlow = true
+        endpoint.pace = 'slow'
+        slow += 1
+      }
+      if (waitingAfterMs !== Number.POSITIVE_INFINITY)
+        timer = setTimeout(() => {
+          leaveSlot()
+          timer = setTimeout(becomeSlow, SLOW_AFTER_MS - waitingAfterMs)
+        }, waitingAfterMs)
+      return () => {
+        clearTimeout(timer)
+        leaveSlot()
+        if (isSlow) slow -= 1
+        endpoint.pace = isSlow ? 'slow' : 'quick'
+        endpoint.inFlight -= 1
+        onFree()
+      }
     },
-    finish: (running: Running): void => {
-      const { endpoint } = running
-      clearTimeout(running.timer)
-      leaveSlot(running)
-      if (running.slow) slow -= 1
-      endpoint.pace = running.slow ? 'slow' : 'quick'
-      endpoint.inFlight -= 1
-      onFree()
-    },
-    /** How many slots are in use. */
     inUse: (): number => used,
   }
 }

@@ -109,10 +109,7 @@ const lastOf = (results: Row[][]): number | undefined => {
  * Open deliveries of enabled endpoints that will not be attempted: overdue while no attempt of their endpoint is in flight, due
  * later than the schedule allows, or held. The first fifty of an endpoint stand for all of them.
  */
-export const checkDeliveries: Operation<
-  'checkDeliveries',
-  'database' | 'notifications' | 'clock' | 'longestPauseMs' | 'claimMs'
-> = async (
+export const checkDeliveries: Operation<'checkDeliveries'> = async (
   { database, notifications, clock, longestPauseMs, claimMs: claims },
   { notifications: areNotifications, afterEndpointId = 0, accountId },
 ) => {

@@ -83,7 +83,7 @@ const summarize = (
 })
 
 /** How these events of leads or notifications, and their deliveries, stand. Throws invalid. */
-export const checkEvents: Operation<'checkEvents', 'database' | 'notifications' | 'keptMs'> = async (
+export const checkEvents: Operation<'checkEvents'> = async (
   { database, notifications, keptMs },
   { eventIds },
 ) => {
@@ -95,7 +95,7 @@ export const checkEvents: Operation<'checkEvents', 'database' | 'notifications' 
 }
 
 /** The same of the next thousand events of a kind, or of those among them of an account. Throws invalid. */
-export const checkNextEvents: Operation<'checkNextEvents', 'database' | 'notifications' | 'keptMs'> = async (
+export const checkNextEvents: Operation<'checkNextEvents'> = async (
   { database, notifications, keptMs },
   { notifications: areNotifications, afterId = FIRST, accountId },
 ) => {

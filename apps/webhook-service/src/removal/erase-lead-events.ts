@@ -17,8 +17,8 @@ const eraseEvents = statement('erase-events')`
   UPDATE events SET body = e.body, traceparent = NULL, erased_at = clock_timestamp()
   FROM unnest($1::uuid[], $2::bytea[]) AS e (id, body) WHERE events.id = e.id`
 
-// An attempt in flight loses its claim, so that its response is not recorded. Exhausted deliveries are cancelled too: they could be
-// attempted again. Locked in the order of ids, as by every statement that waits for locks of many deliveries.
+// Exhausted deliveries too: they could be attempted again. An attempt in flight loses its claim, so that its response is not recorded.
+// Locked by id, as by every statement that waits for locks of many deliveries.
 const cancelDeliveries = statement('cancel-deliveries-of-events')`
   WITH of_events AS (
     SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
@@ -37,14 +37,9 @@ const insertTombstones = statement('insert-tombstones')`
   SELECT id, $1, '', $2, '', clock_timestamp() FROM unnest($3::uuid[]) AS id ORDER BY id
   ON CONFLICT (id) DO NOTHING`
 
-interface Counts {
-  events: number
-  cancelled: number
-  attempts: number
-  unplacedAt: string | null
-}
+type Counts = { events: number; cancelled: number; attempts: number; unplacedAt: string | null }
 
-// By way of the events, which have the index: each attempt would pay for one more on deliveries.
+// By way of the events, which have the index.
 const count = statement<Counts>('count-erased')`
   WITH of_lead AS MATERIALIZED (
     SELECT id, stream_sequence, created_at, sample FROM events
@@ -65,7 +60,6 @@ const redactNotification = (body: Buffer): Buffer => {
 
 const nothing = () => Buffer.alloc(0)
 
-/** Erases the events of a lead in the tables of one kind, and cancels their deliveries. Answers with all that is erased now. */
 const eraseIn = async (
   database: Database,
   lead: [accountId: number, leadReference: string],
@@ -89,18 +83,16 @@ const eraseIn = async (
 }
 
 /**
- * Erases what is stored of a lead: the bodies of its events, the responses to them, and messages that were written to a folder.
- * Cancels what is still to be sent. With `bury`, each of `eventIds` that is not stored becomes a tombstone, so that it is dropped
- * if it comes. May be repeated; answers with all that is erased by now. Throws invalid.
+ * Erases the bodies of a lead's events, the responses to them and messages in a folder, and cancels what is still to be sent. With `bury`
+ * each of `eventIds` that is not stored becomes a tombstone. May be repeated; answers with all that is erased by now. Throws invalid.
  */
-export const eraseLeadEvents: Operation<
-  'eraseLeadEvents',
-  'database' | 'notifications' | 'deleteMessages'
-> = async ({ database, notifications, deleteMessages }, { accountId, leadReference, eventIds, bury }) => {
+export const eraseLeadEvents: Operation<'eraseLeadEvents'> = async (dependencies, request) => {
+  const { database, notifications, deleteMessages } = dependencies
+  const { accountId, leadReference, eventIds, bury } = request
   validate({
     lead_reference: [leadReference, ...eventIds].every(isUuid) || 'must be a UUID, and so must events',
   })
-  const { eventIds: stored } = await findStoredEvents({ database, notifications }, { eventIds })
+  const { eventIds: stored } = await findStoredEvents(dependencies, { eventIds })
   const missing = eventIds.filter((id) => !stored.includes(id))
   const tombstones = bury ? missing : []
   const lead: [number, string] = [accountId, leadReference]

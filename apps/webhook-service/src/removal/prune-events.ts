@@ -1,13 +1,5 @@
-import type { Database, OpenTransaction, Pruned } from '@leadwire/service-kit'
+import type { Database, Pruned } from '@leadwire/service-kit'
 import { statement } from '../statement'
-
-/** How long deliveries are kept once they are done, in milliseconds. */
-export interface Retention {
-  /** Delivered and cancelled ones. */
-  doneMs: number
-  /** Exhausted ones, and those of samples. */
-  exhaustedMs: number
-}
 
 /** Events that one transaction reads, and deliveries that it removes. An event may have a hundred. */
 const BATCH = { events: 200, deliveries: 1000 }
@@ -16,9 +8,8 @@ const BATCH = { events: 200, deliveries: 1000 }
 const lockPruning = statement<{ locked: boolean }>('lock-pruning')`
   SELECT pg_try_advisory_xact_lock(hashtextextended('prune ' || current_schema(), 0)) AS locked`
 
-// By now(): PostgreSQL does not end an index search by clock_timestamp(). Events that an erasure has locked are skipped: it locks
-// them in a different order. The next run finds them: it starts an hour before the last event of this run, and not at the
-// beginning, where the index has entries of removed events until it is vacuumed.
+// By now(): PostgreSQL does not end an index search by clock_timestamp(). Events that an erasure has locked are skipped until the next
+// run, which starts an hour before the last event of this one: the index has entries of removed events until it is vacuumed.
 const findOld = statement<{ id: string; since: string }>('find-old-events')`
   SELECT id, coalesce(kept_at, created_at) AS since FROM events
   WHERE coalesce(kept_at, created_at) >= coalesce($1::timestamptz - $4::int * interval '1 hour', '-infinity')
@@ -48,8 +39,8 @@ const deleteEvents = statement('delete-old-events')`
     AND created_at < clock_timestamp() - CASE WHEN sample THEN $2::bigint ELSE $3::bigint END * interval '1 ms'
   RETURNING id`
 
-// An event that stays is read again when the first of its deliveries may be removed. An open one ends now at the earliest, and a
-// manual attempt may deliver an exhausted one now: so each row that stays is read once in the shortest of the retentions.
+// An event that stays is read again when its first delivery may be removed: once in the shortest of the retentions, as long as one is
+// open or may be delivered by a manual attempt.
 const keepEvents = statement('keep-events')`
   UPDATE events SET kept_at = k.at
   FROM (
@@ -68,40 +59,37 @@ const deleteDeadLetters = statement('delete-dead-letters')`
     SELECT event_id FROM dead_letters WHERE recorded_at < now() - $1::bigint * interval '1 ms'
     ORDER BY recorded_at LIMIT $2))`
 
-/**
- * Makes the function that prunes the tables of one kind: it removes a batch of old deliveries with their attempts, and events
- * without deliveries. Open deliveries stay, whatever their age.
- */
+/** Makes the function that removes a batch of old deliveries with their attempts, and events without any. Open deliveries stay. */
 export const createPruneEvents = (
   database: Database,
-  { doneMs, exhaustedMs }: Retention,
+  // How long deliveries are kept once they are done: delivered and cancelled ones; exhausted ones and those of samples.
+  { doneMs, exhaustedMs }: { doneMs: number; exhaustedMs: number },
   batch = BATCH,
 ): (() => Promise<Pruned>) => {
   const firstMs = Math.min(doneMs, exhaustedMs)
   let from: string | null = null
   let overlapHours = 1
 
-  const prune = async (tx: OpenTransaction): Promise<Pruned & { from: string | null }> => {
-    const [lock] = await lockPruning(tx)
-    if (!lock!.locked) return { rows: 0, more: false, from }
-    const events = await findOld(tx, from, firstMs, batch.events, overlapHours)
-    const limits = [events.map(({ id }) => id), exhaustedMs, doneMs]
-    const deliveries = await deleteDeliveries(tx, ...limits, batch.deliveries)
-    const removed = await deleteEvents(tx, ...limits)
-    keepEvents.send(tx, ...limits, firstMs)
-    deleteDeadLetters.send(tx, exhaustedMs, batch.events)
-    const isWhole = deliveries.length < batch.deliveries
-    return {
-      rows: deliveries.length + removed.length,
-      more: events.length === batch.events || !isWhole,
-      from: (isWhole && events.at(-1)?.since) || from,
-    }
-  }
   return async () => {
-    const pruned = await database.transaction(prune)
-    from = pruned.from
+    const { last, ...pruned } = await database.transaction(async (tx) => {
+      const [lock] = await lockPruning(tx)
+      if (!lock!.locked) return { rows: 0, more: false, last: from }
+      const events = await findOld(tx, from, firstMs, batch.events, overlapHours)
+      const limits = [events.map(({ id }) => id), exhaustedMs, doneMs]
+      const deliveries = await deleteDeliveries(tx, ...limits, batch.deliveries)
+      const removed = await deleteEvents(tx, ...limits)
+      keepEvents.send(tx, ...limits, firstMs)
+      deleteDeadLetters.send(tx, exhaustedMs, batch.events)
+      const isWhole = deliveries.length < batch.deliveries
+      return {
+        rows: deliveries.length + removed.length,
+        more: events.length === batch.events || !isWhole,
+        last: (isWhole && events.at(-1)?.since) || from,
+      }
+    })
+    from = last
     overlapHours = pruned.more ? 0 : 1
-    return { rows: pruned.rows, more: pruned.more }
+    return pruned
   }
 }
 
@@ -109,6 +97,5 @@ const ageOfOldest = statement<{ age: number }>('oldest-event')`
   SELECT extract(epoch FROM clock_timestamp() - coalesce(kept_at, created_at))::float8 AS age
   FROM events ORDER BY coalesce(kept_at, created_at) LIMIT 1`
 
-/** The age in seconds of the oldest event, by its last check; 0 without one. */
 export const oldestEventAge = async (database: Database): Promise<number> =>
   (await ageOfOldest(database))[0]?.age ?? 0

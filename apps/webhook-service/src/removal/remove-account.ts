@@ -33,11 +33,8 @@ const removeFrom = async (database: Database, accountId: number): Promise<boolea
   return ids.length === 0
 }
 
-/**
- * Removes a batch of what remains of an account; `done` when that was all. Saved responses (`idempotency_keys`) name no account:
- * they are deleted 24 hours after they were saved.
- */
-export const removeAccount: Operation<'removeAccount', 'database' | 'notifications'> = async (
+/** Removes a batch of what remains of an account; `done`: that was all. `idempotency_keys` name no account, and end after 24 hours. */
+export const removeAccount: Operation<'removeAccount'> = async (
   { database, notifications },
   { accountId },
 ) => {

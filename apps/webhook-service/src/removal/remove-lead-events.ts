@@ -1,5 +1,4 @@
 import type { StreamMessage } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
 import { isUuid, validate } from '../arguments'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
@@ -13,36 +12,30 @@ export const eventsOfLeads = statement<EventRow>('events-of-leads')`
   SELECT id AS "eventId", stream_sequence AS sequence FROM events
   WHERE lead_reference = ANY ($2::uuid[]) AND account_id = $1`
 
-const deleteAttempts = statement('delete-attempts-of-events')`
-  DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[])))`
-
-const deleteDeliveries = statement('delete-deliveries-of-events')`
-  DELETE FROM deliveries WHERE id = ANY (
-    ARRAY (SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)
-  )`
-
-const deleteEvents = statement('delete-events')`DELETE FROM events WHERE id = ANY ($1::uuid[])`
-
 /** Removes events with their deliveries and attempts. The result of an attempt in flight changes nothing then. */
-export const removeEvents = (database: Database, ids: string[]): Promise<void> =>
-  database.transaction(async (tx) => {
-    for (const each of [deleteAttempts, deleteDeliveries, deleteEvents]) each.send(tx, ids)
-  })
+export const removeEvents = statement('remove-events')`
+  WITH of_events AS MATERIALIZED (
+    SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
+  ), attempts_of_events AS (
+    DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT id FROM of_events))
+  ), deliveries_of_events AS (
+    DELETE FROM deliveries WHERE id = ANY (ARRAY (SELECT id FROM of_events))
+  )
+  DELETE FROM events WHERE id = ANY ($1::uuid[])`
 
-/** The messages of the stream that events came from. */
 export const messagesOf = (events: EventRow[]): StreamMessage[] =>
   events.flatMap(({ eventId, sequence }) => (sequence === null ? [] : [{ eventId, sequence }]))
 
+const idsOf = (events: EventRow[]) => events.map(({ eventId }) => eventId)
+
 /** Removes the events of leads with their deliveries and attempts. Answers with their messages in the stream. Throws invalid. */
-export const removeLeadEvents: Operation<
-  'removeLeadEvents',
-  'database' | 'notifications' | 'deleteMessages'
-> = async ({ database, notifications, deleteMessages }, { accountId, leadReferences }) => {
+export const removeLeadEvents: Operation<'removeLeadEvents'> = async (
+  { database, notifications, deleteMessages },
+  { accountId, leadReferences },
+) => {
   validate({ lead_references: leadReferences.every(isUuid) || 'must be UUIDs' })
-  const idsOf = (events: { eventId: string }[]) => events.map(({ eventId }) => eventId)
-  const [webhooks = [], messages = []] = await Promise.all(
-    [database, notifications].map((tables) => eventsOfLeads(tables, accountId, leadReferences)),
-  )
+  const webhooks = await eventsOfLeads(database, accountId, leadReferences)
+  const messages = await eventsOfLeads(notifications, accountId, leadReferences)
   await deleteMessages(idsOf(messages))
   await removeEvents(database, idsOf(webhooks))
   await removeEvents(notifications, idsOf(messages))

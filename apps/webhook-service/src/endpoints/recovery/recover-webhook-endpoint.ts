@@ -3,34 +3,25 @@ import { validate } from '../../arguments'
 import { readInOrder } from '../../delivery-sql'
 import type { Operation } from '../../operation'
 import { statement } from '../../statement'
-import { lockEndpoint } from '../lock-endpoint'
-import { countNewest, isRequested, isWaiting, isWhole, STATUSES } from './recovery'
+import { lockEndpoint } from '../endpoint-row'
+import { countToRecover, STATUSES } from './recovery'
 
 const SINCE_VIOLATION = 'must be an instant, such as 2026-01-31T09:30:00Z'
 
-const countToRecover = countNewest(
-  'count-to-recover',
-  'SELECT status, $3::timestamptz AS since FROM unnest($2::text[]) AS status',
-  `${isWaiting('d')} AND ${isWhole('d')} AND NOT ${isRequested('d')}`,
-)
-
-// In the order in which run-recovery.ts takes them: by id.
+// In the order in which `runRecovery` takes them: by id.
 const insert = statement('insert-recoveries')`
   INSERT INTO recoveries (endpoint_id, status, since)
   SELECT $1, status, $3 FROM unnest($2::text[]) WITH ORDINALITY AS requested (status, place) ORDER BY place`
 
 /**
  * Requests one manual attempt of every delivery of an endpoint that was created at `since` or later and has the state: exhausted;
- * undelivered, which adds those that wait for a retry; or all, which adds delivered ones. `runRecovery` makes them, ten a second.
- * Answers with how many there are among the newest 10,000 of each status; `recoveredCapped`: there may be more. Another call
- * requests none twice.
- *
- * Throws invalid, not_found, and conflict for a disabled endpoint.
+ * undelivered, which adds those that wait for a retry; or all, which adds delivered ones. `runRecovery` makes them. Answers with how
+ * many there are among the newest 10,000 of each status. Throws invalid, not_found, and conflict for a disabled endpoint.
  */
-export const recoverWebhookEndpoint: Operation<
-  'recoverWebhookEndpoint',
-  'database' | 'actor' | 'wake'
-> = async ({ database, actor, wake }, request) => {
+export const recoverWebhookEndpoint: Operation<'recoverWebhookEndpoint'> = async (
+  { database, actor, wake },
+  request,
+) => {
   const { accountId, endpointId, since, state = 'exhausted' } = request
   validate({
     since: !Number.isNaN(Date.parse(since)) || SINCE_VIOLATION,

@@ -17,10 +17,7 @@ const RESERVED = new Set(
     'proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade expect'
   ).split(' '),
 )
-const RESERVED_PREFIXES = ['webhook-', 'x-service-']
-
-const isReserved = (name: string) =>
-  RESERVED.has(name) || RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix))
+const isReserved = (name: string) => RESERVED.has(name) || /^(webhook|x-service)-/.test(name)
 
 const violationOf = ({ name, value }: EndpointHeader): string | undefined => {
   if (name.length > MAX_NAME || !TOKEN.test(name)) return 'is not the name of a header'
@@ -30,7 +27,6 @@ const violationOf = ({ name, value }: EndpointHeader): string | undefined => {
   return isHeaderValue(value) ? undefined : 'must be visible ASCII characters, with spaces only between them'
 }
 
-/** What is wrong with the headers of an endpoint, by field. */
 export const headerViolations = (headers: EndpointHeader[]): Record<string, string> => {
   if (headers.length > MAX_HEADERS) return { headers: `must not be more than ${MAX_HEADERS}` }
   const violations: Record<string, string> = {}
@@ -45,10 +41,7 @@ export const headerViolations = (headers: EndpointHeader[]): Record<string, stri
 }
 
 /** The values of headers by name. A header without a value keeps its value among `known`, in any case; else it is missing. */
-export const headerValues = (
-  headers: EndpointHeader[],
-  known: Record<string, string> = {},
-): { values: Record<string, string>; missing: Record<string, string> } => {
+export const headerValues = (headers: EndpointHeader[], known: Record<string, string> = {}) => {
   const kept = new Map(Object.entries(known).map(([name, value]) => [name.toLowerCase(), value]))
   const values: Record<string, string> = {}
   const missing: Record<string, string> = {}
@@ -62,11 +55,11 @@ export const headerValues = (
 export const replaceHeaders = async (
   tx: Transaction,
   sealer: Sealer,
-  { accountId, endpointId, headers }: { accountId: number; endpointId: number; headers: EndpointHeader[] },
+  { headers, ...key }: { accountId: number; endpointId: number; headers: EndpointHeader[] },
 ): Promise<string[]> => {
-  const current = await lockSecrets(tx, sealer, { accountId, endpointId })
+  const current = await lockSecrets(tx, sealer, key)
   const { values, missing } = headerValues(headers, current.headers)
   validate(missing)
-  await saveSecrets(tx, sealer, [{ id: endpointId, accountId, secrets: { ...current, headers: values } }])
+  await saveSecrets(tx, sealer, [{ ...key, secrets: { ...current, headers: values } }])
   return Object.keys(values)
 }

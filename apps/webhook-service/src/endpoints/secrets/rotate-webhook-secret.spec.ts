@@ -5,7 +5,7 @@ import {
   type Receiver,
   startReceiver,
 } from '@leadwire/test-kit'
-import { serviceSignature, standardSignature } from '../../attempt/signatures'
+import { serviceSignature, standardSignature } from '../../attempt/webhook-headers'
 import { openDoors, startService } from '../../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>

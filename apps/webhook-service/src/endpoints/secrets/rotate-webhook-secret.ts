@@ -1,9 +1,10 @@
 import { differences, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { validate } from '../../arguments'
+import { microseconds } from '../../clock'
 import type { Operation } from '../../operation'
 import { statement } from '../../statement'
 import { ENDPOINT_COLUMNS, findEndpoint, theEndpoint } from '../endpoint-row'
-import { newSecret, secretViolation } from './endpoint-secret'
+import { newSecret, secretViolation } from './sealed-secrets'
 import { lockSecrets, saveSecrets } from './store-secrets'
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
@@ -14,17 +15,12 @@ const touch = statement('touch-endpoint')`
   UPDATE endpoints SET updated_at = clock_timestamp() WHERE id = $1 RETURNING ${ENDPOINT_COLUMNS}`
 
 /**
- * Gives an endpoint a new secret. Until the overlap ends, the replaced secret signs too (see `signingSecrets`); from
- * `old_secret_until` on, the new one signs alone.
- *
- * A second rotation during an overlap keeps every secret that still signs, but none longer than the newest overlap. So a receiver
- * that knows all of them never fails before the last `old_secret_until`, and an overlap of 0 ends all at once, as a leak requires.
+ * Gives an endpoint a new secret. Until `old_secret_until` the replaced one signs too (see `signingSecrets`). A second rotation keeps
+ * every secret that still signs, but none longer than the newest overlap: an overlap of 0 ends all at once, as a leak requires.
  * Throws invalid, not_found, and conflict when too many secrets still sign.
  */
-export const rotateWebhookSecret: Operation<
-  'rotateWebhookSecret',
-  'database' | 'actor' | 'sealer' | 'clock'
-> = async ({ database, actor, sealer, clock }, request) => {
+export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = async (dependencies, request) => {
+  const { database, actor, sealer, clock } = dependencies
   const { accountId, endpointId, overlapMs, secret = newSecret() } = request
   const overlapFits = Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS
   await findEndpoint(database, request)
@@ -32,7 +28,8 @@ export const rotateWebhookSecret: Operation<
   return database.transaction(async (tx) => {
     const current = await lockSecrets(tx, sealer, request)
     const now = clock.now()
-    const until = new Date(now.getTime() + overlapMs).toISOString()
+    const end = new Date(now.getTime() + overlapMs)
+    const until = end.toISOString()
     const oldSecrets = [...current.oldSecrets, { secret: current.secret, until }]
       .map((old) => ({ secret: old.secret, until: old.until < until ? old.until : until }))
       .filter((old) => old.secret !== secret && old.until > now.toISOString())
@@ -41,11 +38,9 @@ export const rotateWebhookSecret: Operation<
         'conflict',
         'Too many earlier secrets still sign. Wait for one to end, or end all with 0s.',
       )
-    await saveSecrets(tx, sealer, [
-      { id: endpointId, accountId, secrets: { ...current, secret, oldSecrets } },
-    ])
+    await saveSecrets(tx, sealer, [{ accountId, endpointId, secrets: { ...current, secret, oldSecrets } }])
     const endpoint = theEndpoint(await touch(tx, endpointId))
-    const oldSecretUntil = until.replace('Z', '000Z')
+    const oldSecretUntil = microseconds(end)
     const changes = differences({}, { old_secret_until: oldSecretUntil })
     const action = 'webhook_endpoint.secret_rotated'
     recordAudit(tx, actor, { accountId, action, targetId: endpointId, changes })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { serviceSignature } from '../../attempt/signatures'
+import { serviceSignature } from '../../attempt/webhook-headers'
 import { openDoors, startService } from '../../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>

@@ -1,15 +1,23 @@
+import { randomBytes } from 'node:crypto'
 import { type Sealer, ServiceError } from '@leadwire/service-kit'
 
-/** A secret that was replaced and signs until an instant (ISO 8601 in UTC, milliseconds). */
-export interface OldSecret {
-  secret: string
-  until: string
+const MIN_BYTES = 16
+const MAX_LENGTH = 255
+
+/** A new secret as the Standard Webhooks specification writes them: 24 random bytes in base64 after `whsec_`. */
+export const newSecret = (): string => `whsec_${randomBytes(24).toString('base64')}`
+
+export const secretViolation = (secret: string): string | undefined => {
+  if (Buffer.byteLength(secret) < MIN_BYTES) return `must have ${MIN_BYTES} bytes or more`
+  if ([...secret].length > MAX_LENGTH) return `must not be longer than ${MAX_LENGTH} characters`
+  return /\p{Cc}/u.test(secret) ? 'must not contain control characters' : undefined
 }
 
 /** An endpoint's secret, those that were replaced and still sign, oldest first, and the values of its own headers. */
 export interface Secrets {
   secret: string
-  oldSecrets: OldSecret[]
+  /** Each signs until an instant (ISO 8601 in UTC, milliseconds). */
+  oldSecrets: { secret: string; until: string }[]
   headers?: Record<string, string>
 }
 
@@ -32,12 +40,7 @@ export const openSecrets = (sealer: Sealer, { accountId, sealedSecrets }: Sealed
   return JSON.parse(sealer.open(sealedSecrets, contextOf(accountId)).toString())
 }
 
-/** The encrypted secrets, and when the first of the old ones ends. */
-export const sealSecrets = (
-  sealer: Sealer,
-  accountId: number,
-  secrets: Secrets,
-): { sealed: Buffer; endsAt: string | null } => ({
+export const sealSecrets = (sealer: Sealer, accountId: number, secrets: Secrets) => ({
   sealed: sealer.seal(JSON.stringify(secrets), contextOf(accountId)),
   endsAt: secrets.oldSecrets.map(({ until }) => until).sort()[0] ?? null,
 })

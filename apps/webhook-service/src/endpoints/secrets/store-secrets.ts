@@ -1,12 +1,17 @@
-import { type Database, type Sealer, ServiceError, type Transaction } from '@leadwire/service-kit'
+import type { Database, Sealer, Transaction } from '@leadwire/service-kit'
 import type { Clock } from '../../clock'
-import { columnsOf, statement } from '../../statement'
+import { columnsOf, statement, theRow } from '../../statement'
 import { openSecrets, type SealedSecrets, type Secrets, sealedSecretsOf, sealSecrets } from './sealed-secrets'
 
 /** Endpoints of one transaction; more would hold their locks for too long. */
 const BATCH = 1000
 
-type Row = SealedSecrets & { id: number }
+interface Key {
+  accountId: number
+  endpointId: number
+}
+
+type Row = SealedSecrets & Key
 
 const lock = statement<SealedSecrets>('lock-endpoint-secrets')`
   SELECT ${sealedSecretsOf('p')} FROM endpoints p WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE`
@@ -19,62 +24,49 @@ const lastEndpoint = statement<{ last: number }>('last-endpoint')`
   SELECT coalesce(max(id), 0) AS last FROM endpoints`
 
 const underOtherKeys = statement<Row>('secrets-under-other-keys')`
-  SELECT id, ${sealedSecretsOf('p')} FROM endpoints p
+  SELECT id AS "endpointId", ${sealedSecretsOf('p')} FROM endpoints p
   WHERE id >= $1 AND id < $2 AND substring(sealed_secrets FOR $3) <> $4 ORDER BY id FOR UPDATE`
 
 const ended = statement<Row>('ended-secrets')`
-  SELECT id, ${sealedSecretsOf('p')} FROM endpoints p WHERE secrets_end_at <= $1
+  SELECT id AS "endpointId", ${sealedSecretsOf('p')} FROM endpoints p WHERE secrets_end_at <= $1
   ORDER BY secrets_end_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`
 
 /** An endpoint's secrets, locked until the transaction ends. Throws not_found. */
-export const lockSecrets = async (
-  tx: Transaction,
-  sealer: Sealer,
-  { accountId, endpointId }: { accountId: number; endpointId: number },
-): Promise<Secrets> => {
-  const [row] = await lock(tx, accountId, endpointId)
-  if (!row) throw new ServiceError('not_found', 'There is no such webhook endpoint.')
-  return openSecrets(sealer, row)
-}
+export const lockSecrets = async (tx: Transaction, sealer: Sealer, { accountId, endpointId }: Key) =>
+  openSecrets(sealer, theRow(await lock(tx, accountId, endpointId), 'webhook endpoint'))
 
-/** Encrypts the secrets of endpoints with the first key, and stores them. */
 export const saveSecrets = async (
   tx: Transaction,
   sealer: Sealer,
-  endpoints: { id: number; accountId: number; secrets: Secrets }[],
+  endpoints: (Key & { secrets: Secrets })[],
 ): Promise<void> => {
-  const rows = endpoints.map(({ id, accountId, secrets }) => ({
-    id,
-    ...sealSecrets(sealer, accountId, secrets),
+  const rows = endpoints.map(({ endpointId, accountId, secrets }) => ({
+    ...{ endpointId, ...sealSecrets(sealer, accountId, secrets) },
   }))
-  await save(tx, ...columnsOf(rows, 'id', 'sealed', 'endsAt'))
+  if (rows.length > 0) await save(tx, ...columnsOf(rows, 'endpointId', 'sealed', 'endsAt'))
 }
 
 /** Encrypts with the first key, and leaves out secrets that have ended. */
-const refresh = (tx: Transaction, sealer: Sealer, rows: Row[], now: Date) =>
-  saveSecrets(
-    tx,
-    sealer,
-    rows.map((row) => {
-      const secrets = openSecrets(sealer, row)
-      const oldSecrets = secrets.oldSecrets.filter(({ until }) => Date.parse(until) > now.getTime())
-      return { id: row.id, accountId: row.accountId, secrets: { ...secrets, oldSecrets } }
-    }),
-  )
+const refresh = (tx: Transaction, sealer: Sealer, rows: Row[], now: Date) => {
+  const endpoints = rows.map((row) => {
+    const secrets = openSecrets(sealer, row)
+    const oldSecrets = secrets.oldSecrets.filter(({ until }) => Date.parse(until) > now.getTime())
+    return { ...row, secrets: { ...secrets, oldSecrets } }
+  })
+  return saveSecrets(tx, sealer, endpoints)
+}
 
 type Dependencies = { sealer: Sealer; clock: Clock }
 
 /** Encrypts with the first key all secrets that are under another. Throws internal for secrets that no key opens. */
-export const reencryptSecrets = async (
-  database: Database,
-  { sealer, clock }: Dependencies,
-): Promise<void> => {
+export const reencryptSecrets = async (database: Database, deps: Dependencies): Promise<void> => {
+  const { sealer, clock } = deps
   const { prefix } = sealer
   const [{ last } = { last: 0 }] = await lastEndpoint(database)
   for (let first = 1; first <= last; first += BATCH)
     await database.transaction(async (tx) => {
       const rows = await underOtherKeys(tx, first, first + BATCH, prefix.length, prefix)
-      if (rows.length > 0) await refresh(tx, sealer, rows, clock.now())
+      await refresh(tx, sealer, rows, clock.now())
     })
 }
 
@@ -83,6 +75,6 @@ export const removeEndedSecrets = (database: Database, { sealer, clock }: Depend
   database.transaction(async (tx) => {
     const now = clock.now()
     const rows = await ended(tx, now)
-    if (rows.length > 0) await refresh(tx, sealer, rows, now)
+    await refresh(tx, sealer, rows, now)
     return rows.length === BATCH
   })

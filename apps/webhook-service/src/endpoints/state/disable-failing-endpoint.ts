@@ -1,7 +1,7 @@
-import { type Database, differences, recordAudit } from '@leadwire/service-kit'
-import type { Clock } from '../../clock'
+import { differences, recordAudit } from '@leadwire/service-kit'
+import type { Dependencies } from '../../operation'
 import { statement } from '../../statement'
-import { deleteFailures, markOutOfSync } from './change-state'
+import { deleteFailures, markOutOfSync } from './sync-deliveries'
 
 const findFailing = statement<{ endpointId: number }>('find-failing')`
   SELECT endpoint_id AS "endpointId" FROM endpoint_failures WHERE since <= $1 ORDER BY since LIMIT 1`
@@ -11,11 +11,11 @@ const disable = statement<{ accountId: number }>('disable-failing')`
   WHERE id = $1 AND enabled AND deleted_at IS NULL RETURNING account_id AS "accountId"`
 
 /** Disables one endpoint that has only failed for `afterMs`. Resolves with whether there may be more. */
-export const disableFailingEndpoint = (
-  database: Database,
-  { afterMs, clock }: { afterMs: number; clock: Clock },
-): Promise<boolean> =>
-  database.transaction(async (tx) => {
+export const disableFailingEndpoint = async (
+  { database, clock, wake }: Pick<Dependencies, 'database' | 'clock' | 'wake'>,
+  afterMs: number,
+): Promise<boolean> => {
+  const isFound = await database.transaction(async (tx) => {
     const [found] = await findFailing(tx, new Date(clock.now().getTime() - afterMs))
     if (!found) return false
     const { endpointId } = found
@@ -29,3 +29,6 @@ export const disableFailingEndpoint = (
     await deleteFailures(tx, endpointId)
     return true
   })
+  if (isFound) wake('syncs')
+  return isFound
+}

@@ -16,7 +16,7 @@ const list = statement<FailingEndpoint>('list-failing-endpoints')`
 export const notifiedSince = (clock: Clock): Date => new Date(clock.now().getTime() - NOTIFY_AFTER_MS)
 
 /** Endpoints of all accounts that have only failed for 24 hours, and of which no contact was notified, by id. */
-export const listFailingEndpoints: Operation<'listFailingEndpoints', 'database' | 'clock'> = async (
+export const listFailingEndpoints: Operation<'listFailingEndpoints'> = async (
   { database, clock },
   { afterEndpointId = 0 },
 ) => ({ endpoints: await list(database, notifiedSince(clock), afterEndpointId) })

@@ -59,9 +59,9 @@ const received = (accountId: number) =>
   receiver.requests
     .filter(({ headers }) => headers['x-service-account-key'] === `key-of-${accountId}`)
     .map(({ headers }) => headers['webhook-id'])
-const sync = (batch: number) => createSyncDeliveries(database, { batch })()
+const sync = (batch: number) => createSyncDeliveries(database, batch)()
 const syncAll = async (batch: number) => {
-  const syncNext = createSyncDeliveries(database, { batch })
+  const syncNext = createSyncDeliveries(database, batch)
   while ((await doors.rows('SELECT FROM endpoint_syncs')).length > 0) await syncNext()
 }
 const set = (endpoint: { accountId: number; endpointId: number }, enabled: boolean) =>
@@ -141,7 +141,7 @@ test('a copy that dies in the middle leaves what is left to others, and two of t
   const { endpoint } = await holding(7, 20)
   await set(endpoint, true)
   const died = database.transaction(async (tx) => {
-    await createSyncDeliveries({ ...database, transaction: (work) => work(tx) }, { batch: 5 })()
+    await createSyncDeliveries({ ...database, transaction: (work) => work(tx) }, 5)()
     throw new Error('died')
   })
   await expect(died).rejects.toThrow('died')

@@ -4,7 +4,26 @@ import { readInOrder } from '../../delivery-sql'
 import { statement } from '../../statement'
 
 /** Deliveries that one transaction moves: some 100 ms of PostgreSQL's time on one processor. */
-export const BATCH = 2000
+const BATCH = 2000
+
+const mark = statement('mark-out-of-sync')`
+  INSERT INTO endpoint_syncs (endpoint_id) SELECT id FROM unnest($1::bigint[]) AS id ORDER BY id
+  ON CONFLICT (endpoint_id) DO UPDATE SET endpoint_id = excluded.endpoint_id`
+
+const endRecoveries = statement('end-recoveries')`DELETE FROM recoveries WHERE endpoint_id = ANY ($1)`
+
+/**
+ * Marks endpoints that the same transaction disabled, enabled or deleted before, and ends their recoveries. Waits for a batch that is
+ * being moved by their state of before.
+ */
+export const markOutOfSync = async (tx: OpenTransaction, endpointIds: number[]): Promise<void> => {
+  await mark(tx, endpointIds)
+  await endRecoveries(tx, endpointIds)
+}
+
+/** Deletes the failures of a changed or deleted endpoint. Every transaction that writes deliveries too writes them first. */
+export const deleteFailures = statement('delete-failures')`
+  DELETE FROM endpoint_failures WHERE endpoint_id = $1`
 
 // One process at a time moves deliveries of an endpoint, and a change of the endpoint waits for it: so its state is the current one.
 const nextEndpoint = statement<{ endpointId: number }>('next-endpoint-to-sync')`
@@ -13,8 +32,8 @@ const nextEndpoint = statement<{ endpointId: number }>('next-endpoint-to-sync')`
 const stateOf = statement<{ enabled: boolean; deleted: boolean }>('state-of-endpoint')`
   SELECT enabled, deleted_at IS NOT NULL AS deleted FROM endpoints WHERE id = $1`
 
-// The longest due first: they go first where the endpoint is enabled, and else are the first that a poll for due deliveries reads.
-// Locked in the order of ids, as by every statement that waits for locks of many deliveries.
+// The longest due first, as an enabled endpoint gets them, and a poll reads them. Locked by id, as by every statement that waits for
+// locks of many deliveries.
 const moveDeliveries = statement<{ count: number; last: string }>('move-deliveries')`
   WITH chosen AS MATERIALIZED (
     SELECT id, next_attempt_at FROM deliveries WHERE endpoint_id = $1 AND status = $2 AND next_attempt_at >= $5
@@ -45,17 +64,11 @@ const queueAgain = statement('queue-sync-again')`
 type Move = [from: 'pending' | 'held', to: 'pending' | 'held' | 'cancelled']
 
 /**
- * Makes the function that moves a batch of the open deliveries of one endpoint to the status that matches its state: held, pending
- * or cancelled; of a deleted endpoint, manual attempts are dropped too. Any process may do so and stop at any moment. A batch
- * starts where the last one of this process ended: while an old snapshot is open, PostgreSQL keeps moved rows in the index, and
- * each batch would read all of them again.
- *
- * After a full batch the function pauses, and leaves the database to others for a moment.
+ * Makes the function that moves a batch of the open deliveries of one endpoint to the status that matches its state, and drops manual
+ * attempts of a deleted one. Any process may do so and stop at any moment. A batch starts where the last one of this process ended:
+ * while an old snapshot is open, PostgreSQL keeps moved rows in the index. After a full batch the loop pauses for others.
  */
-export const createSyncDeliveries = (
-  database: Database,
-  { batch = BATCH }: { batch?: number } = {},
-): (() => Promise<Round>) => {
+export const createSyncDeliveries = (database: Database, batch = BATCH): (() => Promise<Round>) => {
   /** By status and endpoint, up to which due time deliveries were moved. */
   const movedTo = new LRUCache<string, string>({ max: 10_000 })
 
@@ -70,31 +83,34 @@ export const createSyncDeliveries = (
     return { count, done: count < limit && since === undefined }
   }
 
-  /** Resolves with whether all deliveries of the endpoint are in sync. */
   const moveBatch = async (tx: Transaction, endpointId: number): Promise<boolean> => {
     const [endpoint] = await stateOf(tx, endpointId)
     if (!endpoint) return true
-    if (!endpoint.deleted)
-      return (await move(tx, endpointId, endpoint.enabled ? ['held', 'pending'] : ['pending', 'held'], batch))
-        .done
+    const { deleted, enabled } = endpoint
+    const moves: Move[] = [enabled ? ['held', 'pending'] : ['pending', 'held']]
+    const ends: Move[] = [
+      ['pending', 'cancelled'],
+      ['held', 'cancelled'],
+    ]
     let left = batch
-    for (const from of ['pending', 'held'] as const) {
-      const { count, done } = await move(tx, endpointId, [from, 'cancelled'], left)
+    for (const each of deleted ? ends : moves) {
+      const { count, done } = await move(tx, endpointId, each, left)
       if (!done) return false
       left -= count
     }
+    if (!deleted) return true
     const [dropped] = await dropManual(tx, endpointId, left)
     return dropped!.count < left
   }
 
-  const syncNext = async (tx: OpenTransaction): Promise<Round> => {
-    const [next] = await nextEndpoint(tx)
-    if (!next) return false
-    readInOrder(tx)
-    const done = await moveBatch(tx, next.endpointId)
-    const end = done ? endSync : queueAgain
-    end.send(tx, next.endpointId)
-    return done || 'pause'
-  }
-  return () => database.transaction(syncNext)
+  return () =>
+    database.transaction(async (tx) => {
+      const [next] = await nextEndpoint(tx)
+      if (!next) return false
+      readInOrder(tx)
+      const done = await moveBatch(tx, next.endpointId)
+      const end = done ? endSync : queueAgain
+      end.send(tx, next.endpointId)
+      return done || 'pause'
+    })
 }

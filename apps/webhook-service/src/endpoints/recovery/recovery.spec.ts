@@ -1,9 +1,9 @@
 import { manualClock } from '@leadwire/test-kit'
-import { openTables, SEALER } from '../../large-endpoints.fixture'
+import { dependenciesOf, openTables } from '../../large-endpoints.fixture'
 import { retrieveWebhookEndpoint } from '../retrieve-webhook-endpoint'
 import { updateWebhookEndpoint } from '../update-webhook-endpoint'
 import { recoverWebhookEndpoint } from './recover-webhook-endpoint'
-import { runRecovery } from './run-recovery'
+import { runRecovery } from './recovery'
 
 const NOW = '2026-06-01T00:00:00.000Z'
 const clock = manualClock(NOW)
@@ -16,12 +16,9 @@ afterAll(() => tables.close())
 const rows = <Row extends object>(text: string, values: unknown[]) =>
   tables.database.query<Row>({ text, values })
 const recover = (accountId: number, endpointId: number, since = '2020-01-01T00:00:00Z', state?: string) =>
-  recoverWebhookEndpoint(
-    { database: tables.database, wake: () => undefined },
-    { accountId, endpointId, since, state },
-  )
+  recoverWebhookEndpoint(dependenciesOf(tables.database), { accountId, endpointId, since, state })
 const left = async (accountId: number, endpointId: number) =>
-  (await retrieveWebhookEndpoint({ database: tables.database }, { accountId, endpointId })).recovery
+  (await retrieveWebhookEndpoint(dependenciesOf(tables.database), { accountId, endpointId })).recovery
 /** Runs rounds until nothing is left to do now. */
 const goOn = async () => {
   await rows('UPDATE recoveries SET next_at = clock_timestamp()', [])
@@ -119,10 +116,7 @@ test('a recovery ends with the disabling of its endpoint, and does not start aga
   await recover(5, id)
   await goOn()
   for (const enabled of [false, true])
-    await updateWebhookEndpoint(
-      { database: tables.database, sealer: SEALER, wake: () => undefined },
-      { accountId: 5, endpointId: id, enabled },
-    )
+    await updateWebhookEndpoint(dependenciesOf(tables.database), { accountId: 5, endpointId: id, enabled })
   expect(await left(5, id)).toBeUndefined()
   await fail(id)
   await goOn()

@@ -1,4 +1,4 @@
-import { serviceSignature, standardSignature } from './signatures'
+import { serviceSignature, standardSignature } from './webhook-headers'
 
 // The first is the vector of the Standard Webhooks libraries' own tests; all were made again with openssl, as
 // `openssl dgst -sha1 -hmac SECRET` and `openssl dgst -sha256 -mac HMAC -macopt hexkey:KEY -binary | base64`.
