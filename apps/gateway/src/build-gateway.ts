@@ -10,19 +10,22 @@ import { listAudit } from './account/list-audit'
 import { retrieveAccount } from './account/retrieve-account'
 import { retrieveReconciliation } from './account/retrieve-reconciliation'
 import { updateAccount } from './account/update-account'
-import { createAdmission } from './admission/admission'
-import { createRateLimit, type RateLimit } from './admission/rate-limit'
-import { createRequestLimiter } from './admission/request-limiter'
-import { createUploadLimiter, type UploadLimits } from './admission/upload-limiter'
+import {
+  createAdmission,
+  createRequestLimiter,
+  createUploadLimiter,
+  type UploadLimits,
+} from './admission/admission'
+import { createRateLimit } from './admission/rate-limit'
 import { setDeadlines } from './api/call-limits'
 import type { Dependencies } from './api/dependencies'
 import { createAuthenticate } from './auth/authenticate'
 import { createTokenVerifier } from './auth/token-verifier'
 import { readBodies } from './body/body'
-import { continueWhenChecked } from './body/expect-continue'
 import { readMultipart } from './body/read-multipart'
-import { drainUnreadBodies } from './body/unread-body'
+import { continueWhenChecked, drainUnreadBodies } from './body/unread-body'
 import type { Clients } from './clients/connect-clients'
+import type { GatewayConfig } from './config'
 import { listDeliveries } from './deliveries/list-deliveries'
 import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
@@ -44,13 +47,12 @@ import { serveAsset } from './files/serve-asset'
 import { serveHealth } from './health/serve-health'
 import { allowOrigins } from './http/allow-origins'
 import { answerClientError, trackResponses } from './http/answer-client-error'
-import { commonHeaders } from './http/common-headers'
+import { commonHeaders, requestId } from './http/common-headers'
 import { compressJson } from './http/compress-json'
 import { answerError, handleErrors } from './http/handle-errors'
 import { observeRequests } from './http/observe-requests'
 import { publicAddress } from './http/public-address'
 import { refuseOtherMethods } from './http/refuse-other-methods'
-import { requestId } from './http/request-id'
 import { cancelImport } from './imports/cancel-import'
 import { createImport } from './imports/create-import'
 import { listImportFaults } from './imports/list-import-faults'
@@ -68,7 +70,6 @@ import { listNotifications } from './notifications/list-notifications'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
 import { serveOpenApi } from './openapi/serve-openapi'
-import { WEBHOOKS } from './openapi/webhooks'
 import { eraseLead } from './privacy/erase-lead'
 import { exportLead } from './privacy/export-lead'
 import { exportPerson } from './privacy/export-person'
@@ -77,10 +78,7 @@ import { listAppointments } from './scheduling/list-appointments'
 import { listCallbacks } from './scheduling/list-callbacks'
 import { scheduleAppointment } from './scheduling/schedule-appointment'
 import { scheduleCallback } from './scheduling/schedule-callback'
-import { serveConsole } from './site/serve-console'
-import { serveDocs } from './site/serve-docs'
-import { serveProblems } from './site/serve-problems'
-import { sendFiles } from './site/static-pages'
+import { serveProblems, serveSite } from './site/serve-pages'
 import { createToken } from './tokens/create-token'
 import { listTokens } from './tokens/list-tokens'
 import { revokeToken } from './tokens/revoke-token'
@@ -92,47 +90,37 @@ import { updateUser } from './users/update-user'
 import { createChecks } from './validation/checker'
 
 export interface GatewayOptions {
+  config: GatewayConfig
   clients: Clients
   logger: Logger
   lifecycle: Lifecycle
   metrics: Metrics
   meters?: BatcherMeters
-  publicUrl: string | undefined
-  trustedProxies: string[]
-  timeZone: string
-  uploadLimits?: Partial<UploadLimits>
-  importMaxBytes?: number
   wakeImports?: () => void
-  /** Of each token. By default there is no limit. */
-  rateLimit?: RateLimit | undefined
-  /** Origins whose pages may use the API; `*` stands for all. */
-  corsOrigins?: string[]
-  compression?: boolean
   now?: () => number
+  uploadLimits?: Partial<UploadLimits>
   /** How long a request may take to arrive, its body included. */
   requestTimeoutMs?: number
   /** How long a request may take from its first line to its response. */
   requestLimitMs?: number
 }
 
-const UPLOAD_LIMITS: UploadLimits = { maxPerAccount: 32, idleMs: 30_000, totalMs: 300_000 }
-
-const IMPORT_MAX_BYTES = 512 * 1024 * 1024
+const UPLOAD_LIMITS: UploadLimits = { idleMs: 30_000, totalMs: 300_000 }
 
 // An upload of a file has 5 minutes.
 const REQUEST_TIMEOUT_MS = 330_000
 
-const createApp = ({
-  logger,
-  trustedProxies,
-  requestTimeoutMs = REQUEST_TIMEOUT_MS,
-}: GatewayOptions): FastifyInstance => {
+const createApp = (
+  { TRUSTED_PROXIES: proxies }: GatewayConfig,
+  logger: Logger,
+  requestTimeout = REQUEST_TIMEOUT_MS,
+): FastifyInstance => {
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
     // A logger for each request costs more than the few lines that would use it.
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
+    trustProxy: proxies.length > 0 ? proxies : false,
     genReqId: requestId,
     bodyLimit: 1024 * 1024,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
@@ -142,10 +130,10 @@ const createApp = ({
     clientErrorHandler: answerClientError as never,
     // Longer than the 60 s of common load balancers: a connection must not close under their next request.
     keepAliveTimeout: 72_000,
-    requestTimeout: requestTimeoutMs,
+    requestTimeout,
     http: {
-      headersTimeout: Math.min(20_000, requestTimeoutMs),
-      connectionsCheckingInterval: Math.min(5000, requestTimeoutMs),
+      headersTimeout: Math.min(20_000, requestTimeout),
+      connectionsCheckingInterval: Math.min(5000, requestTimeout),
       // Node's own response to a missing Host has no body.
       requireHostHeader: false,
     },
@@ -158,67 +146,63 @@ const createApp = ({
 
 /** The gateway's HTTP server with every route. It does not listen yet. */
 export const buildGateway = (options: GatewayOptions): FastifyInstance => {
-  const { clients, logger, lifecycle, metrics, publicUrl, timeZone, now = Date.now } = options
-  const { rateLimit, corsOrigins = [], compression = false } = options
-  const addressOf = publicAddress(publicUrl)
-  const limits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
-  const admission = createAdmission({ maxUploads: limits.maxPerAccount, meters: options.meters })
-  const app = createApp(options)
-  if (corsOrigins.length > 0) allowOrigins(app, corsOrigins)
-  const methods = refuseOtherMethods(app)
+  const { config, clients, logger, lifecycle, metrics, now = Date.now } = options
+  const addressOf = publicAddress(config.PUBLIC_URL)
+  const uploadLimits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
+  const admission = createAdmission(config.ACCOUNT_MAX_UPLOADS, options.meters)
+  const app = createApp(config, logger, options.requestTimeoutMs)
+  if (config.CORS_ORIGINS.length > 0) allowOrigins(app, config.CORS_ORIGINS)
+  const refuseOthers = refuseOtherMethods(app)
   traceRequests(app)
   setDeadlines(app, options.requestLimitMs)
   trackResponses(app)
   handleErrors(app, logger)
   commonHeaders(app, lifecycle)
   drainUnreadBodies(app, lifecycle)
-  observeRequests(app, { logger, metrics })
+  observeRequests(app, logger, metrics)
   readBodies(app, admission)
   continueWhenChecked(app)
-  serveOpenApi(app, { publicUrl, addressOf, events: WEBHOOKS })
+  serveOpenApi(app, { publicUrl: config.PUBLIC_URL, addressOf })
 
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
-  const authenticate = createAuthenticate(app, verifyToken, rateLimit && createRateLimit(app, rateLimit))
+  const countRequest = config.RATE_LIMIT && createRateLimit(app, config.RATE_LIMIT)
   const dependencies: Dependencies = {
     clients,
-    authenticate,
+    authenticate: createAuthenticate(app, verifyToken, countRequest),
     limitRequests: createRequestLimiter(admission),
-    createCheck: createChecks(timeZone),
+    createCheck: createChecks(config.TIME_ZONE),
     admission,
-    receiveUpload: createUploadLimiter(admission, limits),
-    fileIdleMs: limits.idleMs,
-    importMaxBytes: options.importMaxBytes ?? IMPORT_MAX_BYTES,
+    receiveUpload: createUploadLimiter(admission, uploadLimits),
+    fileIdleMs: uploadLimits.idleMs,
+    importMaxBytes: config.IMPORT_MAX_BYTES,
     wakeImports: options.wakeImports ?? (() => undefined),
     addressOf,
-    timeZone,
+    timeZone: config.TIME_ZONE,
     draining: lifecycle.signal,
     now,
     logger,
   }
-  app.register(async (scope) => {
-    if (compression) await compressJson(scope)
+  // A scope for each way in which bodies are read.
+  const addRoutes = (add: (scope: FastifyInstance) => void) =>
+    app.register(async (scope) => {
+      if (config.COMPRESSION) await compressJson(scope)
+      add(scope)
+    })
+  addRoutes((scope) => {
     for (const add of OPERATIONS) add(scope, dependencies)
   })
-  app.register(async (scope) => {
-    if (compression) await compressJson(scope)
+  addRoutes((scope) => {
     readMultipart(scope)
     attachFile(scope, dependencies)
     createImage(scope, dependencies)
   })
-  app.register(async (scope) => {
-    if (compression) await compressJson(scope)
-    createImport(scope, dependencies)
-  })
+  addRoutes((scope) => createImport(scope, dependencies))
   app.register(async (scope) => {
     serveHealth(scope, { checks: clients.checks, lifecycle })
     serveProblems(scope)
   })
-  app.register(async (scope) => {
-    await sendFiles(scope)
-    serveConsole(scope)
-    serveDocs(scope, publicUrl)
-  })
-  methods.refuse()
+  app.register((scope) => serveSite(scope, config.PUBLIC_URL))
+  refuseOthers()
   return app
 }
 

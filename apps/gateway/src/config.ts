@@ -74,7 +74,7 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     FILES_SERVICE_URL: httpUrls(env),
     WEBHOOK_SERVICE_URL: str(),
     /** The address of the API, without a slash at its end. By default each request's own. */
-    PUBLIC_URL: publicUrl({ default: undefined }),
+    PUBLIC_URL: publicUrl({ default: undefined as string | undefined }),
     /** Addresses and CIDR ranges whose X-Forwarded-* headers are trusted. */
     TRUSTED_PROXIES: proxies({ default: [] }),
     /** The time zone of the dates of appointments and callbacks. */
@@ -84,7 +84,7 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     /** The most bytes of an import. */
     IMPORT_MAX_BYTES: count({ default: 512 * 1024 * 1024, max: 5_000_000_000 }),
     /** Requests of each token to this copy. By default there is no limit. */
-    RATE_LIMIT: rateLimit({ default: undefined }),
+    RATE_LIMIT: rateLimit({ default: undefined as RateLimit | undefined }),
     /** Origins whose pages may use the API; `*` stands for all. */
     CORS_ORIGINS: origins({ default: [] }),
     COMPRESSION: bool({ default: false }),

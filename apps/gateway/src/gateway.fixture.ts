@@ -27,6 +27,7 @@ import {
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { buildGateway, type GatewayOptions } from './build-gateway'
 import { connectClients } from './clients/connect-clients'
+import { type GatewayConfig, readGatewayConfig } from './config'
 
 /** An implementation whose streams of batches are functions that answer a batch. */
 type Answering<Implementation> = {
@@ -123,7 +124,7 @@ const startFiles = async (
 
 export const startGateway = async (
   behind: Behind = {},
-  options: Partial<GatewayOptions> = {},
+  { config, ...options }: Partial<Omit<GatewayOptions, 'config'>> & { config?: Partial<GatewayConfig> } = {},
 ): Promise<RunningGateway> => {
   const logger = createLogger({ service: 'gateway', level: 'silent' })
   const lifecycle = createLifecycle(logger)
@@ -146,22 +147,25 @@ export const startGateway = async (
     ),
   )
   const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`
-  const clients = connectClients({
-    leadsServiceUrl: target,
-    filesServiceUrls: [await startFiles(behind.files, lifecycle)],
-    ...(options.uploadLimits?.idleMs && { fileIdleMs: options.uploadLimits.idleMs }),
-    webhookServiceUrl: target,
-    tokens: [SERVICE_TOKEN],
-    lifecycle,
-  })
+  const files = await startFiles(behind.files, lifecycle)
+  const settings: GatewayConfig = {
+    ...readGatewayConfig({
+      HEALTH_PORT: '9',
+      LEADS_SERVICE_URL: target,
+      FILES_SERVICE_URL: files.origin,
+      WEBHOOK_SERVICE_URL: target,
+      SERVICE_TOKEN,
+      PUBLIC_URL: 'https://api.example.test',
+    }),
+    ...config,
+  }
+  const clients = connectClients(settings, { lifecycle, fileIdleMs: options.uploadLimits?.idleMs })
   const app = buildGateway({
     clients,
     logger,
     lifecycle,
     metrics: createMetrics('gateway'),
-    publicUrl: 'https://api.example.test',
-    trustedProxies: [],
-    timeZone: 'Europe/London',
+    config: settings,
     ...options,
   })
   lifecycle.onStop('http server', () => app.close())

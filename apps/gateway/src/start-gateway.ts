@@ -14,39 +14,15 @@ import { startImportWorker } from './imports/import-worker'
 import { createChecks } from './validation/checker'
 
 /** Starts the gateway. It listens last. */
-export const startGateway = async ({
-  config,
-  logger,
-  lifecycle,
-}: ServiceContext<GatewayConfig>): Promise<void> => {
+export const startGateway = async (context: ServiceContext<GatewayConfig>): Promise<void> => {
+  const { config, logger, lifecycle } = context
   const metrics = createMetrics('gateway')
   const meters = createBatcherMeters(metrics)
-  const clients = connectClients({
-    leadsServiceUrl: config.LEADS_SERVICE_URL,
-    filesServiceUrls: config.FILES_SERVICE_URL,
-    webhookServiceUrl: config.WEBHOOK_SERVICE_URL,
-    tokens: config.SERVICE_TOKEN,
-    tls: watchTls(config, { lifecycle, logger }),
-    lifecycle,
-    meters,
-  })
+  const tls = watchTls(config, { lifecycle, logger })
+  const clients = connectClients(config, { tls, lifecycle, meters })
   const worker = startImportWorker({ clients, createCheck: createChecks(config.TIME_ZONE), logger })
-  const gateway = buildGateway({
-    clients,
-    logger,
-    lifecycle,
-    metrics,
-    meters,
-    publicUrl: config.PUBLIC_URL,
-    trustedProxies: config.TRUSTED_PROXIES,
-    timeZone: config.TIME_ZONE,
-    rateLimit: config.RATE_LIMIT,
-    corsOrigins: config.CORS_ORIGINS,
-    compression: config.COMPRESSION,
-    importMaxBytes: config.IMPORT_MAX_BYTES,
-    wakeImports: worker.wake,
-    uploadLimits: { maxPerAccount: config.ACCOUNT_MAX_UPLOADS },
-  })
+  const { wake: wakeImports } = worker
+  const gateway = buildGateway({ config, clients, logger, lifecycle, metrics, meters, wakeImports })
   lifecycle.onStop('import worker', () => worker.stop())
   await startHealthServer({
     host: config.HOST,

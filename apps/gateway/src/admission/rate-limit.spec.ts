@@ -22,7 +22,7 @@ beforeEach(async () => {
   // The limiter reads Date.now itself.
   nowMs = Date.now()
   jest.spyOn(Date, 'now').mockImplementation(() => nowMs)
-  gateway = await startGateway(behind, { rateLimit: { requests: 2, windowMs: 60_000 } })
+  gateway = await startGateway(behind, { config: { RATE_LIMIT: { requests: 2, windowMs: 60_000 } } })
 })
 afterEach(async () => {
   await gateway.stop()

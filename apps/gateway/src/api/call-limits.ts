@@ -1,6 +1,6 @@
-import type { Actor, Idempotency } from '@leadwire/contracts'
+import type { Idempotency } from '@leadwire/contracts'
 import type { CallLimits } from '@leadwire/service-kit'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { markReplayed } from './idempotency'
 
 declare module 'fastify' {
@@ -32,18 +32,15 @@ const signalOf = ({ raw }: FastifyReply): AbortSignal => {
   return controller.signal
 }
 
-const actorOf = ({ principal, id }: FastifyRequest): Actor | undefined =>
-  principal && { tokenId: principal.tokenId, tokenName: principal.name, requestId: id }
-
-/**
- * The limits of a request's calls to services: they end at its deadline, or when its connection is closed. They carry the actor, whom
- * a service records with a change, and the Idempotency-Key under which it saves its response.
- */
-export const limitsOf = (reply: FastifyReply, idempotency?: Idempotency): CallLimits => ({
-  deadline: reply.request.deadline,
-  actor: actorOf(reply.request),
-  idempotency,
-  onReplayed: () => markReplayed(reply),
-  isGone: () => reply.raw.destroyed,
-  goneSignal: () => signalOf(reply),
-})
+/** Calls to services end at the request's deadline, or when its connection is closed. They carry actor and Idempotency-Key. */
+export const limitsOf = (reply: FastifyReply, idempotency?: Idempotency): CallLimits => {
+  const { principal, id, deadline } = reply.request
+  return {
+    deadline,
+    actor: principal && { tokenId: principal.tokenId, tokenName: principal.name, requestId: id },
+    idempotency,
+    onReplayed: () => markReplayed(reply),
+    isGone: () => reply.raw.destroyed,
+    goneSignal: () => signalOf(reply),
+  }
+}

@@ -2,14 +2,14 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema } from 'fastify'
 import type { Scope } from '../auth/authenticate'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
-import { documentedFields } from './documented-fields'
+import { FORMATS } from '../validation/formats'
 import {
-  CONDITION_HEADERS,
   ETAG_HEADER,
-  type EtagUse,
   type Headers,
+  IDEMPOTENCY_KEY,
   IDEMPOTENCY_REPLAYED,
-  NOT_MODIFIED,
+  IF_MATCH,
+  IF_NONE_MATCH,
   PROBLEM_HEADERS,
   RATE_LIMIT,
   REQUEST_ID,
@@ -23,13 +23,14 @@ export interface Description {
   tag: string
   summary: string
   description?: string
-  /** Undefined: no token is needed. */
-  scope?: Scope
-  params?: TSchema
+  /** Without one no token is needed. */
+  scope: Scope | null
+  params: TSchema | undefined
   query?: TSchema
   /** Whether the operation reads the Idempotency-Key. */
   idempotent?: boolean
-  etag?: EtagUse
+  /** What the operation does to the record that the entity tag names. */
+  etag?: 'read' | 'new' | 'change'
   /** Of a JSON body or a form. Its title is its name among the document's components. */
   body?: TSchema
   /** Of a multipart/form-data body. */
@@ -44,22 +45,11 @@ export interface Description {
 /** A route that needs no token. */
 export const PUBLIC = { security: [] as { [name: string]: string[] }[] }
 
-const IDEMPOTENCY_KEY = Type.Partial(
-  Type.Object({
-    'Idempotency-Key': Type.String({
-      minLength: 1,
-      maxLength: 255,
-      description:
-        'A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After.',
-    }),
-  }),
-)
-
-const KINDS = Object.keys(PROBLEMS) as ProblemKind[]
-
 /** Problems with one status have one response, which is a component of the document. */
 export const problemResponse = (kind: ProblemKind) => {
-  const kinds = KINDS.filter((other) => PROBLEMS[other].status === PROBLEMS[kind].status)
+  const kinds = (Object.keys(PROBLEMS) as ProblemKind[]).filter(
+    (other) => PROBLEMS[other].status === PROBLEMS[kind].status,
+  )
   return {
     description: kinds.map((one) => PROBLEMS[one].meaning).join(' Or: '),
     headers: Object.assign({}, REQUEST_ID, ...kinds.map((one) => PROBLEM_HEADERS[one])) as Headers,
@@ -67,37 +57,24 @@ export const problemResponse = (kind: ProblemKind) => {
   }
 }
 
-const kindsOf = ({
-  scope,
-  params,
-  query,
-  idempotent,
-  etag,
-  body,
-  multipart,
-  stream,
-  problems = [],
-}: Description): ProblemKind[] => [
-  'bad-request',
-  ...(scope ? (['unauthenticated', 'forbidden', 'rate-limited'] as const) : []),
-  ...(params ? (['not-found'] as const) : []),
-  // An unknown parameter.
-  ...(query || scope === 'manage' ? (['invalid'] as const) : []),
-  // A key that was used for another request is a 422.
-  ...(idempotent ? (['conflict', 'invalid'] as const) : []),
-  ...(etag === 'change' ? (['precondition-failed'] as const) : []),
-  ...problems,
-  ...(body || multipart || stream
-    ? (['timeout', 'too-large', 'unsupported-media-type', 'invalid'] as const)
-    : []),
-  'internal',
-  'unavailable',
-  'late',
-]
+const kindsOf = (described: Description): ProblemKind[] => {
+  const { scope, params, query, idempotent, etag, problems = [] } = described
+  const hasBody = described.body ?? described.multipart ?? described.stream
+  const kinds: [applies: unknown, ...ProblemKind[]][] = [
+    [scope, 'unauthenticated', 'forbidden', 'rate-limited'],
+    [params, 'not-found'],
+    // An unknown parameter, or a key that was used for another request.
+    [query || scope === 'manage' || idempotent || hasBody, 'invalid'],
+    [idempotent, 'conflict'],
+    [etag === 'change', 'precondition-failed'],
+    [hasBody, 'timeout', 'too-large', 'unsupported-media-type'],
+  ]
+  const particular = kinds.flatMap(([applies, ...found]) => (applies ? found : []))
+  return ['bad-request', ...particular, ...problems, 'internal', 'unavailable', 'late']
+}
 
-const BYTES = { schema: { type: 'string', format: 'binary' } }
-
-const bytesOf = (types: readonly string[]) => Object.fromEntries(types.map((type) => [type, BYTES]))
+const bytesOf = (types: readonly string[]) =>
+  Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]))
 
 const answerOf = ({ answer, scope, idempotent, etag }: Description) => ({
   description: answer.description,
@@ -110,6 +87,31 @@ const answerOf = ({ answer, scope, idempotent, etag }: Description) => ({
   },
   content: 'schema' in answer ? { 'application/json': { schema: answer.schema } } : bytesOf(answer.types),
 })
+
+const mapFields = (schema: TSchema, change: (field: TSchema, name: string) => object): object => {
+  const fields = Object.entries(schema['properties'] as Record<string, TSchema>)
+  return Object.fromEntries(fields.map(([name, field]) => [name, change(field, name)]))
+}
+
+const isText = ({ type, format, enum: words }: TSchema) => type === 'string' && format !== 'binary' && !words
+
+const inJsonSchema = ({ format, ...rest }: TSchema) => {
+  const { schema = format && { format } } = FORMATS[format] ?? {}
+  return { ...rest, ...schema }
+}
+
+/** The fields of a request in terms of JSON Schema alone. */
+const documentedFields = (schema: TSchema): TSchema => {
+  const { properties, items, required = [] } = schema
+  if (items) return { ...schema, items: documentedFields(items) }
+  if (!properties) return schema
+  const documented = mapFields(schema, (field, name) => ({
+    // An empty text counts as absent.
+    ...(required.includes(name) && isText(field) && { minLength: 1 }),
+    ...inJsonSchema(documentedFields(field)),
+  }))
+  return { ...schema, properties: documented }
+}
 
 /** Fields that name what an account may not have, such as a user, have no example. */
 const exampleOf = (body: TSchema): object => {
@@ -125,47 +127,43 @@ const formField = (field: TSchema): object =>
     ? field
     : { description: field.description, anyOf: [field, { type: 'string', maxLength: 0 }], default: '' }
 
-const formOf = (body: TSchema): object => {
-  const fields = Object.entries(body['properties'] as Record<string, TSchema>)
-  const properties = Object.fromEntries(fields.map(([name, field]) => [name, formField(field)]))
-  return { ...body, title: `${body.title}Form`, properties }
-}
-
 const contentOf = ({ body, multipart, stream }: Description) => {
   if (stream) return bytesOf(stream)
   if (multipart) return { 'multipart/form-data': { schema: documentedFields(multipart) } }
   if (!body) return undefined
-  const documented = { ...documentedFields(body), examples: [exampleOf(body)] }
-  return {
-    'application/json': { schema: documented },
-    'application/x-www-form-urlencoded': { schema: formOf(documented) },
-  }
+  const schema = { ...documentedFields(body), examples: [exampleOf(body)] }
+  const form = { ...schema, title: `${body.title}Form`, properties: mapFields(schema, formField) }
+  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema: form } }
 }
 
 /** The schema of a route, for the OpenAPI document alone: Fastify checks nothing by it. */
-export const describeOperation = (options: Description): FastifySchema => {
-  const content = contentOf(options)
+export const describeOperation = (described: Description): FastifySchema => {
+  const { operationId, tag, summary, description, scope, params, query, idempotent, etag } = described
+  const content = contentOf(described)
+  const headers = {
+    ...(idempotent && IDEMPOTENCY_KEY),
+    ...(etag === 'read' && IF_NONE_MATCH),
+    ...(etag === 'change' && IF_MATCH),
+  }
+  const needed =
+    scope && `Needs a token with the scope \`${scope}\`${scope === 'leads:read' ? ' (or `leads`)' : ''}.`
+  const notModified = {
+    type: 'null',
+    description: 'It is what If-None-Match names. There is no body.',
+    headers: { ...REQUEST_ID, ...ETAG_HEADER },
+  }
   return {
-    operationId: options.operationId,
-    tags: [options.tag],
-    summary: options.summary,
-    description: [
-      options.description,
-      options.scope &&
-        `Needs a token with the scope \`${options.scope}\`${options.scope === 'leads:read' ? ' (or `leads`)' : ''}.`,
-    ]
-      .filter(Boolean)
-      .join('\n\n'),
-    ...(options.scope ? { security: [{ bearer: [] }] } : PUBLIC),
-    ...(options.params && { params: options.params }),
-    ...(options.query && { querystring: documentedFields(options.query) }),
-    ...(options.idempotent && { headers: IDEMPOTENCY_KEY }),
-    ...(options.etag && CONDITION_HEADERS[options.etag]),
+    ...{ operationId, tags: [tag], summary },
+    description: [description, needed].filter(Boolean).join('\n\n'),
+    ...(scope ? { security: [{ bearer: [] }] } : PUBLIC),
+    ...(params && { params }),
+    ...(query && { querystring: documentedFields(query) }),
+    headers: Type.Partial(Type.Object(headers)),
     ...(content && { body: { content } }),
     response: {
-      [options.answer.status ?? 200]: answerOf(options),
-      ...(options.etag === 'read' && { 304: NOT_MODIFIED }),
-      ...Object.fromEntries(kindsOf(options).map((kind) => [PROBLEMS[kind].status, problemResponse(kind)])),
+      [described.answer.status ?? 200]: answerOf(described),
+      ...(etag === 'read' && { 304: notModified }),
+      ...Object.fromEntries(kindsOf(described).map((kind) => [PROBLEMS[kind].status, problemResponse(kind)])),
     },
   }
 }

@@ -3,34 +3,28 @@ import type { Idempotency } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-const BARE = /^[\x21\x23-\x7e][\x20-\x7e]{0,254}$/
+const BARE = /^[\x21\x23-\x7e][\x20-\x7e]*$/
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 
-const keyOf = (header: string): string | undefined => {
+const keyOf = (header: string): string => {
   const quoted = QUOTED.exec(header)
-  const key = quoted ? quoted[1]!.replace(/\\(["\\])/g, '$1') : BARE.test(header) ? header : ''
-  return key.length >= 1 && key.length <= 255 ? key : undefined
+  if (quoted) return quoted[1]!.replace(/\\(["\\])/g, '$1')
+  return BARE.test(header) ? header : ''
 }
 
-/**
- * The Idempotency-Key of a request (draft-ietf-httpapi-idempotency-key-header-07): a structured-field string, or the
- * bare key as many clients send it, 1 to 255 printable ASCII characters. Undefined without one; throws bad_request.
- */
+/** Bare or a structured-field string (draft-ietf-httpapi-idempotency-key-header-07). Throws bad_request. */
 export const idempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined => {
   if (raw.headers['idempotency-key'] === undefined) return undefined
   // From the raw headers, because Node joins two keys into a third.
-  const [header, ...others] = raw.rawHeaders.filter(
+  const [header = '', ...others] = raw.rawHeaders.filter(
     (_, at, all) => at % 2 === 1 && /^idempotency-key$/i.test(all[at - 1]!),
   )
-  if (header === undefined) return undefined
-  const key = others.length === 0 ? keyOf(header.trim()) : undefined
-  if (key === undefined) {
-    throw new ServiceError(
-      'bad_request',
-      'The Idempotency-Key must be one of 1 to 255 printable ASCII characters.',
-    )
-  }
-  return key
+  const key = keyOf(header.trim())
+  if (others.length === 0 && key.length >= 1 && key.length <= 255) return key
+  throw new ServiceError(
+    'bad_request',
+    'The Idempotency-Key must be one of 1 to 255 printable ASCII characters.',
+  )
 }
 
 // Two bodies with the same members in different orders are the same request.

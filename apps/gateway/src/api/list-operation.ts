@@ -1,7 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
-import type { Scope } from '../auth/authenticate'
 import { describe } from '../validation/fields'
-import { type Call, operation } from './operation'
+import { type About, type Call, operation } from './operation'
 import { cursorPageJson, filteredPageJson, pageNumber } from './page-json'
 import { referenceErrors } from './reference-errors'
 import { cursorPageOf, PageQuery, pageOrStepOf } from './schemas'
@@ -11,20 +10,17 @@ const ID = '[1-9][0-9]{0,14}'
 
 export const idOf = (cursor: string | undefined) => (cursor === undefined ? undefined : Number(cursor))
 
-interface List<Filters extends TObject> {
-  route: `GET /${string}`
-  operationId: string
-  tag?: string
-  summary: string
-  description: string
-  scope?: Scope
-  /** What the query may hold beside `cursor` and `page`. */
+const cursorWith = (pattern: string, description: string) => ({
+  cursor: Type.Optional(Type.String({ pattern, ...describe(description) })),
+})
+
+type Query<Filters extends TObject> = Static<Filters> & { cursor?: string }
+
+interface CursorList<Filters extends TObject> extends About {
+  /** What the query may hold beside `cursor`. */
   filters?: Filters
   /** The schema of a record. */
   record: TSchema
-}
-
-interface CursorList<Filters extends TObject> extends List<Filters> {
   cursor?: { description?: string; pattern?: string }
   answer?: string
   /** `items` is the JSON array of the records that follow the cursor. */
@@ -47,8 +43,7 @@ export const listOperation = <Filters extends TObject = TObject>({
   find,
   ...about
 }: CursorList<Filters>) => {
-  const cursor = Type.Optional(Type.String({ pattern, ...describe(description) }))
-  const query = Type.Object({ ...filters.properties, cursor })
+  const query = Type.Object({ ...filters.properties, ...cursorWith(pattern, description) })
   return operation({
     ...about,
     query,
@@ -56,17 +51,15 @@ export const listOperation = <Filters extends TObject = TObject>({
     answer: { description: answer, schema: cursorPageOf(record) },
     handler: async (call) => {
       const lead = about.route.includes(':reference') ? { leadReference: call.leadReference() } : {}
-      const { cursor, ...given } = (await call.valid(() => referenceErrors(call, lead))) as {
-        cursor?: string
-      }
+      const { cursor, ...given } = (await call.valid(() => referenceErrors(call, lead))) as Query<Filters>
       const { items, next } = await find(call, given as Static<Filters>, cursor)
       return cursorPageJson(items, next)
     },
   })
 }
 
-interface LeadList extends Omit<List<TObject>, 'description' | 'filters'> {
-  description?: string
+type LeadList = About & {
+  record: TSchema
   find: (
     call: Call<unknown>,
     asked: { accountId: number; reference: string; before: number | undefined },
@@ -90,17 +83,16 @@ export const leadListOperation = ({ description, scope = 'leads:read', find, ...
     },
   })
 
-/** What a paged list asks of a service: a page, or the rows with lower ids than the cursor. */
-type Place = { page: number } | { page: 0; cursor: number }
-
-interface PagedList<Filters extends TObject> extends Omit<List<Filters>, 'description'> {
+interface PagedList<Filters extends TObject> extends About {
+  record: TSchema
+  /** What the query may hold beside `cursor` and `page`. */
   filters: Filters
   /** What the rows are called. */
   what: string
-  /** The rows, and of a page how many there are on all: a count that may have stopped. */
+  /** A page, or the rows with lower ids than the cursor. `total` is a count that may have stopped. */
   find: (
     call: Call<unknown>,
-    asked: Static<Filters> & Place,
+    asked: Static<Filters> & { page: number; cursor?: number },
   ) => Promise<{
     records: object[]
     total: number
@@ -119,34 +111,28 @@ export const pagedListOperation = <Filters extends TObject>({
   find,
   ...about
 }: PagedList<Filters>) => {
-  const cursor = Type.Optional(
-    Type.String({
-      pattern: `^(${ID})?$`,
-      ...describe('Leave it empty for the first rows; pass `next_cursor` for those that follow.'),
-    }),
-  )
+  const follow = 'Leave it empty for the first rows; pass `next_cursor` for those that follow.'
+  const cursor = cursorWith(`^(${ID})?$`, follow)
   return operation({
     ...about,
     route,
     description: `Newest first, 20 a page. Beyond 10,000 \`total\` is 10000 and \`total_capped\` true, and a later page is refused; with \`cursor\` all can be read, 100 at a time, and none twice while others are created.`,
-    query: Type.Object({ ...filters.properties, ...PageQuery.properties, cursor }),
-    checks: Type.Object({ ...filters.properties, cursor }),
+    query: Type.Object({ ...filters.properties, ...PageQuery.properties, ...cursor }),
+    checks: Type.Object({ ...filters.properties, ...cursor }),
     answer: {
       description: 'A page, or with `cursor` the rows that follow it.',
       schema: pageOrStepOf(record, route.split(' ')[1]!),
     },
     handler: async (call) => {
-      const { cursor, ...given } = (await call.valid()) as { cursor?: string }
+      const { cursor, ...kept } = (await call.valid()) as Query<Filters>
       const query = call.request.query as Record<string, unknown>
-      const place: Place =
-        'cursor' in query
-          ? { page: 0, cursor: Number(cursor ?? Number.MAX_SAFE_INTEGER) }
-          : { page: pageNumber(query['page']) }
-      const { records, ...found } = await find(call, { ...(given as Static<Filters>), ...place })
+      const step = 'cursor' in query && { page: 0, cursor: Number(cursor ?? Number.MAX_SAFE_INTEGER) }
+      const place = step || { page: pageNumber(query['page']) }
+      const { records, ...found } = await find(call, { ...(kept as Static<Filters>), ...place })
       const items = JSON.stringify(records)
-      if ('cursor' in place) return cursorPageJson(items, found.nextCursor)
+      if (step) return cursorPageJson(items, found.nextCursor)
       const page = { ...found, page: place.page, count: records.length, items }
-      return filteredPageJson(call, page, { filters: given, what })
+      return filteredPageJson(call, page, { filters: kept, what })
     },
   })
 }

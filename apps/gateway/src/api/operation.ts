@@ -4,17 +4,19 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Scope } from '../auth/authenticate'
 import { bodyOf } from '../body/body'
-import { queryOf, refuseQuery } from '../body/query'
+import { queryOf } from '../body/query'
 import type { Body, Checked } from '../validation/checker'
 import { addErrors } from '../validation/errors'
+import { UUID } from '../validation/formats'
 import { limitsOf } from './call-limits'
 import type { Dependencies } from './dependencies'
 import { type Description, describeOperation } from './describe-operation'
 import { idempotencyOf } from './idempotency'
-import { leadReference, pathId } from './path-parameters'
 import { IdParams, LeadParams } from './schemas'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+type Result = Readable | Uint8Array | string | object | undefined
 
 /** A request whose token has the operation's scope, and what its response is made with. */
 export interface Call<Fields>
@@ -23,16 +25,13 @@ export interface Call<Fields>
   reply: FastifyReply
   accountId: number
   limits: CallLimits
-  /** The `id` of the address. Throws not_found. */
+  /** The `id` of the address. Throws not_found for what is no positive integer. */
   pathId: () => number
-  /** The `reference` of the address. Throws not_found. */
+  /** The `reference` of the address in lower case. Throws not_found for what is no UUID. */
   leadReference: () => string
   /** Checks the request's query where the operation has one, else its body; or other fields of it. */
   check: (body?: Body) => Checked<Fields>
-  /**
-   * The checked fields. Throws invalid with every error, those that `find` resolves to among them. `find` throws not_found, because a
-   * missing record is a 404 whatever else is wrong.
-   */
+  /** The checked fields. Throws invalid with every error, those of `find` too. `find` throws not_found: a 404 comes first. */
   valid: (find?: (fields: Record<string, unknown>) => Promise<FieldErrors>) => Promise<Fields>
 }
 
@@ -55,22 +54,37 @@ interface Operation<Schema extends TObject> extends Omit<Description, 'scope' | 
   /** Whether its call of a service is batched with the calls of other requests. */
   isBatched?: boolean
   /** Resolves with the JSON of the response, the bytes of a file, or what stands in `{"data": …}`; undefined: no body. */
-  handler: (call: Call<Static<Schema>>) => Promise<Readable | Uint8Array | string | object | undefined>
+  handler: (call: Call<Static<Schema>>) => Promise<Result>
 }
 
-export type Handler<Fields> = (call: Call<Fields>) => Promise<Uint8Array | string | undefined>
+/** What describes an operation whose handler is made elsewhere. */
+export type About = Pick<
+  Operation<TObject>,
+  'route' | 'operationId' | 'tag' | 'summary' | 'description' | 'scope'
+>
 
-const BODY_LIMIT = 1024 * 1024
+export type Handler<Fields> = (call: Call<Fields>) => Promise<Uint8Array | string | undefined>
 
 // One for all operations with nothing to check: Ajv compiles a schema it knows no second time.
 const NOTHING = Type.Object({})
 
-const paramsOf = (url: string) => {
-  if (url.includes(':reference')) return LeadParams
-  return url.includes(':id') ? IdParams : undefined
+const pathId = (request: FastifyRequest): number => {
+  const { id } = request.params as { id: string }
+  const number = /^[1-9]\d{0,15}$/.test(id) ? Number(id) : Number.NaN
+  if (!Number.isSafeInteger(number)) throw new ServiceError('not_found', 'There is nothing with this id.')
+  return number
 }
 
-const send = (reply: FastifyReply, result: Readable | Uint8Array | string | object | undefined) => {
+const leadReference = (request: FastifyRequest): string => {
+  const { reference } = request.params as { reference: string }
+  if (!UUID.test(reference)) throw new ServiceError('not_found', 'There is no such lead.')
+  return reference.toLowerCase()
+}
+
+const paramsOf = (url: string) =>
+  url.includes(':reference') ? LeadParams : url.includes(':id') ? IdParams : undefined
+
+const send = (reply: FastifyReply, result: Result) => {
   if (result === undefined || result instanceof Readable) return reply.send(result)
   const isJson = typeof result === 'string' || result instanceof Uint8Array
   return reply
@@ -85,7 +99,7 @@ export const operation =
     scope = 'manage',
     tag = 'Management',
     checks,
-    bodyLimit = BODY_LIMIT,
+    bodyLimit = 1024 * 1024,
     savesResponse = false,
     isBatched = false,
     handler,
@@ -100,8 +114,6 @@ export const operation =
     const isLimited = !sendsFile && !description.multipart && !description.stream
     const checkBody = createCheck((checks ?? description.body ?? NOTHING) as Schema)
     const parameters = description.query && Object.keys(description.query['properties'])
-    // The interface ignores what it does not know.
-    const refusesQuery = !parameters && scope === 'manage'
     const params = description.params ?? paramsOf(url)
     const options = {
       bodyLimit,
@@ -110,7 +122,11 @@ export const operation =
         ...(isLimited ? [limitRequests({ bodyLimit, isBatched })] : []),
       ],
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
-        if (refusesQuery) refuseQuery(request)
+        // The interface ignores what it does not know.
+        if (!parameters && scope === 'manage') {
+          const { errors } = queryOf(request, [])
+          if (Object.keys(errors).length > 0) throw ServiceError.invalid(errors)
+        }
         const idempotency = savesResponse ? idempotencyOf(request, bodyOf(request).fields) : undefined
         const check = (body = parameters ? queryOf(request, parameters) : bodyOf(request)) => checkBody(body)
         // Each property by its name: V8 makes a hash table of what is spread. With that, and with a getter in the limits, the
@@ -142,11 +158,7 @@ export const operation =
         return send(reply, result)
       },
     }
-    const schema = describeOperation({
-      ...{ tag, idempotent: savesResponse, ...description },
-      ...(scope && { scope }),
-      ...(params && { params }),
-    })
+    const schema = describeOperation({ tag, idempotent: savesResponse, ...description, scope, params })
     app.route({ ...options, method, url, schema, exposeHeadRoute: !sendsFile })
     // Fastify's own HEAD would read the file to its end and throw it away.
     if (sendsFile) app.route({ ...options, method: 'HEAD', url, schema: { hide: true } })

@@ -7,19 +7,19 @@ export const pageNumber = (page: unknown): number => {
   return Number.isSafeInteger(number) ? number : 1
 }
 
-type Json = Uint8Array | string
+type Cursor = string | number | undefined
 
-const bytesOf = (json: Json) => (typeof json === 'string' ? Buffer.from(json) : json)
+const textOf = (cursor: Cursor) => (cursor === undefined ? null : String(cursor))
 
-/** Records that follow a cursor, as JSON: `items` is the array of them. */
-export const cursorPageJson = (items: Json, nextCursor: string | number | undefined): Buffer => {
-  const next = nextCursor === undefined ? null : String(nextCursor)
-  return Buffer.concat([
-    Buffer.from('{"data":'),
-    bytesOf(items),
-    Buffer.from(`,"next_cursor":${JSON.stringify(next)}}`),
-  ])
-}
+/** The JSON array of the rows of a list. */
+type Items = Uint8Array | string
+
+const around = (items: Items, before: string, after: string): Buffer =>
+  Buffer.concat([before, items, after].map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
+
+/** Rows that follow a cursor, as JSON. */
+export const cursorPageJson = (items: Items, nextCursor: Cursor): Buffer =>
+  around(items, '{"data":', `,"next_cursor":${JSON.stringify(textOf(nextCursor))}}`)
 
 interface Page {
   page: number
@@ -27,14 +27,12 @@ interface Page {
   total: number
   /** How many rows the page has. */
   count: number
-  /** The JSON array of its rows. */
-  items: Json
+  items: Items
 }
 
 /**
- * A page of the list that was asked for, as JSON with the fields in the interface's order (Get Leads). Past the end `data` is empty,
- * `from` and `to` are null, and the page before is simply the one before, as in Laravel 7. `filters` are kept in the addresses of
- * other pages; `more` follows the interface's fields.
+ * A page as JSON with the fields in the interface's order (Get Leads), `more` after them; past the end as in Laravel 7. `filters` are
+ * kept in the addresses of other pages.
  */
 export const pageJson = (
   { request, addressOf }: Pick<Call<unknown>, 'request' | 'addressOf'>,
@@ -60,22 +58,20 @@ export const pageJson = (
     total,
     ...more,
   })
-  return Buffer.concat([
-    Buffer.from(`{"current_page":${page},"data":`),
-    bytesOf(items),
-    Buffer.from(`,${tail.slice(1)}`),
-  ])
+  return around(items, `{"current_page":${page},"data":`, `,${tail.slice(1)}`)
 }
 
 /** A page of a list with filters, whose count stops somewhere. Throws invalid for a page beyond a count that stopped. */
 export const filteredPageJson = (
   call: Pick<Call<unknown>, 'request' | 'addressOf'>,
-  page: Page & { totalCapped: boolean; nextCursor?: string | number | undefined },
+  page: Page & { totalCapped: boolean; nextCursor?: Cursor },
   { filters, what }: { filters: object; what: string },
 ): Buffer => {
   const { totalCapped, nextCursor, total } = page
   if (totalCapped && page.page > Math.max(1, Math.ceil(total / page.perPage)))
     throw ServiceError.invalid({ page: [`Pages end here with ${total} ${what}. A cursor walks them all.`] })
-  const next_cursor = nextCursor === undefined ? null : String(nextCursor)
-  return pageJson(call, page, { filters, more: { total_capped: totalCapped, next_cursor } })
+  return pageJson(call, page, {
+    filters,
+    more: { total_capped: totalCapped, next_cursor: textOf(nextCursor) },
+  })
 }

@@ -3,10 +3,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 /** `created_at` as services call it: `createdAt`. */
 const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/**
- * Makes the public record of a message: the fields of the schema in their order, each by its snake_case name, null where the message
- * has none. What a message calls otherwise is added by the caller.
- */
+/** Makes the record of a message: the fields of the schema, each by its snake_case name, null where the message has none. */
 export const recordOf = <Schema extends TObject>(schema: Schema) => {
   const fields = Object.keys(schema.properties).map((name) => [name, camelCase(name)] as const)
   return (message: object): Static<Schema> =>

@@ -1,4 +1,4 @@
-import { type CheckReferencesRequest, isEmail } from '@leadwire/contracts'
+import { isEmail } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { selectedIsInvalid } from '../validation/messages'
 import type { Call } from './operation'
@@ -13,30 +13,23 @@ interface References {
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
-const isEmailText = (value: unknown): value is string => typeof value === 'string' && isEmail(value)
-
-/**
- * The errors of an invalid request's references, to be listed with its other errors (design: Errors). Throws not_found for a missing
- * lead. A valid request needs no such call, because the operation itself finds what is missing.
- */
+/** Errors of an invalid request's references (design: Errors). Operations find those of a valid one. Throws not_found. */
 export const referenceErrors = async (
   { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,
   { leadReference, userId, userEmail, images = [] }: References,
 ): Promise<FieldErrors> => {
-  const request: CheckReferencesRequest = {
-    accountId,
+  const asked = {
     leadReference,
     userId: isId(userId) ? userId : undefined,
-    userEmail: isEmailText(userEmail) ? userEmail : undefined,
-    imageIds: [...new Set(images.map(({ id }) => id).filter(isId))],
+    userEmail: typeof userEmail === 'string' && isEmail(userEmail) ? userEmail : undefined,
   }
-  const { accountId: _, imageIds, ...others } = request
-  if ([...Object.values(others), ...imageIds].every((reference) => reference === undefined)) return {}
-  const found = await clients.leads.checkReferences(request, limits)
+  const imageIds = [...new Set(images.map(({ id }) => id).filter(isId))]
+  if ([...Object.values(asked), ...imageIds].every((reference) => reference === undefined)) return {}
+  const found = await clients.leads.checkReferences({ accountId, ...asked, imageIds }, limits)
   if (found.leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
-  const fields = [
-    ...(found.userMissing ? [userId === undefined ? 'user_email' : 'user_id'] : []),
-    ...images.filter(({ id }) => found.missingImageIds.includes(id as number)).map(({ field }) => field),
-  ]
+  const fields = images
+    .filter(({ id }) => found.missingImageIds.includes(id as number))
+    .map(({ field }) => field)
+  if (found.userMissing) fields.unshift(userId === undefined ? 'user_email' : 'user_id')
   return Object.fromEntries(fields.map((field) => [field, [selectedIsInvalid(field)]]))
 }

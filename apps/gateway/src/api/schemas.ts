@@ -53,12 +53,16 @@ export const cursorPageOf = (schema: TSchema) =>
     { title: `${schema.title}CursorPage` },
   )
 
-/** The paging fields around the rows of a list (interface: Get Leads). */
-export const pageOf = (schema: TSchema, path: string) => {
+/**
+ * A page with the paging fields around its rows (interface: Get Leads), or the records after a cursor. It is one schema with optional
+ * fields, because generated clients would have to unwrap each page of two schemas. `only` says when the last two fields are there.
+ */
+export const pageOrStepOf = (schema: TSchema, path: string, only = '') => {
   const address = `https://api.example.com${path}`
+  const data = Type.Array(schema)
   const fields = {
     current_page: Type.Integer({ examples: [1] }),
-    data: Type.Array(schema),
+    data,
     first_page_url: Type.String({ format: 'uri', examples: [`${address}?page=1`] }),
     from: nullableOf('integer', 'Position of the first row; null on an empty page.', 1),
     last_page: Type.Integer({ examples: [3] }),
@@ -70,29 +74,19 @@ export const pageOf = (schema: TSchema, path: string) => {
     to: nullableOf('integer', 'Position of the last row; null on an empty page.', 20),
     total: Type.Integer({ description: 'How many there are on all pages.', examples: [42] }),
   }
-  return Type.Object(fields, { title: `${schema.title}Page` })
-}
-
-/**
- * A page, or the records after a cursor. It is one schema with optional fields, because generated clients would have to unwrap each
- * page of two schemas. `only` says when the last two fields are there.
- */
-export const pageOrStepOf = (schema: TSchema, path: string, only = '') => {
-  const { properties: fields, required, title } = pageOf(schema, path)
+  const capped = Type.Boolean({ description: `Whether there may be more than \`total\`.${only}` })
   return Type.Object(
     {
       ...Type.Partial(Type.Object(fields)).properties,
-      data: fields.data,
-      total_capped: Type.Optional(
-        Type.Boolean({ description: `Whether there may be more than \`total\`.${only}` }),
-      ),
+      data,
+      total_capped: Type.Optional(capped),
       next_cursor: Type.Optional(nullableOf('string', `Pass it for the next page; null at the end.${only}`)),
     },
     {
-      title: title!,
+      title: `${schema.title}Page`,
       description:
         'With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields.',
-      dependentRequired: { current_page: required },
+      dependentRequired: { current_page: Object.keys(fields) },
     },
   )
 }

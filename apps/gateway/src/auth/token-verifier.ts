@@ -27,49 +27,38 @@ interface Verification {
 export type TokenVerifier = (token: string) => Verified | Promise<Verified>
 
 /**
- * Resolves to the owner of a token, or undefined when it is unknown, revoked or expired.
- *
- * A result, a negative one too, is used for 500 ms from the start of its verification, so a revocation takes effect everywhere within a
- * second. Requests meanwhile share the verification. The expiry is checked each time. `verify` gets the SHA-256 of the token, which
- * itself is never sent. `now` is in milliseconds.
+ * Resolves to the owner of a token, or undefined when it is unknown, revoked or expired. A result, a negative one too, is used for 500 ms
+ * from the start of its verification, so a revocation takes effect everywhere within a second. `verify` gets the SHA-256 of the token.
  */
 export const createTokenVerifier = (options: {
   verify: (hash: Buffer) => Promise<VerifiedToken | undefined>
   now: () => number
 }): TokenVerifier => {
+  const { now } = options
   const cache = new LRUCache<string, Verification>({ max: MAX_CACHED })
 
-  const principalOf = (verified: VerifiedToken | undefined): Verified =>
-    verified &&
-    Object.assign(verified, {
-      endsSoonAt: endsSoon(verified.expiresAtMs, options.now()) ? verified.expiresAt : undefined,
-    })
-
   const verify = (key: string): Verification => {
-    const verifying = options.verify(Buffer.from(key, 'base64')).then(principalOf)
-    const verification: Verification = { result: verifying, startedAt: options.now() }
+    const verified = options.verify(Buffer.from(key, 'base64')).then((found) => {
+      const endsSoonAt = endsSoon(found?.expiresAtMs, now()) ? found?.expiresAt : undefined
+      verification.result = found && Object.assign(found, { endsSoonAt })
+      return verification.result
+    })
+    const verification: Verification = { result: verified, startedAt: now() }
     cache.set(key, verification)
-    verifying.then(
-      (verified) => {
-        verification.result = verified
-      },
-      // After a failure the next request verifies again.
-      () => {
-        if (cache.peek(key) === verification) cache.delete(key)
-      },
-    )
+    // After a failure the next request verifies again.
+    verified.catch(() => {
+      if (cache.peek(key) === verification) cache.delete(key)
+    })
     return verification
   }
 
-  const unlessExpired = (verified: Verified): Verified => {
-    const expiresAt = verified?.expiresAtMs
-    return expiresAt !== undefined && expiresAt <= options.now() ? undefined : verified
-  }
+  const unlessExpired = (verified: Verified): Verified =>
+    (verified?.expiresAtMs ?? Number.POSITIVE_INFINITY) <= now() ? undefined : verified
 
   return (token) => {
     const key = hash('sha256', token, 'base64')
     const cached = cache.get(key)
-    const age = cached ? options.now() - cached.startedAt : Number.POSITIVE_INFINITY
+    const age = cached ? now() - cached.startedAt : Number.POSITIVE_INFINITY
     const { result } = cached && age >= 0 && age < FRESH_MS ? cached : verify(key)
     return result instanceof Promise ? result.then(unlessExpired) : unlessExpired(result)
   }

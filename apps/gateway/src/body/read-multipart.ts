@@ -34,7 +34,7 @@ const ignore = () => undefined
 
 const tooMany = (limit: string) => new ServiceError('too_large', `The form may not have more than ${limit}.`)
 
-const badForm = (detail: string) => new ServiceError('bad_request', detail)
+const badForm = (detail: string, cause?: unknown) => new ServiceError('bad_request', detail, { cause })
 
 // RFC 2046, 5.1.1, allows 70, and the parser takes 252.
 const MAX_BOUNDARY = 252
@@ -44,11 +44,8 @@ const NOT_FOUND = 'No part of the body starts with the boundary that its Content
 const NOT_ENDED = 'The body ends before its last boundary.'
 
 /**
- * The parts of a request in their order. Each must be read before the next one. Throws bad_request for a malformed form and for names
- * that are not UTF-8, too_large for too many parts, and the AbortError of the signal.
- *
- * Busboy and @fastify/multipart use Dicer too, but hide the headers of a part: they lose one of two file names, and replace bytes that
- * are not UTF-8 by U+FFFD.
+ * The parts of a request in their order, each to be read before the next. Throws bad_request, too_large, or the signal's AbortError.
+ * Busboy and @fastify/multipart, which use Dicer too, lose one of two file names, and replace bytes that are not UTF-8 by U+FFFD.
  */
 export async function* partsOf({ raw }: FastifyRequest, signal: AbortSignal): AsyncGenerator<Part> {
   const { boundary } = parse(raw.headers['content-type']!).parameters
@@ -82,13 +79,11 @@ export async function* partsOf({ raw }: FastifyRequest, signal: AbortSignal): As
   }
 }
 
-const IDENTITY = new Set(['', '7bit', '8bit', 'binary'])
-
 const decoderOf = (encoding = '') => {
   const named = encoding.trim().toLowerCase()
   if (named === 'base64') return new Base64Decoder()
   if (named === 'quoted-printable') return new QuotedPrintableDecoder()
-  if (IDENTITY.has(named)) return new PassThrough()
+  if (['', '7bit', '8bit', 'binary'].includes(named)) return new PassThrough()
   throw new ProblemError(
     'unsupported-media-type',
     'Parts are read in the encodings base64 and quoted-printable, or as they are.',
@@ -126,22 +121,22 @@ const decoded = (bytes: Buffer, charset: string, isWhole: boolean): string => {
     const decoder = new TextDecoder(charset, { fatal: isWhole })
     return decoder.encoding === 'windows-1252' ? windows1252Text(bytes) : decoder.decode(bytes)
   } catch (cause) {
-    throw new ServiceError('bad_request', `The body is not well-formed ${charset.toUpperCase()}.`, { cause })
+    throw badForm(`The body is not well-formed ${charset.toUpperCase()}.`, cause)
   }
 }
 
 /** The text of a field, or its value in JSON. A field that is longer than any of ours is truncated. */
 export const fieldOf = async ({ contentType = '', bytes }: Part): Promise<unknown> => {
   const chunks: Buffer[] = []
-  let kept = 0
   let size = 0
+  let isWhole = true
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (kept > MAX_FIELD_BYTES) continue
+    isWhole = size <= MAX_FIELD_BYTES
+    if (!isWhole) continue
     chunks.push(chunk)
-    kept = size
+    size += chunk.length
   }
   const { type, parameters } = parse(contentType)
-  const text = decoded(Buffer.concat(chunks), parameters['charset'] ?? 'utf-8', kept === size)
+  const text = decoded(Buffer.concat(chunks), parameters['charset'] ?? 'utf-8', isWhole)
   return type === 'application/json' ? parseJson(text) : text
 }

@@ -27,9 +27,8 @@ import {
   ServiceError,
   type Tls,
 } from '@leadwire/service-kit'
-import { askOnce } from './ask-once'
+import { askOnce, halveWhenTooLarge, inTime } from './batches'
 import { connectFiles } from './connect-files'
-import { halveWhenTooLarge } from './halve-when-too-large'
 
 const DEADLINE_MS = 10_000
 const FILE_IDLE_MS = 30_000
@@ -63,58 +62,55 @@ const leadOf = ({ result, etag, replayed }: LeadResult) => ({
   replayed,
 })
 
-/** Sends batches with `call`. Each item carries the time it has left, and the call has until the last of their deadlines. */
-const inTime =
-  <Item extends { timeoutMs?: number | undefined }, Result>(
-    call: (items: Item[], deadline: number) => Promise<{ results: Result[] }>,
-  ) =>
-  async (items: Item[], deadlines: number[]): Promise<Result[]> => {
-    for (const [index, item] of items.entries()) {
-      item.timeoutMs = Math.max(1, deadlines[index]! - Date.now())
-    }
-    return (await call(items, Math.max(...deadlines))).results
-  }
-
 /** The clients of the services. Reads, creates and verifications of tokens are batched: what arrives during a call is the next batch. */
-export const connectClients = (options: {
-  leadsServiceUrl: string
-  filesServiceUrls: readonly URL[]
-  /** How long a stream of a file may stand still. */
-  fileIdleMs?: number
-  webhookServiceUrl: string
-  /** The first is sent. */
-  tokens: readonly string[]
-  tls?: Tls | undefined
-  lifecycle: Lifecycle
-  meters?: BatcherMeters
-}) => {
-  const { meters, tokens, tls, fileIdleMs: idleMs = FILE_IDLE_MS } = options
+export const connectClients = (
+  config: {
+    LEADS_SERVICE_URL: string
+    WEBHOOK_SERVICE_URL: string
+    FILES_SERVICE_URL: readonly URL[]
+    /** The first is sent. */
+    SERVICE_TOKEN: readonly string[]
+  },
+  options: {
+    tls?: Tls | undefined
+    lifecycle: Lifecycle
+    meters?: BatcherMeters
+    /** How long a stream of a file may stand still. */
+    fileIdleMs?: number | undefined
+  },
+) => {
+  const { meters, tls, lifecycle, fileIdleMs: idleMs = FILE_IDLE_MS } = options
   const deadline = { deadlineMs: DEADLINE_MS }
-  const files = connectFiles({ urls: options.filesServiceUrls, tokens, tls, idleMs })
-  const webhooks = connectGrpc(options.webhookServiceUrl, options)
-  const leads = connectGrpc(options.leadsServiceUrl, options)
-  const batches = connectBatches(options.leadsServiceUrl, options)
+  const access = { tokens: config.SERVICE_TOKEN, tls }
+  const files = connectFiles({ urls: config.FILES_SERVICE_URL, idleMs, ...access })
+  const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, { lifecycle, ...access })
+  const leads = connectGrpc(config.LEADS_SERVICE_URL, { lifecycle, ...access })
+  const batches = connectBatches(config.LEADS_SERVICE_URL, { lifecycle, ...access })
   const retrieveLeads = batches.method(LeadsServiceDefinition, 'retrieveLeads')
   const listPages = batches.method(LeadsServiceDefinition, 'listLeads')
   const createLeads = batches.method(LeadsServiceDefinition, 'createLeads')
   const verifyTokens = batches.method(AccountsServiceDefinition, 'verifyTokens')
 
-  const retrieveLead = createBatcher<RetrieveLead, LeadResult>({
-    ...READS,
-    meter: meters?.('retrieve'),
-    send: askOnce(
-      ({ accountId, reference }) => `${accountId} ${reference}`,
-      halveWhenTooLarge(inTime((leads, deadline) => retrieveLeads({ leads }, deadline))),
-    ),
-  })
-  const listLeads = createBatcher<LeadPage, LeadPageResult>({
-    ...READS,
-    meter: meters?.('list'),
-    send: askOnce(
-      ({ accountId, page }) => `${accountId} ${page}`,
-      halveWhenTooLarge(inTime((pages, deadline) => listPages({ pages }, deadline))),
-    ),
-  })
+  const readBatched = <Item extends { accountId: number; timeoutMs?: number | undefined }, Result>(
+    name: string,
+    keyOf: (item: Item) => unknown,
+    call: (items: Item[], deadline: number) => Promise<{ results: Result[] }>,
+  ) =>
+    createBatcher<Item, Result>({
+      ...READS,
+      meter: meters?.(name),
+      send: askOnce((item) => `${item.accountId} ${keyOf(item)}`, halveWhenTooLarge(inTime(call))),
+    })
+  const retrieveLead = readBatched(
+    'retrieve',
+    ({ reference }: RetrieveLead) => reference,
+    (leads, deadline) => retrieveLeads({ leads }, deadline),
+  )
+  const listLeads = readBatched(
+    'list',
+    ({ page }: LeadPage) => page,
+    (pages, deadline) => listPages({ pages }, deadline),
+  )
   const creates = {
     ...CREATES,
     send: inTime((leads: CreateLead[], deadline) => createLeads({ leads }, deadline)),
@@ -133,14 +129,12 @@ export const connectClients = (options: {
     },
   })
 
-  const checks: HealthCheck[] = [
-    { name: 'leads-service', check: leads.check },
-    { name: 'files-service', check: files.check },
-    { name: 'webhook-service', check: webhooks.check },
-  ]
-
   return {
-    checks,
+    checks: [
+      { name: 'leads-service', check: leads.check },
+      { name: 'files-service', check: files.check },
+      { name: 'webhook-service', check: webhooks.check },
+    ] satisfies HealthCheck[],
     files,
     leads: leads.client(LeadsServiceDefinition, deadline),
     accounts: leads.client(AccountsServiceDefinition, deadline),

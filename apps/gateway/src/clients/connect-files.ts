@@ -1,6 +1,9 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { UploadedFile, UploadTerms } from '@leadwire/contracts'
 import {
+  ADDRESS_LIMIT_MS,
   activeTraceparent,
   bearerOf,
   inSpan,
@@ -9,8 +12,124 @@ import {
   serviceErrorOfProblem,
   type Tls,
 } from '@leadwire/service-kit'
-import type { Dispatcher } from 'undici'
-import { createRoundRobin, type HttpRequest, unavailable } from './round-robin'
+import { Client, type Dispatcher, errors } from 'undici'
+
+interface FilesServiceOptions {
+  urls: readonly URL[]
+  /** How long no byte may move. */
+  idleMs: number
+  tls?: Tls | undefined
+}
+
+type HttpRequest = Omit<Dispatcher.RequestOptions, 'origin' | 'body'> & { body?: Readable }
+
+// When a request can't connect, undici destroys a stream that is its body, which then can't be sent elsewhere. It leaves an iterator
+// alone.
+async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
+  yield* body
+}
+
+const unavailable = (cause: unknown): ServiceError =>
+  new ServiceError('unavailable', 'The service is unavailable for a moment. Try again shortly.', { cause })
+
+const couldNotConnect = (error: unknown): boolean =>
+  error instanceof errors.ConnectTimeoutError || (error as NodeJS.ErrnoException).syscall === 'connect'
+
+const NETWORK_ERROR = /^(E[A-Z]+|UND_ERR_.+|ERR_(SSL|TLS)_.+|.*CERT.*|UNABLE_TO_.+)$/
+
+const failureOf = (error: unknown): unknown => {
+  if (error instanceof errors.HeadersTimeoutError)
+    return new ServiceError('late', 'The service did not answer in time.', { cause: error })
+  // Another error is the body's own.
+  return NETWORK_ERROR.test(String((error as NodeJS.ErrnoException).code)) ? unavailable(error) : error
+}
+
+type Address = Awaited<ReturnType<typeof addressesOf>>[number]
+
+/** Every address behind the URLs. Names are resolved for each request, because copies come and go. */
+const addressesOf = async (urls: readonly URL[]) => {
+  const found = await Promise.allSettled(
+    urls.map(async ({ protocol, hostname: given, port }) => {
+      const hostname = given.replace(/^\[|\]$/g, '')
+      return (await lookup(hostname, { all: true })).map(({ address, family }) => ({
+        origin: new URL(`${protocol}//${family === 6 ? `[${address}]` : address}:${port}`),
+        // The name that its certificate is for.
+        name: isIP(hostname) ? undefined : hostname,
+      }))
+    }),
+  )
+  const addresses = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  if (addresses.length > 0) return addresses
+  throw unavailable(found.find((one) => one.status === 'rejected')?.reason)
+}
+
+/**
+ * Sends requests to the copies of a service in rotation, and skips a copy that refuses the connection. Each request has its own
+ * connection: a copy that drains could close a kept one under bytes that can't be sent again.
+ */
+const createRoundRobin = ({ urls, idleMs, tls }: FilesServiceOptions) => {
+  let next = 0
+
+  const withClient = async <T>(
+    { origin, name }: Address,
+    work: (client: Client) => Promise<T>,
+  ): Promise<T> => {
+    const client = new Client(origin, {
+      connect: { timeout: ADDRESS_LIMIT_MS, ...(name && { servername: name }), ...tls?.current() },
+      // Both count from the last byte in either direction.
+      headersTimeout: idleMs,
+      bodyTimeout: idleMs,
+    })
+    try {
+      return await work(client)
+    } finally {
+      // Once the answer is complete.
+      client.close().catch(() => undefined)
+    }
+  }
+
+  return {
+    /** Throws a ServiceError, or the body's own error. A request without a body may be sent twice. */
+    send: async ({ body, ...request }: HttpRequest): Promise<Dispatcher.ResponseData> => {
+      let bodyIsSent = false
+      const sendTo = async (client: Client): Promise<Dispatcher.ResponseData> => {
+        if (!body) return client.request(request)
+        // When a copy stops listening, the kernel resets the connections that the process has not accepted, and what was sent of
+        // the body would be lost. A response shows that the process has accepted this one.
+        const alive = await client.request({ ...request, method: 'GET', path: '/healthz' })
+        await alive.body.dump()
+        bodyIsSent = true
+        // undici's types omit iterables, which its documentation names.
+        return client.request({ ...request, body: chunksOf(body) as never })
+      }
+
+      const addresses = await addressesOf(urls)
+      next += 1
+      const first = next
+      for (let tried = 1; ; tried += 1) {
+        try {
+          return await withClient(addresses[(first + tried) % addresses.length]!, sendTo)
+        } catch (error) {
+          const failure = failureOf(error)
+          const isUnavailable = failure instanceof ServiceError && failure.code === 'unavailable'
+          const mayRetry = isUnavailable && (!bodyIsSent || couldNotConnect(error))
+          if (!mayRetry || tried === addresses.length) throw failure
+          bodyIsSent = false
+        }
+      }
+    },
+    /** Sends the request to all copies at once. Rejects when none answers 200. */
+    sendToAny: async (request: HttpRequest): Promise<void> => {
+      const ask = (address: Address) =>
+        withClient(address, async (client) => {
+          const { statusCode, body } = await client.request(request)
+          await body.dump()
+          if (statusCode !== 200) throw new Error(`${address.origin.host} answered ${statusCode}`)
+        })
+      await Promise.any((await addressesOf(urls)).map(ask))
+    },
+  }
+}
 
 const DELETE_LIMIT_MS = 5000
 const CHECK_LIMIT_MS = 800
@@ -28,7 +147,7 @@ const textOf = ({ body }: Dispatcher.ResponseData): Promise<string> =>
     throw unavailable(cause)
   })
 
-const failureOf = async (response: Dispatcher.ResponseData): Promise<ServiceError> => {
+const refusalOf = async (response: Dispatcher.ResponseData): Promise<ServiceError> => {
   const error = serviceErrorOfProblem(await textOf(response))
   // The gateway's token was refused, not the client's.
   return error.code === 'unauthenticated'
@@ -36,16 +155,8 @@ const failureOf = async (response: Dispatcher.ResponseData): Promise<ServiceErro
     : error
 }
 
-/**
- * files-service over HTTP. A problem document becomes the ServiceError that it was made of. It is `late` when no byte moves for `idleMs`,
- * and `unavailable` when no copy can be reached.
- */
-export const connectFiles = (options: {
-  urls: readonly URL[]
-  tokens: readonly string[]
-  tls?: Tls | undefined
-  idleMs: number
-}) => {
+/** files-service over HTTP. Throws late when no byte moves for `idleMs`, and unavailable when no copy can be reached. */
+export const connectFiles = (options: FilesServiceOptions & { tokens: readonly string[] }) => {
   const copies = createRoundRobin(options)
   const authorization = bearerOf(options.tokens)
   const headers = authorization === undefined ? {} : { authorization }
@@ -57,7 +168,7 @@ export const connectFiles = (options: {
         ...request,
         headers: { ...headers, ...request.headers, ...(traceparent && { traceparent }) },
       })
-      if (response.statusCode >= 300) throw await failureOf(response)
+      if (response.statusCode >= 300) throw await refusalOf(response)
       return response
     })
 

@@ -14,7 +14,7 @@ let sockets: Socket[]
 let uploads: IncomingMessage[]
 let answerFiles: RequestListener
 
-const start = async (uploadLimits: { maxPerAccount?: number; idleMs?: number; totalMs?: number }) => {
+const start = async (uploadLimits: { idleMs?: number; totalMs?: number }, config = {}) => {
   gateway = await startGateway(
     {
       leads: {
@@ -37,7 +37,7 @@ const start = async (uploadLimits: { maxPerAccount?: number; idleMs?: number; to
         answerFiles(request, response)
       },
     },
-    { uploadLimits },
+    { uploadLimits, config },
   )
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
   port = (gateway.app.server.address() as AddressInfo).port
@@ -75,7 +75,9 @@ const answerOf = async (socket: Socket) => {
     text += chunk
   })
   await eventually(() => expect(text).toContain('}'))
-  return { status: Number(text.split(' ')[1]), body: JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) }
+  const [head = '', body = ''] = text.split('\r\n\r\n')
+  const retryAfter = /^retry-after: (.*)$/im.exec(head)?.[1]
+  return { status: Number(head.split(' ')[1]), retryAfter, body: JSON.parse(body) }
 }
 
 const TOO_SLOW = { type: '/problems#timeout', title: 'Request Timeout', status: 408 }
@@ -129,13 +131,15 @@ test('a files-service that does not answer is a 504 for an upload, and a 503 for
 })
 
 test('an account has a limit of uploads at once; beyond it one is refused, and when one ends another is accepted', async () => {
-  await start({ maxPerAccount: 3 })
+  await start({}, { ACCOUNT_MAX_UPLOADS: 3 })
   const slow = [beginUpload(), beginUpload(), beginUpload()]
   await eventually(() => expect(uploads).toHaveLength(3))
   expect(await answerOf(beginUpload())).toMatchObject({
-    status: 422,
+    status: 429,
+    retryAfter: '5',
     body: {
-      errors: { file: ['An account may have at most 3 uploads at once. Try again when one is done.'] },
+      type: '/problems#rate-limited',
+      detail: 'An account may have at most 3 uploads at once. Try again when one is done.',
     },
   })
   slow[0]!.destroy()

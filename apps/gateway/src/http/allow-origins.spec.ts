@@ -23,8 +23,10 @@ let listed: RunningGateway
 let open: RunningGateway
 let closed: RunningGateway
 beforeAll(async () => {
-  listed = await startGateway(behind, { corsOrigins: ['https://other.example.test', PAGE] })
-  open = await startGateway(behind, { corsOrigins: ['*'], rateLimit: { requests: 1, windowMs: 60_000 } })
+  listed = await startGateway(behind, { config: { CORS_ORIGINS: ['https://other.example.test', PAGE] } })
+  open = await startGateway(behind, {
+    config: { CORS_ORIGINS: ['*'], RATE_LIMIT: { requests: 1, windowMs: 60_000 } },
+  })
   closed = await startGateway(behind)
 })
 afterAll(() => Promise.all([listed.stop(), open.stop(), closed.stop()]))

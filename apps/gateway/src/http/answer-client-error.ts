@@ -1,19 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { PROBLEM_TYPE, PROBLEMS, type Problem, problem, problemJson } from '@leadwire/service-kit'
+import { PROBLEM_TYPE, PROBLEMS, problem, problemJson } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
-
-const problemOfParser = (code: string | undefined): Problem => {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return problem('headers-too-large', 'The headers may not be larger than 16 KiB.')
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return problem('timeout', 'The request did not arrive in time.')
-    default:
-      return problem('bad-request', 'The request is not well-formed HTTP.')
-  }
-}
+import { knownProblem } from './problem'
 
 const LINGER_MS = 2000
 
@@ -37,7 +27,7 @@ export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket):
     socket.destroy()
     return
   }
-  const refused = problemOfParser(error.code)
+  const refused = knownProblem(error) ?? problem('bad-request', 'The request is not well-formed HTTP.')
   const requestId = randomUUID()
   const body = problemJson(refused, requestId)
   // Node's parser reads on after a request that timed out, which must not be handled after all.

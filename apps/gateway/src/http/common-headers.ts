@@ -1,5 +1,15 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { Lifecycle } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
+
+const SANE = /^[A-Za-z0-9_-]{1,128}$/
+
+/** The X-Request-Id of a request if it is well-formed, else a new one. */
+export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && SANE.test(given) ? given : randomUUID()
+}
 
 /** Headers of every response. In a drain each response also ends its connection, so that clients go to another copy. */
 export const commonHeaders = (app: FastifyInstance, lifecycle: Lifecycle): void => {

@@ -32,7 +32,7 @@ const behind = {
 let gateway: RunningGateway
 let plain: RunningGateway
 beforeAll(async () => {
-  gateway = await startGateway(behind, { compression: true })
+  gateway = await startGateway(behind, { config: { COMPRESSION: true } })
   plain = await startGateway(behind)
 })
 beforeEach(() => {

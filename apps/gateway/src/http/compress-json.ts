@@ -13,9 +13,8 @@ const tagEncoding: onSendHookHandler = (_request, reply, payload, done) => {
   else if (typeof encoding === 'string' && typeof etag === 'string')
     reply.header('etag', etagOfEncoding(etag, encoding))
   const vary = String(reply.getHeader('vary') ?? '')
-  if (!vary.includes('accept-encoding')) {
+  if (!vary.includes('accept-encoding'))
     reply.header('vary', vary === '' ? 'accept-encoding' : `${vary}, accept-encoding`)
-  }
   done(null, payload)
 }
 

@@ -40,7 +40,7 @@ let gateway: RunningGateway
 let withoutAddress: RunningGateway
 beforeAll(async () => {
   gateway = await startGateway(behind)
-  withoutAddress = await startGateway(behind, { publicUrl: undefined })
+  withoutAddress = await startGateway(behind, { config: { PUBLIC_URL: undefined } })
 })
 beforeEach(() => {
   etag = ETAG

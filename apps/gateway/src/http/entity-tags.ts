@@ -23,8 +23,8 @@ export const etagOfEncoding = (etag: string, encoding: string) => `${etag.slice(
 
 const withoutEncoding = (tag: string) => tag.replace(/\+(br|gzip)"$/, '"')
 
-/** The tag of If-None-Match that names the same body as `etag`, in any encoding. */
-const knownTag = ({ headers }: Pick<FastifyRequest, 'headers'>, etag: string): string | undefined => {
+/** The tag of If-None-Match that names this body, in any encoding (RFC 9110, 13.1.2). A malformed header is ignored. */
+const knownTag = ({ headers }: FastifyRequest, etag: string): string | undefined => {
   const header = headers['if-none-match']
   if (header === undefined) return undefined
   if (header.trim() === '*') return etag
@@ -33,11 +33,8 @@ const knownTag = ({ headers }: Pick<FastifyRequest, 'headers'>, etag: string): s
     .find((tag) => withoutEncoding(tag) === withoutWeakness(etag))
 }
 
-/**
- * Whether the client has the body that `etag` names (If-None-Match; RFC 9110, 13.1.2). Tags are compared weakly. A malformed header is
- * ignored: a whole response is right for every client.
- */
-export const isKnown = (request: Pick<FastifyRequest, 'headers'>, etag: string): boolean =>
+/** Whether the client has the body that `etag` names. */
+export const isKnown = (request: FastifyRequest, etag: string): boolean =>
   knownTag(request, etag) !== undefined
 
 export const tagged = <Body>(reply: FastifyReply, etag: string | undefined, body: Body): Body => {

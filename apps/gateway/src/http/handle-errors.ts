@@ -23,41 +23,33 @@ export const answerError =
     }
     return reply
       .code(problem.status)
-      .headers({
-        ...problem.headers,
-        'content-type': PROBLEM_TYPE,
-        'x-request-id': request.id,
-      })
+      .headers({ ...problem.headers, 'content-type': PROBLEM_TYPE, 'x-request-id': request.id })
       .send(problemJson(problem, request.id))
   }
-
-// Without a listener Node answers 417 itself, without a document.
-const listenForExpectations = (app: FastifyInstance) =>
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
 const expectsTooMuch = ({ headers, raw }: FastifyRequest) =>
   headers.expect !== undefined && raw.httpVersion === '1.1' && !/\b100-continue\b/i.test(headers.expect)
 
 const notFound = () => new ProblemError('not-found', 'There is nothing at this address.')
 
+const badRequest = (detail: string) => new ProblemError('bad-request', detail)
+
 const problemWith = (request: FastifyRequest): ProblemError | undefined => {
   if (request.is404) return notFound()
+  const { httpVersion } = request.raw
   // A first line without a version is HTTP/0.9, which has no headers.
-  if (request.raw.httpVersion === '0.9') {
-    return new ProblemError('bad-request', 'The request is not well-formed HTTP.')
-  }
-  if (expectsTooMuch(request)) {
+  if (httpVersion === '0.9') return badRequest('The request is not well-formed HTTP.')
+  if (expectsTooMuch(request))
     return new ProblemError('expectation-failed', 'The only expectation that can be met is 100-continue.')
-  }
-  if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
-    return new ProblemError('bad-request', 'The request has no Host header.')
-  }
+  if (request.headers.host === undefined && httpVersion !== '1.0')
+    return badRequest('The request has no Host header.')
   const repeated = repeatedHeader(request.raw)
-  if (repeated) return new ProblemError('bad-request', `The request has more than one ${repeated} header.`)
-  if (!hasReadableQuery(request.url)) {
-    return new ProblemError('bad-request', 'The query is not well-formed UTF-8.')
-  }
-  return undefined
+  if (repeated) return badRequest(`The request has more than one ${repeated} header.`)
+  // The router refuses a path that is not UTF-8.
+  const query = request.url.indexOf('?')
+  return query >= 0 && decodePercent(request.url.slice(query)) === undefined
+    ? badRequest('The query is not well-formed UTF-8.')
+    : undefined
 }
 
 const SINGLE = ['Host', 'Authorization'] as const
@@ -73,15 +65,10 @@ const repeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
     return count > 1
   })
 
-// The router refuses a path that is not UTF-8.
-const hasReadableQuery = (url: string): boolean => {
-  const start = url.indexOf('?')
-  return start < 0 || decodePercent(url.slice(start)) !== undefined
-}
-
 export const handleErrors = (app: FastifyInstance, logger: Logger): void => {
   app.setErrorHandler(answerError(logger))
-  listenForExpectations(app)
+  // Without a listener Node answers 417 itself, without a document.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // Before the body is read: at an unknown address its type and size do not matter.
   app.addHook('onRequest', (request, _reply, done) => {
     done(problemWith(request))

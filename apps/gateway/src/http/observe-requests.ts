@@ -4,24 +4,18 @@ import type { FastifyInstance } from 'fastify'
 const SLOW_MS = 1000
 
 /**
- * One observation and one log line for each request. The line never has a token or a body.
- *
- * Refused and slow requests are logged as info, others as debug, because thousands of lines a second cost a third of the gateway's time
- * again in the process that reads them. A 503 is debug too: `answerError` logs what is unavailable, and metrics count what is refused
- * under load.
+ * One observation and one log line for each request, never with a token or a body. Only refused and slow requests are logged as info:
+ * thousands of lines a second cost a third of the gateway's time again in the process that reads them. `answerError` logs a 503.
  */
-export const observeRequests = (
-  app: FastifyInstance,
-  options: { logger: Logger; metrics: Metrics },
-): void => {
-  measureRequests(app, options.metrics)
+export const observeRequests = (app: FastifyInstance, logger: Logger, metrics: Metrics): void => {
+  measureRequests(app, metrics)
   app.addHook('onResponse', (request, reply, done) => {
     const { elapsedTime } = reply
     const isNoted = reply.statusCode !== 503 && (reply.statusCode >= 400 || elapsedTime > SLOW_MS)
     const level = isNoted ? 'info' : 'debug'
-    if (!options.logger.isLevelEnabled(level)) return done()
+    if (!logger.isLevelEnabled(level)) return done()
     const trace = parseTraceparent(request.headers['traceparent'])
-    options.logger[level](
+    logger[level](
       {
         method: request.method,
         route: request.routeOptions.url ?? 'unknown',

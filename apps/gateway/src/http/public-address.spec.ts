@@ -1,6 +1,7 @@
+import type { GatewayConfig } from '../config'
 import { startGateway } from '../gateway.fixture'
 
-const scene = async (options: { publicUrl?: string | undefined; trustedProxies?: string[] }) => {
+const scene = async (config: Partial<GatewayConfig>) => {
   const ips: string[] = []
   const gateway = await startGateway(
     {
@@ -16,7 +17,7 @@ const scene = async (options: { publicUrl?: string | undefined; trustedProxies?:
         },
       },
     },
-    { publicUrl: undefined, trustedProxies: [], ...options },
+    { config: { PUBLIC_URL: undefined, ...config } },
   )
   const lead = {
     name: 'W',
@@ -40,7 +41,7 @@ const scene = async (options: { publicUrl?: string | undefined; trustedProxies?:
 }
 
 test('addresses begin with the configured one', async () => {
-  const { gateway, pathFor } = await scene({ publicUrl: 'https://api.example.test/crm' })
+  const { gateway, pathFor } = await scene({ PUBLIC_URL: 'https://api.example.test/crm' })
   expect(await pathFor({ host: 'evil.example' })).toBe('https://api.example.test/crm/leads')
   await gateway.stop()
 })
@@ -60,7 +61,7 @@ test("without one, with the request's own; what a stranger forwards is not belie
 })
 
 test('behind a trusted proxy, with what it forwards', async () => {
-  const { gateway, pathFor } = await scene({ trustedProxies: ['127.0.0.0/8'] })
+  const { gateway, pathFor } = await scene({ TRUSTED_PROXIES: ['127.0.0.0/8'] })
   const forwarded = { host: 'inside', 'x-forwarded-host': 'leads.example', 'x-forwarded-proto': 'https' }
   expect(await pathFor(forwarded)).toBe('https://leads.example/leads')
   await gateway.stop()
@@ -76,7 +77,7 @@ test("the visitor's address is the peer's", async () => {
 })
 
 test('or the first untrusted one that trusted proxies name', async () => {
-  const { gateway, ipFor } = await scene({ trustedProxies: ['10.0.0.0/8'] })
+  const { gateway, ipFor } = await scene({ TRUSTED_PROXIES: ['10.0.0.0/8'] })
   const forwarded = (text: string) => ({ 'x-forwarded-for': text })
   expect(await ipFor('10.0.0.1', forwarded('198.51.100.1'))).toBe('198.51.100.1')
   expect(await ipFor('::ffff:10.0.0.1', forwarded('198.51.100.1'))).toBe('198.51.100.1')

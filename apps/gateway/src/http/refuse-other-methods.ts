@@ -2,19 +2,17 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { ProblemError } from './problem'
 
-/** Records the methods of each address. `refuse`, called after all routes are added, answers all others with 405. */
-export const refuseOtherMethods = (app: FastifyInstance): { refuse: () => void } => {
+/** Records the methods of each address. What it returns, called after all routes are added, makes all others a 405. */
+export const refuseOtherMethods = (app: FastifyInstance): (() => void) => {
   const methodsOf = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
-    const methods = methodsOf.get(url) ?? new Set()
-    methodsOf.set(url, methods)
-    for (const name of [method].flat()) methods.add(name)
+    methodsOf.set(url, new Set([...(methodsOf.get(url) ?? []), ...[method].flat()]))
   })
   for (const method of METHODS) {
     // CONNECT never reaches a route. A method that Node's parser does not know is a 400.
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method as never)) app.addHttpMethod(method)
   }
-  const refuse = () => {
+  const refuse = async () => {
     for (const [url, taken] of [...methodsOf]) {
       const allow = [...taken].sort().join(', ')
       const others = app.supportedMethods.filter((method) => !taken.has(method))
@@ -31,5 +29,5 @@ export const refuseOtherMethods = (app: FastifyInstance): { refuse: () => void }
       })
     }
   }
-  return { refuse: () => void app.register(async () => refuse()) }
+  return () => void app.register(refuse)
 }

@@ -10,10 +10,7 @@ export const decodeUtf8 = (bytes: Buffer): string => {
   return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
-/**
- * Text with its percent escapes decoded, undefined when they are not UTF-8. A `%` without two hexadecimal digits is
- * kept (WHATWG URL, 1.3).
- */
+/** Text without its percent escapes, undefined when they are not UTF-8. A `%` that begins none stays (WHATWG URL, 1.3). */
 export const decodePercent = (text: string): string | undefined => {
   if (!text.includes('%')) return text
   try {

@@ -188,7 +188,7 @@ test('every reference leads somewhere', () => {
 
 test('it says where the API is: at the configured address, else where it was asked', async () => {
   expect(document.servers).toEqual([{ url: 'https://api.example.test' }])
-  const other = await startGateway({}, { publicUrl: undefined })
+  const other = await startGateway({}, { config: { PUBLIC_URL: undefined } })
   const { body } = await other.app.inject({ url: '/openapi.json', headers: { host: 'leads.test:81' } })
   expect(JSON.parse(body).servers).toEqual([{ url: 'http://leads.test:81' }])
   await other.stop()
@@ -284,12 +284,11 @@ test('it is compressed for a client that accepts that', async () => {
   expect(gunzipSync(gzipped.rawPayload).toString()).toBe(plain.body)
 })
 
-test('each operation has samples in four languages, which send the example of its body', () => {
+test('each operation has a sample, which sends the example of its body', () => {
   for (const { name, operation } of operations()) {
-    const samples = operation['x-codeSamples']!
-    expect([name, samples.map(({ label }) => label)]).toEqual([name, ['curl', 'Node', 'PHP', 'Python']])
+    expect([name, operation['x-codeSamples']]).toEqual([name, [expect.objectContaining({ label: 'curl' })]])
   }
-  const [curl, node, php, python] = document.paths['/leads/{reference}']!['patch']!['x-codeSamples']!
+  const [curl] = document.paths['/leads/{reference}']!['patch']!['x-codeSamples']!
   expect(curl!.source).toBe(`curl -sS --fail-with-body -X PATCH "$BASE_URL/leads/$REFERENCE" \\
   -H "Authorization: Bearer $TOKEN" \\
   -H 'Content-Type: application/json' \\
@@ -298,7 +297,4 @@ test('each operation has samples in four languages, which send the example of it
     "status": "sold",
     "notify": true
   }'`)
-  expect(node!.source).toContain("    status: 'sold',\n    notify: true,\n  }),\n})")
-  expect(php!.source).toContain("        'notify' => true,\n    ]),")
-  expect(python!.source).toContain('        "notify": True,\n    }).encode(),')
 })

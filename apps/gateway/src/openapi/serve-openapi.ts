@@ -3,8 +3,9 @@ import { VERSION } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
 import type { Dependencies } from '../api/dependencies'
 import { compressJson } from '../http/compress-json'
-import { addCodeSamples } from './code-samples/add-code-samples'
+import { curlSample, type DocumentedOperation, type Schemas } from './curl-sample'
 import { nameComponents } from './name-components'
+import { WEBHOOK_PATH_ITEMS, WEBHOOKS } from './webhooks'
 
 const DESCRIPTION = `Stores sales leads, and sends signed webhooks about each new lead and what happens to it.
 
@@ -31,14 +32,24 @@ const TAGS = [
   { name: 'Health', description: 'For operators of the service.' },
 ]
 
+type Document = {
+  paths: Record<string, Record<string, DocumentedOperation & { 'x-codeSamples'?: object[] }>>
+  components: { schemas: Schemas }
+}
+
+const addSamples = ({ paths, components: { schemas } }: Document) => {
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const source = curlSample(operation, { method, path, schemas })
+      operation['x-codeSamples'] = [{ lang: 'shell', label: 'curl', source }]
+    }
+  }
+}
+
 /** GET /openapi.json: OpenAPI 3.1 of every route that is added afterwards. */
 export const serveOpenApi = (
   app: FastifyInstance,
-  options: {
-    publicUrl: string | undefined
-    addressOf: Dependencies['addressOf']
-    events: { webhooks: Record<string, { $ref: string }>; pathItems: object }
-  },
+  { publicUrl, addressOf }: { publicUrl: string | undefined; addressOf: Dependencies['addressOf'] },
 ): void => {
   app.register(swagger, {
     openapi: {
@@ -50,11 +61,11 @@ export const serveOpenApi = (
         contact: { name: 'The operator of this service' },
         license: { name: 'MIT', identifier: 'MIT' },
       },
-      servers: [{ url: options.publicUrl ?? '/' }],
+      servers: [{ url: publicUrl ?? '/' }],
       tags: TAGS,
-      webhooks: options.events.webhooks,
+      webhooks: WEBHOOKS,
       components: {
-        pathItems: options.events.pathItems as never,
+        pathItems: WEBHOOK_PATH_ITEMS as never,
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'A token of your account.' },
         },
@@ -62,7 +73,7 @@ export const serveOpenApi = (
     },
     transformObject: (given) => {
       const document = nameComponents('openapiObject' in given ? given.openapiObject : {})
-      addCodeSamples(document as unknown as Parameters<typeof addCodeSamples>[0])
+      addSamples(document as unknown as Document)
       return document
     },
   })
@@ -72,7 +83,7 @@ export const serveOpenApi = (
     scope.get('/openapi.json', { schema: { hide: true } }, async (request, reply) =>
       reply
         .header('access-control-allow-origin', '*')
-        .send({ ...app.swagger(), servers: [{ url: options.addressOf(request) }] }),
+        .send({ ...app.swagger(), servers: [{ url: addressOf(request) }] }),
     )
   })
 }

@@ -22,9 +22,7 @@ export type Checked<T> =
   | { value: T; errors?: undefined; fields?: undefined }
   | { value?: undefined; errors: FieldErrors; fields: Record<string, unknown> }
 
-type Check<T> = (body: Body) => Checked<T>
-
-export type CreateCheck = <Schema extends TObject>(schema: Schema) => Check<Static<Schema>>
+export type CreateCheck = <Schema extends TObject>(schema: Schema) => (body: Body) => Checked<Static<Schema>>
 
 const MAX_FIELDS_WITH_ERRORS = 1000
 

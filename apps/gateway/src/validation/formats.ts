@@ -20,30 +20,24 @@ const isWebUrl = (text: string): boolean => {
   return hostname !== '' && username === '' && password === ''
 }
 
-/** An instant in ISO 8601 with its offset, such as 2026-03-29T01:30:00Z. */
-export const isInstant = (text: string): boolean => {
+const holds = (check: () => boolean): boolean => {
   try {
-    Temporal.Instant.from(text)
-    return /^(?!0000)\d{4}-/.test(text)
+    return check()
   } catch {
     return false
   }
 }
+
+/** An instant in ISO 8601 with its offset, such as 2026-03-29T01:30:00Z. */
+export const isInstant = (text: string): boolean =>
+  /^(?!0000)\d{4}-/.test(text) && holds(() => Temporal.Instant.from(text) !== undefined)
 
 /** An instant in UTC, truncated to microseconds: PostgreSQL would round it, the last one of 9999 to the year 10000. */
 export const inMicroseconds = (instant: string): string =>
   Temporal.Instant.from(instant).round({ smallestUnit: 'microsecond', roundingMode: 'trunc' }).toString()
 
+/** How long a replaced secret still signs. */
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
-
-/** How long a replaced secret still signs: 0s, 15m, 24h …, at most 30d. */
-const isOverlap = (text: string): boolean => {
-  try {
-    return parseDuration(text) <= MAX_OVERLAP_MS
-  } catch {
-    return false
-  }
-}
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -89,10 +83,7 @@ export const FORMATS: Record<string, Format> = {
     message: 'must be a valid IP address.',
     schema: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
   },
-  'one-line': {
-    isValid: isOneLine,
-    schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' },
-  },
+  'one-line': { isValid: isOneLine, schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' } },
   'web-url': { isValid: isWebUrl, schema: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } },
   uuid: { isValid: (text) => UUID.test(text), message: 'must be a valid UUID.' },
   instant: {
@@ -101,7 +92,7 @@ export const FORMATS: Record<string, Format> = {
     schema: { format: 'date-time' },
   },
   overlap: {
-    isValid: isOverlap,
+    isValid: (text) => holds(() => parseDuration(text) <= MAX_OVERLAP_MS),
     message: 'must be a time such as 0s, 15m or 24h, at most 30d.',
     schema: { pattern: '^[0-9]+(ms|s|m|h|d)$' },
   },

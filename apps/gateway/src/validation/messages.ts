@@ -2,22 +2,11 @@ import type { ErrorObject } from 'ajv'
 import { FORMATS } from './formats'
 import { postcodeWithZero } from './postcode'
 
-/**
- * How a message names a field: `quotes.0.items.1.image_id` is "quotes.0.items.1.image id", as in Laravel 7. An unknown field may consist
- * of underscores alone.
- */
+/** `quotes.0.items.1.image_id` is named "quotes.0.items.1.image id", as in Laravel 7. A field may be all underscores. */
 export const labelOf = (field: string): string => field.replace(/(?<=[^_])_(?=[^_])/g, ' ')
 
 /** The message for a field that names a missing record. */
 export const selectedIsInvalid = (field: string): string => `The selected ${labelOf(field)} is invalid.`
-
-const TYPES: Record<string, string> = {
-  string: 'a string',
-  integer: 'an integer',
-  number: 'a number',
-  array: 'an array',
-  object: 'an object',
-}
 
 /** Names what a reader can't see in the value. */
 const hintOf = ({ data, params }: ErrorObject): string => {
@@ -36,7 +25,8 @@ const hintOf = ({ data, params }: ErrorObject): string => {
 const typeMessage = (label: string, type: string | string[]) => {
   const types = [type].flat().filter((name) => name !== 'null')
   if (types[0] === 'boolean') return `The ${label} field must be true or false.`
-  return `The ${label} must be ${types.map((name) => TYPES[name]).join(' or ')}.`
+  const named = types.map((name) => `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`)
+  return `The ${label} must be ${named.join(' or ')}.`
 }
 
 const MESSAGES: Record<string, (label: string, limit: number) => string> = {

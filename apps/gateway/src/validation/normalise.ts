@@ -2,21 +2,12 @@ import { isInvisible, oneLine } from '@leadwire/contracts'
 import type { TSchema } from '@sinclair/typebox'
 import { FORMATS } from './formats'
 
-const BOOLEANS = new Map<unknown, boolean>([
-  [true, true],
-  [false, false],
-  [1, true],
-  [0, false],
-  ['1', true],
-  ['0', false],
-  ['true', true],
-  ['false', false],
-])
+const TRUE: unknown[] = [true, 1, '1', 'true']
+const FALSE: unknown[] = [false, 0, '0', 'false']
 
 const textOf = (text: string, { format, enum: words }: TSchema): string => {
   if (words) return text
-  const { normalise = (same: string) => same } = format ? FORMATS[format]! : { normalise: oneLine }
-  return normalise(text)
+  return format ? (FORMATS[format]!.normalise?.(text) ?? text) : oneLine(text)
 }
 
 /** A form has only text, and no difference between one value and a list of one. */
@@ -25,21 +16,16 @@ type Source = 'json' | 'form'
 // Only an exact value of the type changes. The check reports others.
 const convert = (value: unknown, type: string, schema: TSchema): unknown => {
   const text = typeof value === 'string' ? value.trim() : undefined
-  switch (type) {
-    case 'string':
-      return text === undefined ? value : textOf(text, schema)
-    case 'boolean':
-      return BOOLEANS.get(text ?? value) ?? value
-    case 'integer':
-      return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : value
-    case 'number':
-      return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : value
-    default:
-      return value
+  if (type === 'boolean') {
+    if (TRUE.includes(text ?? value)) return true
+    return FALSE.includes(text ?? value) ? false : value
   }
+  if (text === undefined) return value
+  if (type === 'string') return textOf(text, schema)
+  const isNumber =
+    (type === 'integer' && /^-?\d+$/.test(text)) || (type === 'number' && /^-?\d+(\.\d+)?$/.test(text))
+  return isNumber ? Number(text) : value
 }
-
-const isText = (value: unknown) => typeof value === 'string'
 
 const isEmpty = (value: unknown) =>
   value === undefined || value === null || (typeof value === 'string' && isInvisible(value))
@@ -67,19 +53,16 @@ const normaliseObject = (schema: TSchema, value: unknown, source: Source): unkno
   return fields
 }
 
-// The last value of a repeated field counts, as in PHP, unless the field is an array: `notify=0&notify=1`.
-const lastOf = (value: unknown, type: string, source: Source): unknown =>
-  source === 'form' && type !== 'array' && Array.isArray(value) && value.every(isText) ? value.at(-1) : value
-
 /**
- * A client's value in the types of a schema, ready to be checked (design: Everywhere). Strings are trimmed and become one line. An
- * invisible string is null, and null is an absent field, unless the schema has null. Booleans may be 1, 0, "1", "0", "true" and "false",
- * integers may be digits in a string. Fields that the schema does not have are dropped.
+ * A client's value in the types of a schema, ready to be checked (design: Everywhere). An invisible string is null, and null is an
+ * absent field, unless the schema has null. Fields that the schema does not have are dropped.
  */
 export const normalise = (schema: TSchema, given: unknown, source: Source): unknown => {
   const types = schema['type'] as string | string[] | undefined
   const type = (typeof types === 'string' ? types : types?.[0]) ?? ''
-  const value = lastOf(given, type, source)
+  // The last value of a repeated field counts, as in PHP, unless the field is an array: `notify=0&notify=1`.
+  const isRepeated = source === 'form' && type !== 'array' && Array.isArray(given)
+  const value = isRepeated && given.every((one) => typeof one === 'string') ? given.at(-1) : given
   if (isEmpty(value)) return types?.includes('null') && value !== undefined ? null : undefined
   if (type === 'array') return normaliseArray(schema, value, source)
   if (type === 'object') return normaliseObject(schema, value, source)

@@ -1,5 +1,4 @@
-import type { FieldErrors } from '@leadwire/service-kit'
-import { ServiceError } from '@leadwire/service-kit'
+import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { labelOf } from './messages'
 
 // PHP's limit. Deeper values would overflow the stack of recursive code such as JSON.stringify.
@@ -17,15 +16,9 @@ const nameOf = (path: string, key: string) => {
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name
 }
 
-/**
- * Errors of fields, at any depth and known or not, whose text or key has a NUL or a lone surrogate, which PostgreSQL does not store.
- * Throws bad_request for a body that is nested too deep.
- */
+/** Errors of fields at any depth, known or not, with a NUL or a lone surrogate. Throws bad_request for one too deep. */
 export const textErrors = (fields: Record<string, unknown>): FieldErrors => {
   const refused = new Set<string>()
-  const addError = (path: string, key: string) => {
-    if (refused.size < MAX_ERRORS) refused.add(nameOf(path, key))
-  }
   const todo: { value: object; path: string; depth: number }[] = [{ value: fields, path: '', depth: 1 }]
   // A list instead of recursion, because the client decides the depth. All levels are visited, however many errors there are.
   for (let next = todo.pop(); next; next = todo.pop()) {
@@ -34,12 +27,10 @@ export const textErrors = (fields: Record<string, unknown>): FieldErrors => {
       throw new ServiceError('bad_request', `The body is nested deeper than ${MAX_DEPTH} levels.`)
     for (const key in value) {
       const member = (value as Record<string, unknown>)[key]
-      if (typeof member === 'object' && member !== null) {
+      if (typeof member === 'object' && member !== null)
         todo.push({ value: member, path: `${nameOf(path, key)}.`, depth: depth + 1 })
-      } else if (typeof member === 'string' && isRefused(member)) {
-        addError(path, key)
-      }
-      if (isRefused(key)) addError(path, key)
+      const isWrong = isRefused(key) || (typeof member === 'string' && isRefused(member))
+      if (isWrong && refused.size < MAX_ERRORS) refused.add(nameOf(path, key))
     }
   }
   return Object.fromEntries(

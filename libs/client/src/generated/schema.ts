@@ -4361,7 +4361,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token has sent more requests than the operator allows. Nothing was done. */
+        /** @description The token has sent more requests than the operator allows, or the account has as much in flight as it may: uploads, exports, streams of events. Nothing was done. */
         Problem429: {
             headers: {
                 /** @description Quote it when you ask us about the request. */

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,22 +10,6 @@ import { CSV, identifiersOf, newUser } from './identifiers.fixture'
 import { type RecordingProxy, startRecordingProxy } from './recording-proxy.fixture'
 
 const run = promisify(execFile)
-
-type Program = { file: string; command: string[]; isThere: boolean }
-
-const answers = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
-
-/** By the label of the sample. */
-const PROGRAMS: Record<string, Program> = {
-  curl: { file: 'sample.sh', command: ['bash', '-eu'], isThere: answers('curl', '--version') },
-  Node: { file: 'sample.mjs', command: [process.execPath], isThere: true },
-  PHP: {
-    file: 'sample.php',
-    command: ['php'],
-    isThere: answers('php', '-r', "exit(extension_loaded('curl') ? 0 : 1);"),
-  },
-  Python: { file: 'sample.py', command: ['python3'], isThere: answers('python3', '--version') },
-}
 
 let stage: Stage
 let proxy: RecordingProxy
@@ -56,18 +40,15 @@ const furnish = async (path: string): Promise<{ tenant: Tenant; variables: Recor
 
 /** The example of a body names the user 1. A new account has no user at all. */
 const withUser = async (source: string, tenant: Tenant) =>
-  /user_id/.test(source)
-    ? source.replace(/(user_id['"]?(?::| =>) )1\b/, `$1${(await newUser(tenant)).id}`)
-    : source
+  /user_id/.test(source) ? source.replace(/("user_id": )1\b/, `$1${(await newUser(tenant)).id}`) : source
 
-const runSample = async (label: string, { path, operation }: Route, changes: Record<string, string> = {}) => {
-  const { file, command } = PROGRAMS[label]!
-  const { source } = operation['x-codeSamples']!.find((sample) => sample.label === label)!
+const runSample = async ({ path, operation }: Route, changes: Record<string, string> = {}) => {
+  const { source } = operation['x-codeSamples']![0]!
   const { tenant, variables } = await furnish(path)
-  await writeFile(join(folder, file), await withUser(source, tenant))
+  await writeFile(join(folder, 'sample.sh'), await withUser(source, tenant))
   const env = { ...process.env, ...variables, BASE_URL: proxy.url, TOKEN: tenant.token, ...changes }
   proxy.seen.length = 0
-  const { code, stdout, stderr } = await run(command[0]!, [...command.slice(1), file], {
+  const { code, stdout, stderr } = await run('bash', ['-eu', 'sample.sh'], {
     cwd: folder,
     env,
     timeout: 20_000,
@@ -82,37 +63,25 @@ const runSample = async (label: string, { path, operation }: Route, changes: Rec
   return { failure, output, seen, asked: path.replace(/\{(\w+)\}/g, (_, name) => fill(name)) }
 }
 
-test('every operation has a sample for each language', () => {
-  const labels = routes.map(({ operation }) => operation['x-codeSamples']?.map(({ label }) => label))
-  expect(labels.length).toBeGreaterThan(40)
-  for (const of of labels) expect(of).toEqual(Object.keys(PROGRAMS))
-})
-
-for (const [label, { isThere }] of Object.entries(PROGRAMS)) {
-  const name = `${label}: each sample calls its operation, and succeeds`
-  if (!isThere) {
-    test.skip(`${name} (skipped: it is not on this machine)`, () => undefined)
-    continue
+test('each sample calls its operation, and succeeds', async () => {
+  expect(routes.length).toBeGreaterThan(40)
+  for (const route of routes) {
+    const { method, operation } = route
+    const success = Object.keys(operation.responses).find((status) => status.startsWith('2'))
+    const { failure, seen, asked } = await runSample(route)
+    const { operationId } = operation
+    expect({ operationId, failure, seen }).toEqual({
+      operationId,
+      failure: undefined,
+      seen: [{ method, path: asked, status: Number(success) }],
+    })
   }
-  test(name, async () => {
-    for (const route of routes) {
-      const { method, operation } = route
-      const success = Object.keys(operation.responses).find((status) => status.startsWith('2'))
-      const { failure, seen, asked } = await runSample(label, route)
-      const { operationId } = operation
-      expect({ operationId, failure, seen }).toEqual({
-        operationId,
-        failure: undefined,
-        seen: [{ method, path: asked, status: Number(success) }],
-      })
-    }
-  }, 300_000)
+}, 300_000)
 
-  test(`${label}: a sample that is refused shows why`, async () => {
-    for (const id of ['createLead', 'retrieveLead', 'downloadAttachment']) {
-      const route = routes.find(({ operation }) => operation.operationId === id)!
-      const { output } = await runSample(label, route, { TOKEN: 'none' })
-      expect([id, output]).toEqual([id, expect.stringContaining('request_id')])
-    }
-  })
-}
+test('a sample that is refused shows why', async () => {
+  for (const id of ['createLead', 'retrieveLead', 'downloadAttachment']) {
+    const route = routes.find(({ operation }) => operation.operationId === id)!
+    const { output } = await runSample(route, { TOKEN: 'none' })
+    expect([id, output]).toEqual([id, expect.stringContaining('request_id')])
+  }
+})
