@@ -7,6 +7,7 @@ import {
   logLevel,
   makeValidator,
   parseDuration,
+  parseList,
   port,
   readConfig,
   serviceTokenSettings,
@@ -37,10 +38,7 @@ const isRange = (entry: string): boolean => {
 
 const entriesOf = (isEntry: (entry: string) => boolean, expected: string) =>
   makeValidator<string[]>((text) => {
-    const entries = text
-      .split(',')
-      .map((entry) => entry.trim())
-      .filter((entry) => entry !== '')
+    const entries = parseList(text)
     const wrong = entries.filter((entry) => !isEntry(entry))
     if (wrong.length > 0) throw new TypeError(`no ${expected}: ${wrong.join(', ')}`)
     return entries

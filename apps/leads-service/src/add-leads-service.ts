@@ -9,19 +9,10 @@ import {
   leadJsonFormat,
   ReconciliationServiceDefinition,
 } from '@leadwire/contracts'
-import {
-  answerEach,
-  auditService,
-  createFairCalls,
-  type GrpcServer,
-  perCall,
-  perKeyedCall,
-  type Sealer,
-  type WithIdempotencyKey,
-} from '@leadwire/service-kit'
+import { answerEach, auditService, type GrpcServer, type Sealer } from '@leadwire/service-kit'
 import * as accounts from './accounts/accounts'
 import { attachFile, listAttachments, retrieveAttachment } from './attachments/attachments'
-import { claimKey, releaseKey, renewKey, underKey } from './idempotency/idempotency-keys'
+import { claimKey, releaseKey, renewKey } from './idempotency/idempotency-keys'
 import { createImage } from './images/images'
 import { deleteAccount, retrieveAccountDeletion } from './jobs/delete/delete-account'
 import { eraseLead } from './jobs/erase/erase-lead'
@@ -43,6 +34,7 @@ import { findPersonLeads } from './leads/list/find-person-leads'
 import { listLeads } from './leads/list/list-leads'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
+import { createFairCalls, perCall, perKeyedCall } from './serve-calls'
 import { createToken, listTokens, revokeToken, verifyTokens } from './tokens/tokens'
 import * as users from './users/users'
 
@@ -51,7 +43,6 @@ type Deps = CreateLeadsDeps &
     draining: AbortSignal
     backupRetentionDays: number | undefined
     sealer: Sealer
-    underKey: WithIdempotencyKey
     wakeErasures?: () => void
   }
 
@@ -78,11 +69,11 @@ const READS_AT_ONCE = 3
 /** Adds everything leads-service answers to a server. `jsonFormat` stands for another release's in specs. */
 export const addLeadsService = (
   server: GrpcServer,
-  { jsonFormat, ...given }: Omit<Deps, 'jsonFormat' | 'underKey'> & { jsonFormat?: number },
+  { jsonFormat, ...given }: Omit<Deps, 'jsonFormat'> & { jsonFormat?: number },
 ): void => {
-  const deps = { ...given, underKey, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
+  const deps = { ...given, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
   const { draining, meters, wakeErasures } = deps
-  const fairly = createFairCalls({ atOnce: READS_AT_ONCE, meter: meters?.('long_reads') })
+  const fairly = createFairCalls(READS_AT_ONCE, meters?.('long_reads'))
   server.add(LeadsServiceDefinition, {
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),

@@ -1,5 +1,6 @@
 import { WebhooksServiceDefinition } from '@leadwire/contracts'
 import {
+  addPoolMetrics,
   connectDatabase,
   connectGrpc,
   connectNats,
@@ -7,11 +8,9 @@ import {
   createGrpcServer,
   createLoops,
   createMetrics,
-  createPoolMetrics,
   createSealer,
-  deleteOldKeys,
   type HealthCheck,
-  oldestKeyAge,
+  oldKeys,
   type ServiceContext,
   startHealthServer,
   startPruning,
@@ -48,12 +47,12 @@ export const startLeadsService = async ({
   const metrics = createMetrics('leads-service')
   const caller = { lifecycle, tokens: config.SERVICE_TOKEN, tls: watchTls(config, { lifecycle, logger }) }
   const database = connectDatabase({
-    ...{ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE, lifecycle },
-    observe: createPoolMetrics(metrics)('leads'),
+    ...{ url: config.DATABASE_URL, name: 'leads', poolSize: config.DATABASE_POOL_SIZE, lifecycle },
   })
+  addPoolMetrics(metrics)
   let serving = false
   const checks: HealthCheck[] = [
-    { name: 'postgres', check: () => database.check() },
+    { name: 'postgres', check: () => database.query({ text: 'SELECT 1' }) },
     { name: 'start', check: async () => (serving ? undefined : Promise.reject(new Error('starting'))) },
   ]
   addOutboxMetrics({ metrics, database, logger })
@@ -72,7 +71,7 @@ export const startLeadsService = async ({
   const connected = connectNats({ ...server, name: 'leads-service', logger, lifecycle })
   lifecycle.onStop('outbox', () => outbox?.stop())
   void connected.then((connection) => {
-    if (lifecycle.draining) return
+    if (lifecycle.signal.aborted) return
     nats = connection
     outbox = startOutbox({
       ...{ database, logger },
@@ -94,8 +93,7 @@ export const startLeadsService = async ({
   }
   loops.run('contacts', 60_000, createNotifyContacts(elsewhere))
   const prune = startPruning({ loops, metrics })
-  const oldKeys = () => deleteOldKeys(database, { keptMs: config.IDEMPOTENCY_RETENTION })
-  prune('idempotency_keys', { batch: oldKeys, oldestAge: () => oldestKeyAge(database) })
+  prune('idempotency_keys', oldKeys(database, config.IDEMPOTENCY_RETENTION))
   prune('imports', { batch: () => deleteOldImports(database), oldestAge: () => oldestImportAge(database) })
   const unnamedFiles = () => deleteUnnamedFiles({ ...elsewhere, signal: lifecycle.signal })
   prune('files', { batch: unnamedFiles, runsApartMs: 3_600_000 })

@@ -8,6 +8,12 @@ const disableAfter = settings.makeValidator<number>((text) =>
   text === 'off' ? Number.POSITIVE_INFINITY : settings.parseDuration(/^\d+$/.test(text) ? `${text}s` : text),
 )
 
+const durations = settings.makeValidator<number[]>((text) =>
+  settings.parseList(text).map(settings.parseDuration),
+)
+
+const list = settings.makeValidator<string[]>(settings.parseList)
+
 export type Config = ReturnType<typeof readWebhookConfig>
 
 /** The settings of this service. Throws a ConfigError that lists every violation. */
@@ -23,9 +29,9 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     NATS_CA_FILE: settings.natsCaFile(env),
     NATS_REPLICAS: settings.natsReplicas(),
     ENCRYPTION_KEYS: settings.encryptionKeys(),
-    WEBHOOK_RETRY_SCHEDULE: settings.durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
+    WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
     WEBHOOK_TIMEOUT: settings.duration({ default: 10_000 }),
-    WEBHOOK_ALLOW_HOSTS: settings.list({ default: [] }),
+    WEBHOOK_ALLOW_HOSTS: list({ default: [] }),
     WEBHOOK_CONCURRENCY: settings.count({ default: 512 }),
     WEBHOOK_ENDPOINT_CONCURRENCY: settings.count({ default: 16 }),
     /** How long an endpoint may only fail before it is disabled; infinite: it never is. */

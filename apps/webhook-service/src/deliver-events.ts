@@ -5,7 +5,6 @@ import {
   type Database,
   type Lifecycle,
   type Metrics,
-  type PoolMetrics,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { consumeEvents } from './ingest/consume-events'
@@ -46,12 +45,12 @@ interface Tables {
 
 /** Makes the function that connects to the tables in `schema`. `name` is that of the pools in metrics. */
 export const tablesOf =
-  (server: { url: string; lifecycle: Lifecycle }, observe: PoolMetrics) =>
+  (server: { url: string; lifecycle: Lifecycle }) =>
   (tables: { name: string; schema: string; poolSize: number; queueSize: number }): Tables => {
     const { name, schema, poolSize, queueSize } = tables
     const connect = (suffix: string, size: number, more = {}) => {
       const settings = { search_path: schema, ...more }
-      return connectDatabase({ ...server, poolSize: size, observe: observe(name + suffix), settings })
+      return connectDatabase({ ...server, name: name + suffix, poolSize: size, settings })
     }
     return {
       database: connect('', poolSize),

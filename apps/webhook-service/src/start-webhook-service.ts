@@ -1,16 +1,15 @@
 import { setMaxListeners } from 'node:events'
 import { AuditServiceDefinition, WebhooksServiceDefinition } from '@leadwire/contracts'
 import {
+  addPoolMetrics,
   auditService,
   connectNats,
   createBatcherMeters,
   createGrpcServer,
   createLoops,
   createMetrics,
-  createPoolMetrics,
   createSealer,
-  deleteOldKeys,
-  oldestKeyAge,
+  oldKeys,
   type Round,
   type ServiceContext,
   startHealthServer,
@@ -51,12 +50,13 @@ export const startWebhookService = async (
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
   // In the queue one polls, one claims, two store shared batches, one separate ones (`store-in-batches.ts`), two are for metrics.
-  const connect = tablesOf({ url, lifecycle }, createPoolMetrics(metrics))
+  addPoolMetrics(metrics)
+  const connect = tablesOf({ url, lifecycle })
   const leads = connect({ name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
   const messages = connect({ name: 'notifications', schema: 'notifications', poolSize: 3, queueSize: 3 })
   let natsCheck = (): Promise<unknown> => Promise.reject(new Error('not connected yet'))
   const checks = [
-    { name: 'postgres', check: leads.database.check },
+    { name: 'postgres', check: () => leads.database.query({ text: 'SELECT 1' }) },
     { name: 'nats', check: () => natsCheck() },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
@@ -102,10 +102,7 @@ export const startWebhookService = async (
   loops.run('clock', READ_CLOCK_EVERY_MS, () => databaseClock.read().then(() => false))
   loops.run('ended secrets', 60_000, () => removeEndedSecrets(leads.database, { sealer, clock }))
   const prune = startPruning({ loops, metrics })
-  prune('idempotency_keys', {
-    batch: () => deleteOldKeys(leads.database, { keptMs: config.IDEMPOTENCY_RETENTION }),
-    oldestAge: () => oldestKeyAge(leads.database),
-  })
+  prune('idempotency_keys', oldKeys(leads.database, config.IDEMPOTENCY_RETENTION))
   const kept = { doneMs: config.DELIVERY_RETENTION, exhaustedMs: config.EXHAUSTED_RETENTION }
   for (const [rows, { database }] of Object.entries({ webhooks: leads, notifications: messages }))
     prune(rows, { batch: createPruneEvents(database, kept), oldestAge: () => oldestEventAge(database) })

@@ -1,4 +1,4 @@
-import createClient, { type Client } from 'openapi-fetch'
+import createClient from 'openapi-fetch'
 import type { paths } from './generated/schema'
 import { LeadwireProblem } from './problem'
 import { send } from './send'
@@ -45,35 +45,6 @@ interface UpdateOptions extends CallOptions {
   ifMatch?: string
 }
 
-/** The API of one account. Every method throws LeadwireProblem for an error response. */
-export interface Leadwire {
-  leads: {
-    create(lead: CreateLeadRequest, options?: CreateOptions): Promise<Lead>
-    /** With quotes and items; needs the scope `manage`. */
-    createVisitorLead(lead: CreateVisitorLeadRequest, options?: CreateOptions): Promise<Lead>
-    retrieve(reference: string, options?: CallOptions): Promise<Lead>
-    /** The lead with the ETag that `update` takes as `ifMatch`. */
-    retrieveWithEtag(reference: string, options?: CallOptions): Promise<{ lead: Lead; etag: string }>
-    /** Never sent again, because another change may have come between. */
-    update(reference: string, change: UpdateLeadRequest, options?: UpdateOptions): Promise<Lead>
-    /** Every lead that matches the filters, by default newest first. Each comes once, even while leads are created. */
-    list(options?: ListOptions): AsyncGenerator<LeadListItem, void>
-    page(page: number, options?: CallOptions): Promise<LeadListItemPage>
-    statuses(options?: CallOptions): Promise<Lead['status'][]>
-    scheduleAppointment(
-      reference: string,
-      entry: ScheduleRequest,
-      options?: CreateOptions,
-    ): Promise<Scheduled>
-    scheduleCallback(reference: string, entry: ScheduleRequest, options?: CreateOptions): Promise<Scheduled>
-    attach(reference: string, file: FileToSend & { name: string }, options?: CreateOptions): Promise<Image>
-    /** The body of the response is the file. */
-    download(reference: string, attachmentId: number, options?: CallOptions): Promise<Response>
-  }
-  /** Every operation by its path, with the token and the retries of this client. */
-  api: Client<paths>
-}
-
 const keyed = ({ idempotencyKey = crypto.randomUUID(), signal }: CreateOptions = {}) => ({
   params: { header: { 'Idempotency-Key': idempotencyKey } },
   ...(signal && { signal }),
@@ -88,21 +59,13 @@ const leadReference = (reference: string): string => {
   throw new LeadwireProblem(404, { type: '#not-found', title: 'Not Found', detail })
 }
 
+const to = (reference: string) => ({ path: { reference: leadReference(reference) } })
+
 // `send` throws for all else.
 const dataOf = <Data>({ data }: { data?: { data: Data } }): Data => data!.data
 
-async function* leadsFrom(
-  stepFrom: (cursor: string) => Promise<Pick<LeadListItemPage, 'data' | 'next_cursor'>>,
-): AsyncGenerator<LeadListItem, void> {
-  for (let cursor: string | null | undefined = ''; typeof cursor === 'string'; ) {
-    const step = await stepFrom(cursor)
-    yield* step.data
-    cursor = step.next_cursor
-  }
-}
-
-/** A client of the API. */
-export const createLeadwire = (options: LeadwireOptions): Leadwire => {
+/** A client of the API of one account. Every method throws LeadwireProblem for an error response. */
+export const createLeadwire = (options: LeadwireOptions) => {
   const { token, retries = 3, timeoutMs = 20_000, fetch: given = fetch } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const headers = { authorization: `Bearer ${token}` }
@@ -112,27 +75,39 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
     headers,
     fetch: (request) => send(() => request.clone(), { ...terms, timeoutMs }),
   })
-  const to = (reference: string) => ({ path: { reference: leadReference(reference) } })
-  // Without a cursor a response has all fields of a page.
-  const pageOf = async (page: number, call: CallOptions = {}) =>
-    (await api.GET('/leads', { params: { query: { page } }, ...call })).data as LeadListItemPage
-  const list = ({ filters, ...call }: ListOptions = {}) =>
-    leadsFrom(async (cursor) => {
-      const query = { ...filters, per_page: 100, cursor }
-      return (await api.GET('/leads', { params: { query }, ...call })).data!
-    })
 
-  const leads: Leadwire['leads'] = {
-    create: async (body, call) => dataOf(await api.POST('/leads', { body, ...keyed(call) })),
-    createVisitorLead: async (body, call) =>
+  const retrieve = (reference: string, call?: CallOptions) =>
+    api.GET('/leads/{reference}', { params: to(reference), ...call })
+
+  const schedule =
+    (path: '/leads/{reference}/appointments' | '/leads/{reference}/callbacks') =>
+    async (reference: string, body: ScheduleRequest, call?: CreateOptions): Promise<Scheduled> => {
+      const { params, ...rest } = keyed(call)
+      return dataOf(await api.POST(path, { body, params: { ...params, ...to(reference) }, ...rest }))
+    }
+
+  const leads = {
+    create: async (body: CreateLeadRequest, call?: CreateOptions): Promise<Lead> =>
+      dataOf(await api.POST('/leads', { body, ...keyed(call) })),
+    /** With quotes and items; needs the scope `manage`. */
+    createVisitorLead: async (body: CreateVisitorLeadRequest, call?: CreateOptions): Promise<Lead> =>
       dataOf(await api.POST('/manage/leads', { body, ...keyed(call) })),
-    retrieve: async (reference, call) =>
-      dataOf(await api.GET('/leads/{reference}', { params: to(reference), ...call })),
-    retrieveWithEtag: async (reference, call) => {
-      const answer = await api.GET('/leads/{reference}', { params: to(reference), ...call })
+    retrieve: async (reference: string, call?: CallOptions): Promise<Lead> =>
+      dataOf(await retrieve(reference, call)),
+    /** The lead with the ETag that `update` takes as `ifMatch`. */
+    retrieveWithEtag: async (
+      reference: string,
+      call?: CallOptions,
+    ): Promise<{ lead: Lead; etag: string }> => {
+      const answer = await retrieve(reference, call)
       return { lead: dataOf(answer), etag: answer.response.headers.get('etag')! }
     },
-    update: async (reference, body, { ifMatch, signal } = {}) =>
+    /** Never sent again, because another change may have come between. */
+    update: async (
+      reference: string,
+      body: UpdateLeadRequest,
+      { ifMatch, signal }: UpdateOptions = {},
+    ): Promise<Lead> =>
       dataOf(
         await api.PATCH('/leads/{reference}', {
           params: { ...to(reference), ...(ifMatch && { header: { 'If-Match': ifMatch } }) },
@@ -140,20 +115,28 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
           ...(signal && { signal }),
         }),
       ),
-    list,
-    page: pageOf,
-    statuses: async (call) => dataOf(await api.GET('/leads/statuses', { ...call })),
-    scheduleAppointment: async (reference, body, call) => {
-      const { params, ...rest } = keyed(call)
-      const path = '/leads/{reference}/appointments'
-      return dataOf(await api.POST(path, { body, params: { ...params, ...to(reference) }, ...rest }))
+    /** Every lead that matches the filters, by default newest first. Each comes once, even while leads are created. */
+    list: async function* ({ filters, ...call }: ListOptions = {}): AsyncGenerator<LeadListItem, void> {
+      for (let cursor: string | null | undefined = ''; typeof cursor === 'string'; ) {
+        const query = { ...filters, per_page: 100, cursor }
+        const step: { data: LeadListItem[]; next_cursor?: string | null } = (
+          await api.GET('/leads', { params: { query }, ...call })
+        ).data!
+        yield* step.data
+        cursor = step.next_cursor
+      }
     },
-    scheduleCallback: async (reference, body, call) => {
-      const { params, ...rest } = keyed(call)
-      const path = '/leads/{reference}/callbacks'
-      return dataOf(await api.POST(path, { body, params: { ...params, ...to(reference) }, ...rest }))
-    },
-    attach: async (reference, { name, ...file }, { idempotencyKey = crypto.randomUUID(), signal } = {}) => {
+    page: async (page: number, call?: CallOptions): Promise<LeadListItemPage> =>
+      (await api.GET('/leads', { params: { query: { page } }, ...call })).data as LeadListItemPage,
+    statuses: async (call?: CallOptions): Promise<Lead['status'][]> =>
+      dataOf(await api.GET('/leads/statuses', { ...call })),
+    scheduleAppointment: schedule('/leads/{reference}/appointments'),
+    scheduleCallback: schedule('/leads/{reference}/callbacks'),
+    attach: async (
+      reference: string,
+      { name, ...file }: FileToSend & { name: string },
+      { idempotencyKey = crypto.randomUUID(), signal }: CreateOptions = {},
+    ): Promise<Image> => {
       const upload = {
         ...file,
         url: `${baseUrl}/leads/${leadReference(reference)}/attachments`,
@@ -165,14 +148,18 @@ export const createLeadwire = (options: LeadwireOptions): Leadwire => {
       const response = await send(() => uploadRequest(upload), once)
       return ((await response.json()) as { data: Image }).data
     },
-    download: async (reference, id, call) =>
-      (
-        await api.GET('/leads/{reference}/attachments/{id}', {
-          params: { path: { reference: leadReference(reference), id } },
-          parseAs: 'stream',
-          ...call,
-        })
-      ).response,
+    /** The body of the response is the file. */
+    download: async (reference: string, id: number, call?: CallOptions): Promise<Response> => {
+      const path = { reference: leadReference(reference), id }
+      const file = { params: { path }, parseAs: 'stream' as const, ...call }
+      return (await api.GET('/leads/{reference}/attachments/{id}', file)).response
+    },
   }
-  return { leads, api }
+  return {
+    leads,
+    /** Every operation by its path, with the token and the retries of this client. */
+    api,
+  }
 }
+
+export type Leadwire = ReturnType<typeof createLeadwire>

@@ -5,16 +5,13 @@ export type MakeRequest = () => Request
 
 interface SendOptions {
   fetch: typeof fetch
-  /** How often it may be sent again. */
   retries: number
-  /** How long each attempt waits for a response to begin. */
   timeoutMs?: number
 }
 
 // 409: the first request with the key is still in flight.
 const TEMPORARY = [409, 429, 502, 503, 504]
 
-/** Whether the request may be sent twice. */
 const isSafe = ({ method, headers }: Request) =>
   method === 'GET' || method === 'HEAD' || headers.has('idempotency-key')
 

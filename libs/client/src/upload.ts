@@ -1,4 +1,3 @@
-/** A file to send. */
 export interface FileToSend {
   /** The last part of its path. Its extension must agree with its content. */
   fileName: string

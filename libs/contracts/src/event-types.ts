@@ -1,4 +1,4 @@
-/** What webhook endpoints can subscribe to, in the order in which it is listed. */
+/** In the order in which they are listed. */
 export const EVENT_TYPES = [
   'lead.created',
   'lead.updated',
@@ -15,3 +15,21 @@ export const ENDPOINT_LEADS = ['all', 'live', 'test'] as const
 /** The body of a webhook. `data` is JSON text. The interface's own event, Lead Created, does not name its type. */
 export const eventBody = (type: EventType, data: string): Buffer =>
   Buffer.from(type === 'lead.created' ? `{"data":${data}}` : `{"type":"${type}","data":${data}}`)
+
+export const ATTEMPT_ERRORS = [
+  'timeout',
+  'refused',
+  'unreachable',
+  'reset',
+  'dns',
+  'tls',
+  'blocked',
+  'protocol',
+  'network',
+  'http_status',
+  'smtp_status',
+  'unsendable',
+  'unconfirmed',
+] as const
+
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number]

@@ -1,8 +1,5 @@
-export { ATTEMPT_ERRORS, type AttemptError } from './attempt-errors'
-export { isEmail } from './email'
-export { ENDPOINT_LEADS, EVENT_TYPES, type EventType, eventBody } from './event-types'
-export { FILE_FORMATS, type FileFormat, IMAGE_FORMATS } from './file-formats'
-export type { UploadedFile, UploadTerms } from './files'
+export * from './event-types'
+export * from './files'
 export { DESCRIPTORS } from './generated/descriptors'
 export { Status } from './generated/google/rpc/status'
 export { HealthCheckResponse_ServingStatus, HealthDefinition } from './generated/grpc/health/v1/health'
@@ -18,20 +15,9 @@ export type { ServerStreamingMethodResult } from './generated/leadwire/leads/v1/
 export * from './generated/leadwire/leads/v1/leads_service'
 export * from './generated/leadwire/leads/v1/reconciliation_service'
 export * from './generated/leadwire/webhooks/v1/webhooks_service'
-export { leadCost } from './lead-cost'
-export { leadJsonFormat, SEARCH_FORMAT } from './lead-format'
-export { imageJson, leadDetailsJson, leadItemJson, leadJson } from './lead-json'
+export * from './lead-json'
 export { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './lead-records'
-export { LEAD_REFERRERS, LEAD_STATUSES, VISITOR_REFERRERS } from './lead-values'
-export { isInvisible, isOneLine, manyLines, oneLine } from './one-line'
-export { POSTCODE } from './postcode'
+export * from './lead-values'
 export { exampleOf, type Field, fieldsOf } from './schema-fields'
-export {
-  eventIdOf,
-  LEADS_STREAM,
-  LEADS_STREAM_CONFIG,
-  leadsStreamConfig,
-  messageIdOf,
-  NOTIFICATION_CONSUMER,
-  WEBHOOK_CONSUMER,
-} from './streams'
+export * from './streams'
+export * from './text'

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { leadJsonFormat } from './lead-format'
-import { leadJson } from './lead-json'
+import { leadJson, leadJsonFormat } from './lead-json'
 import type { Lead } from './lead-records'
 
 const AT = '2026-01-02T03:04:05.000000Z'

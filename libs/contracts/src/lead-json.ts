@@ -1,39 +1,30 @@
+import { createHash } from 'node:crypto'
 import type { TObject, TSchema } from '@sinclair/typebox'
 import fastJson from 'fast-json-stringify'
-import { Customer, Image, type Lead, LeadListItem, Quote, QuoteItem } from './lead-records'
+import { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './lead-records'
+import { fieldNames } from './schema-fields'
 
 // As fast as JSON.stringify of a literal in the order of the interface (1.2 and 1.4 us a lead), and without that second definition.
-const serializerSchema = (schema: TSchema): object => {
-  const { type, properties } = schema
-  if (type === 'object')
-    return {
-      type,
-      properties: Object.fromEntries(
-        Object.entries(properties as Record<string, TSchema>).map(([name, field]) => [
-          name,
-          serializerSchema(field),
-        ]),
-      ),
-    }
+// What is missing is null.
+const serializerSchema = ({ type, properties }: TSchema, without: string[] = []): object => {
+  if (type === 'object') {
+    const fields = Object.entries<TSchema>(properties).filter(([name]) => !without.includes(name))
+    const schemas = fields.map(([name, field]) => [name, serializerSchema(field)])
+    return { type, properties: Object.fromEntries(schemas) }
+  }
   const [only, nullable] = [type].flat()
-  return nullable ? { type: only, nullable: true, default: null } : { type: only }
+  return { type: only, ...(nullable && { nullable: true, default: null }) }
 }
 
-/** Writes records of a schema as JSON, their fields in its order, without those of `without`. What is missing is null. */
-const serializer = (schema: TObject, without: string[] = []) => {
-  const fields = Object.entries(schema.properties).filter(([name]) => !without.includes(name))
-  return fastJson(serializerSchema({ type: 'object', properties: Object.fromEntries(fields) } as never))
-}
+const serializer = (schema: TObject, without?: string[]) => fastJson(serializerSchema(schema, without))
 
-const writeLeadItem = serializer(LeadListItem)
 const writeCustomer = serializer(Customer)
 const writeQuote = serializer(Quote, ['items'])
 // The options are placed as text: parsing them would reorder keys that look like numbers.
 const writeItem = serializer(QuoteItem, ['options'])
 const writeItemOfWebhook = serializer(QuoteItem, ['options', 'product_style'])
-const writeImage = serializer(Image)
 
-/** The JSON of a record with one more member at its end, whose value is JSON text already. */
+/** `value` is JSON text. */
 const withMember = (json: string, name: string, value: string) => `${json.slice(0, -1)},"${name}":${value}}`
 
 const quoteJson = (quote: Quote, productStyle: boolean) => {
@@ -42,13 +33,10 @@ const quoteJson = (quote: Quote, productStyle: boolean) => {
   return withMember(writeQuote(quote), 'items', `[${items.join(',')}]`)
 }
 
-/** The public JSON of a list item: the fields of a lead itself (interface: List item). */
-export const leadItemJson = (lead: LeadListItem): string => writeLeadItem(lead)
+// The public JSON of the interface: a list item (the fields of a lead itself), a whole lead, an image or attachment.
+export const leadItemJson: (lead: LeadListItem) => string = serializer(LeadListItem)
 
-/**
- * The members that a whole lead has beside those of a list item: customer and quotes, without braces. `productStyle` says whether
- * items carry their product_style: Retrieve shows it, the webhook does not.
- */
+/** The members that a lead has beside those of a list item, without braces. The webhook has no product_style. */
 export const leadDetailsJson = (
   { customer, quotes }: Pick<Lead, 'customer' | 'quotes'>,
   { productStyle }: { productStyle: boolean },
@@ -57,9 +45,19 @@ export const leadDetailsJson = (
   return `"customer":${writeCustomer(customer)},"quotes":[${written}]`
 }
 
-/** The public JSON of a whole lead, its fields in the order of the interface. */
 export const leadJson = (lead: Lead, options: { productStyle: boolean }): string =>
   `${leadItemJson(lead).slice(0, -1)},${leadDetailsJson(lead, options)}}`
 
-/** The public JSON of an image or an attachment (interface: Image). */
-export const imageJson = (image: Image): string => writeImage(image)
+export const imageJson: (image: Image) => string = serializer(Image)
+
+/** Raise it when public JSON changes by anything but the fields: rows of an older format are then rendered from their columns. */
+const FORMAT = 1
+
+const FIELDS = JSON.stringify(fieldNames(Lead))
+
+/** What leads.json_format says of the JSON of this release with this address of images (no slash at its end). */
+export const leadJsonFormat = (assetsUrl: string, format = FORMAT): number =>
+  createHash('sha256').update(`${format} ${FIELDS} ${assetsUrl}`).digest().readInt32BE()
+
+/** Raise it whenever a lead is found by other words: those of all leads are then made anew. */
+export const SEARCH_FORMAT = 2

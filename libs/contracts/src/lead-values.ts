@@ -1,3 +1,5 @@
+import type { CreateLead } from './generated/leadwire/leads/v1/leads_service'
+
 /** The lead statuses, in the order the interface lists them (States and transitions). */
 export const LEAD_STATUSES = [
   'appointment_scheduled',
@@ -30,3 +32,21 @@ export const LEAD_REFERRERS = [
 
 /** A visitor's lead can also come by no referrer at all (interface: Lead.referrer). */
 export const VISITOR_REFERRERS = [...LEAD_REFERRERS, 'Direct'] as const
+
+/** As they are stored: of the United Kingdom, of its forces (BFPO) and of its overseas territories (design: Create). */
+export const POSTCODE =
+  /^(GIR 0AA|[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2}|BFPO [1-9][0-9]{0,3}|(ASCN|BBND|BIQQ|FIQQ|PCRN|SIQQ|STHL|TDCU|TKCA) 1ZZ)$/
+
+const CHARACTERS_OF_A_ROW = 1000
+
+/** In rows: the lead, its quotes and items, and one for each thousand characters of the texts that may be long. */
+export const leadCost = ({ lead }: CreateLead): number => {
+  if (!lead) return 1
+  let rows = 1
+  let characters = lead.description?.length ?? 0
+  for (const { items } of lead.quotes) {
+    rows += 1 + items.length
+    for (const { options } of items) characters += options.length
+  }
+  return rows + Math.floor(characters / CHARACTERS_OF_A_ROW)
+}

@@ -9,7 +9,6 @@ export const EXPRESSION = Symbol('expression')
 /** The column, where its name is not the field's. */
 export const COLUMN = Symbol('column')
 
-/** What a field of a record says beside its type. */
 interface Notes {
   description?: string
   examples?: unknown[]
@@ -20,10 +19,8 @@ interface Notes {
   [COLUMN]?: string
 }
 
-/** Text that is always there. */
 export const text = (notes: Notes = {}) => Type.Unsafe<string>({ type: 'string', ...notes })
 
-/** A whole number: an id, an amount. */
 export const integer = (notes: Notes = {}) => Type.Unsafe<number>({ type: 'integer', ...notes })
 
 export const nullableText = (description: string, notes: Notes = {}) =>
@@ -32,15 +29,12 @@ export const nullableText = (description: string, notes: Notes = {}) =>
 export const nullableNumber = (type: 'integer' | 'number', description: string) =>
   Type.Unsafe<number | null>({ type: [type, 'null'], description, examples: [null] })
 
-/** A flag as the records of the interface carry it. */
 export const flag = (description: string, notes: Pick<Notes, typeof EXPRESSION> = {}) =>
   Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], ...notes, description, examples: [0] })
 
-/** A timestamp as every record carries it. */
 export const timestamp = (description: string, notes: Notes = {}) =>
   text({ description, format: 'date-time', examples: ['2026-11-21T09:30:00.123456Z'], ...notes })
 
-/** One field of a record, for what follows from its schema. */
 export interface Field {
   name: string
   column: string
@@ -76,7 +70,6 @@ export const fieldsOf = (record: TObject): Field[] =>
       }
     })
 
-/** The names of all fields of a record and of the records in it. */
 export const fieldNames = (schema: TSchema): unknown =>
   schema['type'] === 'array'
     ? fieldNames(schema['items'])

@@ -1,26 +1,16 @@
-/**
- * What became of the work for an event. `kept`: it is done. `duplicate`: it was done before. `in_progress`: an earlier
- * attempt is still at it, and may fail. Answer 2xx to the first two, and another status to the last.
- */
+/** Answer 2xx to the first two. `in_progress`: an earlier attempt is still at it, and may fail. */
 export type Outcome = 'kept' | 'duplicate' | 'in_progress'
 
 export interface BoundedStore {
-  /**
-   * Does the work for an event unless it is done already. Rejects with what `work` throws; the event is not remembered
-   * then, and its next attempt does the work again.
-   * @param id `webhook-id`
-   */
+  /** Does the work for a `webhook-id` once. Rejects with what `work` throws: the next attempt does it again. */
   once(id: string, work: () => unknown): Promise<Outcome>
 }
 
 const DAY_SECONDS = 24 * 60 * 60
 
 /**
- * Remembers in this process's memory for which events the work is done: not after a restart, and not for other
- * processes. When it is full, the oldest id makes room.
- * @param maxIds how many ids are remembered at most
- * @param rememberSeconds for how long. A day is longer than the whole schedule of retries (1 h 51 min) and than a
- *   receiver that is unavailable for an evening.
+ * Remembers in this process's memory for which events the work is done. When it is full, the oldest id makes room.
+ * @param rememberSeconds a day is longer than all retries (1 h 51 min) and than an evening without the receiver
  * @param now the clock; the machine's when absent
  */
 export const boundedStore = ({

@@ -1,6 +1,5 @@
 import type { Image, Lead, LeadCreated, Timestamp } from './lead-created'
 
-/** A lead was changed. */
 export interface LeadUpdated {
   type: 'lead.updated'
   /** The lead after the change, without its customer and quotes. */

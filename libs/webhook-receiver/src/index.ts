@@ -10,7 +10,13 @@ export type {
 } from './events'
 export type { HeadersLike } from './headers'
 export type { Customer, Image, Lead, LeadCreated, Quote, QuoteItem } from './lead-created'
-export type { RefusalCode, Refused, Verified, VerifiedStandard } from './results'
 export { hasServiceSignature, hasStandardSignature } from './signatures'
-export { verify } from './verify'
-export { type StandardOptions, verifyStandard } from './verify-standard'
+export {
+  type RefusalCode,
+  type Refused,
+  type StandardOptions,
+  type Verified,
+  type VerifiedStandard,
+  verify,
+  verifyStandard,
+} from './verify'

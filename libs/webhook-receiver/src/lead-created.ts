@@ -3,7 +3,6 @@ export type Timestamp = string
 /** 1 is yes. */
 type Flag = 0 | 1
 
-/** The body of Lead Created (interface: Events). */
 export interface LeadCreated {
   type?: never
   data: Lead

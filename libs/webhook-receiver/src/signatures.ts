@@ -1,14 +1,39 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { bytesOf, type RawBody } from './raw-body'
+import { isAnyArrayBuffer } from 'node:util/types'
+
+/** A body before any parsing. A string stands for its UTF-8 bytes: prefer the bytes, decoding may have changed them. */
+export type RawBody = Uint8Array | ArrayBuffer | string
+
+/** @throws TypeError for anything else, above all for a body that was parsed already: its bytes are gone. */
+export const bytesOf = (body: RawBody): Uint8Array => {
+  if (typeof body === 'string') return Buffer.from(body)
+  if (ArrayBuffer.isView(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (isAnyArrayBuffer(body)) return Buffer.from(body)
+  throw new TypeError(
+    'The raw body must be bytes (or a string), exactly as they came. A parsed body, even printed as JSON again, has ' +
+      'other bytes than those that were signed: have your framework keep the raw ones.',
+  )
+}
 
 /** One secret, or several while a receiver changes from one to the next. */
 export type Secrets = string | readonly string[]
 
-/**
- * Whether X-SERVICE-Signature is right (interface: Authentication): HMAC-SHA1 over the raw body in lower-case hex,
- * keyed with the UTF-8 bytes of the secret exactly as it is shown, prefix included.
- * @throws TypeError without a secret
- */
+// An empty key would verify what anybody can compute: an unset environment variable must not open the door.
+const secretsOf = (secret: Secrets): readonly string[] => {
+  const secrets = typeof secret === 'string' ? [secret] : secret
+  const isText = (value: unknown) => typeof value === 'string' && value !== ''
+  if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isText))
+    throw new TypeError('The webhook secret is missing or empty.')
+  return secrets
+}
+
+/** In constant time for texts of one length; the length of a signature is no secret. */
+const isEqual = (given: string, right: string): boolean => {
+  const [a, b] = [Buffer.from(given), Buffer.from(right)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** HMAC-SHA1 over the raw body in lower-case hex, keyed with the bytes of the secret exactly as it is shown, prefix included. */
 export const hasServiceSignature = (body: RawBody, signature: string, secret: Secrets): boolean => {
   const bytes = bytesOf(body)
   return secretsOf(secret).some((one) =>
@@ -16,12 +41,17 @@ export const hasServiceSignature = (body: RawBody, signature: string, secret: Se
   )
 }
 
+// `whsec_` and base64 is how the specification writes a key of bytes. A secret of any other form, and one that is not
+// exactly what encoding its bytes would give, is used as it is.
+const standardKey = (secret: string): Buffer => {
+  const encoded = secret.startsWith('whsec_') ? secret.slice('whsec_'.length) : ''
+  const key = Buffer.from(encoded, 'base64')
+  return encoded !== '' && key.toString('base64') === encoded ? key : Buffer.from(secret)
+}
+
 /**
- * Whether one of the signatures in `webhook-signature` is right (Standard Webhooks 1.0.0): `v1,` and the HMAC-SHA256 of
- * `id.timestamp.body` in base64, several of them parted by spaces. Versions other than v1 are passed over. Says nothing
- * about the age of the request.
- * @param timestamp the header's text, as it came
- * @throws TypeError without a secret
+ * Standard Webhooks 1.0.0: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64, several of them separated by
+ * spaces. Other versions are passed over. Says nothing about the age of the request.
  */
 export const hasStandardSignature = (
   body: RawBody,
@@ -35,28 +65,4 @@ export const hasStandardSignature = (
     const right = `v1,${hmac.digest('base64')}`
     return given.some((signature) => isEqual(signature, right))
   })
-}
-
-// `whsec_` and base64 is how the specification writes a key of bytes. A secret of any other form, and one that is not
-// exactly what encoding its bytes would give, is used as it is.
-const standardKey = (secret: string): Buffer => {
-  const encoded = secret.startsWith('whsec_') ? secret.slice('whsec_'.length) : ''
-  const key = Buffer.from(encoded, 'base64')
-  return encoded !== '' && key.toString('base64') === encoded ? key : Buffer.from(secret)
-}
-
-// An empty key would verify what anybody can compute: an unset environment variable must not open the door.
-const secretsOf = (secret: Secrets): readonly string[] => {
-  const secrets = typeof secret === 'string' ? [secret] : secret
-  if (!Array.isArray(secrets) || secrets.length === 0 || secrets.some((one) => !isText(one)))
-    throw new TypeError('The webhook secret is missing or empty.')
-  return secrets
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
-
-/** In constant time for texts of one length; the length of a signature is no secret. */
-const isEqual = (given: string, right: string): boolean => {
-  const [a, b] = [Buffer.from(given), Buffer.from(right)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bodyOf, headersOf, packageFolder, type Vector, vectors } from './vectors.fixture'
-import { verify } from './verify'
-import { verifyStandard } from './verify-standard'
+import { verify, verifyStandard } from './verify'
 
 const isJson = (text: string | null) => {
   try {

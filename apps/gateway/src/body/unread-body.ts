@@ -53,7 +53,8 @@ export const drainUnreadBodies = (app: FastifyInstance, lifecycle: Lifecycle): v
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     const unread = !raw.complete && !raw.destroyed && hasBody(raw)
     // Fastify closes the connection after each body that it refuses, even one that was read. Pipelined requests would be lost.
-    if (unread || (reply.hasHeader('connection') && !lifecycle.draining)) reply.removeHeader('connection')
+    if (unread || (reply.hasHeader('connection') && !lifecycle.signal.aborted))
+      reply.removeHeader('connection')
     // A client that got no `100 Continue` may not send the body. The next request would be read as the body.
     if (unread && waitsToSend(raw)) reply.header('connection', 'close')
     else if (unread) drainRest(raw, reply.raw)

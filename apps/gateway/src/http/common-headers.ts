@@ -20,7 +20,7 @@ export const commonHeaders = (app: FastifyInstance, lifecycle: Lifecycle): void 
     if (principal?.endsSoonAt) reply.header('token-expires-at', principal.endsSoonAt)
     // A route may have set another value.
     if (principal && !reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-    if (lifecycle.draining) reply.header('connection', 'close')
+    if (lifecycle.signal.aborted) reply.header('connection', 'close')
     done(null, payload)
   })
 }

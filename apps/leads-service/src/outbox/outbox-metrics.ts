@@ -1,25 +1,35 @@
-import type { Database, Logger, Metrics } from '@leadwire/service-kit'
-import { Gauge, Histogram } from 'prom-client'
+import { addGauges, type Database, type Logger, type Metrics } from '@leadwire/service-kit'
+import { Histogram } from 'prom-client'
 import type { ObservePublished } from './publish'
 
 /** A count stops here: a scrape costs milliseconds, whatever has piled up. */
 const COUNTED_AT_MOST = 100_000
 
-const countOf = (where: string) =>
-  `SELECT count(*) FROM (SELECT FROM outbox WHERE ${where} LIMIT ${COUNTED_AT_MOST}) o`
+const UNPUBLISHED = 'published_at IS NULL'
+const UNCONFIRMED = "published_at < 'infinity'"
+const REFUSED = "published_at = 'infinity'"
 
+const countOf = (where: string) =>
+  `(SELECT count(*) FROM (SELECT FROM outbox WHERE ${where} LIMIT ${COUNTED_AT_MOST}) o)`
+
+// `order` is the one in which the index of a state has its events, oldest first.
 const ageOf = (where: string, order: string) => `
   coalesce((
     SELECT extract(epoch FROM clock_timestamp() - created_at) FROM outbox WHERE ${where} ORDER BY ${order} LIMIT 1
-  ), 0)`
+  ), 0)::float8`
 
-/** A figure of the events in each state; `order` is the one in which the index of a state has them, oldest first. */
-const ofEachState = (figure: (where: string, order: string) => string) => `
-  SELECT 'unpublished' AS state, (${figure('published_at IS NULL', 'created_at')})::float8 AS figure
-  UNION ALL
-  SELECT 'unconfirmed', (${figure("published_at < 'infinity'", 'published_at')})::float8`
+const BACKLOG = `
+  SELECT ${countOf(UNPUBLISHED)} AS unpublished, ${countOf(UNCONFIRMED)} AS unconfirmed, ${countOf(REFUSED)} AS refused,
+    ${ageOf(UNPUBLISHED, 'created_at')} AS "unpublishedAge",
+    ${ageOf(UNCONFIRMED, 'published_at')} AS "unconfirmedAge"`
 
-const REFUSED = `SELECT NULL AS state, (${countOf("published_at = 'infinity'")})::float8 AS figure`
+interface Backlog {
+  unpublished: number
+  unconfirmed: number
+  refused: number
+  unpublishedAge: number
+  unconfirmedAge: number
+}
 
 /** Adds how long the stream takes for events to the metrics. */
 export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
@@ -35,34 +45,28 @@ export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
 
 /** Adds the outbox's backlog to the metrics. A scrape queries it. */
 export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; logger: Logger }): void => {
-  const { metrics, database, logger } = deps
-  const add = (name: string, help: string, text: string) =>
-    new Gauge({
-      ...{ name, help, labelNames: ['state'], registers: [metrics] },
-      async collect() {
-        // Report nothing when the query fails: an old figure would pass for a new one.
-        this.reset()
-        try {
-          const rows = await database.query<{ state: string | null; figure: number }>({ name, text })
-          for (const { state, figure } of rows) this.set(state === null ? {} : { state }, figure)
-        } catch (error) {
-          logger.warn({ err: error, metric: name }, 'could not read a metric')
-        }
-      },
-    })
-  add(
-    'leadwire_outbox_events',
-    `Events of the outbox: not published yet, and published but not known to be held by webhook-service; ${COUNTED_AT_MOST} stands for as many or more.`,
-    ofEachState(countOf),
-  )
-  add(
-    'leadwire_outbox_oldest_seconds',
-    'Age of the oldest event of the outbox, by state; 0 when there is none.',
-    ofEachState(ageOf),
-  )
-  add(
-    'leadwire_outbox_refused_events',
-    `Events that webhook-service refused, and that are not published again; ${COUNTED_AT_MOST} stands for as many or more.`,
-    REFUSED,
-  )
+  const query = async () =>
+    (await deps.database.query<Backlog>({ name: 'outbox-backlog', text: BACKLOG }))[0]!
+  addGauges({ ...deps, query }, [
+    {
+      name: 'leadwire_outbox_events',
+      help: `Events of the outbox: not published yet, and published but not known to be held by webhook-service; ${COUNTED_AT_MOST} stands for as many or more.`,
+      label: 'state',
+      of: ({ unpublished, unconfirmed }) => ({ unpublished, unconfirmed }),
+    },
+    {
+      name: 'leadwire_outbox_oldest_seconds',
+      help: 'Age of the oldest event of the outbox, by state; 0 when there is none.',
+      label: 'state',
+      of: ({ unpublishedAge, unconfirmedAge }) => ({
+        unpublished: unpublishedAge,
+        unconfirmed: unconfirmedAge,
+      }),
+    },
+    {
+      name: 'leadwire_outbox_refused_events',
+      help: `Events that webhook-service refused, and that are not published again; ${COUNTED_AT_MOST} stands for as many or more.`,
+      of: ({ refused }) => refused,
+    },
+  ])
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { activeTraceparent, childTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit'
+import { activeTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import type { SealedSecrets, Secrets } from '../endpoints/secrets/sealed-secrets'
 
@@ -81,6 +81,6 @@ export const webhookHeaders = (
     'X-SERVICE-Signature': serviceSignature(signing[0]!, body),
     'webhook-timestamp': String(timestamp),
     'webhook-signature': signatures.join(' '),
-    traceparent: activeTraceparent() ?? (traceparent ? childTraceparent(traceparent) : newTraceparent()),
+    traceparent: activeTraceparent() ?? newTraceparent(traceparent || undefined),
   }
 }

@@ -1,43 +1,39 @@
 import { LEADS_STREAM, NOTIFICATION_CONSUMER, WEBHOOK_CONSUMER } from '@leadwire/contracts'
-import { type Logger, type Metrics, sharedQuery } from '@leadwire/service-kit'
-import { type ConsumerInfo, jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
+import { addGauges, type Logger, type Metrics } from '@leadwire/service-kit'
+import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Gauge } from 'prom-client'
-import { addGauge } from '../gauges'
 
 const TIMEOUT_MS = 1000
+const CONSUMERS = [WEBHOOK_CONSUMER, NOTIFICATION_CONSUMER]
 
-/** Adds metrics of the stream, read at each scrape. While NATS is unavailable they have no value. */
+/** Adds metrics of the stream, read at each scrape. */
 export const addStreamMetrics = (deps: { metrics: Metrics; nats: NatsConnection; logger: Logger }): void => {
-  const { metrics, nats, logger } = deps
-  const query = sharedQuery(async () => {
-    const { streams, consumers } = await jetstreamManager(nats, { checkAPI: false, timeout: TIMEOUT_MS })
-    const infoOf = (consumer: string) => consumers.info(LEADS_STREAM.name, consumer)
-    return Promise.all([
+  const query = async () => {
+    const { streams, consumers } = await jetstreamManager(deps.nats, {
+      ...{ checkAPI: false, timeout: TIMEOUT_MS },
+    })
+    const [{ state }, ...infos] = await Promise.all([
       streams.info(LEADS_STREAM.name),
-      Promise.all([WEBHOOK_CONSUMER, NOTIFICATION_CONSUMER].map(infoOf)),
+      ...CONSUMERS.map((name) => consumers.info(LEADS_STREAM.name, name)),
     ])
-  })
-  type Set = (gauge: Gauge, stream: StreamInfo, consumers: ConsumerInfo[]) => void
-  const add = (name: string, help: string, set: Set, labelNames: string[] = []) =>
-    addGauge(
-      { name: `leadwire_stream_${name}`, help, labelNames, registers: [metrics], logger },
-      async (gauge) => {
-        gauge.reset()
-        set(gauge, ...(await query()))
-      },
-    )
-  const addOfConsumers = (name: string, help: string, key: 'num_pending' | 'num_ack_pending') =>
-    add(
-      name,
-      `Messages of the stream that were ${help}.`,
-      (gauge, _, consumers) => {
-        for (const info of consumers) gauge.set({ consumer: info.name }, info[key])
-      },
-      ['consumer'],
-    )
-  add('messages', 'Messages in the stream.', (gauge, { state }) => gauge.set(state.messages))
-  add('bytes', 'Bytes in the stream.', (gauge, { state }) => gauge.set(state.bytes))
-  addOfConsumers('pending', 'not delivered to a consumer yet', 'num_pending')
-  addOfConsumers('unacknowledged', 'delivered to a consumer and not acknowledged yet', 'num_ack_pending')
+    const ofEach = (key: 'num_pending' | 'num_ack_pending') =>
+      Object.fromEntries(infos.map((info) => [info.name, info[key]]))
+    return { ...state, pending: ofEach('num_pending'), unacknowledged: ofEach('num_ack_pending') }
+  }
+  addGauges({ ...deps, query }, [
+    { name: 'leadwire_stream_messages', help: 'Messages in the stream.', of: ({ messages }) => messages },
+    { name: 'leadwire_stream_bytes', help: 'Bytes in the stream.', of: ({ bytes }) => bytes },
+    {
+      name: 'leadwire_stream_pending',
+      help: 'Messages of the stream that were not delivered to a consumer yet.',
+      label: 'consumer',
+      of: ({ pending }) => pending,
+    },
+    {
+      name: 'leadwire_stream_unacknowledged',
+      help: 'Messages of the stream that were delivered to a consumer and not acknowledged yet.',
+      label: 'consumer',
+      of: ({ unacknowledged }) => unacknowledged,
+    },
+  ])
 }

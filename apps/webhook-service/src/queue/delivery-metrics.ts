@@ -1,8 +1,7 @@
-import { type Database, type Logger, type Metrics, sharedQuery } from '@leadwire/service-kit'
+import { addGauges, type Database, type Logger, type Metrics } from '@leadwire/service-kit'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Clock } from '../clock'
 import { openAt } from '../delivery-sql'
-import { addGauge } from '../gauges'
 import { statement } from '../statement'
 import { findDueEndpoints } from './due-endpoints'
 
@@ -48,35 +47,40 @@ export const createDeliveryMetrics = (deps: {
   const named = (name: string, help: string) => ({ name: `leadwire_${kind}_${name}`, help, registers })
   const seconds = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
     new Histogram({ ...named(name, help), labelNames, buckets: SECONDS })
-  const add = (name: string, help: string, read: (gauge: Gauge) => unknown, labelNames: string[] = []) =>
-    addGauge({ ...named(name, help), labelNames, logger }, read)
-
-  add(
-    'deliveries_open',
-    `Deliveries that are not at their end, by status; ${MAX_COUNT} stands for as many or more.`,
-    async (gauge) => {
-      const [row] = await countOpenDeliveries(queue, MAX_COUNT)
-      for (const [status, count] of Object.entries(row ?? {})) gauge.set({ status }, count)
+  addGauges({ metrics, logger, query: () => countOpenDeliveries(queue, MAX_COUNT) }, [
+    {
+      ...named(
+        'deliveries_open',
+        `Deliveries that are not at their end, by status; ${MAX_COUNT} stands for as many or more.`,
+      ),
+      label: 'status',
+      of: ([row]) => ({ ...row }),
     },
-    ['status'],
-  )
-  const findDue = sharedQuery(async () => {
+  ])
+  const findDue = async () => {
     const now = clock.now()
     const due = await findDueEndpoints(queue, now, new Date(0))
     const oldest = due.reduce((first, { dueAt }) => Math.min(first, dueAt), now.getTime())
     return { count: due.length, waitedMs: now.getTime() - oldest }
-  })
-  add('endpoints_due', 'Endpoints with an attempt that is due and has not started.', async (gauge) =>
-    gauge.set((await findDue()).count),
-  )
-  add(
-    'oldest_due_seconds',
-    'How long the oldest attempt that is due has waited to start; 0 when none waits.',
-    async (gauge) => gauge.set((await findDue()).waitedMs / 1000),
-  )
+  }
+  addGauges({ metrics, logger, query: findDue }, [
+    {
+      ...named('endpoints_due', 'Endpoints with an attempt that is due and has not started.'),
+      of: ({ count }) => count,
+    },
+    {
+      ...named(
+        'oldest_due_seconds',
+        'How long the oldest attempt that is due has waited to start; 0 when none waits.',
+      ),
+      of: ({ waitedMs }) => waitedMs / 1000,
+    },
+  ])
   return {
     observe: (name: string, help: string, read: () => number) =>
-      add(name, help, (gauge) => gauge.set(read())),
+      addGauges({ metrics, logger, query: async () => read() }, [
+        { ...named(name, help), of: (figure) => figure },
+      ]),
     eventsTaken: new Counter(
       named('events_taken_total', 'Events stored with their fan-out, repetitions included.'),
     ),

@@ -5,9 +5,10 @@ import {
   ConfigError,
   count,
   duration,
-  durations,
-  list,
   logLevel,
+  makeValidator,
+  parseDuration,
+  parseList,
   poolSize,
   port,
   readConfig,
@@ -15,6 +16,9 @@ import {
   timeZone,
   traceSettings,
 } from './config'
+
+const durations = makeValidator<number[]>((text) => parseList(text).map(parseDuration))
+const list = makeValidator<string[]>(parseList)
 
 test('every error is named at once', () => {
   const read = () =>

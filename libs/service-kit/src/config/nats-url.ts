@@ -3,10 +3,7 @@ import { caFile } from './tls-settings'
 
 const isTls = (url: string): boolean => /^tls:/.test(url)
 
-/**
- * The setting of the NATS servers, separated by commas: `nats://user:password@host:4222`, or all with `tls://`. Each needs a user
- * and a password, unless `SERVICE_AUTH=none`.
- */
+/** Servers separated by commas: `nats://user:password@host:4222`, or all with `tls://`. */
 export const natsUrl = (env: NodeJS.ProcessEnv) =>
   makeValidator<string>((text) => {
     const servers = text.split(',')
@@ -23,26 +20,18 @@ export const natsUrl = (env: NodeJS.ProcessEnv) =>
     return text
   })()
 
-/** The setting of the file with the certificate authorities of the NATS servers. */
 export const natsCaFile = (env: NodeJS.ProcessEnv) =>
   caFile({ isUsed: isTls(settingBeside(env, 'NATS_URL')), unless: 'unless NATS_URL has tls://' })
 
-/** The setting of how many NATS servers keep each message. Without it a stream keeps the number that it has. */
+/** How many servers keep each message. Without it a stream keeps the number that it has. */
 export const natsReplicas = () => count({ default: undefined, max: 5 }) as Spec<number | undefined>
 
-/**
- * Options of the NATS client for a NATS_URL, with the credentials of the first server. With `tls` the client refuses servers
- * without TLS, and reads the file whenever it connects.
- */
-export const natsOptions = (
-  url: string,
-  caFile?: string | undefined,
-): { servers: string[]; user?: string; pass?: string; tls?: { caFile?: string } } => {
+/** With `tls` the client refuses servers without TLS, and reads the file whenever it connects. */
+export const natsOptions = (url: string, caFile?: string) => {
   const urls = url.split(',').map((server) => new URL(server))
-  const servers = urls.map(({ protocol, host }) => `${protocol}//${host}`)
   const { username, password } = urls[0]!
   return {
-    servers,
+    servers: urls.map(({ protocol, host }) => `${protocol}//${host}`),
     ...(username && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
     ...(isTls(url) && { tls: caFile === undefined ? {} : { caFile } }),
   }

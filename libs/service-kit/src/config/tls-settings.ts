@@ -1,51 +1,86 @@
-import { makeValidator, type Spec } from './config'
-import { readAuthorities, readCertificate, readKey } from './pem-files'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { makeValidator, type Spec, whenValid } from './config'
 
-/** The files of mutual TLS between services: all of the first three, or none. */
-export interface TlsConfig {
-  TLS_CERT_FILE: string | undefined
-  TLS_KEY_FILE: string | undefined
-  TLS_CA_FILE: string | undefined
-  TLS_SERVER_NAME: string | undefined
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
+
+// These throw a TypeError for what can't be read, and for what is not valid today.
+const readPem = <T>(path: string, kind: string, parse: (pem: string) => T): { pem: string; parsed: T } => {
+  let pem: string
+  try {
+    pem = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new TypeError(`${path} can't be read: ${(error as NodeJS.ErrnoException).code}`)
+  }
+  try {
+    return { pem, parsed: parse(pem) }
+  } catch {
+    throw new TypeError(`${path} holds no ${kind} in PEM`)
+  }
 }
+
+const whyNotValid = ({ validFrom, validTo }: X509Certificate): string | undefined => {
+  if (Date.now() > Date.parse(validTo)) return `expired on ${new Date(validTo).toISOString()}`
+  if (Date.now() < Date.parse(validFrom)) return `is not valid before ${new Date(validFrom).toISOString()}`
+  return undefined
+}
+
+export const readCertificate = (path: string): { pem: string; certificate: X509Certificate } => {
+  const { pem, parsed: certificate } = readPem(path, 'certificate', (text) => new X509Certificate(text))
+  const why = whyNotValid(certificate)
+  if (why) throw new TypeError(`the certificate in ${path} ${why}`)
+  return { pem, certificate }
+}
+
+export const readKey = (path: string, certificate: X509Certificate): string => {
+  const { pem, parsed: key } = readPem(path, 'private key without a passphrase', createPrivateKey)
+  if (!certificate.checkPrivateKey(key))
+    throw new TypeError(`the key in ${path} is not that of the certificate`)
+  return pem
+}
+
+/** One of them must be valid today. */
+export const readAuthorities = (path: string): string => {
+  const { pem, parsed: certificates } = readPem(path, 'certificate', (text) =>
+    text.match(CERTIFICATE)!.map((one) => new X509Certificate(one)),
+  )
+  const whys = certificates.map(whyNotValid)
+  if (whys.every((why) => why !== undefined)) throw new TypeError(`the certificate in ${path} ${whys[0]}`)
+  return pem
+}
+
+/** The files of mutual TLS between services: all, or none. */
+const FILES = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'] as const
+
+export type TlsConfig = Record<(typeof FILES)[number] | 'TLS_SERVER_NAME', string | undefined>
 
 const OPTIONAL = { default: undefined }
 
-const FILES = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'] as const
+const hasTls = (env: NodeJS.ProcessEnv): boolean => FILES.some((name) => env[name])
 
-export const hasTls = (env: NodeJS.ProcessEnv): boolean => FILES.some((name) => env[name])
-
-/** A setting for which `read` does not throw. */
 const checked = (read: (path: string) => unknown, spec: { desc: string } | typeof OPTIONAL) =>
   makeValidator<string | undefined>((path) => {
     read(path)
     return path
   })(spec as { desc: string }) as Spec<string | undefined>
 
-/**
- * The settings of mutual TLS between services: this service's certificate and key, as server and as client, and the authorities of
- * its peers. If one is set, all are needed.
- */
+/** This service's certificate and key, as server and as client, and the authorities of its peers. If one is set, all are needed. */
 export const tlsSettings = (env: NodeJS.ProcessEnv) => {
   const isWanted = hasTls(env) || Boolean(env['TLS_SERVER_NAME'])
   const spec = isWanted ? { desc: `TLS between services needs ${FILES.join(', ')}` } : OPTIONAL
-  const ofCertificate = (path: string) => {
-    // An invalid certificate is the error of its own setting.
-    const certificate = tryTo(() => readCertificate(env['TLS_CERT_FILE'] ?? '').certificate)
+  const readOurKey = (path: string) => {
+    const certificate = whenValid(() => readCertificate(env['TLS_CERT_FILE'] ?? '').certificate)
     if (certificate) readKey(path, certificate)
   }
   return {
     TLS_CERT_FILE: checked(readCertificate, spec),
-    TLS_KEY_FILE: checked(ofCertificate, spec),
+    TLS_KEY_FILE: checked(readOurKey, spec),
     TLS_CA_FILE: checked(readAuthorities, spec),
     TLS_SERVER_NAME: checked(() => undefined, OPTIONAL),
   }
 }
 
-/**
- * The setting of a file with the authorities of one server; Node's own without it. It is an error where that server is used
- * without TLS, because it would have no effect.
- */
+/** The authorities of one server; Node's own without it. An error where that server is used without TLS. */
 export const caFile = ({ isUsed, unless }: { isUsed: boolean; unless: string }) =>
   checked((path) => {
     if (!isUsed) throw new TypeError(`is of no use ${unless}`)
@@ -68,10 +103,18 @@ export const databaseUrl = makeValidator<string>((text) => {
   return text
 })
 
-const tryTo = <T>(work: () => T): T | undefined => {
-  try {
-    return work()
-  } catch {
-    return undefined
-  }
+const isOrigin = (text: string, protocol: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url?.protocol === protocol && url.href === `${url.origin}/`
 }
+
+/** The addresses of a service's copies over HTTP, separated by commas: https with the settings of TLS, else http. */
+export const httpUrls = (env: NodeJS.ProcessEnv) =>
+  makeValidator<URL[]>((text) => {
+    const [protocol, why] = hasTls(env) ? ['https:', ', as the settings TLS_* are there'] : ['http:', '']
+    const urls = text.split(',').map((url) => url.trim())
+    const wrong = urls.filter((url) => !isOrigin(url, protocol))
+    if (wrong.length > 0)
+      throw new TypeError(`no address such as ${protocol}//files-service:4000${why}: ${wrong.join(', ')}`)
+    return urls.map((url) => new URL(url))
+  })()

@@ -181,7 +181,7 @@ test('when a server has vanished without a word, one statement waits for it, and
   target.port = String((proxy.address() as AddressInfo).port)
   const behind = connectDatabase({ url: target.href, poolSize: 4, lifecycle, answerLimitMs: 1500 })
   const beside = connectDatabase({ url: target.href, poolSize: 1, lifecycle })
-  await beside.check()
+  await beside.query({ text: 'SELECT 1' })
   const fourAtOnce = { text: 'SELECT 1 FROM pg_sleep(0.2)' }
   await Promise.all(Array.from({ length: 4 }, () => behind.query(fourAtOnce)))
   expect(ends).toHaveLength(10)
@@ -189,7 +189,7 @@ test('when a server has vanished without a word, one statement waits for it, and
   const answers = []
   for (let n = 1; n <= 5; n++)
     answers.push(await behind.query({ text: `SELECT ${n} AS n` }).catch(({ code }) => code))
-  await beside.check()
+  await beside.query({ text: 'SELECT 1' })
   for (const end of ends) end.destroy()
   proxy.close()
   expect(answers).toEqual(['unavailable', [{ n: 2 }], [{ n: 3 }], [{ n: 4 }], [{ n: 5 }]])
@@ -202,7 +202,7 @@ test('an encrypted connection trusts the authorities that are in the file when i
   const sound = url.searchParams.get('sslrootcert')!
   url.searchParams.set('sslrootcert', caFile)
   const encrypted = connectDatabase({ url: url.href, poolSize: 1, lifecycle })
-  await expect(encrypted.check()).rejects.toThrow()
+  await expect(encrypted.query({ text: 'SELECT 1' })).rejects.toThrow()
   await copyFile(sound, caFile)
   const [row] = await encrypted.query<{ ssl: boolean }>({
     text: 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()',

@@ -1,16 +1,13 @@
-import { Client, type ClientConfig, Pool, type PoolClient, TypeOverrides, types } from 'pg'
+import { Client, type ClientConfig, Pool, type PoolClient, type QueryConfig, TypeOverrides, types } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
+import { Gauge } from 'prom-client'
 import type { Lifecycle } from '../process/lifecycle'
-import { inSpan, isTraced, SpanKind } from '../tracing/tracing'
+import type { Metrics } from '../process/metrics'
+import { inSpan, SpanKind } from '../tracing/tracing'
 import { databaseFailure, isUnusable } from './failure'
-import { isoMicroseconds } from './iso-microseconds'
 
 /** A statement; with a `name` it is prepared once per connection. */
-export interface Query {
-  name?: string
-  text: string
-  values?: unknown[]
-}
+export type Query = QueryConfig<unknown[]>
 
 export interface Transaction {
   /** The rows of one statement. Throws a ServiceError, or PostgreSQL's DatabaseError for a violated constraint. */
@@ -23,17 +20,19 @@ export interface OpenTransaction extends Transaction {
 }
 
 export interface Database extends Transaction {
-  /**
-   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. Statements are pipelined, and so is
-   * COMMIT behind the last.
-   */
+  /** Committed when `work` resolves, rolled back when it throws. Statements are pipelined, and so is COMMIT behind the last. */
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T>
   /** Runs `work` on one connection, each statement in a transaction of its own. */
   connection<T>(work: (connection: Transaction) => Promise<T>): Promise<T>
-  /** Rejects while the database is unavailable. */
-  check(): Promise<void>
   /** The same database for one caller: once `signal` has aborted, statements are rejected with its reason. */
   until(signal: AbortSignal): Database
+}
+
+/** ISO 8601 with six digits: `2026-01-02 03:04:05.12+00` is `2026-01-02T03:04:05.120000Z`. */
+export const isoMicroseconds = (text: string): string => {
+  const match = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/.exec(text)
+  if (!match) throw new TypeError(`"${text}" is no timestamp in UTC`)
+  return `${match[1]}T${match[2]}.${(match[3] ?? '').padEnd(6, '0')}Z`
 }
 
 // Every int8 of ours fits a JS number. Timestamps stay text because a Date has no microseconds, and json stays as it was stored.
@@ -44,11 +43,10 @@ parsers.setTypeParser(types.builtins.JSON, (text) => text)
 
 const silence = () => undefined
 
-// Statements are prepared, and find rows by a key. PostgreSQL keeps the plan of a prepared statement until the next statistics:
-// one that it made for a small table then reads all of a large one. Measured with plans made for 60 leads, by the pages that
-// statements read of 12,000 and of 60,000 leads: with these settings none reads more, with `plan_cache_mode` alone 15 do, up to
-// 20,000 pages each, and with `enable_seqscan` too, 3 do. Without `plan_cache_mode` a join of five tables is planned for every short batch, which was three
-// quarters of a lone read's time. Parallel workers were started for ranges of 500 rows.
+// A prepared statement keeps its plan until the next statistics: one made for a small table then reads all of a large one. With
+// plans made for 60 leads no statement reads more pages of 60,000 leads than of 12,000; with `plan_cache_mode` alone 15 do, up to
+// 20,000 pages each, and with `enable_seqscan` too, 3 do. Without `plan_cache_mode` a join of five tables is planned for every
+// short batch, which was three quarters of a lone read's time. Parallel workers were started for ranges of 500 rows.
 const BY_KEY =
   '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan -c max_parallel_workers_per_gather=0'
 
@@ -57,30 +55,22 @@ const LIMITS = '-c statement_timeout=8000 -c idle_in_transaction_session_timeout
 // The server ends a statement after 8 s, below the 10 s of a request. A connection without a response after 12 s is dead.
 const ANSWER_LIMIT_MS = 12_000
 
-// With a callback: it gets the error of a value that can't be sent before this returns, in time to send no COMMIT behind it.
-const send = <Row extends object>(
-  client: Client,
-  query: Query,
-  onError?: (error: unknown) => void,
-): Promise<Row[]> =>
-  new Promise((resolve, reject) => {
-    client.query<Row>(query, (error: unknown, result) => {
-      if (!error) return resolve(result.rows)
-      onError?.(error)
-      reject(error)
-    })
-  })
-
-/** Runs a statement as a span of the active trace, without its values, which are data. */
+/** `onError` is called before this returns for a value that can not be sent: in time to send no COMMIT behind it. */
 const rowsOf = <Row extends object>(
   client: Client,
   query: Query,
   onError?: (error: unknown) => void,
 ): Promise<Row[]> => {
-  if (!isTraced()) return send(client, query, onError)
+  const send = () =>
+    new Promise<Row[]>((resolve, reject) => {
+      client.query<Row>(query, (error: unknown, result) => {
+        if (!error) return resolve(result.rows)
+        onError?.(error)
+        reject(error)
+      })
+    })
   const attributes = { 'db.system.name': 'postgresql', 'db.query.text': query.text }
-  const options = { kind: SpanKind.CLIENT, attributes }
-  return inSpan(query.name ?? query.text.slice(0, 20), options, () => send(client, query, onError))
+  return inSpan(query.name ?? query.text.slice(0, 20), { kind: SpanKind.CLIENT, attributes }, send)
 }
 
 const inTransaction = async <T>(
@@ -131,15 +121,33 @@ export const within = (tx: OpenTransaction): Database => ({
   query: tx.query,
   transaction: (work) => work(tx),
   connection: (work) => work(tx),
-  check: async () => void (await tx.query({ text: 'SELECT 1' })),
   until: () => within(tx),
 })
 
-/** The pools of this process. */
-const pools = new Set<{ pool: Pool; server: string }>()
+const pools = new Set<{ pool: Pool; server: string; name: string | undefined }>()
 
-// One dead connection means that the server's other idle connections are dead, too. Each would cost its next user the time until
-// it is known to be; in webhook-service seconds of webhooks were sent again.
+export const addPoolMetrics = (metrics: Metrics): void => {
+  const add = (what: string, help: string, figureOf: (pool: Pool) => number) =>
+    new Gauge({
+      ...{ name: `leadwire_database_pool_${what}`, help, labelNames: ['pool'], registers: [metrics] },
+      collect() {
+        for (const { pool, name } of pools) if (name) this.set({ pool: name }, figureOf(pool))
+      },
+    })
+  add('size', 'Connections that a pool may have.', ({ options }) => options.max)
+  add(
+    'in_use',
+    'Connections of a pool that run a statement or a transaction.',
+    ({ totalCount, idleCount }) => totalCount - idleCount,
+  )
+  add(
+    'waiting',
+    'Statements and transactions that wait for a connection of a pool.',
+    ({ waitingCount }) => waitingCount,
+  )
+}
+
+// The server's other idle connections are dead, too. Each would cost its next user the time until it is known to be.
 const closeIdle = (dead: string): void => {
   for (const { pool, server } of pools)
     if (server === dead)
@@ -150,13 +158,14 @@ const closeIdle = (dead: string): void => {
 /** A pool of connections. Nothing connects until the first statement; a lost connection is replaced by itself. */
 export const connectDatabase = (options: {
   url: string
+  /** Of the pool in metrics. */
+  name?: string
   poolSize: number
   lifecycle: Lifecycle
   /** After how long without a response a connection counts as dead. */
   answerLimitMs?: number
   /** More settings of PostgreSQL for these connections. */
   settings?: Record<string, string>
-  observe?: ((pool: Pool) => void) | undefined
 }): Database => {
   const ofThese = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`)
   // pg would ignore these options where the URL has some.
@@ -177,45 +186,40 @@ export const connectDatabase = (options: {
     // Connections stay open: a new one costs a process of PostgreSQL's, and plans all statements.
     idleTimeoutMillis: 0,
   })
-  // A lost connection fails its statements; the event says no more.
+  // A lost connection fails its statements.
   pool.on('connect', (client) => client.on('error', silence))
   pool.on('error', silence)
-  options.observe?.(pool)
-  const member = { pool, server: `${config.host}:${config.port}` }
+  const member = { pool, server: `${config.host}:${config.port}`, name: options.name }
   pools.add(member)
   options.lifecycle.onStop('database', () => {
     pools.delete(member)
     return pool.end()
   })
 
-  const withConnection = async <T>(
-    work: (client: PoolClient) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> => {
-    signal?.throwIfAborted()
-    const client = await pool.connect().catch((error) => {
-      throw databaseFailure(error)
-    })
-    try {
+  const until = (signal?: AbortSignal): Database => {
+    const withConnection = async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
       signal?.throwIfAborted()
-      const result = await work(client)
-      client.release()
-      return result
-    } catch (error) {
-      const unusable = isUnusable(error)
-      client.release(unusable)
-      if (unusable) closeIdle(member.server)
-      throw databaseFailure(error)
+      const client = await pool.connect().catch((error) => {
+        throw databaseFailure(error)
+      })
+      try {
+        signal?.throwIfAborted()
+        const result = await work(client)
+        client.release()
+        return result
+      } catch (error) {
+        const unusable = isUnusable(error)
+        client.release(unusable)
+        if (unusable) closeIdle(member.server)
+        throw databaseFailure(error)
+      }
+    }
+    return {
+      query: (query) => withConnection((client) => rowsOf(client, query)),
+      connection: (work) => withConnection((client) => work({ query: (query) => rowsOf(client, query) })),
+      transaction: (work) => withConnection((client) => inTransaction(client, work, signal)),
+      until,
     }
   }
-
-  const forCaller = (signal: AbortSignal | undefined): Database => ({
-    query: (query) => withConnection((client) => rowsOf(client, query), signal),
-    connection: (work) =>
-      withConnection((client) => work({ query: (query) => rowsOf(client, query) }), signal),
-    transaction: (work) => withConnection((client) => inTransaction(client, work, signal), signal),
-    check: () => withConnection(async (client) => void (await rowsOf(client, { text: 'SELECT 1' })), signal),
-    until: forCaller,
-  })
-  return forCaller(undefined)
+  return until()
 }

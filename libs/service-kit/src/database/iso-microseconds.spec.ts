@@ -1,4 +1,4 @@
-import { isoMicroseconds } from './iso-microseconds'
+import { isoMicroseconds } from './database'
 
 test.each([
   ['2026-01-02 03:04:05+00', '2026-01-02T03:04:05.000000Z'],

@@ -3,7 +3,7 @@ import { knex as createKnex, type Knex } from 'knex'
 import { Client, DatabaseError } from 'pg'
 import { ServiceError } from '../errors/service-error'
 import type { Logger } from '../process/logger'
-import { untilSuccess } from '../process/retry'
+import { untilSuccess } from '../process/loops'
 import { databaseFailure } from './failure'
 
 /** One step of a schema. Its name orders it and never changes once released. */
@@ -14,75 +14,43 @@ export interface Migration {
   transaction?: boolean
 }
 
-// Any constant.
 const LOCK = 7_145_220_601
+const POLL_MS = 100
 
-const SETTINGS = '-c TimeZone=UTC -c statement_timeout=0'
-
-const LOOK_MS = 100
-
-/**
- * Polls for the lock: another process's CREATE INDEX CONCURRENTLY would wait for a transaction that waits for the lock.
- */
+/** Polls for the lock: another process's CREATE INDEX CONCURRENTLY would wait for a transaction that waits for the lock. */
 const lock = async (guard: Client): Promise<void> => {
-  const isOurs = async () =>
-    (await guard.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [LOCK])).rows[0]!
-      .locked
-  while (!(await isOurs())) await pause(LOOK_MS)
+  const tryLock = () => guard.query('SELECT WHERE pg_try_advisory_lock($1)', [LOCK])
+  while ((await tryLock()).rowCount === 0) await pause(POLL_MS)
 }
 
-// A statement that waits for a lock on a table blocks all that come after it. So it gives up, and the migration is tried again;
-// and it does so before PostgreSQL's search for deadlocks, after 1 s, which may end a client's transaction instead.
-const BRIEFLY = "SET LOCAL lock_timeout = '500ms'"
-
+// A statement that waits for a lock on a table blocks all that come after it: it gives up, and the migration is tried again. It
+// does so before PostgreSQL's search for deadlocks, after 1 s, which may end a client's transaction instead.
 const briefly =
   (up: Migration['up']): Migration['up'] =>
   async (knex) => {
-    await knex.raw(BRIEFLY)
+    await knex.raw("SET LOCAL lock_timeout = '500ms'")
     await up(knex)
   }
 
-/**
- * For a migration that changes several tables in use, with `transaction: false`: each statement is its own transaction, because
- * locks on several tables could deadlock with other transactions. All statements must be repeatable.
- */
-export const inSeparateTransactions = async (knex: Knex, statements: string[]): Promise<void> => {
-  for (const statement of statements)
-    await knex.transaction(async (transaction) => {
-      await transaction.raw(BRIEFLY)
-      await transaction.raw(statement)
-    })
-}
-
-/** A database whose first migration is none of ours. Trying again does not help. */
-export class UnknownSchema extends Error {
-  constructor() {
-    super(
-      'This database was made by a development version of Leadwire whose schema is not supported. Use an empty database (with npm start: remove the data folder, or set LEADWIRE_DATA to a new one).',
-    )
-    this.name = 'UnknownSchema'
-  }
-}
+/** Trying again does not help. */
+class UnknownSchema extends Error {}
 
 const requireKnown = async (guard: Client, [first]: Migration[]): Promise<void> => {
-  const table = await guard.query<{ exists: boolean }>(
-    `SELECT to_regclass('knex_migrations') IS NOT NULL AS exists`,
-  )
-  if (!table.rows[0]!.exists) return
+  const table = await guard.query("SELECT WHERE to_regclass('knex_migrations') IS NOT NULL")
+  if (table.rowCount === 0) return
   const { rows } = await guard.query<{ name: string }>('SELECT name FROM knex_migrations')
-  if (rows.length > 0 && !rows.some(({ name }) => name === first?.name)) throw new UnknownSchema()
+  if (rows.length > 0 && !rows.some(({ name }) => name === first?.name))
+    throw new UnknownSchema(
+      'This database was made by a development version of Leadwire whose schema is not supported. Use an empty database (with npm start: remove the data folder, or set LEADWIRE_DATA to a new one).',
+    )
 }
 
-/**
- * Migrates a database to the newest schema. Any number of processes may call it at once: one migrates, by an advisory lock, and
- * the others wait. Rejects while the database is unavailable, or when a table stays locked; try again then. Rejects with
- * UnknownSchema for a database of another schema.
- */
+/** Of several processes one migrates, by an advisory lock. Rejects while a table stays locked: try again then. */
 export const migrate = async (url: string, migrations: Migration[]): Promise<void> => {
   const guard = new Client({ connectionString: url })
   const knex = createKnex({
     client: 'pg',
-    connection: { connectionString: url, options: SETTINGS } as Knex.PgConnectionConfig,
+    connection: { connectionString: url, options: '-c TimeZone=UTC -c statement_timeout=0' },
     pool: { min: 0, max: 2, propagateCreateError: true },
   })
   try {
@@ -95,7 +63,7 @@ export const migrate = async (url: string, migrations: Migration[]): Promise<voi
         getMigrationName: (migration: Migration) => migration.name,
         getMigration: async ({ up, transaction = true }: Migration) => ({
           up: transaction ? briefly(up) : up,
-          down: noWayBack,
+          down: () => Promise.reject(new Error('migrations only go forward: restore a backup to go back')),
           config: { transaction },
         }),
       },
@@ -107,18 +75,15 @@ export const migrate = async (url: string, migrations: Migration[]): Promise<voi
     await knex.migrate.latest(config)
   } finally {
     await knex.destroy()
-    // With the connection the lock is free.
     await guard.end().catch(() => undefined)
   }
 }
 
-const NO_SUCH_DATABASE = '3D000'
-
+// 3D000: there is no such database yet.
 const isAway = (error: unknown) =>
-  databaseFailure(error) instanceof ServiceError ||
-  (error instanceof DatabaseError && error.code === NO_SUCH_DATABASE)
+  databaseFailure(error) instanceof ServiceError || (error instanceof DatabaseError && error.code === '3D000')
 
-/** Retries `migrate` until it succeeds: a service may start before its database. Rejects when `signal` aborts, and with UnknownSchema. */
+/** Retries `migrate`: a service may start before its database. Rejects when `signal` aborts, and with UnknownSchema. */
 export const untilMigrated = (
   url: string,
   migrations: Migration[],
@@ -135,8 +100,4 @@ export const untilMigrated = (
       waiting = true
     },
   })
-}
-
-const noWayBack = async () => {
-  throw new Error('migrations only go forward: restore a backup to go back')
 }

@@ -19,27 +19,21 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 /** Messages on invalid fields, by the field's dotted path. */
 export type FieldErrors = Record<string, string[]>
 
-/**
- * The one error that crosses processes. `detail` is a sentence the caller of the public interface may read;
- * `cause` is for the log alone.
- */
+/** The one error that crosses processes. `detail` is for users of the public API; `cause` is for the log alone. */
 export class ServiceError extends Error {
+  override readonly name: string = 'ServiceError'
+  readonly fieldErrors: FieldErrors
+  /** After how many seconds to try again, where that is known. */
+  readonly retryAfterS: number | undefined
+
   constructor(
     readonly code: ErrorCode,
     readonly detail: string,
-    readonly options: { fieldErrors?: FieldErrors; retryAfterS?: number; cause?: unknown } = {},
+    options: { fieldErrors?: FieldErrors; retryAfterS?: number; cause?: unknown } = {},
   ) {
     super(detail, { cause: options.cause })
-    this.name = 'ServiceError'
-  }
-
-  get fieldErrors(): FieldErrors {
-    return this.options.fieldErrors ?? {}
-  }
-
-  /** After how many seconds to try again, where that is known. */
-  get retryAfterS(): number | undefined {
-    return this.options.retryAfterS
+    this.fieldErrors = options.fieldErrors ?? {}
+    this.retryAfterS = options.retryAfterS
   }
 
   static timedOut(cause?: unknown): ServiceError {

@@ -4,12 +4,10 @@ import {
   type RetrieveLeadsRequest,
   type RetrieveLeadsResponse,
 } from '@leadwire/contracts'
-import type { CallContext } from 'nice-grpc-common'
 import { ServiceError } from '../errors/service-error'
 import { createLifecycle, type Lifecycle } from '../process/lifecycle'
 import { createLogger } from '../process/logger'
-import { answerEach } from './answer-each'
-import { connectBatches } from './batches'
+import { answerEach, connectBatches } from './batches'
 import { createGrpcServer } from './server'
 
 const logger = createLogger({ service: 'spec', level: 'silent' })
@@ -30,7 +28,10 @@ const serve = async (answer: Answer, { port = 0, life = lifecycle } = {}) => {
   const answers = answerEach(answer, life.signal)
   server.add(LeadsServiceDefinition, {
     ...others,
-    retrieveLeads: (requests: AsyncIterable<RetrieveLeadsRequest>, context: CallContext) => {
+    retrieveLeads: (
+      requests: AsyncIterable<RetrieveLeadsRequest>,
+      context: Parameters<typeof answers>[1],
+    ) => {
       streams += 1
       return answers(requests, context)
     },

@@ -1,10 +1,8 @@
 import { abortable, throwIfAborted } from 'abort-controller-x'
-import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common'
+import type { ClientMiddleware } from 'nice-grpc-common'
 
-/**
- * Node's HTTP/2 server closes a connection, with all its calls, whose client resets more than 1000 streams and then 33 a second
- * (nghttp2's `stream_reset_rate_limit`). Callers that hang up must not fail other callers' calls. One count for all connections.
- */
+// Node's HTTP/2 server closes a connection, with all its calls, whose client resets more than 1000 streams and then 33 a second
+// (nghttp2's `stream_reset_rate_limit`). Callers that hang up must not fail other callers' calls. One count for all connections.
 const AT_ONCE = 500
 const PER_SECOND = 25
 
@@ -20,14 +18,8 @@ const mayReset = (): boolean => {
   return true
 }
 
-/**
- * Rejects a unary call as soon as its signal aborts. The stream is reset within the limit, so that the server stops working;
- * beyond it the call runs until its deadline.
- */
-export async function* boundResets<Request, Response>(
-  call: ClientMiddlewareCall<Request, Response>,
-  options: CallOptions,
-) {
+/** Rejects a unary call when its signal aborts. Beyond the limit of resets the call runs on until its deadline. */
+export const boundResets: ClientMiddleware = async function* (call, options) {
   const { signal } = options
   if (!signal || call.responseStream) return yield* call.next(call.request, options)
   throwIfAborted(signal)

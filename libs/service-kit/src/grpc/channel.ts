@@ -4,7 +4,6 @@ import type { Tls } from '../security/tls'
 
 const MEBIBYTE = 1024 * 1024
 
-/** Options that both ends of a call must agree on. */
 const MESSAGE_LIMITS: ChannelOptions = {
   'grpc.max_receive_message_length': 64 * MEBIBYTE,
   'grpc.max_send_message_length': 64 * MEBIBYTE,
@@ -34,10 +33,8 @@ export const UNARY_OPTIONS: ChannelOptions = {
   'grpc.keepalive_timeout_ms': 10_000,
 }
 
-/**
- * For streams of batches, without pings: grpc-js 1.14 treats a draining connection as dead when a ping is due, and cuts its
- * streams. With a pool of its own a channel is replaced together with its connections.
- */
+// Without pings: grpc-js 1.14 treats a draining connection as dead when a ping is due, and cuts its streams. With a pool of its
+// own a channel is replaced together with its connections.
 export const STREAM_OPTIONS: ChannelOptions = { ...CLIENT_OPTIONS, 'grpc.use_local_subchannel_pool': 1 }
 
 export const SERVER_OPTIONS: ChannelOptions = {
@@ -49,12 +46,10 @@ export const SERVER_OPTIONS: ChannelOptions = {
 /** Longer than a call may wait for a connection: calls still wait on the replaced channel. */
 const CLOSED_AFTER_MS = 15_000
 
-/** What a client shows to the server. */
 export interface Caller {
   lifecycle: Lifecycle
   /** The first is sent. */
   tokens: readonly string[]
-  /** With it connections use mutual TLS. */
   tls?: Tls | undefined
 }
 
@@ -67,19 +62,8 @@ const openChannel = (target: string, options: ChannelOptions, tls: Tls | undefin
   })
 }
 
-/** Stands for the latest of several channels to one target. */
-export interface ReplaceableChannel {
-  channel: Channel
-  /** Opens another channel. Calls in flight end on the one before; those without a connection fail. */
-  replace(): void
-}
-
 /** Opens a channel, and replaces it when certificates change: a channel keeps those it was opened with. */
-export const replaceableChannel = (
-  target: string,
-  options: ChannelOptions,
-  { lifecycle, tls }: Caller,
-): ReplaceableChannel => {
+export const replaceableChannel = (target: string, options: ChannelOptions, { lifecycle, tls }: Caller) => {
   const open = () => {
     const opened = openChannel(target, options, tls)
     // Connects at once, so that the first call need not wait.
@@ -94,7 +78,9 @@ export const replaceableChannel = (
   })
   lifecycle.onStop(`grpc channel ${target}`, () => latest.close())
   return {
+    /** Stands for the latest of the channels. */
     channel: new Proxy(latest, { get: (_, name: keyof Channel) => latest[name].bind(latest) }),
+    /** Opens another channel. Calls in flight end on the one before; those without a connection fail. */
     replace: () => {
       latest.close()
       latest = open()

@@ -9,10 +9,7 @@ import type { Lifecycle } from '../process/lifecycle'
 
 const WATCHED_EVERY_MS = 1000
 
-/**
- * The standard health service (grpc.health.v1). The server (`''`) and each of its `services` are SERVING while the service is
- * ready. A watch ends with a drain, which would otherwise wait for it.
- */
+/** The standard health service (grpc.health.v1). A watch ends with a drain, which would otherwise wait for it. */
 export const healthService = (
   services: ReadonlySet<string>,
   checks: HealthCheck[],
@@ -20,9 +17,8 @@ export const healthService = (
 ): ServiceImplementation<typeof HealthDefinition> => {
   const statusOf = async (service: string) => {
     if (service !== '' && !services.has(service)) return ServingStatus.SERVICE_UNKNOWN
-    return (await readinessOf(checks, lifecycle)).length === 0
-      ? ServingStatus.SERVING
-      : ServingStatus.NOT_SERVING
+    const missing = await readinessOf(checks, lifecycle)
+    return missing.length === 0 ? ServingStatus.SERVING : ServingStatus.NOT_SERVING
   }
   return {
     check: async ({ service }) => {
@@ -33,12 +29,11 @@ export const healthService = (
     async *watch({ service }, { signal }) {
       const ends = AbortSignal.any([signal, lifecycle.signal])
       let last: ServingStatus | undefined
-      for (;;) {
-        const isLast = ends.aborted
+      for (let isLast = false; !isLast; ) {
+        isLast = ends.aborted
         const status = await statusOf(service)
         if (status !== last) yield { status }
         last = status
-        if (isLast) return
         await pause(WATCHED_EVERY_MS, undefined, { signal: ends }).catch(() => undefined)
       }
     },

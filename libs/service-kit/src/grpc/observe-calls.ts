@@ -1,24 +1,28 @@
 import { isAbortError } from 'abort-controller-x'
-import { type CallContext, ServerError, type ServerMiddlewareCall, Status } from 'nice-grpc-common'
+import type { CallContext, ClientMiddleware, ServerMiddleware } from 'nice-grpc-common'
+import { Metadata, ServerError, Status } from 'nice-grpc-common'
 import { Histogram } from 'prom-client'
 import { ServiceError } from '../errors/service-error'
 import type { Metrics } from '../process/metrics'
-import { inSpanOf, SpanKind } from '../tracing/tracing'
+import { activeTraceparent, inSpan, inSpanOf, isTraced, SpanKind } from '../tracing/tracing'
 import { statusCodeOf } from './status'
 
-/** Answers one message of a stream, measured and traced like a call. `traceparent` names its trace. */
-type ObserveMessage = <Answer>(
-  message: { traceparent?: string | undefined },
-  answer: () => Promise<Answer>,
-) => Promise<Answer>
-
-/** The context of a stream's handler. Each message counts as a call. */
-export interface ObservedContext extends CallContext {
-  observe?: ObserveMessage
+/** Client side: a unary call is a span of the active trace. Batches of a stream carry their own traceparent. */
+export const traceCall: ClientMiddleware = async function* (call, options) {
+  if (call.requestStream || call.responseStream || !isTraced()) return yield* call.next(call.request, options)
+  return await inSpan(call.method.path.slice(1), { kind: SpanKind.CLIENT }, async () => {
+    const metadata = Metadata(options.metadata).set('traceparent', activeTraceparent()!)
+    return (await call.next(call.request, { ...options, metadata }).next()).value
+  })
 }
 
-// Not gRPC's own services.
-const isOurs = (path: string) => !path.startsWith('/grpc.')
+export interface ObservedContext extends CallContext {
+  /** Answers one message, measured and traced like a call. `traceparent` names its trace. */
+  observe: <Answer>(
+    message: { traceparent?: string | undefined },
+    answer: () => Promise<Answer>,
+  ) => Promise<Answer>
+}
 
 const codeOf = (error: unknown): Status => {
   if (error instanceof ServiceError) return statusCodeOf(error)
@@ -26,8 +30,8 @@ const codeOf = (error: unknown): Status => {
   return isAbortError(error) ? Status.CANCELLED : Status.UNKNOWN
 }
 
-/** Server side: measures each call, and each message of a stream, by method and status. */
-export const observeCalls = (metrics: Metrics) => {
+/** Server side: measures each call, and each message of a stream, by method and status, and makes it a span of its trace. */
+export const observeCalls = (metrics: Metrics): ServerMiddleware => {
   const durations = new Histogram({
     name: 'grpc_request_duration_seconds',
     help: 'From the reading of a call, or of a message of a stream, to its answer.',
@@ -35,34 +39,27 @@ export const observeCalls = (metrics: Metrics) => {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [metrics],
   })
-  const measured = async <Answer>(method: string, answer: () => Promise<Answer>): Promise<Answer> => {
-    const startedAt = performance.now()
-    let code = Status.OK
-    try {
-      return await answer()
-    } catch (error) {
-      code = codeOf(error)
-      throw error
-    } finally {
-      durations.observe({ method, code: Status[code] }, (performance.now() - startedAt) / 1000)
+  return async function* (call, context) {
+    const method = call.method.path.slice(1)
+    // Health and reflection are gRPC's own.
+    if (method.startsWith('grpc.')) return yield* call.next(call.request, context)
+    const observe: ObservedContext['observe'] = async ({ traceparent }, answer) => {
+      const startedAt = performance.now()
+      let code = Status.OK
+      try {
+        return await inSpanOf(traceparent, { name: method, kind: SpanKind.SERVER }, answer)
+      } catch (error) {
+        code = codeOf(error)
+        throw error
+      } finally {
+        durations.observe({ method, code: Status[code] }, (performance.now() - startedAt) / 1000)
+      }
     }
-  }
-  return async function* <Request, Response>(
-    call: ServerMiddlewareCall<Request, Response>,
-    context: CallContext,
-  ) {
-    const { path } = call.method
-    if (!isOurs(path)) return yield* call.next(call.request, context)
-    const method = path.slice(1)
+    if (call.requestStream) return yield* call.next(call.request, { ...context, observe } as ObservedContext)
     // A unary call yields nothing: its response is what it returns.
-    if (!call.requestStream)
-      return await measured(
-        method,
-        async () => (await call.next(call.request, context).next()).value as Response,
-      )
-    const span = { name: method, kind: SpanKind.SERVER }
-    const observe: ObserveMessage = ({ traceparent }, answer) =>
-      measured(method, () => inSpanOf(traceparent, span, answer))
-    return yield* call.next(call.request, { ...context, observe } as ObservedContext)
+    return await observe(
+      { traceparent: context.metadata.get('traceparent') },
+      async () => (await call.next(call.request, context).next()).value,
+    )
   }
 }

@@ -22,12 +22,8 @@ const CODES: Record<ErrorCode, Status> = {
 
 export const statusCodeOf = (error: ServiceError): Status => CODES[error.code]
 
-type Detail = ErrorInfo | BadRequest | RetryInfo
-
-/**
- * The details of a ServiceError: its code (ErrorInfo), invalid fields (BadRequest), and when to retry (RetryInfo). Not its cause.
- */
-export const detailsOf = ({ code, fieldErrors, retryAfterS }: ServiceError): Detail[] => [
+/** Its code (ErrorInfo), invalid fields (BadRequest), and when to retry (RetryInfo). Not its cause. */
+export const detailsOf = ({ code, fieldErrors, retryAfterS }: ServiceError) => [
   ErrorInfo.fromPartial({ reason: code.toUpperCase(), domain: DOMAIN }),
   BadRequest.fromPartial({
     fieldViolations: Object.entries(fieldErrors).flatMap(([field, messages]) =>
@@ -37,49 +33,45 @@ export const detailsOf = ({ code, fieldErrors, retryAfterS }: ServiceError): Det
   ...(retryAfterS === undefined ? [] : [RetryInfo.fromPartial({ retryDelay: { seconds: retryAfterS } })]),
 ]
 
-const errorsOf = ({ fieldViolations }: BadRequest): FieldErrors => {
-  const fieldErrors: FieldErrors = {}
-  for (const { field, description } of fieldViolations) {
-    fieldErrors[field] ??= []
-    fieldErrors[field].push(description)
-  }
-  return fieldErrors
-}
-
 /** The inverse of `detailsOf`; undefined when the details are of another domain. */
 export const errorOfDetails = (message: string, details: unknown[]): ServiceError | undefined => {
-  const is = <Detail>(type: { $type: string }) =>
+  const find = <Detail>(type: { $type: string }) =>
     details.find((detail) => (detail as { $type?: string }).$type === type.$type) as Detail | undefined
-  const info = is<ErrorInfo>(ErrorInfo)
+  const info = find<ErrorInfo>(ErrorInfo)
   const code = info?.domain === DOMAIN ? info.reason.toLowerCase() : ''
   if (!(code in CODES)) return undefined
-  const badRequest = is<BadRequest>(BadRequest)
-  const retryAfterS = is<RetryInfo>(RetryInfo)?.retryDelay?.seconds
+  const fieldErrors: FieldErrors = {}
+  for (const { field, description } of find<BadRequest>(BadRequest)?.fieldViolations ?? [])
+    fieldErrors[field] = [...(fieldErrors[field] ?? []), description]
+  const retryAfterS = find<RetryInfo>(RetryInfo)?.retryDelay?.seconds
   return new ServiceError(code as ErrorCode, message, {
-    fieldErrors: badRequest ? errorsOf(badRequest) : {},
+    fieldErrors,
     ...(retryAfterS !== undefined && { retryAfterS }),
   })
 }
 
-const TYPES = [ErrorInfo, BadRequest, RetryInfo] as const
-
-const typeUrl = ({ $type }: { $type: string }) => `type.googleapis.com/${$type}`
+const TYPES = new Map(
+  [ErrorInfo, BadRequest, RetryInfo].map((type) => [`type.googleapis.com/${type.$type}`, type]),
+)
 
 /** A ServiceError as the result of one item in a batch (google.rpc.Status). */
 export const statusOf = (error: ServiceError): RpcStatus => ({
   code: statusCodeOf(error),
   message: error.detail,
   details: detailsOf(error).map((detail) => {
-    const type = TYPES.find(({ $type }) => $type === detail.$type)!
-    return { typeUrl: typeUrl(type), value: Buffer.from(type.encode(detail as never).finish()) }
+    const typeUrl = `type.googleapis.com/${detail.$type}`
+    return {
+      typeUrl,
+      value: Buffer.from(
+        TYPES.get(typeUrl)!
+          .encode(detail as never)
+          .finish(),
+      ),
+    }
   }),
 })
 
-/** The inverse of `statusOf`. */
 export const errorOfStatus = ({ message, details }: RpcStatus): ServiceError => {
-  const decoded = details.flatMap(({ typeUrl: url, value }) => {
-    const type = TYPES.find((known) => typeUrl(known) === url)
-    return type ? [type.decode(value)] : []
-  })
+  const decoded = details.map(({ typeUrl, value }) => TYPES.get(typeUrl)?.decode(value) ?? {})
   return errorOfDetails(message, decoded) ?? ServiceError.internal()
 }

@@ -8,7 +8,7 @@ export interface Problem {
   headers?: Record<string, string>
 }
 
-/** Every kind of problem the API answers with; a kind is the last part of the problem's `type`, and never changes. */
+/** A kind is the last part of the problem's `type`, and never changes. */
 export const PROBLEMS = {
   'bad-request': { status: 400, title: 'Bad Request' },
   unauthenticated: { status: 401, title: 'Unauthorized' },
@@ -33,15 +33,13 @@ export const PROBLEMS = {
 
 export type ProblemKind = keyof typeof PROBLEMS
 
-/** The page that explains the kinds. A problem's `type` is this path with the kind as fragment. */
+/** The page that explains the kinds; a kind is its fragment. */
 export const PROBLEMS_PATH = '/problems'
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 // A code is its kind with `_` in the place of `-`; HTTP alone has more kinds.
 const kindOf = (code: ErrorCode) => code.replace('_', '-') as ProblemKind
-
-const CODE_OF = new Map(ERROR_CODES.map((code) => [kindOf(code) as string, code]))
 
 // The cause of a 5xx is for the log.
 const SERVER_DETAILS: Partial<Record<ProblemKind, string>> = {
@@ -61,9 +59,8 @@ export const problem = (kind: ProblemKind, detail: string, fieldErrors?: FieldEr
 /** The problem of a ServiceError; any other error is a bug of ours. */
 export const problemOf = (error: unknown): Problem => {
   if (!(error instanceof ServiceError)) return problem('internal', '')
-  const kind = kindOf(error.code)
-  const found = problem(kind, error.detail, kind === 'invalid' ? error.fieldErrors : undefined)
-  const { retryAfterS } = error
+  const { code, detail, fieldErrors, retryAfterS } = error
+  const found = problem(kindOf(code), detail, code === 'invalid' ? fieldErrors : undefined)
   return retryAfterS === undefined ? found : { ...found, headers: { 'retry-after': String(retryAfterS) } }
 }
 
@@ -83,7 +80,8 @@ export const serviceErrorOfProblem = (json: string): ServiceError => {
   try {
     const { type, detail, errors }: { type?: unknown; detail?: unknown; errors?: FieldErrors } =
       JSON.parse(json)
-    const code = CODE_OF.get(String(type).split('#')[1] ?? '')
+    const kind = String(type).split('#')[1]
+    const code = ERROR_CODES.find((known) => kindOf(known) === kind)
     if (code) return new ServiceError(code, String(detail), { ...(errors && { fieldErrors: errors }) })
   } catch {
     // No JSON, or null.

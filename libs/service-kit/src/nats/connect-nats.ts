@@ -1,30 +1,28 @@
+import { JetStreamApiError, type JetStreamManager, type StreamConfig } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { natsOptions } from '../config/nats-url'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Logger } from '../process/logger'
 
-/** How long a service waits for its first connection before it logs that. */
+// Before it is logged that there is no connection.
 const QUIET_MS = 5000
 
-/**
- * A NATS connection that outlives the server: it waits for the first connection, and reconnects for ever.
- */
+/** Waits for the first connection, and reconnects for ever. `caFile` is for a URL with tls://. */
 export const connectNats = async (options: {
   url: string
-  /** The certificate authorities, for a URL with tls://. */
   caFile?: string | undefined
   name: string
   logger: Logger
   lifecycle: Lifecycle
 }): Promise<NatsConnection> => {
+  const { name, logger, lifecycle } = options
   // Registered now, so that the order of stops does not depend on the first connection.
   let connection: NatsConnection | undefined
-  options.lifecycle.onStop('nats', () => connection?.close())
-  const { logger } = options
+  lifecycle.onStop('nats', () => connection?.close())
   const warning = setTimeout(() => logger.warn({ nats: 'not connected' }, 'nats'), QUIET_MS).unref()
   connection = await connect({
     ...natsOptions(options.url, options.caFile),
-    name: options.name,
+    name,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     // Otherwise two refusals close it for good, and passwords are never changed everywhere in the same instant.
@@ -38,18 +36,36 @@ export const connectNats = async (options: {
     noAsyncTraces: true,
   })
   clearTimeout(warning)
-  const statuses = connection.status()
-  void (async () => {
-    const logged = new Set<string>()
-    for await (const status of statuses) {
-      const { type } = status
-      if (type !== 'disconnect' && type !== 'reconnect' && type !== 'error') continue
-      // Each attempt to connect repeats them.
-      if (logged.has(type)) continue
-      logged.add(type)
-      if (type === 'reconnect') logged.clear()
-      logger.warn({ nats: type, ...(type === 'error' && { err: status.error }) }, 'nats')
-    }
-  })()
+  void logStatuses(connection, logger)
   return connection
+}
+
+const logStatuses = async (connection: NatsConnection, logger: Logger) => {
+  const logged = new Set<string>()
+  for await (const status of connection.status()) {
+    const { type } = status
+    if (type !== 'disconnect' && type !== 'reconnect' && type !== 'error') continue
+    // Each attempt to connect repeats them.
+    if (logged.has(type)) continue
+    logged.add(type)
+    if (type === 'reconnect') logged.clear()
+    logger.warn({ nats: type, ...(type === 'error' && { err: status.error }) }, 'nats')
+  }
+}
+
+const EXISTS_WITH_OTHER_SETTINGS = 10058
+
+// What `config` does not name stays as an operator set it, such as the number of replicas; so do `storage` and `retention`, which
+// nats-server can't change.
+export const ensureStream = async (
+  manager: JetStreamManager,
+  config: Pick<StreamConfig, 'name' | 'subjects' | 'storage' | 'retention'> & Partial<StreamConfig>,
+): Promise<void> => {
+  const { name, storage: _, retention: __, ...settings } = config
+  try {
+    await manager.streams.add(config)
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError) || error.code !== EXISTS_WITH_OTHER_SETTINGS) throw error
+    await manager.streams.update(name, settings)
+  }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Gauge } from 'prom-client'
@@ -12,26 +13,26 @@ export interface HealthCheck {
 
 const CHECK_LIMIT_MS = 1000
 
-const succeeds = async ({ check }: HealthCheck): Promise<boolean> => {
-  try {
-    await check()
-    return true
-  } catch {
-    return false
-  }
-}
-
 const missingOf = async (checks: HealthCheck[]): Promise<string[]> => {
   const timeout = pause(CHECK_LIMIT_MS, false, { ref: false })
-  const results = await Promise.all(checks.map((check) => Promise.race([succeeds(check), timeout])))
+  const succeeds = async ({ check }: HealthCheck) => Promise.race([check().then(() => true), timeout])
+  const results = await Promise.all(checks.map((check) => succeeds(check).catch(() => false)))
   return checks.filter((_, index) => !results[index]).map(({ name }) => name)
 }
 
 /** The names of failed checks; empty means ready. A drain counts as one. */
-export const readinessOf = async (checks: HealthCheck[], lifecycle: Lifecycle): Promise<string[]> =>
-  lifecycle.draining ? ['draining'] : missingOf(checks)
+export const readinessOf = async (checks: HealthCheck[], { signal }: Lifecycle): Promise<string[]> =>
+  signal.aborted ? ['draining'] : missingOf(checks)
 
-const addDependencies = (checks: HealthCheck[], metrics: Metrics) =>
+/** Serves /healthz, /readyz (503 with what is missing) and /metrics on their own port. It closes last: a drain can be watched. */
+export const startHealthServer = async (options: {
+  host: string
+  port: number
+  checks: HealthCheck[]
+  metrics: Metrics
+  lifecycle: Lifecycle
+}): Promise<void> => {
+  const { checks, metrics, lifecycle } = options
   new Gauge({
     name: 'leadwire_dependency_up',
     help: 'Whether what the service can not serve without is there, 1 or 0.',
@@ -42,44 +43,19 @@ const addDependencies = (checks: HealthCheck[], metrics: Metrics) =>
       for (const { name } of checks) this.set({ dependency: name }, missing.includes(name) ? 0 : 1)
     },
   })
-
-/**
- * Serves /healthz (alive), /readyz (ready, or 503 with what is missing) and /metrics (Prometheus text) on their own port. It closes
- * last, so that a drain can be watched.
- */
-export const startHealthServer = async (options: {
-  host: string
-  port: number
-  checks: HealthCheck[]
-  metrics: Metrics
-  lifecycle: Lifecycle
-}): Promise<void> => {
-  const { checks, metrics, lifecycle } = options
-  addDependencies(checks, metrics)
-  const server = createServer(async (request, response) => {
-    const answer = (status: number, type: string, body: string) =>
-      response.writeHead(status, { 'content-type': type }).end(body)
-    const json = (status: number, body: object) => answer(status, 'application/json', JSON.stringify(body))
-    switch (request.url) {
-      case '/':
-      case '/healthz':
-        return json(200, { status: 'alive' })
-      case '/readyz': {
-        const missing = await readinessOf(checks, lifecycle)
-        return missing.length === 0
-          ? json(200, { status: 'ready' })
-          : json(503, { status: 'not ready', missing })
-      }
-      case '/metrics':
-        return answer(200, metrics.contentType, await metrics.metrics())
-      default:
-        return json(404, { status: 'not found' })
-    }
+  const answerOf = async (path: string | undefined): Promise<[status: number, body: object]> => {
+    if (path === '/' || path === '/healthz') return [200, { status: 'alive' }]
+    if (path !== '/readyz') return [404, { status: 'not found' }]
+    const missing = await readinessOf(checks, lifecycle)
+    return missing.length === 0 ? [200, { status: 'ready' }] : [503, { status: 'not ready', missing }]
+  }
+  const server = createServer(async ({ url }, response) => {
+    if (url === '/metrics')
+      return response.writeHead(200, { 'content-type': metrics.contentType }).end(await metrics.metrics())
+    const [status, body] = await answerOf(url)
+    return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, options.host, resolve)
-  })
+  await once(server.listen(options.port, options.host), 'listening')
   lifecycle.onStop('health server', () => {
     server.closeAllConnections()
     server.close()

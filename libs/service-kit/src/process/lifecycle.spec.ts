@@ -24,7 +24,7 @@ test('what was started last is stopped first, once, and a failing step stops no 
   lifecycle.onStop('third', () => stopped.push('third'))
   await Promise.all([lifecycle.stop(), lifecycle.stop()])
   expect(stopped).toEqual(['third', 'second', 'first'])
-  expect(lifecycle.draining).toBe(true)
+  expect(lifecycle.signal.aborted).toBe(true)
 })
 
 test('readiness names what is missing, and says no during a drain', async () => {

@@ -1,33 +1,23 @@
 import { setMaxListeners } from 'node:events'
-import { ConfigError, type TraceSettings } from '../config/config'
-import { limitAddresses } from './address-limit'
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
+import { ConfigError } from '../config/config'
 import { createLogger, type Logger } from './logger'
 
 const DRAIN_LIMIT_MS = 10_000
 
+/** How long one address may take to accept a connection. The kernel resends a lost SYN after 1 s. */
+export const ADDRESS_LIMIT_MS = 2000
+
+/** After Node's own limit, 250 ms, a connection fails when no other address accepts, such as an IPv6 one on a host without IPv6. */
+export const limitAddresses = (): void => setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_LIMIT_MS)
+
 /** Ordered shutdown: what was started last is stopped first. */
-export interface Lifecycle {
-  /** Registers how to stop what was started. */
-  onStop(name: string, stop: () => unknown): void
-  /** Whether a drain has begun. */
-  readonly draining: boolean
-  /** Aborted when a drain starts. */
-  readonly signal: AbortSignal
-  /** Runs every registered stop in reverse order. A failure is logged, and the others run. */
-  stop(): Promise<void>
-}
-
-export interface ServiceContext<Config> {
-  config: Config
-  logger: Logger
-  lifecycle: Lifecycle
-}
-
-export const createLifecycle = (logger: Logger): Lifecycle => {
+export const createLifecycle = (logger: Logger) => {
   const stops: { name: string; stop: () => unknown }[] = []
   const controller = new AbortController()
+  const signal: AbortSignal = controller.signal
   // Each open stream listens to it.
-  setMaxListeners(0, controller.signal)
+  setMaxListeners(0, signal)
   let stopping: Promise<void> | undefined
   const stopAll = async () => {
     controller.abort()
@@ -40,26 +30,33 @@ export const createLifecycle = (logger: Logger): Lifecycle => {
     }
   }
   return {
-    onStop: (name, stop) => void stops.push({ name, stop }),
-    get draining() {
-      return controller.signal.aborted
-    },
-    signal: controller.signal,
-    stop: () => {
+    /** Aborted when a drain starts. */
+    signal,
+    onStop: (name: string, stop: () => unknown): void => void stops.push({ name, stop }),
+    /** Runs every registered stop in reverse order. A failure is logged, and the others run. */
+    stop: (): Promise<void> => {
       stopping ??= stopAll()
       return stopping
     },
   }
 }
 
+export type Lifecycle = ReturnType<typeof createLifecycle>
+
+export interface ServiceContext<Config> {
+  config: Config
+  logger: Logger
+  lifecycle: Lifecycle
+}
+
 /**
- * Runs a service in the foreground: reads its configuration, starts it, and drains it on SIGTERM or SIGINT within 10 s.
- *
- * Exits with 1 when the configuration is invalid, when the start fails, when the drain takes too long, and after an unforeseen
- * error: the supervisor starts a clean process. `--check-settings` only reads the configuration, so `start` should load the
- * service's modules. `--migrate` runs `migrate` in place of `start`, and exits with 0 when the database has the newest schema.
+ * Runs a service in the foreground, and drains it on SIGTERM or SIGINT within 10 s. Exits with 1 after every error, and when the
+ * drain takes too long: the supervisor starts a clean process. `--check-settings` only reads the configuration, so `start` should
+ * load the service's modules. `--migrate` runs `migrate` in place of `start`.
  */
-export const runService = async <Config extends { LOG_LEVEL: string } & TraceSettings>(service: {
+export const runService = async <
+  Config extends { LOG_LEVEL: string; OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined },
+>(service: {
   name: string
   readConfig: (env: NodeJS.ProcessEnv) => Config
   start: (context: ServiceContext<Config>) => Promise<void>
@@ -93,30 +90,21 @@ export const runService = async <Config extends { LOG_LEVEL: string } & TraceSet
     })
   }
   try {
-    if (migrates) return await migrateAndExit(service, { config, logger, lifecycle })
+    if (migrates) {
+      if (!service.migrate) throw new Error('this service has no database to migrate')
+      await service.migrate({ config, logger, lifecycle })
+      logger.info('the database has the newest schema')
+      process.exit(0)
+    }
     if (config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined)
-      (await import('./start-tracing.js')).startTracing({
-        service: service.name,
-        logger,
-        onStop: lifecycle.onStop,
-      })
+      (await import('./start-tracing.js')).startTracing(service.name, logger, lifecycle.onStop)
     await service.start({ config, logger, lifecycle })
-    if (!lifecycle.draining) logger.info('ready')
+    if (!lifecycle.signal.aborted) logger.info('ready')
   } catch (error) {
-    if (lifecycle.draining) return
+    if (lifecycle.signal.aborted) return
     logger.fatal({ err: error }, 'could not start')
     await exit(1)
   }
-}
-
-const migrateAndExit = async <Config>(
-  { migrate }: { migrate?: (context: ServiceContext<Config>) => Promise<void> },
-  context: ServiceContext<Config>,
-): Promise<void> => {
-  if (!migrate) throw new Error('this service has no database to migrate')
-  await migrate(context)
-  context.logger.info('the database has the newest schema')
-  process.exit(0)
 }
 
 const configOrExit = <Config>(name: string, read: (env: NodeJS.ProcessEnv) => Config): Config => {

@@ -10,7 +10,6 @@ const FIELDS = ['type', 'message', 'stack', 'code', 'syscall', 'table', 'column'
 const withoutValue = (text: unknown) =>
   typeof text === 'string' ? text.replace(/: "[^\n]*"$/gm, ': "…"') : text
 
-/** An error and its causes without data. */
 const describeError = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error
   const whole = stdSerializers.err(error) as unknown as Record<string, unknown>
@@ -18,10 +17,10 @@ const describeError = (error: unknown): unknown => {
 }
 
 /** JSON lines on standard output, without tokens and secrets by these names, and without the data in errors. */
-export const createLogger = (options: { service: string; level: string }): Logger =>
+export const createLogger = ({ service, level }: { service: string; level: string }): Logger =>
   pino({
-    level: options.level,
-    base: { service: options.service, pid: process.pid },
+    level,
+    base: { service, pid: process.pid },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: describeError },

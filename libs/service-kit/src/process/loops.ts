@@ -2,24 +2,24 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isAbortError } from 'abort-controller-x'
 import type { Logger } from './logger'
 
+/** Rejects when `signal` aborts. The pause is fixed: a database or a broker comes back by itself. */
+export const untilSuccess = async <T>(
+  attempt: () => Promise<T>,
+  options: { signal: AbortSignal; pauseMs: number; onFailure: (error: unknown) => void },
+): Promise<T> => {
+  for (;;) {
+    options.signal.throwIfAborted()
+    try {
+      return await attempt()
+    } catch (error) {
+      options.onFailure(error)
+    }
+    await pause(options.pauseMs, undefined, { signal: options.signal })
+  }
+}
+
 /** How a round ended: true where the next one should start at once, 'pause' where more is left for later, false where nothing was to do. */
 export type Round = boolean | 'pause'
-
-/** How long a loop pauses: `pauseMs` while there is work, twice as long after each round without any, up to `idleMs`. */
-type Pauses = { pauseMs: number; idleMs: number }
-
-/** Work that a service does again and again beside its calls. */
-export interface Loops {
-  /** Aborted when the loops are stopped: for what a round waits for and need not. */
-  readonly signal: AbortSignal
-  /**
-   * Repeats `work`. A failure is logged, and tried again after the pause. Call the function that comes back after committing work
-   * for this loop: it starts a round at once, but no sooner than `pauseMs` after the last. Polling finds what a crash left.
-   */
-  run(name: string, pauses: number | Pauses, work: () => Promise<Round>): () => void
-  /** Begins no more rounds. Resolves when those in flight are over. */
-  stop(): Promise<void>
-}
 
 /** Sleeps until it is woken or a time has passed; a call that comes while nothing sleeps is not lost. */
 export const createAlarm = () => {
@@ -31,7 +31,6 @@ export const createAlarm = () => {
       woken = true
       ring()
     },
-    /** Resolves with whether it was woken. */
     sleep: async (ms: number): Promise<boolean> => {
       if (!woken)
         await new Promise<void>((resolve) => {
@@ -48,47 +47,52 @@ export const createAlarm = () => {
   }
 }
 
-type Alarm = ReturnType<typeof createAlarm>
-
-export const createLoops = (logger: Logger): Loops => {
+export const createLoops = (logger: Logger) => {
   const stopping = new AbortController()
-  const { signal } = stopping
+  const signal: AbortSignal = stopping.signal
   const running: Promise<void>[] = []
-
-  const loop = async (
-    name: string,
-    { pauseMs, idleMs }: Pauses,
-    work: () => Promise<Round>,
-    alarm: Alarm,
-  ) => {
-    let lengthMs = pauseMs
-    while (!signal.aborted) {
-      const round = await work().catch((error: unknown) => {
-        if (!signal.aborted || !isAbortError(error)) logger.warn({ err: error, loop: name }, 'a round failed')
-        return 'pause' as const
-      })
-      if (round !== false) lengthMs = pauseMs
-      if (round === true) continue
-      await pause(pauseMs, undefined, { signal }).catch(() => undefined)
-      const woken = await alarm.sleep(signal.aborted ? 0 : lengthMs - pauseMs)
-      lengthMs = woken ? pauseMs : Math.min(lengthMs * 2, idleMs)
-    }
-  }
-
-  const alarms: Alarm[] = []
+  const alarms: ReturnType<typeof createAlarm>[] = []
   return {
+    /** Aborted when the loops are stopped: for what a round waits for and need not. */
     signal,
-    run: (name, pauses, work) => {
-      const alarm = createAlarm()
-      alarms.push(alarm)
+    /**
+     * Repeats `work`, after `pauseMs` while there is any, and twice as long after each round without, up to `idleMs`. Call the
+     * function that comes back after committing work for this loop: it starts a round at once, but no sooner than `pauseMs` after
+     * the last. Polling finds what a crash left.
+     */
+    run: (
+      name: string,
+      pauses: number | { pauseMs: number; idleMs: number },
+      work: () => Promise<Round>,
+    ): (() => void) => {
       const { pauseMs, idleMs } = typeof pauses === 'number' ? { pauseMs: pauses, idleMs: pauses } : pauses
-      running.push(loop(name, { pauseMs, idleMs }, work, alarm))
+      const alarm = createAlarm()
+      const loop = async () => {
+        let lengthMs = pauseMs
+        while (!signal.aborted) {
+          const round = await work().catch((error: unknown) => {
+            if (!signal.aborted || !isAbortError(error))
+              logger.warn({ err: error, loop: name }, 'a round failed')
+            return 'pause' as const
+          })
+          if (round !== false) lengthMs = pauseMs
+          if (round === true) continue
+          await pause(pauseMs, undefined, { signal }).catch(() => undefined)
+          const woken = await alarm.sleep(signal.aborted ? 0 : lengthMs - pauseMs)
+          lengthMs = woken ? pauseMs : Math.min(lengthMs * 2, idleMs)
+        }
+      }
+      alarms.push(alarm)
+      running.push(loop())
       return alarm.wake
     },
-    stop: async () => {
+    /** Resolves when the rounds in flight are over. */
+    stop: async (): Promise<void> => {
       stopping.abort()
       for (const { wake } of alarms) wake()
       await Promise.all(running)
     },
   }
 }
+
+export type Loops = ReturnType<typeof createLoops>

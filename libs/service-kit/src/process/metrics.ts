@@ -1,8 +1,8 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Logger } from './logger'
 
 export type Metrics = Registry
 
-/** A registry with the process's own metrics, and the service's name on each. */
 export const createMetrics = (service: string): Metrics => {
   const registry = new Registry()
   registry.setDefaultLabels({ service })
@@ -11,13 +11,44 @@ export const createMetrics = (service: string): Metrics => {
   return registry
 }
 
-/** Shares one query among the metrics of a scrape: calls while it is in flight get the same result. */
-export const sharedQuery = <Found>(query: () => Promise<Found>): (() => Promise<Found>) => {
-  let inFlight: Promise<Found> | undefined
-  return () => {
-    inFlight ??= query().finally(() => {
-      inFlight = undefined
-    })
-    return inFlight
+interface QueriedGauge<Found> {
+  name: string
+  help: string
+  label?: string
+  of: (found: Found) => number | Record<string, number>
+}
+
+/** Gauges that one query reads at each scrape. While it fails they keep their last figures; the first failure is logged. */
+export const addGauges = <Found>(
+  { metrics, logger, query }: { metrics: Metrics; logger: Logger; query: () => Promise<Found> },
+  gauges: QueriedGauge<Found>[],
+): void => {
+  let inFlight: Promise<Found | undefined> | undefined
+  let failed = false
+  const read = async () => {
+    try {
+      const found = await query()
+      failed = false
+      return found
+    } catch (error) {
+      if (!failed) logger.warn({ err: error, metric: gauges[0]!.name }, 'could not read a metric')
+      failed = true
+      return undefined
+    }
   }
+  for (const { name, help, label, of } of gauges)
+    new Gauge({
+      ...{ name, help, labelNames: label ? [label] : [], registers: [metrics] },
+      async collect() {
+        // The gauges of a scrape share the query.
+        inFlight ??= read().finally(() => {
+          inFlight = undefined
+        })
+        const found = await inFlight
+        if (found === undefined) return
+        const figures = of(found)
+        if (typeof figures === 'number') return this.set(figures)
+        for (const [value, figure] of Object.entries(figures)) this.set({ [label!]: value }, figure)
+      },
+    })
 }

@@ -10,21 +10,17 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { VERSION } from '../config/version'
+import { VERSION } from '../config/config'
 import type { Logger } from './logger'
 
-/** How long a drain waits for a collector. */
 const FLUSH_LIMIT_MS = 2000
 
-/**
- * Sends traces to the collector of OTEL_EXPORTER_OTLP_ENDPOINT (OTLP, protobuf over HTTP). OpenTelemetry reads its other settings.
- */
-export const startTracing = (options: {
-  service: string
-  logger: Logger
-  onStop: (name: string, stop: () => unknown) => void
-}): void => {
-  const { service, logger, onStop } = options
+/** Sends traces by OTLP, protobuf over HTTP. OpenTelemetry reads its settings itself. */
+export const startTracing = (
+  service: string,
+  logger: Logger,
+  onStop: (name: string, stop: () => unknown) => void,
+): void => {
   const warn = (message: string) => logger.warn({ cause: message }, 'traces')
   diag.setLogger({ error: warn, warn, info: () => {}, debug: () => {}, verbose: () => {} }, DiagLogLevel.WARN)
   const resource = defaultResource()

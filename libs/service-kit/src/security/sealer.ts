@@ -8,10 +8,7 @@ const TAG_BYTES = 16
 const FORMAT = 1
 const PREFIX_BYTES = 5
 
-/**
- * Keys separated by commas, each 32 random bytes in base64. The first encrypts, and each decrypts, so that keys can be exchanged
- * while copies with old and new settings run.
- */
+/** 32 random bytes each, in base64, separated by commas. The first encrypts, each decrypts: copies exchange keys while they run. */
 export const encryptionKeys = () =>
   makeValidator<Buffer[]>((text) => {
     const keys = text.split(',').map((key) => Buffer.from(key.trim(), 'base64'))
@@ -21,22 +18,22 @@ export const encryptionKeys = () =>
     return keys
   })({ desc: 'the keys that encrypt stored secrets' })
 
-export type Sealer = ReturnType<typeof createSealer>
-
 // Identifies the key without revealing it.
-const prefixOf = (key: Buffer): Buffer =>
-  Buffer.concat([
-    Buffer.of(FORMAT),
-    createHash('sha256')
-      .update(key)
-      .digest()
-      .subarray(0, PREFIX_BYTES - 1),
-  ])
+const prefixOf = (key: Buffer): Buffer => {
+  const digest = createHash('sha256').update(key).digest()
+  return Buffer.concat([Buffer.of(FORMAT), digest], PREFIX_BYTES)
+}
 
-/**
- * Encrypts secrets in the database and its backups: AES-256-GCM (NIST SP 800-38D). The context (such as the row) is authenticated:
- * what was sealed for one row doesn't open for another.
- */
+const decrypt = (key: Buffer, sealed: Buffer, context: string): Buffer => {
+  const textAt = IV_BYTES + TAG_BYTES
+  const iv = sealed.subarray(0, IV_BYTES)
+  const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(sealed.subarray(IV_BYTES, textAt))
+  return Buffer.concat([decipher.update(sealed.subarray(textAt)), decipher.final()])
+}
+
+/** AES-256-GCM (NIST SP 800-38D). The context, such as the row, is authenticated: nothing opens in the place of another. */
 export const createSealer = (keys: readonly Buffer[]) => {
   const [first] = keys
   if (!first) throw new TypeError('a sealer needs a key')
@@ -56,8 +53,8 @@ export const createSealer = (keys: readonly Buffer[]) => {
     open: (sealed: Uint8Array, context: string): Buffer => {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
       const key = byPrefix.get(bytes.toString('latin1', 0, PREFIX_BYTES))
-      if (!key) throw ServiceError.internal(new Error('no key of ENCRYPTION_KEYS opens what is stored'))
       try {
+        if (!key) throw new Error('no key of ENCRYPTION_KEYS opens what is stored')
         return decrypt(key, bytes.subarray(PREFIX_BYTES), context)
       } catch (cause) {
         throw ServiceError.internal(cause)
@@ -66,12 +63,4 @@ export const createSealer = (keys: readonly Buffer[]) => {
   }
 }
 
-const decrypt = (key: Buffer, sealed: Buffer, context: string): Buffer => {
-  const textAt = IV_BYTES + TAG_BYTES
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
-    authTagLength: TAG_BYTES,
-  })
-    .setAAD(Buffer.from(context))
-    .setAuthTag(sealed.subarray(IV_BYTES, textAt))
-  return Buffer.concat([decipher.update(sealed.subarray(textAt)), decipher.final()])
-}
+export type Sealer = ReturnType<typeof createSealer>

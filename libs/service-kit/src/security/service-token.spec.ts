@@ -1,10 +1,10 @@
 import { ConfigError, readConfig } from '../config/config'
-import { bearerOf, createTokenCheck, type ServiceTokenConfig, serviceTokenSettings } from './service-token'
+import { bearerOf, createTokenCheck, serviceTokenSettings } from './service-token'
 
 const OLD = 'an-old-token-0123456789'
 const NEW = 'a-new-token-0123456789'
 
-const read = (env: NodeJS.ProcessEnv) => readConfig<ServiceTokenConfig>(env, serviceTokenSettings(env))
+const read = (env: NodeJS.ProcessEnv) => readConfig(env, serviceTokenSettings(env))
 
 const errorsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
   try {

@@ -1,15 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { makeValidator, str } from '../config/config'
 
-export interface ServiceTokenConfig {
-  /** The tokens that are valid, the one to send first; empty when `SERVICE_AUTH` is `none`. */
-  SERVICE_TOKEN: string[]
-  SERVICE_AUTH: 'token' | 'none'
-}
-
 const TOKEN = /^[\x21-\x7e]{16,}$/
 
-/** Tokens separated by commas: one, or two while they are exchanged. Each has 16 characters or more. */
+/** Two while they are exchanged. */
 const serviceToken = makeValidator<string[]>((text) => {
   const tokens = text.split(',').map((token) => token.trim())
   // A token is a secret: the message must not show it.
@@ -18,15 +12,13 @@ const serviceToken = makeValidator<string[]>((text) => {
   return tokens
 })
 
-/**
- * The settings of the token between services. Without a token a service does not start, unless `SERVICE_AUTH=none`.
- */
 export const serviceTokenSettings = (env: NodeJS.ProcessEnv) => ({
+  /** The tokens that are valid, the one to send first; empty when `SERVICE_AUTH` is `none`. */
   SERVICE_TOKEN:
     env['SERVICE_AUTH'] === 'none'
       ? makeValidator<string[]>(() => [])({ default: [] })
       : serviceToken({ desc: 'the token that services show each other (or SERVICE_AUTH=none)' }),
-  SERVICE_AUTH: str<ServiceTokenConfig['SERVICE_AUTH']>({ choices: ['token', 'none'], default: 'token' }),
+  SERVICE_AUTH: str({ choices: ['token', 'none'], default: 'token' }),
 })
 
 /** The `authorization` header to send; undefined where no token is used. */
@@ -35,15 +27,10 @@ export const bearerOf = (tokens: readonly string[]): string | undefined =>
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/**
- * Returns whether an `authorization` header has one of the tokens; always true without tokens. Its time reveals nothing of the
- * tokens: digests have one length, and every token is compared.
- */
-export const createTokenCheck = (
-  tokens: readonly string[],
-): ((authorization: string | undefined) => boolean) => {
+/** Always true without tokens. The time reveals nothing of them: digests have one length, and every token is compared. */
+export const createTokenCheck = (tokens: readonly string[]) => {
   const digests = tokens.map(digest)
-  return (authorization) => {
+  return (authorization: string | undefined): boolean => {
     if (digests.length === 0) return true
     const [, shown] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
     if (shown === undefined) return false

@@ -1,36 +1,20 @@
-import {
-  type Context,
-  context,
-  propagation,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  type SpanOptions,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api'
-import { VERSION } from '../config/version'
+import { randomUUID } from 'node:crypto'
+import type { Context, Span, SpanOptions } from '@opentelemetry/api'
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { VERSION } from '../config/config'
 
 // Spans of OpenTelemetry. Without an SDK (`start-tracing.ts`) each function here ends at its first line.
 
 export { SpanKind }
 
-const tracer = trace.getTracer('leadwire', VERSION)
+export const tracer = trace.getTracer('leadwire', VERSION)
 
 const isRecordedIn = (within: Context): boolean => trace.getSpan(within)?.isRecording() === true
 
-/** Whether traces are collected at all. */
 export const isTracing = (): boolean => propagation.fields().length > 0
 
 /** Whether what runs now is part of a trace that is recorded. */
 export const isTraced = (): boolean => isRecordedIn(context.active())
-
-/** Marks a span as failed, with the kind of the error; its message may hold data. */
-const markFailed = (span: Span, error: unknown): void => {
-  const { code, name } = error as { code?: unknown; name?: unknown }
-  span.setAttribute('error.type', String(code ?? name))
-  span.setStatus({ code: SpanStatusCode.ERROR })
-}
 
 type Work<Result> = (span?: Span) => Promise<Result>
 
@@ -43,7 +27,10 @@ const runSpan = <Result>(
     try {
       return await work(span)
     } catch (error) {
-      markFailed(span, error)
+      // The kind of the error: its message may hold data.
+      const { code, name } = error as { code?: unknown; name?: unknown }
+      span.setAttribute('error.type', String(code ?? name))
+      span.setStatus({ code: SpanStatusCode.ERROR })
       throw error
     } finally {
       span.end()
@@ -65,7 +52,23 @@ export const inSpanOf = <Result>(
   return trace.getSpan(parent) ? runSpan(name, { ...options, parent }, work) : work()
 }
 
-/** The traceparent of the active trace; undefined without one. */
+export const traceIds = (): { trace_id?: string; span_id?: string } => {
+  const span = trace.getActiveSpan()?.spanContext()
+  return span ? { trace_id: span.traceId, span_id: span.spanId } : {}
+}
+
+/** Runs `send` for several callers: as a span of the first recorded trace, linked to the others. */
+export const sendTogether = async <Result>(
+  asked: { trace: Context }[],
+  send: () => Promise<Result>,
+): Promise<Result> => {
+  const [first, ...others] = asked.filter(({ trace }) => isRecordedIn(trace))
+  if (!first) return context.with(ROOT_CONTEXT, send)
+  const links = others.map((each) => ({ context: trace.getSpan(each.trace)!.spanContext() }))
+  const options = { attributes: { 'leadwire.batch.items': asked.length }, links, parent: first.trace }
+  return runSpan('batch', options, send)
+}
+
 export const activeTraceparent = (): string | undefined => {
   if (!trace.getActiveSpan()) return undefined
   const carrier: { traceparent?: string } = {}
@@ -73,26 +76,16 @@ export const activeTraceparent = (): string | undefined => {
   return carrier.traceparent
 }
 
-/** The ids of the active span, for log lines. */
-export const traceIds = (): { trace_id?: string; span_id?: string } => {
-  const span = trace.getActiveSpan()?.spanContext()
-  return span ? { trace_id: span.traceId, span_id: span.spanId } : {}
-}
+// Neither the trace nor the span is all zeros.
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** The active context, for `sendTogether`. */
-export const traceContext = (): Context => context.active()
+// randomUUID caches random bytes. randomBytes asks the kernel each time: a twelfth of a create's time in the gateway.
+const randomHex = (digits: number) => randomUUID().replaceAll('-', '').slice(0, digits)
 
-/**
- * Runs `send` for several callers: as a span of the first recorded trace, linked to the others.
- */
-export const sendTogether = async <Result>(
-  asked: { trace: Context }[],
-  send: () => Promise<Result>,
-): Promise<Result> => {
-  const first = asked.find(({ trace }) => isRecordedIn(trace))
-  if (!first) return context.with(ROOT_CONTEXT, send)
-  const others = asked.filter((each) => each !== first && isRecordedIn(each.trace))
-  const links = others.map((each) => ({ context: trace.getSpan(each.trace)!.spanContext() }))
-  const options = { attributes: { 'leadwire.batch.items': asked.length }, links, parent: first.trace }
-  return runSpan('batch', options, send)
-}
+/** A traceparent header as it came, or undefined when it is not one (W3C Trace Context, version 00). */
+export const parseTraceparent = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' && TRACEPARENT.test(header) ? header : undefined
+
+/** One span further than `parent`, or the first of a trace of its own. */
+export const newTraceparent = (parent = `00-${randomHex(32)}-${'0'.repeat(16)}-01`): string =>
+  `${parent.slice(0, 36)}${randomHex(16)}${parent.slice(52)}`

@@ -1,5 +1,5 @@
 import type { NewQuoteItem } from '@leadwire/contracts'
-import { deleteOldKeys } from '@leadwire/service-kit'
+import { oldKeys } from '@leadwire/service-kit'
 import { eventually } from '@leadwire/test-kit'
 import {
   holdAccount,
@@ -161,7 +161,7 @@ test('a key replays its answer byte for byte, refuses another request, and is th
   await service.db.query({
     text: `UPDATE idempotency_keys SET created_at = created_at - interval '24 hours'`,
   })
-  expect(await deleteOldKeys(service.db, { keptMs: 24 * 3_600_000 })).toMatchObject({ more: false })
+  expect(await oldKeys(service.db, 24 * 3_600_000).batch()).toMatchObject({ more: false })
   expect(await create(keyFor(tokenId, 'k', 'b'))).toMatchObject({ result: { $case: 'body' } })
 })
 

@@ -3,18 +3,17 @@ import {
   type Answer,
   type BatcherMeters,
   createBatcher,
-  deadlineOf,
   isRefusedValue,
   type Logger,
   type OpenTransaction,
   ServiceError,
-  unlessTimedOut,
 } from '@leadwire/service-kit'
 import { invalidBy } from '../../arguments'
 import { insertTogether } from '../../database/inserter'
 import { answersOf, resolveKeys } from '../../idempotency/idempotency-keys'
 import { eventsOf, type OutboxEvent, type RecordingDeps } from '../../outbox/record-events'
 import { type JsonSettings, leadEtag, leadResultOf } from '../read/lead-response'
+import { deadlineOf, unlessTimedOut } from '../read/unless-timed-out'
 import { renderNewLead } from './build-lead'
 import { insertsOf } from './insert-leads'
 import { leadErrors } from './lead-arguments'

@@ -1,14 +1,8 @@
 import type { LeadPage, LeadPageResult, ListedLeads, ListLeadsRequest } from '@leadwire/contracts'
-import {
-  type Database,
-  deadlineOf,
-  ServiceError,
-  statusOf,
-  type Transaction,
-  unlessTimedOut,
-} from '@leadwire/service-kit'
+import { type Database, ServiceError, statusOf, type Transaction } from '@leadwire/service-kit'
 import { errorsOf, invalidBy, isId } from '../../arguments'
 import { loadLeadItems } from '../read/lead-rows'
+import { deadlineOf, unlessTimedOut } from '../read/unless-timed-out'
 
 const PER_PAGE = 20
 

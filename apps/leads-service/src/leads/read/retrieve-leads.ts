@@ -1,11 +1,5 @@
 import type { RetrieveLeadsRequest } from '@leadwire/contracts'
-import {
-  type Database,
-  deadlineOf,
-  ServiceError,
-  type Transaction,
-  unlessTimedOut,
-} from '@leadwire/service-kit'
+import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { errorsOf, isId, isUuid } from '../../arguments'
 import {
   type JsonSettings,
@@ -17,6 +11,7 @@ import {
   type TaggedLead,
 } from './lead-response'
 import { leadsFromColumns } from './lead-rows'
+import { deadlineOf, unlessTimedOut } from './unless-timed-out'
 
 // The stored response of a lead; null where it was made in another format than asked for.
 const SELECT_LEADS = `

@@ -1,4 +1,4 @@
-import { differences } from './record-audit'
+import { differences } from './audit'
 
 test.each<[string, Record<string, unknown>, Record<string, unknown>, object]>([
   ['nothing new', { a: 1, b: [1, 2], c: undefined }, { a: 1, b: [1, 2], c: null }, {}],

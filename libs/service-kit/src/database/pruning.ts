@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Counter, Gauge } from 'prom-client'
 import type { Loops } from '../process/loops'
 import type { Metrics } from '../process/metrics'
+import type { Transaction } from './database'
 
 /** How many rows a batch removed, and whether more may be old enough. */
 export interface Pruned {
@@ -9,7 +10,6 @@ export interface Pruned {
   more: boolean
 }
 
-/** Rows or files that are removed when they are old. */
 interface Prunable {
   batch: () => Promise<Pruned>
   /** The age in seconds of the oldest that is kept. */
@@ -21,23 +21,19 @@ const RUN_EVERY_MS = 60_000
 /** Between two batches, so that other statements are served. */
 const BATCH_PAUSE_MS = 100
 
-/**
- * Returns the function that has rows pruned every minute, in batches. `batch` removes one, and skips what another copy
- * of the service removes.
- */
+/** Returns the function that has rows pruned every minute. `batch` skips what another copy of the service removes. */
 export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metrics }) => {
-  const registers = [metrics]
-  const labelNames = ['rows'] as const
+  const labels = { labelNames: ['rows'], registers: [metrics] }
   const pruned = new Counter({
-    ...{ name: 'leadwire_pruned_rows_total', labelNames, registers },
+    ...{ name: 'leadwire_pruned_rows_total', ...labels },
     help: 'Rows that were removed because they were old, by what they are.',
   })
   const lastRun = new Gauge({
-    ...{ name: 'leadwire_pruning_last_run_timestamp_seconds', labelNames, registers },
+    ...{ name: 'leadwire_pruning_last_run_timestamp_seconds', ...labels },
     help: 'When this copy last found no more rows to remove, by what they are.',
   })
   const oldest = new Gauge({
-    ...{ name: 'leadwire_pruning_oldest_seconds', labelNames, registers },
+    ...{ name: 'leadwire_pruning_oldest_seconds', ...labels },
     help: 'Age of the oldest of the rows that are removed when they are old, at the last run; 0 when there are none.',
   })
   return (rows: string, { batch, oldestAge, runsApartMs = RUN_EVERY_MS }: Prunable): void =>
@@ -53,3 +49,26 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
       return false
     })
 }
+
+const KEYS_AT_ONCE = 1000
+
+// Each service has this table in its own database. now(), because the index can't bound a search by clock_timestamp().
+const DELETE_KEYS = `
+  DELETE FROM public.idempotency_keys WHERE (token_id, key) IN (
+    SELECT token_id, key FROM public.idempotency_keys
+    WHERE created_at < now() - $1::bigint * interval '1 ms'
+    ORDER BY created_at LIMIT ${KEYS_AT_ONCE} FOR UPDATE SKIP LOCKED)
+  RETURNING token_id`
+
+const OLDEST_KEY = `
+  SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
+  FROM public.idempotency_keys ORDER BY created_at LIMIT 1`
+
+export const oldKeys = (database: Transaction, keptMs: number) => ({
+  batch: async (): Promise<Pruned> => {
+    const rows = await database.query({ name: 'delete-old-keys', text: DELETE_KEYS, values: [keptMs] })
+    return { rows: rows.length, more: rows.length === KEYS_AT_ONCE }
+  },
+  oldestAge: async (): Promise<number> =>
+    (await database.query<{ age: number }>({ name: 'oldest-key', text: OLDEST_KEY }))[0]?.age ?? 0,
+})

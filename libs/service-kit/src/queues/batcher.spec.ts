@@ -1,6 +1,6 @@
 import { createMetrics } from '../process/metrics'
 import { createBatcher } from './batcher'
-import { createBatcherMeters } from './batcher-metrics'
+import { createBatcherMeters } from './queue-meters'
 
 /** A `send` whose batches are answered when the spec says so. */
 const heldSend = () => {

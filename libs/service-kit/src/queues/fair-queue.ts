@@ -1,28 +1,19 @@
-import type { BatcherMeter } from '../batching/batcher-metrics'
 import { TooBusy } from '../errors/service-error'
-
-interface Waiting {
-  cost: number
-  enter: () => void
-}
+import type { BatcherMeter } from './queue-meters'
 
 interface Queue {
-  /** What its admitted work costs. */
+  /** The cost of its admitted work. */
   admitted: number
-  /** In order of arrival. */
-  waiting: Set<Waiting>
+  waiting: Set<{ cost: number; enter: () => void }>
 }
 
-/** Resolves with the function to call when the admitted work is done. Rejects as TooBusy. */
-export type Enter = (accountId: number, cost?: number) => Promise<() => void>
-
 /**
- * Bounds the work in flight, for each account and in all, and admits accounts in turn. Work that does not fit waits up to
- * `maxWaitMs` and is refused then: a client that retries at once is answered no faster, and refusals cost little.
- *
- * `shareOf` is what one account's work may cost while so many accounts work or wait. Work that alone costs more runs alone.
+ * Bounds the work in flight, for each account and in all, and admits accounts in turn. Resolves with the function to call when the
+ * work is done. Work that waited for `maxWaitMs` is refused as TooBusy: a client that retries at once is answered no faster. Work
+ * that alone costs more than there is runs alone.
  */
 export const createFairQueue = (options: {
+  /** What one account's work may cost while so many accounts work or wait. */
   shareOf: (accounts: number) => number
   /** What all admitted work may cost. */
   capacity?: number
@@ -30,7 +21,7 @@ export const createFairQueue = (options: {
   maxWaiting: number
   maxWaitMs: number
   meter?: BatcherMeter | undefined
-}): Enter => {
+}): ((accountId: number, cost?: number) => Promise<() => void>) => {
   const { shareOf, capacity = Number.POSITIVE_INFINITY, maxWaiting, maxWaitMs, meter } = options
   // The next to be admitted first.
   const queues = new Map<number, Queue>()
@@ -57,7 +48,8 @@ export const createFairQueue = (options: {
     }
   }
 
-  const refuse = () => {
+  const refuse = (accountId: number, queue: Queue) => {
+    release(accountId, queue)
     meter?.refused()
     return new TooBusy()
   }
@@ -65,16 +57,15 @@ export const createFairQueue = (options: {
   const wait = (accountId: number, queue: Queue, cost: number) =>
     new Promise<() => void>((resolve, reject) => {
       const stopWaiting = () => {
+        clearTimeout(timer)
         queue.waiting.delete(waiting)
         allWaiting -= 1
       }
       const timer = setTimeout(() => {
         stopWaiting()
-        release(accountId, queue)
-        reject(refuse())
+        reject(refuse(accountId, queue))
       }, maxWaitMs)
       const enter = () => {
-        clearTimeout(timer)
         stopWaiting()
         resolve(admit(accountId, queue, cost))
       }
@@ -99,7 +90,6 @@ export const createFairQueue = (options: {
     queues.set(accountId, queue)
     if (queue.waiting.size === 0 && fits(queue, cost)) return admit(accountId, queue, cost)
     if (queue.waiting.size < maxWaiting / (queues.size + 1)) return wait(accountId, queue, cost)
-    release(accountId, queue)
-    throw refuse()
+    throw refuse(accountId, queue)
   }
 }

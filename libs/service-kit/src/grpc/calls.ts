@@ -1,15 +1,29 @@
-import type { Idempotency } from '@leadwire/contracts'
+import { Actor, Idempotency } from '@leadwire/contracts'
 import type { CallContext } from 'nice-grpc'
 import type { Metadata } from 'nice-grpc-common'
 import { type Database, type OpenTransaction, within } from '../database/database'
 import { ServiceError } from '../errors/service-error'
 import type { Sealer } from '../security/sealer'
-import { idempotencyOfCall } from './call-metadata'
 
-const REPLAYED = 'idempotency-replayed'
+export const ACTOR = 'actor-bin'
+export const IDEMPOTENCY = 'idempotency-bin'
+export const REPLAYED = 'idempotency-replayed'
 
-/** Client side: whether a response is the one that was saved. */
-export const isReplayed = (header: Metadata): boolean => header.get(REPLAYED) === 'true'
+export interface Codec<Message> {
+  encode(message: Message): { finish(): Uint8Array }
+  decode(bytes: Uint8Array): Message
+}
+
+const messageOf = <Message>(bytes: Uint8Array | undefined, { decode }: Codec<Message>) => {
+  try {
+    return bytes && decode(bytes)
+  } catch (cause) {
+    throw new ServiceError('bad_request', 'The metadata of the call can not be read.', { cause })
+  }
+}
+
+/** The caller; undefined for an operator. Throws bad_request. */
+export const actorOfCall = (metadata: Metadata): Actor | undefined => messageOf(metadata.get(ACTOR), Actor)
 
 /** The response to a request; `replayed` when it was saved before. */
 export interface Answer {
@@ -17,14 +31,13 @@ export interface Answer {
   replayed: boolean
 }
 
-/** Answers a request with an idempotency key once, in the transaction of its work. */
+/** Answers once with an idempotency key, in the transaction of the work. */
 export type WithIdempotencyKey = (
   tx: OpenTransaction,
   asked: Idempotency,
   work: () => Promise<Buffer>,
 ) => Promise<Answer>
 
-/** Another request with this key is in flight. */
 export const keyInUse = () =>
   new ServiceError('conflict', 'A request with this Idempotency-Key is still in flight. Try again shortly.', {
     retryAfterS: 1,
@@ -33,22 +46,14 @@ export const keyInUse = () =>
 export const keyUsedForAnother = () =>
   ServiceError.invalid({ idempotency_key: ['This Idempotency-Key was used before for another request.'] })
 
-export interface Codec<Response> {
-  encode(message: Response): { finish(): Uint8Array }
-  decode(bytes: Uint8Array): Response
-}
-
-/**
- * Answers a call. With an idempotency key all that `work` does with its database is one transaction, which saves the response; a
- * saved response is answered again without work. Saved responses are encrypted: some hold a token or a secret.
- */
+/** With an idempotency key `work` is one transaction, which saves the response encrypted: it may hold a token or a secret. */
 export const answerOnce = async <Response>(
   { metadata, header }: Pick<CallContext, 'metadata' | 'header'>,
   deps: { database: Database; sealer: Sealer; underKey: WithIdempotencyKey; response: Codec<Response> },
   work: (database: Database) => Promise<Response>,
 ): Promise<Response> => {
   const { database, sealer, underKey, response } = deps
-  const asked = idempotencyOfCall(metadata)
+  const asked = messageOf(metadata.get(IDEMPOTENCY), Idempotency)
   if (!asked) return work(database)
   const context = `idempotency:${asked.tokenId}:${asked.key}`
   const { body, replayed } = await database.transaction((tx) =>

@@ -1,9 +1,9 @@
-import { childTraceparent, newTraceparent, parseTraceparent } from './trace-context'
+import { newTraceparent, parseTraceparent } from './tracing'
 
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
 test('a child stays in its trace and has a span of its own', () => {
-  const child = childTraceparent(TRACE)
+  const child = newTraceparent(TRACE)
   expect(parseTraceparent(child)).toBe(child)
   expect(child.slice(0, 36)).toBe(TRACE.slice(0, 36))
   expect(child.slice(52)).toBe('-01')

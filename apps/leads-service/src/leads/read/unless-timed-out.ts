@@ -1,4 +1,4 @@
-import { type ServiceError, TooBusy } from '../errors/service-error'
+import { type ServiceError, TooBusy } from '@leadwire/service-kit'
 
 /** How long a caller waits that does not say so. */
 const DEFAULT_LIMIT_MS = 10_000

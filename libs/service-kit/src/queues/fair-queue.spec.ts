@@ -1,5 +1,5 @@
-import { createBatcherMeters } from '../batching/batcher-metrics'
 import { createMetrics } from '../process/metrics'
+import { createBatcherMeters } from '../queues/queue-meters'
 import { createFairQueue } from './fair-queue'
 
 const BUSY = { code: 'unavailable' }

@@ -1,0 +1,27 @@
+import isEmailOfBmp from 'validator/lib/isEmail'
+
+// Joiners are letters of some scripts. The library throws for half a character (Cs).
+const INVISIBLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}]/u
+
+/** An address that mail could be sent to, by the shapes of RFC 5321 and 6531, at a domain; no name server is asked. */
+export const isEmail = (text: string): boolean =>
+  // The library knows no characters beyond U+FFFF: two others have as many bytes.
+  !INVISIBLE.test(text) && isEmailOfBmp(text.replace(/[\u{10000}-\u{10FFFF}]/gu, '\u00e9\u00e9'))
+
+const BREAK = /[\t-\r\x85\u2028\u2029]+/g
+const CONTROL = /(?!\0)[\p{Cc}\p{Bidi_Control}]/gu
+const UNFIT = /(?!\0)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+const VISIBLE = /\0|[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
+
+/** What breaks lines becomes a space; other control characters, and those that turn text around, go. A NUL stays: it is refused. */
+export const oneLine = (text: string): string =>
+  UNFIT.test(text) ? text.replace(BREAK, ' ').replace(CONTROL, '').trim() : text
+
+/** Whether a text is such a line, without a NUL. */
+export const isOneLine = (text: string): boolean => !text.includes('\0') && oneLine(text) === text
+
+/** Line breaks and tabs stay. */
+export const manyLines = (text: string): string => text.replace(/(?![\0\t\n\r])\p{Cc}/gu, '')
+
+/** White space, or characters without a shape of their own. */
+export const isInvisible = (text: string): boolean => !VISIBLE.test(text)
