@@ -107,7 +107,7 @@ export const startLeadsService = async (
     database,
     logger,
     lifecycle,
-    /** What was handed over to be published, oldest first. */
+    /** What was enqueued to be published, oldest first. */
     committed,
     ...copy,
     /** Another copy of the service on the same database. */
@@ -137,16 +137,16 @@ export const lockWaiters = async ({ db }: { db: Database }) =>
 
 /** Locks an account's row, so that creates wait for it; `waiters` counts them. */
 export const holdAccount = async ({ db }: { db: Database }, accountId: number) => {
-  const [held, letGo] = [gate(), gate()]
+  const [held, ended] = [gate(), gate()]
   const holding = db.transaction(async (tx) => {
     await tx.query({ text: 'SELECT id FROM accounts WHERE id = $1 FOR UPDATE', values: [accountId] })
     held.open()
-    await letGo.opened
+    await ended.opened
   })
   await held.opened
   return {
-    letGo: () => {
-      letGo.open()
+    release: () => {
+      ended.open()
       return holding
     },
     waiters: () => lockWaiters({ db }),

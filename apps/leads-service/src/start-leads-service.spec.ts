@@ -100,11 +100,11 @@ test('a drain answers the last create and publishes it, also where NATS came aft
 
   // Of its own, so that nothing else waits for it.
   const heldId = await newAccountId(scene)
-  const { letGo, waiters } = await holdAccount(scene, heldId)
+  const { release, waiters } = await holdAccount(scene, heldId)
   const last = create(scene, heldId)
   await eventually(async () => expect(await waiters()).toBe(1))
   const stopped = scene.lifecycle.stop()
-  await letGo()
+  await release()
   const { reference } = await last
   await stopped
   expect(await streamed(scene)).toBe(reference)

@@ -359,7 +359,7 @@ describe('connections', () => {
     expect((await say(get())).answers[0]!.status).toBe(200)
   })
 
-  test('one whose refused body never comes is let go', async () => {
+  test('one whose refused body never comes is closed', async () => {
     const { answers, closed } = await stalled
     expect(answers).toHaveLength(1)
     expectProblem(answers[0]!, 401)

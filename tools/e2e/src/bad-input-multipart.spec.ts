@@ -77,9 +77,9 @@ describe('refused uploads', () => {
   test.each<[string, Buffer | string]>([
     ['nothing', ''],
     ['rubbish', 'rubbish'],
-    ['a boundary cut off', whole.subarray(0, 5)],
-    ['headers cut off', whole.subarray(0, whole.indexOf('filename'))],
-    ['the file cut off', whole.subarray(0, whole.indexOf('stairs'))],
+    ['a truncated boundary', whole.subarray(0, 5)],
+    ['truncated headers', whole.subarray(0, whole.indexOf('filename'))],
+    ['a truncated file', whole.subarray(0, whole.indexOf('stairs'))],
     ['no final boundary', rawMultipart([name, text], { end: '' })],
     ['half a final boundary', rawMultipart([name, text], { end: `--${BOUNDARY}-` })],
     ['another boundary', rawMultipart([name, text], { boundary: 'another' })],

@@ -200,7 +200,7 @@ describe('an upload that is not to be kept', () => {
     expect(await server.filesLeft()).toEqual([])
   })
 
-  test('a client that falls silent is cut off, and leaves nothing behind', async () => {
+  test('a client that falls silent times out, and leaves nothing behind', async () => {
     const strict = await startFilesServer(createDirectoryStore(server.folder), { idleMs: 100 })
     try {
       await expect(strict.upload({ name: 'a.txt', chunks: stalling() })).rejects.toThrow()

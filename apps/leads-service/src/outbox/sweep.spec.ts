@@ -222,7 +222,7 @@ test('a full stream drops its oldest, which come again when there is room, and n
   await heals(100, 5)
 })
 
-test('a message that was delivered and is not stored is waited for; one that was let go comes again', async () => {
+test('a message that was delivered and is not stored is waited for; one that was released comes again', async () => {
   await create(2)
   await relay()
   const [first] = await waiting()
@@ -280,7 +280,7 @@ test('the message of an event that was published again is deleted by the id of t
   expect((await state()).messages).toBe(0)
 })
 
-test('while JetStream is unavailable held events are let go of, and nothing is published again', async () => {
+test('while JetStream is unavailable held events are released, and nothing is published again', async () => {
   await create(2)
   await relay()
   const [first, second] = await waiting()

@@ -191,17 +191,17 @@ test('notify of a lead whose user was removed tells nobody, and changes the lead
 
 test('a user who is removed while a lead is being created for it keeps the lead', async () => {
   const { accountId, user, key } = await scene()
-  const { letGo, waiters } = await holdAccount(service, accountId)
+  const { release, waiters } = await holdAccount(service, accountId)
   const creating = createLead(accountId, { userId: user.id })
   await eventually(async () => expect(await waiters()).toBe(1))
   await service.accounts.removeUser(key)
-  await letGo()
+  await release()
   expect(await assigneeOf(await creating)).toBe(user.id)
 })
 
 /** Removes a user in a transaction that keeps assignments to it waiting, after they saw it, until it is let go. */
 const removeSlowly = async (userId: number) => {
-  const [held, letGo] = [gate(), gate()]
+  const [held, release] = [gate(), gate()]
   const removing = service.db.transaction(async (tx) => {
     await tx.query({ text: 'SELECT id FROM users WHERE id = $1 FOR UPDATE', values: [userId] })
     await tx.query({
@@ -209,11 +209,11 @@ const removeSlowly = async (userId: number) => {
       values: [userId],
     })
     held.open()
-    await letGo.opened
+    await release.opened
   })
   await held.opened
   return () => {
-    letGo.open()
+    release.open()
     return removing
   }
 }
@@ -224,13 +224,13 @@ test.each([
 ])('a user who is removed while it is %s is not told', async (what) => {
   const { accountId, user } = await scene()
   const lead = await createLead(accountId)
-  const letGo = await removeSlowly(user.id)
+  const release = await removeSlowly(user.id)
   const attempt =
     what === 'assigned to a lead'
       ? assign(accountId, lead.reference, user.email)
       : schedule(accountId, lead.reference, user.id)
   await eventually(async () => expect(await lockWaiters(service)).toBe(1))
-  await letGo()
+  await release()
   await attempt
   expect(await notified(accountId)).toBe(0)
 })

@@ -26,7 +26,7 @@ const logOf = (accountId: number) =>
   )
 const numbersOf = async (accountId: number) => (await logOf(accountId)).map(({ number }) => Number(number))
 
-test('numbers are dense in each account, and on each delivery, whatever comes twice and is cut off', async () => {
+test('numbers are dense in each account, and on each delivery, whatever comes twice and is interrupted', async () => {
   const accounts = [1, 2, 3]
   const types = ['lead.created', 'lead.updated'] as const
   for (const account of accounts) await services[0]!.endpoint(account, receiver.url, { types: [...types] })
@@ -96,7 +96,7 @@ test('a dead letter, a test send and the trace of an erased event draw no number
     doors.event(5, { createdAt: '2026-02-31T00:00:00.000000Z' }),
   )
   await service!.client.testWebhookEndpoint({ accountId: 5, endpointId, accountKey: 'key' })
-  const erased = { accountId: 5, leadReference, eventIds: [before.eventId, missing.eventId], bury: true }
+  const erased = { accountId: 5, leadReference, eventIds: [before.eventId, missing.eventId], tombstone: true }
   await service!.client.eraseLeadEvents(erased)
   await doors.publish(missing, after)
   await held(after.eventId)

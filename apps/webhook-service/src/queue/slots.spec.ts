@@ -55,7 +55,7 @@ test('one claim takes a part of the slots only', () => {
   expect(running).toHaveLength(4)
 })
 
-test('accounts take turns, and so do the endpoints of one', () => {
+test('slots go to accounts, and to the endpoints of one, in rotation', () => {
   const { start } = setUp({ concurrency: 24, perEndpoint: 16 })
   expect([...start(many(100), [200], [300, 301])]).toEqual([
     [1, 1],
@@ -66,7 +66,7 @@ test('accounts take turns, and so do the endpoints of one', () => {
   ])
 })
 
-test('accounts take turns when each claim takes one slot, too', () => {
+test('slots rotate between accounts when each claim takes one slot, too', () => {
   const { start, finishAll } = setUp({ concurrency: 1 })
   const due = createDueEndpoints()
   for (const endpointId of many(100)) due.add({ endpointId, accountId: 1, dueAt: 0 })

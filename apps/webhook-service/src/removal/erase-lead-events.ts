@@ -83,18 +83,18 @@ const eraseIn = async (
 }
 
 /**
- * Erases the bodies of a lead's events, the responses to them and messages in a folder, and cancels what is still to be sent. With `bury`
+ * Erases the bodies of a lead's events, the responses to them and messages in a folder, and cancels what is still to be sent. With `tombstone`
  * each of `eventIds` that is not stored becomes a tombstone. May be repeated; answers with all that is erased by now. Throws invalid.
  */
 export const eraseLeadEvents: Operation<'eraseLeadEvents'> = async (dependencies, request) => {
   const { database, notifications, deleteMessages } = dependencies
-  const { accountId, leadReference, eventIds, bury } = request
+  const { accountId, leadReference, eventIds, tombstone } = request
   validate({
     lead_reference: [leadReference, ...eventIds].every(isUuid) || 'must be a UUID, and so must events',
   })
   const { eventIds: stored } = await findStoredEvents(dependencies, { eventIds })
   const missing = eventIds.filter((id) => !stored.includes(id))
-  const tombstones = bury ? missing : []
+  const tombstones = tombstone ? missing : []
   const lead: [number, string] = [accountId, leadReference]
   const webhooks = await eraseIn(database, lead, { redact: nothing, tombstones })
   const messages = await eraseIn(notifications, lead, { redact: redactNotification, tombstones })
@@ -106,7 +106,7 @@ export const eraseLeadEvents: Operation<'eraseLeadEvents'> = async (dependencies
     cancelledDeliveries: webhooks.cancelled + messages.cancelled,
     attempts: webhooks.attempts + messages.attempts,
     messages: messagesOf([...webhooks.stored, ...messages.stored]),
-    missingEventIds: bury ? [] : missing,
+    missingEventIds: tombstone ? [] : missing,
     unplacedAt: unplaced.toSorted().at(-1),
   }
 }

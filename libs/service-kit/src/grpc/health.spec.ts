@@ -51,14 +51,14 @@ test('a watch reports a drain at once, and does not delay it', async () => {
   const { statusOf, health, lifecycle, clients } = await startScene()
   const watch = health.watch({ service: 'spec.Service' })[Symbol.asyncIterator]()
   expect((await watch.next()).value).toEqual({ status: SERVING })
-  let letGo = () => {}
+  let release = () => {}
   // What stops before the server: it still answers.
-  lifecycle.onStop('slow', () => new Promise<void>((resolve) => (letGo = resolve)))
+  lifecycle.onStop('slow', () => new Promise<void>((resolve) => (release = resolve)))
   const stopped = lifecycle.stop()
   expect(await statusOf('')).toBe(NOT_SERVING)
   expect((await watch.next()).value).toEqual({ status: NOT_SERVING })
   expect((await watch.next()).done).toBe(true)
-  letGo()
+  release()
   await stopped
   await clients.stop()
 })

@@ -57,7 +57,7 @@ const LOOK_MS = 300
 
 /** Waits until the stack has done what it does after its answers: relaying, storing and clearing events. */
 export const untilQuiet = async ({ stack, leads }: Context): Promise<void> => {
-  for (let looks = 0; looks < 60; looks++) {
+  for (let polls = 0; polls < 60; polls++) {
     const before = await readCpu(stack)
     await wait(LOOK_MS)
     const used = totalOf(cpuBetween(before, await readCpu(stack)))

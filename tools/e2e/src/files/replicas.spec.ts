@@ -58,7 +58,7 @@ test('one copy after the other is drained and started again: every file is taken
   expect(new Set(load.statuses)).toEqual(new Set([200]))
 }, 60_000)
 
-test('a copy that is killed takes only what it had in hand with it', async () => {
+test('a copy that is killed takes only its requests in flight with it', async () => {
   const load = startLoad()
   await load.moves(30)
   await stage.system.kill(COPIES[0]!)

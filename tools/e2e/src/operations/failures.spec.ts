@@ -205,7 +205,7 @@ describe('PostgreSQL', () => {
     return { changes: Array.from({ length: 30 }, change), unlock: () => blocker.end() }
   }
 
-  test('statements wait for a lock: all is a 503, also what the database cut off', async () => {
+  test('statements wait for a lock: all is a 503, also what the database timed out', async () => {
     let locked: Awaited<ReturnType<typeof lockedChanges>>
     await suffer({
       name: 'a table of PostgreSQL is locked',

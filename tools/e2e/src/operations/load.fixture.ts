@@ -22,7 +22,7 @@ export type Load = {
 
 /**
  * Clients that create leads without a pause and, like sensible ones, try again under the same Idempotency-Key until
- * they are answered 200. They take turns over the addresses.
+ * they are answered 200. They rotate over the addresses.
  */
 export function startLoad({
   bases,

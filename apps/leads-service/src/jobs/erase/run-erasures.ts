@@ -74,7 +74,7 @@ const eraseEvents: Erase = async (job, { webhooks }) => {
     accountId: job.accountId,
     leadReference: job.reference,
     eventIds: job.events.map(({ id }) => id),
-    bury: job.arrived,
+    tombstone: job.arrived,
   })
   job.events.push(...erased.messages.map(({ eventId, sequence }) => ({ id: eventId, sequence })))
   job.unplacedAt = erased.unplacedAt ?? null

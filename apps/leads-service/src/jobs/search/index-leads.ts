@@ -24,7 +24,7 @@ export const indexLeads = (
 ): Promise<'done' | 'more' | 'busy'> =>
   database.transaction(async (tx) => {
     tx.send({ text: RELAXED })
-    // Before the lock, which is a row of an account that is there. Leads that come after this are handed over themselves.
+    // Before the lock, which is a row of an account that is there. Later leads are enqueued themselves.
     const [account] = await tx.query<{ count: number }>({
       name: 'count-of-leads',
       text: COUNT_LEADS,

@@ -200,17 +200,17 @@ test('an erased lead is found by no words, not by those that were just being wri
   const { accountId } = await newAccount(service)
   const [lead] = await create(accountId, ANN)
   await eventually(async () => expect(await find(accountId, 'porch')).toEqual(['Porch']))
-  const [written, letGo] = [gate(), gate()]
+  const [written, release] = [gate(), gate()]
   const writing = service.db.transaction(async (tx) => {
     await lockProgress(tx, accountId, { skip: false })
     await writeTerms(tx, accountId, { after: 0, last: 1 })
     written.open()
-    await letGo.opened
+    await release.opened
   })
   await written.opened
   const erasing = service.leads.eraseLead({ accountId, reference: lead!.reference })
   await eventually(async () => expect(await lockWaiters(service)).toBe(1))
-  letGo.open()
+  release.open()
   await Promise.all([writing, erasing])
   expect(await wordsOfFirst(accountId)).toEqual([])
   await service.db.query({
@@ -228,11 +228,11 @@ test('however many searches an account has under way, other calls have room, and
   await create(other, { name: 'Porch' })
   for (const id of [busy, other])
     await eventually(async () => expect(await find(id, 'porch')).toEqual(['Porch']))
-  const [locked, letGo] = [gate(), gate()]
+  const [locked, release] = [gate(), gate()]
   const locking = service.db.transaction(async (tx) => {
     await tx.query({ text: 'LOCK TABLE lead_search IN ACCESS EXCLUSIVE MODE' })
     locked.open()
-    await letGo.opened
+    await release.opened
   })
   await locked.opened
   const done: number[] = []
@@ -244,7 +244,7 @@ test('however many searches an account has under way, other calls have room, and
   })
   expect(results[0]!.result!.$case).toBe('body')
   expect(done).toEqual([])
-  letGo.open()
+  release.open()
   await Promise.all([locking, others, ...searches])
   expect(done.indexOf(other)).toBeLessThan(10)
 })

@@ -185,12 +185,12 @@ test('a key is in conflict while its first request is under way, and no longer',
     const leads = [newItem(accountId, { idempotency: keyFor(tokenId, 'slow') })]
     return outcomesOf(await copy.createLeads({ leads }))[0]
   }
-  const { letGo, waiters } = await holdAccount(service, accountId)
+  const { release, waiters } = await holdAccount(service, accountId)
   // It has its key locked, and waits for its account.
   const first = create(service.leads)
   await eventually(async () => expect(await waiters()).toBe(1))
   expect((await create(service.otherLeads)).failure).toMatchObject({ code: 'conflict' })
-  await letGo()
+  await release()
   const created = await first
   expect(await create(service.otherLeads)).toEqual(created)
 })
@@ -229,14 +229,14 @@ const largeQuotes = async (accountId: number) => {
 test('large leads that wait hold up nobody’s small one', async () => {
   const [heavy, bystander] = [await newAccount(service), await newAccount(service)]
   const quotes = await largeQuotes(heavy.accountId)
-  const { letGo, waiters } = await holdAccount(service, heavy.accountId)
+  const { release, waiters } = await holdAccount(service, heavy.accountId)
   const large = [1, 2, 3].map(() =>
     service.leads.createLeads({ leads: [newItem(heavy.accountId, { lead: newLead({ quotes }) })] }),
   )
   await eventually(async () => expect(await waiters()).toBe(2))
   const [small] = outcomesOf(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))
   expect(small.failure).toBeUndefined()
-  await letGo()
+  await release()
   for (const response of await Promise.all(large)) expect(outcomesOf(response)[0].failure).toBeUndefined()
 })
 

@@ -88,7 +88,7 @@ const heldUntilAllWait = async (reference: string) => {
   await Promise.all([holder.connect(), watcher.connect()])
   await holder.query('BEGIN')
   await holder.query('SELECT id FROM leads WHERE reference = $1 FOR UPDATE', [reference])
-  const letGo = async () => {
+  const release = async () => {
     await eventually(async () => {
       const { rows } = await watcher.query(
         `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
@@ -97,18 +97,18 @@ const heldUntilAllWait = async (reference: string) => {
     })
     await Promise.all([holder.end(), watcher.end()])
   }
-  return { letGo }
+  return { release }
 }
 
 test('of a hundred changes that demand the same version one is made', async () => {
   const { accountId } = await newAccount(service)
   const { reference } = await leadOf(accountId)
   const etags = [await tagOf(accountId, reference)]
-  const { letGo } = await heldUntilAllWait(reference)
+  const { release } = await heldUntilAllWait(reference)
   const asked = Array.from({ length: 100 }, (_, index) =>
     update({ accountId, reference, value: index + 1, ifMatch: { etags } }),
   )
-  const [settled] = await Promise.all([Promise.allSettled(asked), letGo()])
+  const [settled] = await Promise.all([Promise.allSettled(asked), release()])
   const made = settled.filter((result) => result.status === 'fulfilled')
   const refused = settled.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code)
   expect(made).toHaveLength(1)

@@ -224,20 +224,20 @@ test('changes are not shown while a transaction that began before them may still
       ...{ accountId, reference, value: 7, status: undefined, userEmail: undefined },
       ...{ notify: false, ifMatch: undefined },
     })
-  const [stamped, letGo] = [gate(), gate()]
+  const [stamped, release] = [gate(), gate()]
   const slow = service.db.transaction(async (tx) => {
     await tx.query({
       text: `UPDATE leads SET updated_at = clock_timestamp() WHERE account_id = $1 AND name = 'early'`,
       values: [accountId],
     })
     stamped.open()
-    await letGo.opened
+    await release.opened
   })
   await stamped.opened
   await update(late!.reference)
   expect((await find(accountId, { filters, sort })).names).not.toContain('late')
   expect((await find(accountId, { filters, sort: '-created_at' })).names).toEqual([])
-  letGo.open()
+  release.open()
   await slow
   // `late` was there first, and is behind `early` all the same.
   expect((await find(accountId, { filters, sort })).names).toEqual(['early', 'late'])

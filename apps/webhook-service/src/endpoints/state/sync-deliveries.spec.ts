@@ -152,7 +152,7 @@ test('a copy that dies in the middle leaves what is left to others, and two of t
   expect(received(7)).toHaveLength(20)
 })
 
-test('endpoints take turns, so that none waits for all deliveries of another', async () => {
+test('endpoints share fairly, so that none waits for all deliveries of another', async () => {
   const [large, small] = [await holding(8, 9), await holding(9, 1)]
   await set(large.endpoint, true)
   await set(small.endpoint, true)
