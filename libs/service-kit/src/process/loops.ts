@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAbortError } from 'abort-controller-x'
 import type { Logger } from './logger'
@@ -50,6 +51,8 @@ export const createAlarm = () => {
 export const createLoops = (logger: Logger) => {
   const stopping = new AbortController()
   const signal: AbortSignal = stopping.signal
+  // A service has more than ten loops, and calls that end with them.
+  setMaxListeners(0, signal)
   const running: Promise<void>[] = []
   const alarms: ReturnType<typeof createAlarm>[] = []
   return {
