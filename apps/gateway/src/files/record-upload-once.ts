@@ -56,9 +56,10 @@ export const recordUploadOnce = async <Received extends { upload: UploadedFile }
   const claim = key === undefined ? undefined : await attachments.claimIdempotencyKey({ tokenId, key })
   const saved = claim?.saved
   const held = key && claim && !saved ? { tokenId, key, claimId: claim.claimId } : undefined
-  const warn = (message: string) => (err: unknown) => logger.warn({ err }, message)
   const renew = (claimed: NonNullable<typeof held>) =>
-    attachments.renewIdempotencyKey(claimed).catch(warn('could not renew the claim of an idempotency key'))
+    attachments
+      .renewIdempotencyKey(claimed)
+      .catch((err) => logger.warn({ err }, 'could not renew the claim of an idempotency key'))
   const renewing = held && setInterval(renew, RENEW_EVERY_MS, held)
   try {
     const received = await receive({ keep: !saved, sha256: claim !== undefined })
@@ -74,7 +75,9 @@ export const recordUploadOnce = async <Received extends { upload: UploadedFile }
   } catch (error) {
     // Failures are not saved.
     if (held)
-      await attachments.releaseIdempotencyKey(held).catch(warn('could not release an idempotency key'))
+      await attachments
+        .releaseIdempotencyKey(held)
+        .catch((err) => logger.warn({ err }, 'could not release an idempotency key'))
     throw error
   } finally {
     clearInterval(renewing)

@@ -49,14 +49,14 @@ const findViolations = statement<Row>('check-deliveries')`
     ) held
     UNION ALL
     SELECT 'delivery_beyond_schedule', 'It is due later than the schedule can say.', beyond.*, NULL, NULL FROM (
-      ${open(`d.status = 'pending' AND d.next_attempt_at > $6`, 'DESC', PER_ENDPOINT)}
+      ${open(`d.status = 'pending' AND d.next_attempt_at > $6`, 'DESC', 1)}
     ) beyond
   ) found ON true
   ORDER BY 1`
 
 /**
  * Open deliveries of enabled endpoints that will not be attempted: overdue while no attempt of their endpoint is in flight, due
- * later than the schedule allows, or held. The first fifty of an endpoint stand for all of them.
+ * later than the schedule allows, or held. The first of an endpoint stand for all of them.
  */
 export const checkDeliveries: Operation<'checkDeliveries'> = async (
   { database, notifications, clock, longestPauseMs, claimMs: claims },

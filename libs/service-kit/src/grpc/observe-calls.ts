@@ -7,10 +7,17 @@ import type { Metrics } from '../process/metrics'
 import { activeTraceparent, inSpan, inSpanOf, isTraced, SpanKind } from '../tracing/tracing'
 import { statusCodeOf } from './status'
 
+// OpenTelemetry semantic conventions, "gRPC".
+const attributesOf = (path: string) => {
+  const [service = '', name = ''] = path.split('/')
+  return { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': name }
+}
+
 /** Client side: a unary call is a span of the active trace. Batches of a stream carry their own traceparent. */
 export const traceCall: ClientMiddleware = async function* (call, options) {
   if (call.requestStream || call.responseStream || !isTraced()) return yield* call.next(call.request, options)
-  return await inSpan(call.method.path.slice(1), { kind: SpanKind.CLIENT }, async () => {
+  const path = call.method.path.slice(1)
+  return await inSpan(path, { kind: SpanKind.CLIENT, attributes: attributesOf(path) }, async () => {
     const metadata = Metadata(options.metadata).set('traceparent', activeTraceparent()!)
     return (await call.next(call.request, { ...options, metadata }).next()).value
   })
@@ -43,11 +50,12 @@ export const observeCalls = (metrics: Metrics): ServerMiddleware => {
     const method = call.method.path.slice(1)
     // Health and reflection are gRPC's own.
     if (method.startsWith('grpc.')) return yield* call.next(call.request, context)
+    const span = { name: method, kind: SpanKind.SERVER, attributes: attributesOf(method) }
     const observe: ObservedContext['observe'] = async ({ traceparent }, answer) => {
       const startedAt = performance.now()
       let code = Status.OK
       try {
-        return await inSpanOf(traceparent, { name: method, kind: SpanKind.SERVER }, answer)
+        return await inSpanOf(traceparent, span, answer)
       } catch (error) {
         code = codeOf(error)
         throw error

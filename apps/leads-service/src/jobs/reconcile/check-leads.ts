@@ -114,7 +114,8 @@ const lostEvent = ({ accountId, number, reference, eventId, createdAt }: LeadRow
 
 /**
  * Counts leads, and finds what is wrong: a lead's event must be in the outbox, stored by webhook-service, or so old that it may
- * have been removed. `reached` is up to where each span needs no further look: what is on its way is waited for.
+ * have been removed. `reached` is up to where each span needs no further check: what is on its way is waited for. `missing` are all
+ * events that are not stored, whatever their age.
  */
 export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: Span[]) => {
   const bounds = (['accountId', 'after', 'last'] as const).map((key) => spans.map((span) => span[key]))
@@ -147,6 +148,7 @@ export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: S
     deliveries,
     findings: [...lost.map(lostEvent), ...ofSpans.flatMap(({ gaps }) => gaps), ...violations],
     reached: ofSpans.map(({ reached }) => reached),
+    missing: missing.map(lostEvent),
   }
 }
 

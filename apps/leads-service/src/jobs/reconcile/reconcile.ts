@@ -86,7 +86,7 @@ const recheck = async (deps: ReconcileDeps, findings: Unexplained[]): Promise<Un
     checkSpans(deps, spans),
     deps.webhooks.checkEvents({ eventIds }),
   ])
-  const found = new Set([...ofLeads.findings, ...ofEvents.violations].map(keyOf))
+  const found = new Set([...ofLeads.findings, ...ofLeads.missing, ...ofEvents.violations].map(keyOf))
   return findings.filter((finding) => found.has(keyOf(finding)))
 }
 

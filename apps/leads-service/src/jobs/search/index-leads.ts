@@ -44,8 +44,8 @@ export const indexLeads = (
     return last < count ? 'more' : 'done'
   })
 
-// Some seconds' work.
-const CATCH_UP = 40
+// 20,000 leads are some seconds' work.
+const CATCH_UP = 20_000 / BATCH
 
 /** Has every lead that the account has by now found by its words. Throws unavailable where too many of them have none yet. */
 export const catchUp = async (database: Database, accountId: number): Promise<void> => {
