@@ -12,8 +12,8 @@ import {
   timestamp,
 } from './schema-fields'
 
-// The one table of what a lead and its parts have. SQL, public JSON, OpenAPI, CSV, erasures and samples follow from it. A field
-// that is added here needs a column of its name, and no other change unless a request sets it.
+// The one table of what a lead and its parts have. SQL, public JSON, OpenAPI, CSV, erasures and samples follow from it.
+// docs/architecture.md lists what a new field needs beside its line here.
 
 const personal = { [PERSONAL]: true } as const
 

@@ -1,13 +1,5 @@
 export { type BoundedStore, boundedStore, type Outcome } from './bounded-store'
-export type {
-  AppointmentScheduled,
-  AttachmentAdded,
-  CallbackScheduled,
-  FieldChange,
-  LeadUpdated,
-  Scheduled,
-  WebhookEvent,
-} from './events'
+export type * from './events'
 export type { HeadersLike } from './headers'
 export type { Customer, Image, Lead, LeadCreated, Quote, QuoteItem } from './lead-created'
 export { hasServiceSignature, hasStandardSignature } from './signatures'

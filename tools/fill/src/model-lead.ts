@@ -1,4 +1,12 @@
-import { type Image, type Lead, leadDetailsJson, leadItemJson, type Quote } from '@leadwire/contracts'
+import {
+  Customer,
+  exampleOf,
+  type Image,
+  Lead,
+  leadDetailsJson,
+  leadItemJson,
+  type Quote,
+} from '@leadwire/contracts'
 
 // A model is rendered once, as a service would render it, with numbers that occur nowhere else in place of what each row
 // has of its own. PostgreSQL's format() puts that in: its n-th argument replaces mark(n).
@@ -12,25 +20,25 @@ const [id, reference, number, value, createdAt, customerId] = [1, 2, 3, 4, 5, 6]
 ]
 
 const lead: Lead = {
+  ...(exampleOf(Lead) as Lead),
   ...{ id, reference: String(reference), name: `New windows, front of house ${number}`, value },
-  ...{ description: null, postcode: 'SW1A 1AA', ip: '192.0.2.7', referrer: 'Website' },
+  ...{ postcode: 'SW1A 1AA', ip: '192.0.2.7', referrer: 'Website' },
   user_agent:
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36',
-  ...{ referrer_url: null, device_type: 'desktop', device_name: 'unknown', browser: 'Chrome' },
+  ...{ device_type: 'desktop', device_name: 'unknown', browser: 'Chrome' },
   ...{ browser_version: '120.0.0.0', os: 'Linux', os_version: 'unknown', status: 'open', type: 'quote' },
   ...{ test: 0, created_at: String(createdAt), updated_at: String(createdAt), quotes: [] },
   customer: {
+    ...(exampleOf(Customer) as Customer),
     ...{
       id: customerId,
       first_name: 'Ada',
       last_name: `Byron ${number}`,
       name: `Ada Byron ${number}`,
-      company_name: null,
     },
     ...{ email: `ada${number}@example.com`, phone: '020 7946 0000', phone_link: 'tel:+442079460000' },
-    ...{ mobile: '07700 900123', mobile_link: 'tel:+447700900123', address_1: null },
-    ...{ address_2: null, city: null, county: null, postcode: 'SW1A 1AA' },
-    ...{ avatar_url: null, created_at: String(createdAt) },
+    ...{ mobile: '07700 900123', mobile_link: 'tel:+447700900123' },
+    ...{ postcode: 'SW1A 1AA', created_at: String(createdAt) },
   },
 }
 

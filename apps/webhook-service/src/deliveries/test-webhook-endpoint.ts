@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { EVENT_TYPES, type EventType, exampleOf, Lead } from '@leadwire/contracts'
+import { EVENT_TYPES, type EventType, exampleOf, Lead, LeadListItem } from '@leadwire/contracts'
 import { differences, newTraceparent, recordAudit } from '@leadwire/service-kit'
 import { isHeaderValue, validate } from '../arguments'
 import { microseconds } from '../clock'
@@ -17,13 +17,19 @@ const withoutIds = (name: string, value: unknown) => {
   return /_at$/.test(name) ? '{now}' : value
 }
 
-const LEAD = {
-  ...JSON.parse(JSON.stringify(exampleOf(Lead, ['product_style'])), withoutIds),
+const sampleOf = (schema: typeof Lead | typeof LeadListItem) => ({
+  ...JSON.parse(JSON.stringify(exampleOf(schema, ['product_style'])), withoutIds),
   ...{ reference: REFERENCE, name: 'Sample lead', status: 'test', test: 1 },
   description: 'This is a test of your webhook endpoint. No customer asked for anything.',
-}
+})
 
-const SAMPLES: Record<EventType, object> = { 'lead.created': { data: LEAD }, ...samples }
+const CHANGES = [{ field: 'status', from: 'open', to: 'test' }]
+
+const SAMPLES: Record<EventType, object> = {
+  'lead.created': { data: sampleOf(Lead) },
+  'lead.updated': { type: 'lead.updated', data: { ...sampleOf(LeadListItem), changes: CHANGES } },
+  ...samples,
+}
 
 const subscribed = statement<{ events: string[] }>('types-of-endpoint')`
   SELECT events FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE`

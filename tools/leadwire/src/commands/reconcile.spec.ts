@@ -17,7 +17,7 @@ const LEAD = {
   ...{ postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' },
 }
 
-interface Fault {
+interface Finding {
   kind: string
   lead_reference: string | null
   event_id: string | null
@@ -70,7 +70,7 @@ const leadwire = (...args: string[]) => {
 const reconcile = async (...args: string[]) => {
   const { code, stdout, stderr } = await leadwire('reconcile', '--json', ...args)
   expect(stderr).toBe('')
-  return { code, ...(JSON.parse(stdout) as { events_held: number; unexplained: Fault[] }) }
+  return { code, ...(JSON.parse(stdout) as { events_held: number; unexplained: Finding[] }) }
 }
 
 /** An account of its own whose leads go to two endpoints. */
@@ -96,7 +96,7 @@ const newAccount = async () => {
   }
   return {
     ...{ id: account.id, ask, create },
-    /** Creates a lead and waits until both attempts are recorded and the outbox has let go of its event. */
+    /** Creates a lead and waits until both attempts are recorded and the outbox has deleted its event. */
     createSettled: async (attempts = 1): Promise<string> => {
       const reference = await create()
       await eventually(async () => {
@@ -197,6 +197,12 @@ test('an event that is gone is listed until it is there again', async () => {
   expect(found).toMatchObject({ code: 1, unexplained_count: 1, unexplained: [error] })
   // Though the leads are behind it.
   expect(await account.reconcile()).toMatchObject({ code: 1, leads: 0, unexplained: [error] })
+  // Though it is older than events are kept.
+  await leadsSql(
+    `UPDATE leads SET created_at = created_at - interval '400 days' WHERE reference = $1`,
+    reference,
+  )
+  expect(await account.reconcile()).toMatchObject({ code: 1, unexplained: [error] })
   expect(await account.page()).toMatchObject({
     ...{ unexplained_count: 1, checked_leads: 1 },
     unexplained: [

@@ -44,6 +44,10 @@ const itemFields = (item: NewQuoteItem) => ({
   options: isOptions(item.options),
 })
 
+// Also of fields that have no check of their own.
+const areTexts = (lead: NewLead) =>
+  Object.values(lead).every((value) => typeof value !== 'string' || isText(value, 10_000))
+
 const leadFields = (lead: NewLead) => ({
   name: isSaid(lead.name),
   value: lead.value >= 0,
@@ -80,7 +84,7 @@ const quoteErrors = ({ quotes }: NewLead): FieldErrors => {
 export const leadErrors = (item: CreateLead): FieldErrors => ({
   ...errorsOf({
     account_id: isId(item.accountId),
-    lead: item.lead !== undefined,
+    lead: item.lead !== undefined && areTexts(item.lead),
     idempotency: isOptional(item.idempotency, isIdempotency),
     actor: isOptional(item.actor, isActor),
     traceparent: item.traceparent === '' || parseTraceparent(item.traceparent) !== undefined,
