@@ -1,9 +1,7 @@
 import { type Actor, isInvisible, isOneLine, type StoredFile } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-export const isUuid = (text: string): boolean => UUID.test(text)
+export { isInstant, isUuid } from '@leadwire/contracts'
 
 /** Whether a number can be the id of something. */
 export const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0
@@ -17,14 +15,6 @@ export const isText = (text: string, max = 255): boolean =>
 
 /** The same of a text that says something. */
 export const isSaid = (text: string, max?: number): boolean => text !== '' && isText(text, max)
-
-/** Whether a text is an instant that exists: ISO 8601 in UTC, with at most six digits of a second. */
-export const isInstant = (text: string): boolean => {
-  const [, seconds] = /^((?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,6})?Z$/.exec(text) ?? []
-  if (seconds === undefined) return false
-  const date = new Date(`${seconds}Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(seconds)
-}
 
 /** Whether it can be stored who asked for a change. */
 export const isActor = ({ tokenId, requestId }: Actor): boolean => isId(tokenId) && isText(requestId)

@@ -1,10 +1,7 @@
+import { snakeCase } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 
-/** Whether PostgreSQL takes a text as a uuid. */
-export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
-
-export const isInstant = (text = ''): boolean =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/.test(text) && !Number.isNaN(Date.parse(text))
+export { isInstant, isUuid } from '@leadwire/contracts'
 
 /** Whether a header may carry a text (RFC 9110, 5.5): visible ASCII characters, and spaces between them. */
 export const isHeaderValue = (text: string): boolean => /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)
@@ -32,12 +29,10 @@ const violationOf = (name: string, value: unknown): string | undefined => {
   return [...value].length > MAX_TEXT ? `must not be longer than ${MAX_TEXT} characters` : undefined
 }
 
-export const toSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
 /** Throws invalid for ids below 1, and for texts that are too long or have a NUL. Operations check the rest. */
 export const validateRequest = (request: object): void =>
   validate(
     Object.fromEntries(
-      Object.entries(request).map(([name, value]) => [toSnakeCase(name), violationOf(name, value)]),
+      Object.entries(request).map(([name, value]) => [snakeCase(name), violationOf(name, value)]),
     ),
   )

@@ -25,3 +25,17 @@ export const manyLines = (text: string): string => text.replace(/(?![\0\t\n\r])\
 
 /** White space, or characters without a shape of their own. */
 export const isInvisible = (text: string): boolean => !VISIBLE.test(text)
+
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+
+/** Whether a text is an instant that exists: ISO 8601 in UTC, with at most six digits of a second. */
+export const isInstant = (text: string): boolean => {
+  const [, seconds] = /^((?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,6})?Z$/.exec(text) ?? []
+  if (seconds === undefined) return false
+  const date = new Date(`${seconds}Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(seconds)
+}
+
+/** The name in SQL and JSON of a field: `address1` is `address_1`. */
+export const snakeCase = (name: string): string =>
+  name.replace(/[A-Z]|\d+/g, (part) => `_${part.toLowerCase()}`)

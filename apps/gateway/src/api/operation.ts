@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { isUuid } from '@leadwire/contracts'
 import { type CallLimits, type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -7,7 +8,6 @@ import { bodyOf } from '../body/body'
 import { queryOf } from '../body/query'
 import type { Body, Checked } from '../validation/checker'
 import { addErrors } from '../validation/errors'
-import { UUID } from '../validation/formats'
 import { limitsOf } from './call-limits'
 import type { Dependencies } from './dependencies'
 import { type Description, describeOperation } from './describe-operation'
@@ -77,7 +77,7 @@ const pathId = (request: FastifyRequest): number => {
 
 const leadReference = (request: FastifyRequest): string => {
   const { reference } = request.params as { reference: string }
-  if (!UUID.test(reference)) throw new ServiceError('not_found', 'There is no such lead.')
+  if (!isUuid(reference)) throw new ServiceError('not_found', 'There is no such lead.')
   return reference.toLowerCase()
 }
 

@@ -1,10 +1,9 @@
-import { FILE_FORMATS, IMAGE_FORMATS } from '@leadwire/contracts'
+import { FILE_FORMATS, IMAGE_FORMATS, isUuid } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { closeFile, sendFile } from '../api/send-file'
 import { isKnown } from '../http/entity-tags'
-import { UUID } from '../validation/formats'
 import { SANDBOX } from './download-attachment'
 
 const TYPES = new Map<string, string>(
@@ -26,7 +25,7 @@ export const serveAsset = operation({
     const { file } = request.params as { file: string }
     const [id = '', extension = ''] = file.split('.')
     const type = TYPES.get(extension)
-    if (!UUID.test(id) || type === undefined || file !== `${id}.${extension}`.toLowerCase())
+    if (!isUuid(id) || type === undefined || file !== `${id}.${extension}`.toLowerCase())
       throw new ServiceError('not_found', 'There is no such image.')
     const etag = `"${id}"`
     const stored = await clients.files.download(`images/${file}`)

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
-import { isEmail, isOneLine, manyLines, oneLine, POSTCODE } from '@leadwire/contracts'
+import { isEmail, isOneLine, isUuid, manyLines, oneLine, POSTCODE } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
 import { FIRST_YEAR, LAST_YEAR, localInstant } from './local-instant'
 import { normalPostcode } from './postcode'
@@ -38,8 +38,6 @@ export const inMicroseconds = (instant: string): string =>
 
 /** How long a replaced secret still signs. */
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
-
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 interface Format {
   /** Before the check. By default a text stays as it is. */
@@ -85,7 +83,7 @@ export const FORMATS: Record<string, Format> = {
   },
   'one-line': { isValid: isOneLine, schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' } },
   'web-url': { isValid: isWebUrl, schema: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } },
-  uuid: { isValid: (text) => UUID.test(text), message: 'must be a valid UUID.' },
+  uuid: { isValid: isUuid, message: 'must be a valid UUID.' },
   instant: {
     isValid: isInstant,
     message: 'is not a valid date (ISO 8601 with its offset).',

@@ -1,4 +1,4 @@
-import type { Actor } from '@leadwire/contracts'
+import { type Actor, snakeCase } from '@leadwire/contracts'
 import {
   type Database,
   differences,
@@ -8,7 +8,7 @@ import {
   type Transaction,
 } from '@leadwire/service-kit'
 import { isId, validate } from '../arguments'
-import { columnOf, type Row, rowMapper } from './row-mapper'
+import { type Row, rowMapper } from './row-mapper'
 
 /** What an operation of the management API gets; `actor` is the caller. */
 export interface ManagementDeps {
@@ -39,7 +39,7 @@ export const managedRecords = <Message extends { id: number }>(
   const { columns, query } = rowMapper(type, table)
   const where = what === 'account' ? 'id = $1' : 'account_id = $1 AND id = $2'
   const shown = (message: Message, fields: Change<Message>['logged']) =>
-    Object.fromEntries(fields.map((field) => [columnOf(field), message[field]]))
+    Object.fromEntries(fields.map((field) => [snakeCase(field), message[field]]))
 
   /** One record. Throws not_found. */
   const retrieve = async (db: Transaction, ids: Ids, lock = ''): Promise<Message> => {

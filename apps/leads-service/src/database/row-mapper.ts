@@ -1,12 +1,9 @@
-import { fieldsOf } from '@leadwire/contracts'
+import { fieldsOf, snakeCase } from '@leadwire/contracts'
 import type { Query, Transaction } from '@leadwire/service-kit'
 import type { Static, TObject } from '@sinclair/typebox'
 
 /** A row as PostgreSQL answers with it. */
 export type Row = Record<string, unknown>
-
-/** The column of a field. */
-export const columnOf = (field: string) => field.replace(/[A-Z]|\d+/g, (part) => `_${part.toLowerCase()}`)
 
 /** Reads fields out of a row, in which they are named after `as`, so that the columns of joined tables differ. */
 const mapper = (as: string, fields: [name: string, sql: string][]) => {
@@ -31,7 +28,7 @@ export const rowMapper = <Message extends object>(
   const fields = Object.keys(type.fromPartial({}))
   const { columns, read } = mapper(
     table,
-    fields.map((field) => [field, `${table}.${columnOf(field)}`]),
+    fields.map((field) => [field, `${table}.${snakeCase(field)}`]),
   )
   return {
     columns,

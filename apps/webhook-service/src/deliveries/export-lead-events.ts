@@ -1,6 +1,6 @@
-import { type ExportLeadEventsRequest, NotificationRequested } from '@leadwire/contracts'
+import { type ExportLeadEventsRequest, NotificationRequested, snakeCase } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { isUuid, toSnakeCase } from '../arguments'
+import { isUuid } from '../arguments'
 import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
@@ -44,7 +44,7 @@ const exportFrom = async (
 
 const messageText = (body: Buffer): string => {
   const fields = Object.entries(NotificationRequested.decode(body))
-  return JSON.stringify(Object.fromEntries(fields.map(([field, value]) => [toSnakeCase(field), value])))
+  return JSON.stringify(Object.fromEntries(fields.map(([field, value]) => [snakeCase(field), value])))
 }
 
 export const exportLeadEvents: Operation<'exportLeadEvents'> = async (

@@ -75,7 +75,7 @@ export const readNotification = reader(
     if (!isInstant(requestedAt)) return 'it has no time'
     if (subject === 'assigned') return undefined
     if (subject !== 'appointment' && subject !== 'callback') return 'its subject is unknown'
-    return isInstant(date) ? undefined : 'it has no date'
+    return date !== undefined && isInstant(date) ? undefined : 'it has no date'
   },
   ({ accountId, leadReference }, bytes) => ({
     ...{ type: 'notification.requested', accountId, accountKey: '', leadReference },
