@@ -5,16 +5,20 @@ const ESTABLISHED = '01'
 
 /**
  * To be called before a copy is stopped; what it resolves to waits, once the copy is back, until as many callers are connected to it as
- * before. An orchestrator waits like this between two copies (minReadySeconds): only a copy that is connected can take the other's
+ * before, or to each of its peers: a caller that has just replaced a connection has two for a while. An orchestrator waits like this between two copies (minReadySeconds): only a copy that is connected can take the other's
  * work.
  */
-export async function watchCallers({ grpc }: { grpc: string | null }): Promise<() => Promise<void>> {
+export async function watchCallers(
+  { grpc }: { grpc: string | null },
+  peers: { grpc: string | null }[] = [],
+): Promise<() => Promise<void>> {
   if (!grpc) return async () => undefined
   const before = await connectionsTo(grpc)
   return () =>
     eventually(async () => {
-      const now = await connectionsTo(grpc)
-      if (now < before) throw new Error(`${now} of ${before} callers are connected to ${grpc}`)
+      const [now, ...others] = await Promise.all([{ grpc }, ...peers].map((one) => connectionsTo(one.grpc!)))
+      const wanted = Math.min(before, ...others)
+      if (now! < wanted) throw new Error(`${now} of ${wanted} callers are connected to ${grpc}`)
     })
 }
 

@@ -89,10 +89,14 @@ describeUpgrade()('the previous release and this one', () => {
 
   const replace = async (service: Service, root?: string) => {
     if (service === 'leads-service' && root) followed.push(...load.changed.slice(followedFrom))
-    for (const copy of stage.system.services.filter((one) => one.service === service)) {
+    const copies = stage.system.services.filter((one) => one.service === service)
+    for (const copy of copies) {
       load.use(gateways().filter((base) => base !== copy.base))
       await load.moves(3)
-      const areBack = await watchCallers(copy)
+      const areBack = await watchCallers(
+        copy,
+        copies.filter((one) => one !== copy),
+      )
       await stage.system.drain(copy.name)
       await load.moves(3)
       await stage.system.restart(copy.name, root)
