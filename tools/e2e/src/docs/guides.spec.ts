@@ -23,11 +23,12 @@ const deliverOne = async ({ listen, createLead, client }: Tenant) => {
   await listen()
   const { reference } = await createLead()
   await eventually(async () => {
-    const deliveries = `/manage/deliveries?status=delivered&lead_reference=${reference}`
-    for (const path of [deliveries, `/leads?q=${LEAD.email}`]) {
-      const { json } = await client.request<{ total: number }>('GET', path)
-      expect(json.total).toBeGreaterThan(0)
-    }
+    const delivered = `/manage/deliveries?status=delivered&lead_reference=${reference}`
+    const { json: deliveries } = await client.request<{ total: number }>('GET', delivered)
+    expect(deliveries.total).toBe(1)
+    // Before the other leads of this address, which have no delivery.
+    const found = await client.request<{ data: { reference: string }[] }>('GET', `/leads?q=${LEAD.email}`)
+    expect(found.json.data[0]?.reference).toBe(reference)
   })
 }
 
