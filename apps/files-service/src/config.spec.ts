@@ -32,7 +32,7 @@ test('a bucket needs an address and keys', () => {
   })
 })
 
-test('every error is told at once', () => {
+test('every error is reported at once', () => {
   expect(errorsOf({ STORE_URL: 's3://leadwire', S3_ENDPOINT: 'ftp://a', LOG_LEVEL: 'loud' })).toEqual({
     S3_ENDPOINT: '"ftp://a" is no address such as http://127.0.0.1:9000',
     S3_ACCESS_KEY: 'is missing: a store of s3:// needs it',

@@ -39,7 +39,7 @@ export const nameErrors = (name: string): FieldErrors => {
   return {}
 }
 
-/** The errors of the fields that are not as they must be, by their names behind the path of what they are fields of. */
+/** The errors of the invalid fields, each by `path` and its name. */
 export const errorsOf = (fields: Record<string, boolean>, path = ''): FieldErrors =>
   Object.fromEntries(
     Object.entries(fields)

@@ -10,12 +10,12 @@ export const isEmail = (text: string): boolean =>
 
 const BREAK = /[\t-\r\x85\u2028\u2029]+/g
 const CONTROL = /(?!\0)[\p{Cc}\p{Bidi_Control}]/gu
-const UNFIT = /(?!\0)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+const NOT_ONE_LINE = /(?!\0)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 const VISIBLE = /\0|[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** What breaks lines becomes a space; other control characters, and those that turn text around, go. A NUL stays: it is refused. */
 export const oneLine = (text: string): string =>
-  UNFIT.test(text) ? text.replace(BREAK, ' ').replace(CONTROL, '').trim() : text
+  NOT_ONE_LINE.test(text) ? text.replace(BREAK, ' ').replace(CONTROL, '').trim() : text
 
 /** Whether a text is such a line, without a NUL. */
 export const isOneLine = (text: string): boolean => !text.includes('\0') && oneLine(text) === text

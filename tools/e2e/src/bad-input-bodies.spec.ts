@@ -251,7 +251,7 @@ describe('refused bodies', () => {
       expectProblem(await post({ headers: FORM_TYPE, body: `${form}&status=${value}` }), 422, ['status'])
   })
 
-  test('under a invalid Idempotency-Key are a 400', async () => {
+  test('under an invalid Idempotency-Key are a 400', async () => {
     for (const key of ['', ' ', '""', 'é', 'a\tb', '"open', 'a'.repeat(256), `"${'a'.repeat(256)}"`]) {
       const answer = await post({ json: sound(), headers: { 'idempotency-key': key } })
       expect({ key, status: answer.status }).toEqual({ key, status: 400 })

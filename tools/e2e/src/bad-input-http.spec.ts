@@ -249,7 +249,7 @@ describe('methods', () => {
     expect(http2.answers[0]!.status).toBe(200)
   })
 
-  test('GET with a body, HEAD and a invalid one are answered without harm', async () => {
+  test('GET with a body, HEAD and an invalid one are answered without harm', async () => {
     const withBody = await say(
       request('GET /leads/statuses', ['Content-Length: 1', 'Content-Type: application/json'], '{'),
     )

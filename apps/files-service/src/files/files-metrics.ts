@@ -9,7 +9,7 @@ export type UploadOutcome =
   | 'too_large'
   | 'cancelled' // by the caller
   | 'unavailable' // the store is unavailable
-  | 'failed' // a error of ours
+  | 'failed' // an internal error
 
 export type FilesMetrics = ReturnType<typeof createFilesMetrics>
 

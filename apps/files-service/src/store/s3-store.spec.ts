@@ -90,7 +90,7 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     await encrypted.stop()
   })
 
-  test('refuses keys that MinIO does not know, as a error of ours', async () => {
+  test('refuses keys that MinIO does not know, as an internal error', async () => {
     await expect(bucketStore('leadwire', { secretKey: 'wrong-secret' }).prepare()).rejects.toThrow('403')
   })
 

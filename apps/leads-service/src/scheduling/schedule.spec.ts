@@ -78,7 +78,7 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
     expect(await outboxTypes(accountId)).toEqual(['lead.created', `${subject}.scheduled`])
   })
 
-  test('of an unknown lead is not found, of another account’s user is a error', async () => {
+  test('of an unknown lead is not found, of another account’s user is an error', async () => {
     const [{ asked }, other] = [await scene(), await scene()]
     await expect(schedule({ ...asked, reference: randomUUID() })).rejects.toMatchObject({ code: 'not_found' })
     await expect(schedule({ ...asked, reference: other.lead.reference })).rejects.toMatchObject({

@@ -6,7 +6,7 @@ const FAILURES_AT_MOST = 3
 
 /**
  * Waits until something supervised serves for the first time.
- * @throws with its last lines when it keeps ending by itself (a invalid setting, say) or `timeoutMs` have passed
+ * @throws with its last lines when it keeps ending by itself (an invalid setting, say) or `timeoutMs` have passed
  */
 export async function whenServing(
   supervised: Supervised,

@@ -94,7 +94,7 @@ export interface RenderedLead {
   number: number
   lead: Lead
   json: LeadJson
-  /** Its lead.created, unless nobody is told. */
+  /** Its lead.created, where it is published. */
   event: OutboxEvent | undefined
   /** The response of Create Lead. */
   body: Buffer

@@ -61,7 +61,7 @@ test('quotes, items and images come back as they were given, options to the lett
   expect(String(created.value)).toContain(`{"data":${listItem},"customer":`)
 })
 
-test('an image of another account is a error of the item that names it', async () => {
+test('an image of another account is an error of the item that names it', async () => {
   const [mine, other] = [await newAccount(service), await newAccount(service)]
   const quotes = [quoteOf(itemWith(await newImage(service, other.accountId)))]
   const [outcome] = outcomesOf(

@@ -118,7 +118,7 @@ test('of a hundred changes that demand the same version one is made', async () =
   expect(now.value).toBe(made[0]!.value.value)
 })
 
-test('a change that demands another version changes and tells nothing, and a invalid one is told of its errors', async () => {
+test('a change for another version changes and publishes nothing, and an invalid one reports its errors', async () => {
   const { accountId } = await newAccount(service)
   await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
   const before = await leadOf(accountId)
@@ -167,7 +167,7 @@ test('notify tells the user the lead is assigned to after the change, and nobody
   expect(await notifications(accountId)).toHaveLength(1)
 })
 
-test('an unknown user is a error and leaves the lead as it was', async () => {
+test('an unknown user is an error and leaves the lead as it was', async () => {
   const { accountId } = await newAccount(service)
   const other = await newAccount(service)
   await service.accounts.createUser({ accountId: other.accountId, email: 'kim@example.test', name: 'Kim' })
