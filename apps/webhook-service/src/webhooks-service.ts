@@ -52,20 +52,14 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     async (request: Request, context: Context): Promise<Response> => {
       validateRequest(request)
       const { signal, metadata } = context
-      const { sealer } = dependencies
       const database = dependencies.database.until(signal)
       const notifications = dependencies.notifications.until(signal)
       const woken = new Set<Loop>()
       // After the commit: a poll before it would find nothing.
       const wake = (loop: Loop) => void woken.add(loop)
       const given = { ...dependencies, database, notifications, actor: actorOfCall(metadata), wake }
-      const answer = response
-        ? await answerOnce(
-            context,
-            { database: given[changes], sealer, underKey: withIdempotencyKey, response },
-            (tx) => run({ ...given, [changes]: tx }, request),
-          )
-        : await run(given, request)
+      const once = { ...given, database: given[changes], underKey: withIdempotencyKey, response }
+      const answer = await answerOnce(context, once, (tx) => run({ ...given, [changes]: tx }, request))
       for (const loop of woken) dependencies.wake(loop)
       return answer
     }

@@ -2,6 +2,7 @@
 // loading gRPC and PostgreSQL.
 
 export * from './config/config'
+export * from './config/grpc-service-settings'
 export * from './config/nats-url'
 export * from './config/tls-settings'
 export * from './errors/service-error'
