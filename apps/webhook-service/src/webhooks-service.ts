@@ -31,8 +31,7 @@ import { notifyContact } from './notifications/notify-contact'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
 import type { Dependencies, Loop } from './operation'
-import { checkDeliveries } from './reconciliation/check-deliveries'
-import { checkEvents } from './reconciliation/check-events'
+import { checkEvents, checkNext } from './reconciliation/check'
 import { eraseLeadEvents } from './removal/erase-lead-events'
 import { removeAccount } from './removal/remove-account'
 import { removeLeadEvents } from './removal/remove-lead-events'
@@ -83,7 +82,7 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     notifyContact: serve(notifyContact),
     findStoredEvents: serve(findStoredEvents),
     checkEvents: serve(checkEvents),
-    checkDeliveries: serve(checkDeliveries),
+    checkNext: serve(checkNext),
     eraseLeadEvents: serve(eraseLeadEvents),
     exportLeadEvents: serve(exportLeadEvents),
     holdAccount: serve(holdAccount),
