@@ -11,7 +11,7 @@ import { dependenciesOf, openTables, rowsRead } from './large-endpoints.fixture'
 import { claimDeliveries, newClaim } from './queue/claim-deliveries'
 import { countOpenDeliveries } from './queue/delivery-metrics'
 import { findDueEndpoints } from './queue/due-endpoints'
-import { checkNext } from './reconciliation/check'
+import { check } from './reconciliation/check'
 
 type Filled = Awaited<ReturnType<typeof filled>>
 
@@ -126,9 +126,9 @@ test('a check of open deliveries, whatever endpoints without any there are', asy
   await large.database.query({ text: idle })
   for (const { database } of [small, large])
     await database.query({ text: `UPDATE endpoints SET updated_at = '2025-12-31'` })
-  const asked = { what: 'deliveries', notifications: false, accountId: undefined, after: '' }
+  const next = { what: 'deliveries', notifications: false, accountId: undefined, after: '' }
   await costsTheSame(async ({ on }, database) => {
-    const { findings, after } = await checkNext(dependenciesOf(database), asked)
+    const { findings, after } = await check(dependenciesOf(database), { eventIds: [], next })
     expect(findings.map(({ kind }) => kind)).toEqual(Array(50).fill('delivery_overdue'))
     expect(after).toBe(`pending ${on}`)
   })

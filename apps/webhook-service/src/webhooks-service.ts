@@ -31,7 +31,7 @@ import { notifyContact } from './notifications/notify-contact'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
 import type { Dependencies, Loop } from './operation'
-import { checkEvents, checkNext } from './reconciliation/check'
+import { check } from './reconciliation/check'
 import { eraseLeadEvents } from './removal/erase-lead-events'
 import { removeAccount } from './removal/remove-account'
 import { removeLeadEvents } from './removal/remove-lead-events'
@@ -81,8 +81,7 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     listFailingEndpoints: serve(listFailingEndpoints),
     notifyContact: serve(notifyContact),
     findStoredEvents: serve(findStoredEvents),
-    checkEvents: serve(checkEvents),
-    checkNext: serve(checkNext),
+    check: serve(check),
     eraseLeadEvents: serve(eraseLeadEvents),
     exportLeadEvents: serve(exportLeadEvents),
     holdAccount: serve(holdAccount),

@@ -2,10 +2,10 @@
 // loading gRPC and PostgreSQL.
 
 export * from './config/config'
-export * from './config/grpc-service-settings'
 export * from './config/nats-url'
 export * from './config/tls-settings'
 export * from './errors/service-error'
+export * from './grpc/service-settings'
 export * from './process/health'
 export * from './process/lifecycle'
 export * from './process/logger'

@@ -1,7 +1,7 @@
-import { CheckResponse, Unexplained } from '@leadwire/contracts'
+import { CheckResponse, type NextBatch, Unexplained } from '@leadwire/contracts'
 import { isUuid, validate } from '../arguments'
 import { isReceiving, STATUSES, shownStatus, UNCLAIMED } from '../delivery-sql'
-import type { Operation } from '../operation'
+import type { Dependencies, Operation } from '../operation'
 import { statement } from '../statement'
 
 /** Events, or endpoints with open deliveries, that one call reads. */
@@ -65,11 +65,8 @@ const checked = (rows: EventRow[], keptMs: number) => {
   return { counts: Object.fromEntries(COUNTS.map((name) => [name, sumOf(name)])), findings, keptSince }
 }
 
-/** Which of these events of leads or notifications are stored, how their deliveries stand, and what is wrong. Throws invalid. */
-export const checkEvents: Operation<'checkEvents'> = async (
-  { database, notifications, keptMs },
-  { eventIds },
-) => {
+/** Which of these events of leads or notifications are stored, how their deliveries stand, and what is wrong. */
+const checkEvents = async ({ database, notifications, keptMs }: Dependencies, eventIds: string[]) => {
   validate({ event_ids: eventIds.every(isUuid) || 'must be UUIDs' })
   const found = await Promise.all([database, notifications].map((tables) => eventsById(tables, eventIds)))
   const rows = found.flat()
@@ -129,11 +126,11 @@ const nextDeliveries = statement<DeliveryRow>('check-deliveries')`
 /**
  * Checks the next events, of which those of an account count, or the open deliveries of the next endpoints. Of these some will not be
  * attempted though their endpoint is enabled: overdue while no attempt of the endpoint is in flight, due later than the schedule allows,
- * or held. The first of an endpoint stand for all of them. Throws invalid.
+ * or held. The first of an endpoint stand for all of them.
  */
-export const checkNext: Operation<'checkNext'> = async (
-  { database, notifications, clock, keptMs, longestPauseMs, claimMs: claims },
-  { what, notifications: areNotifications, accountId, after },
+const checkNext = async (
+  { database, notifications, clock, keptMs, longestPauseMs, claimMs: claims }: Dependencies,
+  { what, notifications: areNotifications, accountId, after }: NextBatch,
 ) => {
   const tables = areNotifications ? notifications : database
   if (what === 'events') {
@@ -153,3 +150,7 @@ export const checkNext: Operation<'checkNext'> = async (
     after: last && `${last.status} ${last.endpointId}`,
   })
 }
+
+/** Checks these events, or the next batch. Throws invalid. */
+export const check: Operation<'check'> = (dependencies, { eventIds, next }) =>
+  next ? checkNext(dependencies, next) : checkEvents(dependencies, eventIds)

@@ -48,8 +48,8 @@ describe('settings', () => {
 
   test.each(SERVICES)('of %s are told of, and no others', (service) => {
     const path = `apps/${service}/src/config.ts`
-    const kit = read(path).includes('grpcServiceSettings') ? ['grpc-service-settings'] : []
-    const own = [path, ...kit.map((name) => `libs/service-kit/src/config/${name}.ts`)].flatMap(settingsIn)
+    const kit = 'libs/service-kit/src/grpc/service-settings.ts'
+    const own = [path, ...(read(path).includes('grpcServiceSettings') ? [kit] : [])].flatMap(settingsIn)
     const here = told(`### ${service}`)
     expect(own.filter((name) => !here.includes(name) && !forAll().includes(name))).toEqual([])
     expect(here.filter((name) => !own.includes(name))).toEqual([])

@@ -11,7 +11,7 @@ import { keepFindings } from './unexplained'
 
 export interface ReconcileDeps {
   database: Database
-  webhooks: Pick<WebhooksServiceClient, 'checkEvents' | 'checkNext'>
+  webhooks: Pick<WebhooksServiceClient, 'check'>
 }
 
 /** Checks a batch. `after`: what it read last; undefined at the end. `findings` are to be kept. */
@@ -99,7 +99,7 @@ export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: S
   const rows = await database.query<LeadRow>({ name: 'leads-to-reconcile', text: SELECT, values: bounds })
   const leads = rows.filter(({ reference }) => reference !== null)
   const asked = leads.filter(({ eventId, erased, waiting }) => eventId !== null && !erased && !waiting)
-  const stored = await webhooks.checkEvents({ eventIds: asked.map(({ eventId }) => eventId!) })
+  const stored = await webhooks.check({ eventIds: asked.map(({ eventId }) => eventId!) })
   const { storedEventIds, keptSince } = stored
   const missing = asked.filter(({ eventId }) => !storedEventIds.includes(eventId!))
   const isOld = ({ since }: LeadRow) => keptSince !== undefined && since < keptSince

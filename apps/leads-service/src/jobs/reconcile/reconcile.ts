@@ -18,7 +18,7 @@ const RECHECKED = 500
 const stored =
   (what: 'events' | 'deliveries', notifications: boolean): Stage =>
   async ({ webhooks }, { accountId, full, cursor: { after } }) =>
-    what === 'events' && !full ? {} : webhooks.checkNext({ what, notifications, accountId, after })
+    what === 'events' && !full ? {} : webhooks.check({ next: { what, notifications, accountId, after } })
 
 // Each in the order of its index, oldest first.
 const overdue = (state: string, order: string) => `
@@ -60,7 +60,7 @@ const recheck: Stage = async (deps, { accountId, cursor: { startedAt } }) => {
       : [],
   )
   const eventIds = known.flatMap(({ kind, eventId }) => (kind === 'deliveries_missing' ? eventId! : []))
-  const [ofLeads, ofEvents] = await Promise.all([checkSpans(deps, spans), webhooks.checkEvents({ eventIds })])
+  const [ofLeads, ofEvents] = await Promise.all([checkSpans(deps, spans), webhooks.check({ eventIds })])
   const found = new Set([...ofLeads.findings, ...ofLeads.old, ...ofEvents.findings].map(keyOf))
   await keepFindings(
     database,

@@ -1,8 +1,8 @@
+import { host, logLevel, poolSize, port, traceSettings } from '../config/config'
+import { natsCaFile, natsReplicas, natsUrl } from '../config/nats-url'
+import { databaseUrl, tlsSettings } from '../config/tls-settings'
 import { encryptionKeys } from '../security/sealer'
 import { serviceTokenSettings } from '../security/service-token'
-import { host, logLevel, poolSize, port, traceSettings } from './config'
-import { natsCaFile, natsReplicas, natsUrl } from './nats-url'
-import { databaseUrl, tlsSettings } from './tls-settings'
 
 /** The settings of a service that has a database, takes part in the stream and answers gRPC. */
 export const grpcServiceSettings = (env: NodeJS.ProcessEnv) => ({
