@@ -40,6 +40,7 @@ const EXPIRIES = [
 
 let gateway: RunningGateway
 let asked: Record<string, unknown>[]
+let names = () => ({ leads: [{ reference: 'r', name: 'Bay' }] })
 const note =
   <T>(answer: (request: never) => T) =>
   async (request: object) => {
@@ -59,7 +60,7 @@ beforeAll(async () => {
     createdAt: NOW,
   }
   const behind = {
-    leads: { findLeadNames: async () => ({ leads: [{ reference: 'r', name: 'Bay' }] }) },
+    leads: { findLeadNames: async () => names() },
     accounts: {
       createUser: note(({ email, name }: { email: string; name: string }) => ({
         user: { ...user, email, name },
@@ -446,6 +447,15 @@ test('all filters arrive as the service knows them', async () => {
       ...{ leadReference: '0b0b4a3e-6f0a', type: 'lead.created', error: 'timeout', failed: true },
     },
   ])
+})
+
+test('deliveries come without names while leads-service is replaced', async () => {
+  const known = names
+  names = () => {
+    throw new ServiceError('unavailable', 'This is not available yet.')
+  }
+  expect((await call('GET', 'deliveries')).body.data).toMatchObject([{ id: 4, lead_name: null }])
+  names = known
 })
 
 test('a count that stopped says so, and pages end with it', async () => {

@@ -1,4 +1,11 @@
-import { ATTEMPT_ERRORS, type Delivery, EVENT_TYPES, type WebhookRequest } from '@leadwire/contracts'
+import {
+  ATTEMPT_ERRORS,
+  type Delivery,
+  EVENT_TYPES,
+  type FindLeadNamesResponse,
+  type WebhookRequest,
+} from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { pagedListOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
@@ -92,6 +99,12 @@ export const deliveryRecord = recordOf(Type.Object(DELIVERY_FIELDS))
 
 export const attemptRecord = recordOf(AttemptRecord)
 
+/** A leads-service of the release before has no such call: the list comes without names while it is replaced. */
+const unlessUnavailable = (error: unknown): FindLeadNamesResponse => {
+  if (error instanceof ServiceError && error.code === 'unavailable') return { leads: [] }
+  throw error
+}
+
 /** Deliveries with the names of their leads, which one call finds for all. */
 const withLeadNames = async (
   { request, accountId, clients, limits }: Call<unknown>,
@@ -100,7 +113,7 @@ const withLeadNames = async (
   const references = [...new Set(deliveries.map(({ leadReference }) => leadReference))]
   const { leads } =
     references.length > 0 && grants(request.principal.scopes, 'leads:read')
-      ? await clients.leads.findLeadNames({ accountId, references }, limits)
+      ? await clients.leads.findLeadNames({ accountId, references }, limits).catch(unlessUnavailable)
       : { leads: [] }
   const names = new Map(leads.map(({ reference, name }) => [reference, name]))
   return deliveries.map((delivery) => ({
