@@ -428,8 +428,8 @@ test('a page of deliveries keeps its filters', async () => {
 
 test('cursors lead to the end, and keep the filters', async () => {
   const { body } = await call('GET', 'deliveries?cursor=&status=pending')
-  expect(body).toEqual({ data: [expect.objectContaining({ id: 4 })], next_cursor: '4' })
-  expect((await call('GET', 'deliveries?cursor=4')).body).toMatchObject({ next_cursor: null })
+  expect(body).toEqual({ data: [expect.objectContaining({ id: 4 })], next_cursor: 'NA' })
+  expect((await call('GET', 'deliveries?cursor=NA')).body).toMatchObject({ next_cursor: null })
   expect(asked).toEqual([
     { accountId: 3, status: 'pending', page: 0, cursor: Number.MAX_SAFE_INTEGER },
     { accountId: 3, page: 0, cursor: 4 },
