@@ -49,10 +49,16 @@ export const instant = (text: string): string => {
   return text
 }
 
+// fetch says why only in its cause.
+const messageOf = ({ message, cause }: Error) =>
+  message === 'fetch failed' && cause instanceof Error
+    ? `The stack can't be reached: ${cause.message}. Does it run?`
+    : message
+
 /** What went wrong, in the words of the service, every invalid field on a line of its own. */
 export const explain = (error: unknown): string => {
   const errors = error instanceof ServiceError ? Object.entries(error.fieldErrors) : []
-  const message = error instanceof Error ? error.message : String(error)
+  const message = error instanceof Error ? messageOf(error) : String(error)
   const lines = errors.map(([field, messages]) => `  ${field}: ${messages.join(' ')}`)
   return printableLines([message, ...lines].join('\n'))
 }
