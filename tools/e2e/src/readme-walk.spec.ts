@@ -41,6 +41,9 @@ const bothVerified = `for i in $(seq 300); do
   sleep 0.2
 done`
 
+// Anybody can send this to a receiver.
+const unsigned = `curl -s -d '{"data":{}}' -w 'unsigned: %{http_code}' "http://127.0.0.1:$WEBHOOK_PORT/"`
+
 const runs = (program: string) => spawnSync(program, ['--version']).status === 0
 const LANGUAGES = [
   ['Node', 'node', 'receive.mjs'],
@@ -53,7 +56,7 @@ test.each(
 )('the README’s walk, followed to the letter with a receiver in %s, creates, lists, retrieves, attaches, and verifies a webhook', async (language, _, receiver) => {
   const script = (await walk(language))
     .replace('curl -sS "$BASE/manage/deliveries?lead', `${delivered}\n$&`)
-    .replace('curl -sS -X DELETE', `${bothVerified}\n$&`)
+    .replace('curl -sS -X DELETE', `${bothVerified}\n${unsigned}\n$&`)
   expect(script).toContain(`docs/walk/${receiver} & RECEIVER=$!`)
   const commands = `set -euo pipefail; trap 'kill $RECEIVER || true' EXIT; exec > >(tee "$LEADWIRE_DATA/out") 2>&1
     ${script}`
@@ -63,7 +66,8 @@ test.each(
     timeout: 110_000,
   })
   expect(stdout.match(/verified: lead \S+ from Ada Byron/g)).toHaveLength(2)
-  expect(stdout).not.toContain('refused')
+  expect(stdout).toContain('unsigned: 401')
+  expect(stdout.match(/refused/g)).toHaveLength(1)
   expect(stdout).toContain('"per_page":20')
   expect(stdout).toContain('"file_name":"survey.txt"')
   expect(stdout).toMatch(/"attempts":\[\{"number":1,[^\]]*"status":200/)

@@ -102,6 +102,7 @@ suite('pages in a browser', () => {
   test('the reference leads to the console', async () => {
     const page = await open('/docs')
     await page.getByRole('link', { name: 'Console' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Open the console' }).waitFor()
+    await page.waitForURL('**/console')
+    expect(await page.title()).toMatch(/console/)
   })
 })
