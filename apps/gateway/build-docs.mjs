@@ -1,7 +1,7 @@
 // Part of the gateway's build: puts the pages it serves beside the console into dist/docs. Pages keep their names. What pages
 // name carries a hash of its bytes in its name, so that it may be kept for ever.
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, extname, join } from 'node:path'
 import hljs from 'highlight.js'
@@ -9,6 +9,7 @@ import { Marked } from 'marked'
 
 const assets = 'docs-assets'
 const guidesFolder = '../../docs/guides'
+const icon = 'console-assets/icon.svg'
 const out = 'dist/docs'
 
 const require = createRequire(import.meta.url)
@@ -83,7 +84,7 @@ const names = {}
 for (const [name, path] of [
   ['openapi-explorer.js', explorer],
   ...['pages.css', 'reference.js', 'copy.js'].map((name) => [name, join(assets, name)]),
-  ['icon.svg', 'console-assets/icon.svg'],
+  ['icon.svg', icon],
   ...['vectors.json', 'examples/express.mjs', 'examples/fastify.mjs'].map((path) => [
     basename(path),
     join('../../libs/webhook-receiver', path),
@@ -93,6 +94,9 @@ for (const [name, path] of [
   names[name] = hashed(name, bytes)
   writeFileSync(join(out, names[name]), bytes)
 }
+
+// For browsers that ask for /favicon.ico.
+copyFileSync(icon, join(out, 'icon.svg'))
 
 const guides = readGuides()
 const values = { ...names, 'first-guide': guides[0].name }

@@ -8,8 +8,13 @@ import { type Stage, startStage } from '../stage.fixture'
 const GUIDES = readdirSync(resolve(__dirname, '../../../../docs/guides')).map((file) =>
   file.replace('.md', ''),
 )
+const REFERENCE: Record<string, string> = {
+  '/docs': 'Stores sales leads',
+  '/docs#?route=post-/leads': 'Creates a lead with',
+  '/docs#?route=get-/leads/-reference-/attachments/-id-': 'Download an attachment',
+}
 const PAGES = [
-  ...['/', '/problems', '/docs', '/docs#?route=post-/leads'],
+  ...['/', '/problems', ...Object.keys(REFERENCE)],
   ...GUIDES.map((name) => `/docs/guides/${name}`),
 ]
 
@@ -59,12 +64,8 @@ suite('pages in a browser', () => {
   ] as const)('$width pixels wide and $colorScheme', (looks) => {
     test.each(PAGES)('%s fits, and axe finds nothing in it', async (path) => {
       const page = await open(path, looks)
-      if (path.startsWith('/docs') && !path.includes('guides'))
-        await page
-          .getByText(/^Creates a lead with|^Stores sales leads/)
-          .filter({ visible: true })
-          .first()
-          .waitFor()
+      const words = REFERENCE[path]
+      if (words) await page.getByRole('main').getByText(words).filter({ visible: true }).first().waitFor()
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(looks.width)
       expect(await page.evaluate(BEYOND_THE_EDGE)).toEqual([])
       await page.evaluate(axe.source)
