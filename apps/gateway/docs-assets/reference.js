@@ -57,21 +57,10 @@ const forExplorer = (document) => {
   return document
 }
 
-/** The list of a response's types is as wide as its longest, which a phone cuts off; it takes no style from outside. */
-const fitResponses = () => {
-  const sheet = new CSSStyleSheet()
-  sheet.replaceSync('select { max-width: 100% }')
-  const { elementStyles } = /** @type {{elementStyles: CSSStyleSheet[]} & object} */ (
-    customElements.get('api-response')
-  )
-  elementStyles.push(sheet)
-}
-
 const load = async () => {
   const response = await fetch('openapi.json')
   if (!response.ok) throw new Error(`openapi.json was answered with ${response.status}.`)
   await customElements.whenDefined('openapi-explorer')
-  fitResponses()
   await explorer.loadSpec(forExplorer(await response.json()))
   await useToken()
 }

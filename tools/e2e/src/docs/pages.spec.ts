@@ -11,7 +11,6 @@ const GUIDES = readdirSync(resolve(__dirname, '../../../../docs/guides')).map((f
 const REFERENCE: Record<string, string> = {
   '/docs': 'Stores sales leads',
   '/docs#?route=post-/leads': 'Creates a lead with',
-  '/docs#?route=get-/leads/-reference-/attachments/-id-': 'Download an attachment',
 }
 const PAGES = [
   ...['/', '/problems', ...Object.keys(REFERENCE)],
@@ -49,9 +48,9 @@ suite('pages in a browser', () => {
     expect(tab.complaints).toEqual([])
   })
 
-  const open = async (path: string, looks: { width?: number; colorScheme?: 'light' | 'dark' } = {}) => {
-    tab = await openTab(browser, looks)
-    if (looks.colorScheme) await tab.page.emulateMedia({ colorScheme: looks.colorScheme })
+  const open = async (path: string, screen: { width?: number; colorScheme?: 'light' | 'dark' } = {}) => {
+    tab = await openTab(browser, screen)
+    if (screen.colorScheme) await tab.page.emulateMedia({ colorScheme: screen.colorScheme })
     await tab.page.goto(stage.system.baseUrl + path)
     return tab.page
   }
@@ -61,12 +60,12 @@ suite('pages in a browser', () => {
     { width: 1280, colorScheme: 'dark' },
     { width: 375, colorScheme: 'light' },
     { width: 375, colorScheme: 'dark' },
-  ] as const)('$width pixels wide and $colorScheme', (looks) => {
+  ] as const)('$width pixels wide and $colorScheme', (screen) => {
     test.each(PAGES)('%s fits, and axe finds nothing in it', async (path) => {
-      const page = await open(path, looks)
+      const page = await open(path, screen)
       const words = REFERENCE[path]
       if (words) await page.getByRole('main').getByText(words).filter({ visible: true }).first().waitFor()
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(looks.width)
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(screen.width)
       expect(await page.evaluate(BEYOND_THE_EDGE)).toEqual([])
       await page.evaluate(axe.source)
       const { violations } = await page.evaluate<AxeResults>("axe.run({ resultTypes: ['violations'] })")
