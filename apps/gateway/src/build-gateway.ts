@@ -36,6 +36,7 @@ import {
   retrieveWebhookEndpoint,
   updateWebhookEndpoint,
 } from './endpoints/webhook-endpoints'
+import { listEvents } from './events/list-events'
 import { exportLeads } from './exports/export-leads'
 import { attachFile } from './files/attach-file'
 import { createImage } from './files/create-image'
@@ -147,7 +148,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const countRequest = config.RATE_LIMIT && createRateLimit(app, config.RATE_LIMIT)
   const dependencies: Dependencies = {
     clients,
-    authenticate: createAuthenticate(app, verifyToken, countRequest),
+    ...createAuthenticate(app, verifyToken, countRequest),
     limitRequests: createRequestLimiter(admission),
     createCheck: createChecks(config.TIME_ZONE),
     admission,
@@ -194,7 +195,7 @@ const OPERATIONS = [
   ...[listWebhookEndpoints, createWebhookEndpoint, retrieveWebhookEndpoint, updateWebhookEndpoint],
   ...[deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint],
   ...[listWebhookEndpointHealth, listDeliveries, retrieveDelivery, retryDelivery],
-  ...[listNotifications, retrieveNotification, retryNotification, listAudit],
+  ...[listEvents, listNotifications, retrieveNotification, retryNotification, listAudit],
   ...[exportLeads, listImports, retrieveImport, cancelImport, listImportFaults, watchImport],
   serveAsset,
 ]

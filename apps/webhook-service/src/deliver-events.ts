@@ -74,20 +74,21 @@ export const deliverEvents = (
     kind: 'webhook' | 'notification'
     tables: Tables
     prepare?: (event: StoredEvent) => Promise<void>
+    onLogged?: (accountIds: number[]) => void
     attemptMs: number
     metrics: Metrics
     meters: BatcherMeters
     replicas: number | undefined
   },
 ) => {
-  const { replicas, kind, tables, prepare, clock, logger } = options
+  const { replicas, kind, tables, prepare, onLogged, clock, logger } = options
   const { database, results, queue } = tables
   const { read, ...source } = SOURCES[kind]
   const metrics = createDeliveryMetrics({ kind, metrics: options.metrics, queue, clock, logger })
   const meters = (name: string) => options.meters(`${kind}_${name}`)
   const claimMs = claimMsOf(options.attemptMs)
   const sender = sendDeliveries({ ...options, database: results, queue, metrics, meters, claimMs })
-  const storeEvent = createStore({ queue, clock, sender, meters })
+  const storeEvent = createStore({ queue, clock, sender, onLogged, meters })
   const store = async (event: StoredEvent) => {
     await prepare?.(event)
     return storeEvent(event)

@@ -10,6 +10,7 @@ import {
 } from '@leadwire/service-kit'
 import { createDatabase, manualClock } from '@leadwire/test-kit'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
+import { createEventLog } from './log/event-log'
 import { migrations } from './migrations'
 import type { Dependencies } from './operation'
 
@@ -25,6 +26,7 @@ export const dependenciesOf = (database: Database, over: Partial<Dependencies> =
     longestPauseMs: 3_600_000,
   },
   claimMs: { webhooks: 14_000, notifications: 14_000 },
+  log: createEventLog({ database, draining: new AbortController().signal }),
   wake: () => undefined,
   ...over,
 })

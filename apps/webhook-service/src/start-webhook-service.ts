@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { AuditServiceDefinition, WebhooksServiceDefinition } from '@leadwire/contracts'
+import { AuditServiceDefinition, LOGGED_SUBJECT, WebhooksServiceDefinition } from '@leadwire/contracts'
 import {
   addPoolMetrics,
   auditService,
@@ -17,6 +17,7 @@ import {
   watchAuthorities,
   watchTls,
 } from '@leadwire/service-kit'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { makeAttempt } from './attempt/make-attempt'
 import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
 import type { Config } from './config'
@@ -29,6 +30,7 @@ import { reencryptSecrets, removeEndedSecrets } from './endpoints/secrets/store-
 import { disableFailingEndpoint } from './endpoints/state/disable-failing-endpoint'
 import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
 import { addStreamMetrics } from './ingest/stream-metrics'
+import { createEventLog } from './log/event-log'
 import { migrateDatabase } from './migrations'
 import { createMailboxes } from './notifications/notify-contact'
 import { deleteMessagesFrom, notifyUser } from './notifications/notify-user'
@@ -55,10 +57,16 @@ export const startWebhookService = async (
   const connect = tablesOf({ url, lifecycle })
   const leads = connect({ name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
   const messages = connect({ name: 'notifications', schema: 'notifications', poolSize: 3, queueSize: 3 })
-  let natsCheck = (): Promise<unknown> => Promise.reject(new Error('not connected yet'))
+  let nats: NatsConnection | undefined
   const checks = [
     { name: 'postgres', check: () => leads.database.query({ text: 'SELECT 1' }) },
-    { name: 'nats', check: () => natsCheck() },
+    {
+      name: 'nats',
+      check: async () => {
+        if (!nats) throw new Error('not connected yet')
+        await nats.rtt()
+      },
+    },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
   await migrateDatabase({ config, logger, lifecycle })
@@ -75,10 +83,12 @@ export const startWebhookService = async (
     ...{ schedule: config.WEBHOOK_RETRY_SCHEDULE, replicas: config.NATS_REPLICAS },
     ...{ clock, metrics, meters: createBatcherMeters(metrics), logger },
   }
+  const log = createEventLog({ database: leads.database, draining: lifecycle.signal })
   const webhooks = deliverEvents({
     ...shared,
     kind: 'webhook',
     tables: leads,
+    onLogged: (accountIds) => nats?.publish(LOGGED_SUBJECT, JSON.stringify(accountIds)),
     attempt: (delivery) => makeAttempt(delivery, { dispatcher, sealer, timeoutMs: WEBHOOK_TIMEOUT, clock }),
     attemptMs: WEBHOOK_TIMEOUT,
     concurrency: config.WEBHOOK_CONCURRENCY,
@@ -135,6 +145,7 @@ export const startWebhookService = async (
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
     disableAfterMs: afterMs,
     keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),
+    log,
     longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
     claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
     wake,
@@ -145,12 +156,13 @@ export const startWebhookService = async (
   lifecycle.onStop('senders', () => Promise.all(both.map(({ stop }) => stop())))
 
   const server = { url: config.NATS_URL, caFile: config.NATS_CA_FILE, name: 'webhook-service' }
-  const nats = await connectNats({ ...server, logger, lifecycle })
-  natsCheck = () => nats.rtt()
-  addStreamMetrics({ metrics, nats, logger })
+  const connection = await connectNats({ ...server, logger, lifecycle })
+  nats = connection
+  log.connect(connection)
+  addStreamMetrics({ metrics, nats: connection, logger })
 
   lifecycle.onStop('messages in flight', () => Promise.all(both.map(({ done }) => done())))
-  const stops = both.map(({ consume }) => consume(nats))
+  const stops = both.map(({ consume }) => consume(connection))
   lifecycle.onStop('events', () => Promise.all(stops.map((stop) => stop())))
   return { grpcPort }
 }

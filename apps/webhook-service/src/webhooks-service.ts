@@ -60,7 +60,7 @@ export const webhooksService = (
       const woken = new Set<Loop>()
       // After the commit: a poll before it would find nothing.
       const wake = (loop: Loop) => void woken.add(loop)
-      const given = { ...dependencies, database, notifications, actor: actorOfCall(metadata), wake }
+      const given = { ...dependencies, database, notifications, actor: actorOfCall(metadata), wake, signal }
       const once = { ...given, database: given[changes], underKey: withIdempotencyKey, response }
       const answer = await answerOnce(context, once, (tx) => run({ ...given, [changes]: tx }, request))
       for (const loop of woken) dependencies.wake(loop)
@@ -100,6 +100,7 @@ export const webhooksService = (
     notifyContact: serve(notifyContact),
     findStoredEvents: serve(findStoredEvents),
     check: serve(check),
+    listEvents: serve((given, request) => given.log.list(request, given.signal!)),
     eraseLeadEvents: serve(eraseLeadEvents),
     exportLeadEvents: serve(exportLeadEvents),
     holdAccount: serve(holdAccount),

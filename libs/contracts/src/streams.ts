@@ -3,6 +3,9 @@ export const LEADS_STREAM = {
   subjects: { events: 'leads.events', notifications: 'notifications.requested' },
 } as const
 
+/** Core NATS, outside the stream: each message is the JSON array of the accounts whose log has new events. Losing one costs time alone. */
+export const LOGGED_SUBJECT = 'log.stored'
+
 /** The stream takes each id once: an event that is published again, after its message number `lost` was lost, has another. */
 export const messageIdOf = (eventId: string, lost: number | null = null): string =>
   lost === null ? eventId : `${eventId}:${lost}`

@@ -12,6 +12,7 @@ const MAX_BODY_WAIT_MS = 10_000
 
 const EXPORTS = 4
 const EVENT_STREAMS = 32
+const POLLS = 1000
 
 /** A queue in which no request waits: what an account has beyond `max` is refused. */
 const perAccount = (max: number, what: string): Enter => {
@@ -26,7 +27,10 @@ const perAccount = (max: number, what: string): Enter => {
 type Enter = ReturnType<typeof createFairQueue>
 
 /** Each of its queues resolves to the function that gives a place back. */
-export type Admission = Record<'requests' | 'largeBodies' | 'uploads' | 'exports' | 'eventStreams', Enter>
+export type Admission = Record<
+  'requests' | 'largeBodies' | 'uploads' | 'exports' | 'eventStreams' | 'polls',
+  Enter
+>
 
 /**
  * What this copy of the gateway does at once, by account. A request beyond its account's share waits: refused at once, clients send it
@@ -50,6 +54,7 @@ export const createAdmission = (maxUploads: number, meters?: BatcherMeters): Adm
   uploads: perAccount(maxUploads, 'uploads'),
   exports: perAccount(EXPORTS, 'exports'),
   eventStreams: perAccount(EVENT_STREAMS, 'streams of events'),
+  polls: perAccount(POLLS, 'polls for events'),
 })
 
 /** Holds a place until the response has ended, or its connection. */

@@ -1,7 +1,7 @@
 import type { Logger } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
 import type { Admission, LimitRequests, ReceiveUpload } from '../admission/admission'
-import type { Authenticate } from '../auth/authenticate'
+import type { Authenticate, Recheck } from '../auth/authenticate'
 import type { Clients } from '../clients/connect-clients'
 import type { CreateCheck } from '../validation/checker'
 
@@ -9,6 +9,7 @@ import type { CreateCheck } from '../validation/checker'
 export interface Dependencies {
   clients: Clients
   authenticate: Authenticate
+  recheck: Recheck
   limitRequests: LimitRequests
   createCheck: CreateCheck
   admission: Admission

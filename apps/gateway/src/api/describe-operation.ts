@@ -1,6 +1,6 @@
+import { INCLUDED_IN, type Scope } from '@leadwire/contracts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema } from 'fastify'
-import type { Scope } from '../auth/authenticate'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
 import { FORMATS } from '../validation/formats'
 import {
@@ -146,7 +146,8 @@ export const describeOperation = (described: Description): FastifySchema => {
     ...(etag === 'change' && IF_MATCH),
   }
   const needed =
-    scope && `Needs a token with the scope \`${scope}\`${scope === 'leads:read' ? ' (or `leads`)' : ''}.`
+    scope &&
+    `Needs a token with the scope \`${scope}\`${INCLUDED_IN[scope] ? ` (or \`${INCLUDED_IN[scope]}\`)` : ''}.`
   const notModified = {
     type: 'null',
     description: 'It is what If-None-Match names. There is no body.',

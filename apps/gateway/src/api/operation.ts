@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
+import type { Scope } from '@leadwire/contracts'
 import { isUuid } from '@leadwire/contracts'
 import { type CallLimits, type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Scope } from '../auth/authenticate'
 import { bodyOf } from '../body/body'
 import { queryOf } from '../body/query'
 import type { Body, Checked } from '../validation/checker'
@@ -54,6 +54,8 @@ interface Operation<Schema extends TObject> extends Omit<Description, 'scope' | 
   /** Whether its call of a service is batched with the calls of other requests. */
   isBatched?: boolean
   /** Resolves with the JSON of the response, the bytes of a file, or what stands in `{"data": …}`; undefined: no body. */
+  /** Whether a response may wait for an event: the request then takes no place among the others. */
+  waits?: boolean
   handler: (call: Call<Static<Schema>>) => Promise<Result>
 }
 
@@ -102,16 +104,18 @@ export const operation =
     bodyLimit = 1024 * 1024,
     savesResponse = false,
     isBatched = false,
+    waits = false,
     handler,
     ...description
   }: Operation<Schema>) =>
   (app: FastifyInstance, dependencies: Dependencies): void => {
-    const { authenticate, limitRequests, createCheck, clients, admission, receiveUpload } = dependencies
+    const { authenticate, recheck, limitRequests, createCheck, clients, admission, receiveUpload } =
+      dependencies
     const { addressOf, timeZone, draining, fileIdleMs, importMaxBytes, now, logger } = dependencies
     const [method, url] = route.split(' ') as [Method, string]
     const sendsFile = 'types' in description.answer
     // Files take as long as their clients do, and have limits of their own.
-    const isLimited = !sendsFile && !description.multipart && !description.stream
+    const isLimited = !sendsFile && !description.multipart && !description.stream && !waits
     const checkBody = createCheck((checks ?? description.body ?? NOTHING) as Schema)
     const parameters = description.query && Object.keys(description.query['properties'])
     const params = description.params ?? paramsOf(url)
@@ -135,6 +139,7 @@ export const operation =
           clients,
           admission,
           receiveUpload,
+          recheck,
           addressOf,
           timeZone,
           draining,

@@ -125,6 +125,9 @@ export const Problem = Type.Object(
         examples: [{ postcode: ['The postcode format is invalid.'] }],
       }),
     ),
+    oldest_cursor: Type.Optional(
+      Type.String({ description: 'With status 410: the cursor before the oldest event that is kept.' }),
+    ),
   },
   { title: 'Problem', description: 'What went wrong (RFC 9457).' },
 )

@@ -1,3 +1,4 @@
+import { INCLUDED_IN, type Scope } from '@leadwire/contracts'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { CountRequest } from '../admission/rate-limit'
 import { ProblemError } from '../http/problem'
@@ -10,16 +11,17 @@ declare module 'fastify' {
   }
 }
 
-export const SCOPES = ['leads', 'leads:read', 'manage'] as const
-
-export type Scope = (typeof SCOPES)[number]
-
 /** Makes the hook of a route that needs a token with the scope. */
 export type Authenticate = (scope: Scope) => onRequestHookHandler
 
-/** `leads` includes `leads:read`. */
-export const grants = (scopes: string[], scope: Scope) =>
-  scopes.includes(scope) || (scope === 'leads:read' && scopes.includes('leads'))
+/** Rejects when a token that was valid no longer is: for a request that waits. */
+export type Recheck = (request: FastifyRequest, scope: Scope) => Promise<void>
+
+/** `leads` includes `leads:read`, `manage` includes `events:read`. */
+export const grants = (scopes: string[], scope: Scope) => {
+  const wider = INCLUDED_IN[scope]
+  return scopes.includes(scope) || (wider !== undefined && scopes.includes(wider))
+}
 
 // RFC 6750's b64token; a scheme's name is case-insensitive (RFC 9110, 11.1).
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i
@@ -42,7 +44,7 @@ export const createAuthenticate = (
   app: FastifyInstance,
   verifyToken: TokenVerifier,
   countRequest?: CountRequest,
-): Authenticate => {
+): { authenticate: Authenticate; recheck: Recheck } => {
   app.decorateRequest('principal', null as unknown as Principal)
   const authorize = (request: FastifyRequest, verified: Principal | undefined, scope: Scope) => {
     if (!verified) return unauthenticated(request.headers.authorization)
@@ -51,9 +53,16 @@ export const createAuthenticate = (
     request.principal = verified
     return grants(verified.scopes, scope) ? undefined : lacksScope(scope)
   }
-  return (scope) => (request, reply, done) => {
-    const token = BEARER.exec(request.headers.authorization ?? '')?.[1]
-    const verified = token === undefined ? undefined : verifyToken(token)
+  const verify = ({ headers }: FastifyRequest) => {
+    const token = BEARER.exec(headers.authorization ?? '')?.[1]
+    return token === undefined ? undefined : verifyToken(token)
+  }
+  const recheck: Recheck = async (request, scope) => {
+    const refusal = authorize(request, await verify(request), scope)
+    if (refusal) throw refusal
+  }
+  const authenticate: Authenticate = (scope) => (request, reply, done) => {
+    const verified = verify(request)
     if (!countRequest && !(verified instanceof Promise)) return done(authorize(request, verified, scope))
     const authorizeAndCount = async () => {
       const found = await verified
@@ -63,4 +72,5 @@ export const createAuthenticate = (
     }
     authorizeAndCount().then(done, done)
   }
+  return { authenticate, recheck }
 }

@@ -44,6 +44,10 @@ const HELP: Record<ProblemKind, [meaning: string, mend: string]> = {
     'The personal data of the lead was erased. Nothing of the lead changes any more, and nothing is added to it.',
     'Create another lead, if the person came again.',
   ],
+  gone: [
+    'The cursor is no place in the log of events: its events are no longer kept, or the database was restored to before it, or it is of another installation.',
+    'Continue with `oldest_cursor`, and expect events that you have seen. Compare your records with the API.',
+  ],
   'precondition-failed': [
     'The lead is no longer what If-Match names: it was changed. Nothing was done.',
     'Retrieve it, check whether your change still fits, and send it with the new ETag.',
@@ -91,6 +95,7 @@ export class ProblemError extends Error {
     readonly kind: ProblemKind,
     readonly detail: string,
     readonly headers: Record<string, string> = {},
+    readonly members?: Record<string, string>,
   ) {
     super(detail)
     this.name = 'ProblemError'
@@ -125,7 +130,8 @@ export const knownProblem = (
 export const problemOf = (error: unknown): Problem => {
   if (error instanceof ProblemError) {
     const { headers, ...rest } = problem(error.kind, error.detail)
-    return { ...rest, headers: { ...headers, ...error.headers } }
+    const { members } = error
+    return { ...rest, headers: { ...headers, ...error.headers }, ...(members && { members }) }
   }
   const framework = error instanceof Error && !(error instanceof ServiceError) && knownProblem(error)
   return framework || problemOfServiceError(error)

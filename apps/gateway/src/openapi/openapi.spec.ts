@@ -103,6 +103,7 @@ test('every operation is described', () => {
       'POST /manage/deliveries/{id}/retry',
       'GET /manage/deliveries',
       'GET /manage/deliveries/{id}',
+      'GET /manage/events',
       'GET /manage/notifications',
       'GET /manage/notifications/{id}',
       'POST /manage/notifications/{id}/retry',

@@ -1,10 +1,11 @@
 import { Temporal } from '@js-temporal/polyfill'
 import type { VerifiedToken } from '@leadwire/contracts'
+import { SCOPES } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
-import { grants, SCOPES } from '../auth/authenticate'
+import { grants } from '../auth/authenticate'
 import { addErrors } from '../validation/errors'
 import { describe, oneOf, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
@@ -12,7 +13,7 @@ import { TokenRecord, tokenRecord } from './tokens'
 
 const CreateToken = named('CreateTokenRequest')({
   name: text('What the token is for.', 'Website form'),
-  scopes: Type.Array(oneOf(SCOPES, '`leads` includes `leads:read`.'), {
+  scopes: Type.Array(oneOf(SCOPES, '`leads` includes `leads:read`, `manage` includes `events:read`.'), {
     minItems: 1,
     maxItems: 10,
     examples: [['leads']],

@@ -1,9 +1,9 @@
 import type { Token } from '@leadwire/contracts'
+import { SCOPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, listOf, named, nullableTimestamp, timestamp } from '../api/schemas'
-import { SCOPES } from '../auth/authenticate'
 import { endsSoon } from '../auth/token-verifier'
 import { describe, oneOf } from '../validation/fields'
 

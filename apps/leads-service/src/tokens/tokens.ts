@@ -4,12 +4,13 @@ import {
   type CreateTokenRequest,
   type ListTokensRequest,
   type RevokeTokenRequest,
+  SCOPES,
   Token,
   VerifiedToken,
   type VerifyTokensRequest,
 } from '@leadwire/contracts'
 import { isInvalidTime, type OpenTransaction, ServiceError, violatedConstraint } from '@leadwire/service-kit'
-import { errorsOf, isId, isText, nameErrors, refuse, validate } from '../arguments'
+import { errorsOf, isId, nameErrors, refuse, validate } from '../arguments'
 import { type ManagementDeps, managedRecords } from '../database/managed-records'
 
 const TOKENS = managedRecords(Token, 'tokens', 'token')
@@ -30,8 +31,6 @@ const creationFailure = (error: unknown): unknown => {
   if (isInvalidTime(error))
     return ServiceError.invalid({ expires_at: ['The expires at is not a valid date.'] })
   switch (violatedConstraint(error)) {
-    case 'tokens_scopes_check':
-      return ServiceError.invalid({ scopes: ['The selected scopes are invalid.'] })
     case 'tokens_account_id_fkey':
       return new ServiceError('not_found', 'There is no such account.')
     default:
@@ -44,14 +43,16 @@ export const createToken =
   ({ database, actor }: ManagementDeps) =>
   async (request: CreateTokenRequest) => {
     const { accountId, name, scopes, expiresAt } = request
+    const areKnown =
+      scopes.length > 0 && scopes.every((scope) => (SCOPES as readonly string[]).includes(scope))
     const expiry = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
     refuse({
       ...errorsOf({
         account_id: isId(accountId),
-        scopes: scopes.every((scope) => isText(scope)),
         expires_at: !Number.isNaN(expiry),
       }),
       ...nameErrors(name),
+      ...(!areKnown && { scopes: ['The selected scopes are invalid.'] }),
       ...(expiry <= Date.now() && { expires_at: ['The expires at must be a date in the future.'] }),
     })
     try {

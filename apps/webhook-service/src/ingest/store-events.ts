@@ -15,6 +15,8 @@ interface StoreOutcome {
   claimed: ClaimedDelivery[]
   due: DueEndpoint[]
   remaining: Set<string>
+  /** The accounts whose logs have new events. */
+  logged: number[]
 }
 
 type Row = Omit<ClaimedDelivery, 'claim' | 'body' | 'dueAt' | 'storedAt'> & {
@@ -122,6 +124,7 @@ const store = async (database: Transaction, options: StoreOptions): Promise<Stor
     ),
     due: unclaimed.map((row) => ({ ...row, dueAt })),
     remaining: new Set(rows.filter(({ fits }) => !fits).map(({ eventId }) => eventId)),
+    logged: [...new Set(rows.filter(({ sequence }) => sequence !== null).map(({ accountId }) => accountId))],
   }
 }
 

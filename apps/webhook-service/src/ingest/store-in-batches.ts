@@ -34,19 +34,22 @@ export const createStore = (options: {
   queue: Database
   clock: Clock
   sender: Pick<Sender, 'claimable' | 'onStored'>
+  /** Called after the commit with the accounts whose logs have new events. */
+  onLogged?: ((accountIds: number[]) => void) | undefined
   meters?: BatcherMeters | undefined
 }): ((event: StoredEvent) => Promise<StoreResult>) => {
-  const { queue, clock, sender, meters } = options
+  const { queue, clock, sender, onLogged, meters } = options
   const separateNow = new LRUCache<number, true>({ max: 10_000, ttl: SEPARATE_FOR_MS })
 
   const store = async (events: StoredEvent[]): Promise<('stored' | undefined)[]> => {
-    const { claimed, due, remaining } = await storeEvents(queue, {
+    const { claimed, due, remaining, logged } = await storeEvents(queue, {
       ...{ events, now: clock.now(), maxRows: BATCH_ROWS },
       ...sender.claimable(new Set(events.map(({ accountId }) => accountId))),
       // Large bodies are read when they are claimed, as far as memory has room.
       ...(events.some(isLarge) && { claimable: 0 }),
     })
     sender.onStored(claimed, due)
+    if (logged.length > 0) onLogged?.(logged)
     return events.map(({ id }) => (remaining.has(id) ? undefined : 'stored'))
   }
 

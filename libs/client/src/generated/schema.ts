@@ -689,6 +689,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/manage/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events
+         * @description The log of the account: every event that webhooks carry, in order, from a cursor. A reader is one loop that passes `next_cursor` as `after`: nothing ever appears behind a cursor. A page may be empty while its cursor has moved. With `wait` the response comes as soon as there is an event.
+         *
+         *     Needs a token with the scope `events:read` (or `manage`).
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/notifications": {
         parameters: {
             query?: never;
@@ -1831,6 +1853,8 @@ export interface components {
             errors?: {
                 [key: string]: string[];
             };
+            /** @description With status 410: the cursor before the oldest event that is kept. */
+            oldest_cursor?: string;
         };
         CreateLeadRequest: {
             /**
@@ -3062,7 +3086,7 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "manage")[];
+            scopes: ("leads" | "leads:read" | "events:read" | "manage")[];
             /**
              * @description Leads made with it are test leads.
              * @example false
@@ -3112,7 +3136,7 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "manage")[];
+            scopes: ("leads" | "leads:read" | "events:read" | "manage")[];
             /**
              * Format: date-time
              * @description When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.
@@ -3136,7 +3160,7 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "manage")[];
+            scopes: ("leads" | "leads:read" | "events:read" | "manage")[];
             /**
              * Format: date-time
              * @description When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.
@@ -3159,7 +3183,7 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "manage")[];
+            scopes: ("leads" | "leads:read" | "events:read" | "manage")[];
             /**
              * @description Leads made with it are test leads.
              * @example false
@@ -4068,6 +4092,68 @@ export interface components {
         DeliveryResponse: {
             data: components["schemas"]["Delivery"];
         };
+        /** @description An event in the log of the account. */
+        Event: {
+            /**
+             * Format: uuid
+             * @description The `webhook-id` of its deliveries.
+             * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
+             */
+            id: string;
+            /**
+             * @description 1, 2, 3 … in the order of storing; the `webhook-sequence` of its deliveries.
+             * @example 1
+             */
+            sequence: number;
+            /**
+             * @example lead.created
+             * @enum {string}
+             */
+            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+            /**
+             * @description Of two changes of a lead, the one with the higher version is newer.
+             * @example 1
+             */
+            lead_version: number;
+            /**
+             * @description Whether it is of a test lead.
+             * @example false
+             */
+            test: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * @description Whether the lead was erased.
+             * @example false
+             */
+            erased: boolean;
+            /**
+             * @description The body of the webhook; null when the lead was erased.
+             * @example {
+             *       "data": {
+             *         "id": 1
+             *       }
+             *     }
+             */
+            body: Record<string, never> | null;
+        };
+        EventPage: {
+            data: components["schemas"]["Event"][];
+            /**
+             * @description Always there.
+             * @example MS4
+             */
+            next_cursor: string;
+        };
         /** @description One message on its way to one user, or to the account's contact. */
         Notification: {
             /** @example 1 */
@@ -4659,6 +4745,17 @@ export interface components {
         };
         /** @description The lead is no longer what If-Match names: it was changed. Nothing was done. */
         Problem412: {
+            headers: {
+                /** @description Quote it when you ask us about the request. */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The cursor is no place in the log of events: its events are no longer kept, or the database was restored to before it, or it is of another installation. */
+        Problem410: {
             headers: {
                 /** @description Quote it when you ask us about the request. */
                 "X-Request-Id"?: string;
@@ -6984,6 +7081,61 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the answer before, or `now` for what is stored from now on. Without it the oldest events come. */
+                after?: string;
+                /**
+                 * @description At most so many events, 50 unless given.
+                 * @example 50
+                 */
+                limit?: number;
+                /**
+                 * @description Only these types, separated by commas.
+                 * @example lead.created,lead.updated
+                 */
+                types?: string;
+                /**
+                 * @description While there is no event, wait for one: up to so many seconds.
+                 * @example 0
+                 */
+                wait?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events behind the cursor. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            410: components["responses"]["Problem410"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];

@@ -6,6 +6,8 @@ export interface Problem {
   detail: string
   fieldErrors?: FieldErrors
   headers?: Record<string, string>
+  /** Further members of the document. */
+  members?: Record<string, string>
 }
 
 /** A kind is the last part of the problem's `type`, and never changes. */
@@ -19,6 +21,7 @@ export const PROBLEMS = {
   timeout: { status: 408, title: 'Request Timeout' },
   conflict: { status: 409, title: 'Conflict' },
   'lead-erased': { status: 409, title: 'Lead Erased' },
+  gone: { status: 410, title: 'Gone' },
   'precondition-failed': { status: 412, title: 'Precondition Failed' },
   'too-large': { status: 413, title: 'Content Too Large' },
   'unsupported-media-type': { status: 415, title: 'Unsupported Media Type' },
@@ -65,13 +68,17 @@ export const problemOf = (error: unknown): Problem => {
 }
 
 /** The problem as application/problem+json (RFC 9457). */
-export const problemJson = ({ status, kind, detail, fieldErrors }: Problem, requestId: string): string =>
+export const problemJson = (
+  { status, kind, detail, fieldErrors, members }: Problem,
+  requestId: string,
+): string =>
   JSON.stringify({
     type: `${PROBLEMS_PATH}#${kind}`,
     title: PROBLEMS[kind].title,
     status,
     detail,
     request_id: requestId,
+    ...members,
     ...(fieldErrors && { errors: fieldErrors }),
   })
 

@@ -8,7 +8,14 @@ const sql = (name: string, text: string): Migration => ({
 })
 
 /** The schema of the database "leads", step by step. */
-export const migrations: Migration[] = [sql('0001-schema', TABLES.join('\n'))]
+export const migrations: Migration[] = [
+  sql('0001-schema', TABLES.join('\n')),
+  // The list of scopes stands in the gateway: a new scope takes no migration.
+  sql(
+    '0002-scopes',
+    `ALTER TABLE tokens DROP CONSTRAINT tokens_scopes_check, ADD CONSTRAINT tokens_scopes_check CHECK (cardinality(scopes) > 0)`,
+  ),
+]
 
 /** Brings the database `leads` to the newest schema, and waits for it while it is unavailable. */
 export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>

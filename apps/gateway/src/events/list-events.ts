@@ -1,0 +1,154 @@
+import { EVENT_TYPES, type ListEventsRequest, type LoggedEvent } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
+import { Type } from '@sinclair/typebox'
+import { holdPlace } from '../admission/admission'
+import { type Call, operation } from '../api/operation'
+import { cursorPageJson } from '../api/page-json'
+import { leadReferenceSchema, named, timestamp } from '../api/schemas'
+import { ProblemError } from '../http/problem'
+import { cursorOf, placeOf } from '../validation/cursor'
+import { integer, oneOf, text } from '../validation/fields'
+
+const SCOPE = 'events:read'
+const RECHECK_MS = 1000
+/** Of webhook-service, beyond the time that it waits. */
+const RESPONSE_MS = 5000
+
+const EventRecord = named(
+  'Event',
+  'An event in the log of the account.',
+)({
+  id: Type.String({
+    format: 'uuid',
+    description: 'The `webhook-id` of its deliveries.',
+    examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
+  }),
+  sequence: Type.Integer({
+    description: '1, 2, 3 … in the order of storing; the `webhook-sequence` of its deliveries.',
+    examples: [1],
+  }),
+  type: oneOf(EVENT_TYPES, undefined, 'lead.created'),
+  lead_reference: leadReferenceSchema(),
+  lead_version: Type.Integer({
+    description: 'Of two changes of a lead, the one with the higher version is newer.',
+    examples: [1],
+  }),
+  test: Type.Boolean({ description: 'Whether it is of a test lead.', examples: [false] }),
+  created_at: timestamp('When it happened.'),
+  erased: Type.Boolean({ description: 'Whether the lead was erased.', examples: [false] }),
+  body: Type.Unsafe({
+    type: ['object', 'null'],
+    description: 'The body of the webhook; null when the lead was erased.',
+    examples: [{ data: { id: 1 } }],
+  }),
+})
+
+const Query = Type.Object({
+  after: Type.Optional(
+    text(
+      'The `next_cursor` of the answer before, or `now` for what is stored from now on. Without it the oldest events come.',
+    ),
+  ),
+  limit: Type.Optional(integer('At most so many events, 50 unless given.', 50, { minimum: 1, maximum: 100 })),
+  types: Type.Optional(text('Only these types, separated by commas.', 'lead.created,lead.updated')),
+  wait: Type.Optional(
+    integer('While there is no event, wait for one: up to so many seconds.', 0, { minimum: 0, maximum: 30 }),
+  ),
+})
+
+const typesOf = (given: string | undefined): string[] => {
+  if (given === undefined) return []
+  const types = given.split(',').map((type) => type.trim())
+  const known: readonly string[] = EVENT_TYPES
+  if (types.every((type) => known.includes(type))) return types
+  throw ServiceError.invalid({ types: [`The types must be of: ${EVENT_TYPES.join(', ')}.`] })
+}
+
+// The body is JSON already, and not parsed.
+const itemOf = ({ body, leadReference, leadVersion, createdAt, ...event }: LoggedEvent): Buffer => {
+  const { id, sequence, type, test } = event
+  const lead = { lead_reference: leadReference, lead_version: leadVersion }
+  const erased = body.length === 0
+  const head = JSON.stringify({ id, sequence, type, ...lead, test, created_at: createdAt, erased })
+  return Buffer.concat([
+    Buffer.from(`${head.slice(0, -1)},"body":`),
+    erased ? Buffer.from('null') : body,
+    Buffer.from('}'),
+  ])
+}
+
+const itemsOf = (events: LoggedEvent[]): Buffer => {
+  const items = events.map(itemOf).flatMap((item) => [Buffer.from(','), item])
+  return Buffer.concat([Buffer.from('['), ...items.slice(1), Buffer.from(']')])
+}
+
+/** Waits for the next page, or for the end of the time, of the token, of the connection or of this process. */
+const waitForPage = async (call: Call<unknown>, request: ListEventsRequest, waitMs: number) => {
+  const { clients, limits, draining, recheck } = call
+  const ended = new AbortController()
+  const timer = setInterval(() => {
+    recheck(call.request, SCOPE).catch((error: unknown) => {
+      // While tokens can't be verified, the poll goes on.
+      if (error instanceof ProblemError) ended.abort(error)
+    })
+  }, RECHECK_MS)
+  try {
+    return await clients.webhooks.listEvents(
+      { ...request, waitMs },
+      {
+        ...(limits.actor && { actor: limits.actor }),
+        deadline: waitMs + RESPONSE_MS,
+        signal: AbortSignal.any([limits.goneSignal(), draining, ended.signal]),
+      },
+    )
+  } catch (error) {
+    if (ended.signal.aborted) throw ended.signal.reason
+    // The copy of webhook-service that waited was stopped, or this one is: the client polls again.
+    if (draining.aborted || (error instanceof ServiceError && error.code === 'unavailable')) return undefined
+    throw error
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+export const listEvents = operation({
+  route: 'GET /manage/events',
+  operationId: 'listEvents',
+  tag: 'Webhooks',
+  scope: SCOPE,
+  summary: 'List events',
+  description:
+    'The log of the account: every event that webhooks carry, in order, from a cursor. A reader is one loop that passes `next_cursor` as `after`: nothing ever appears behind a cursor. A page may be empty while its cursor has moved. With `wait` the response comes as soon as there is an event.',
+  query: Query,
+  checks: Query,
+  waits: true,
+  answer: {
+    description: 'The events behind the cursor.',
+    schema: Type.Object(
+      {
+        data: Type.Array(EventRecord),
+        next_cursor: Type.String({ description: 'Always there.', examples: ['MS4'] }),
+      },
+      { title: 'EventPage' },
+    ),
+  },
+  problems: ['gone'],
+  handler: async (call) => {
+    const { accountId, admission, clients, limits, reply } = call
+    const { after, types, limit = 50, wait = 0 } = await call.valid()
+    const place = after === undefined || after === 'now' ? after : placeOf(after)
+    const asked = { accountId, after: place, types: typesOf(types), limit }
+    await holdPlace(reply, admission.polls(accountId))
+    let page = await clients.webhooks.listEvents(asked, limits)
+    if (page.gone)
+      throw new ProblemError(
+        'gone',
+        'The cursor is no place in the log of events any more.',
+        {},
+        { oldest_cursor: cursorOf(page.nextCursor) },
+      )
+    if (wait > 0 && page.events.length === 0)
+      page = (await waitForPage(call, { ...asked, after: page.nextCursor }, wait * 1000)) ?? page
+    return cursorPageJson(itemsOf(page.events), page.nextCursor)
+  },
+})

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto'
+import { eventually } from '@leadwire/test-kit'
+import { openDoors, startService } from '../service.fixture'
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let services: Awaited<ReturnType<typeof startService>>[]
+const list = (request: {
+  accountId: number
+  after?: string
+  types?: string[]
+  limit?: number
+  waitMs?: number
+}) => services[0]!.client.listEvents({ types: [], limit: 100, ...request })
+
+beforeAll(async () => {
+  doors = await openDoors()
+  services = [await startService(doors), await startService(doors)]
+})
+afterAll(async () => {
+  await Promise.all(services.map(({ stop }) => stop()))
+  await doors.close()
+})
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+
+const store = async (accountId: number, count: number, over: Parameters<typeof doors.event>[1] = {}) => {
+  const events = upTo(count).map(() => doors.event(accountId, over))
+  await doors.publish(...events)
+  const eventIds = events.map(({ eventId }) => eventId)
+  await eventually(async () =>
+    expect((await services[0]!.client.findStoredEvents({ eventIds })).eventIds).toHaveLength(count),
+  )
+  return events
+}
+
+/** Reads from a cursor until nothing follows. */
+const readAll = async (
+  accountId: number,
+  more: { after?: string; types?: string[]; limit?: number } = {},
+) => {
+  const sequences: number[] = []
+  for (let after = more.after; ; ) {
+    const page = await list({ accountId, ...more, ...(after !== undefined && { after }) })
+    expect(page.gone).toBe(false)
+    sequences.push(...page.events.map(({ sequence }) => sequence))
+    if (page.nextCursor === after) return { sequences, cursor: after }
+    after = page.nextCursor
+  }
+}
+
+test('pages have all events in order, with their bodies, and end where the log does', async () => {
+  const [first] = await store(1, 1, { leadVersion: 7, test: true })
+  const { events, nextCursor } = await list({ accountId: 1 })
+  expect(events).toEqual([
+    {
+      id: first!.eventId,
+      sequence: 1,
+      type: 'lead.created',
+      leadReference: first!.leadReference,
+      leadVersion: 7,
+      test: true,
+      createdAt: expect.stringMatching(/^20.*Z$/),
+      body: Buffer.from(first!.body),
+    },
+  ])
+  await store(1, 30)
+  expect((await readAll(1, { after: nextCursor, limit: 7 })).sequences).toEqual(upTo(31).slice(1))
+  expect((await readAll(1)).sequences).toEqual(upTo(31))
+  expect((await list({ accountId: 1, after: 'now' })).events).toEqual([])
+})
+
+test('a page with types moves behind what it left out', async () => {
+  await store(2, 3)
+  await store(2, 2, { type: 'lead.updated' })
+  const page = await list({ accountId: 2, types: ['lead.updated'], limit: 1 })
+  expect(page.events.map(({ sequence }) => sequence)).toEqual([4])
+  expect((await readAll(2, { types: ['lead.updated'], limit: 1 })).sequences).toEqual([4, 5])
+  const none = await list({ accountId: 2, types: ['attachment.added'] })
+  expect(none.events).toEqual([])
+  expect((await readAll(2, { after: none.nextCursor })).sequences).toEqual([])
+})
+
+test('a page has two megabytes of bodies, and at least one event', async () => {
+  const body = Buffer.from(JSON.stringify({ data: { name: 'x'.repeat(700_000) } }))
+  await store(3, 4, { body })
+  const page = await list({ accountId: 3 })
+  expect(page.events.map(({ sequence }) => sequence)).toEqual([1, 2])
+  expect((await readAll(3, { after: page.nextCursor })).sequences).toEqual([3, 4])
+})
+
+test('an erased event keeps its place, without its body', async () => {
+  const leadReference = randomUUID()
+  const [event] = await store(4, 1, { leadReference })
+  await store(4, 1)
+  const erased = { accountId: 4, leadReference, eventIds: [event!.eventId], tombstone: true }
+  await services[0]!.client.eraseLeadEvents(erased)
+  const { events } = await list({ accountId: 4 })
+  expect(events.map(({ sequence, body }) => [sequence, body.length > 0])).toEqual([
+    [1, false],
+    [2, true],
+  ])
+})
+
+test('a reader that waits has the event as soon as any copy has stored it; the end of the time is an empty page', async () => {
+  const { nextCursor: after } = await list({ accountId: 5, after: 'now' })
+  expect((await list({ accountId: 5, after, waitMs: 50 })).events).toEqual([])
+  for (const sequence of upTo(20)) {
+    const { cursor } = await readAll(5)
+    const waiting = list({ accountId: 5, waitMs: 30_000, ...(cursor && { after: cursor }) })
+    await doors.publish(doors.event(5))
+    expect((await waiting).events.map((event) => event.sequence)).toEqual([sequence])
+  }
+})
+
+test('what is no cursor is refused', async () => {
+  for (const after of ['', 'x', 'NOW'])
+    await expect(list({ accountId: 6, after })).rejects.toMatchObject({ code: 'invalid' })
+})
+
+test('a cursor is gone when events behind it were pruned, or when another log has its number', async () => {
+  await store(7, 3)
+  const { nextCursor: one } = await list({ accountId: 7, limit: 1 })
+  const { nextCursor: two } = await list({ accountId: 7, limit: 2 })
+  const { cursor: end } = await readAll(7)
+  await doors.rows('DELETE FROM deliveries WHERE account_id = 7')
+  await doors.rows('DELETE FROM events WHERE account_id = 7 AND number <= 2')
+  // Nothing was lost behind it.
+  expect((await readAll(7, { after: two })).sequences).toEqual([3])
+  const gone = await list({ accountId: 7, after: one })
+  expect(gone).toMatchObject({ gone: true, events: [] })
+  expect((await readAll(7, { after: gone.nextCursor })).sequences).toEqual([3])
+  await store(8, 3)
+  expect(await list({ accountId: 8, after: end! })).toMatchObject({ gone: true })
+  // As after a restore of a backup that was made before the event.
+  await doors.rows('UPDATE event_counters SET last = 2 WHERE account_id = 8')
+  const { cursor: later } = await readAll(8)
+  await doors.rows('DELETE FROM events WHERE account_id = 8 AND number = 3')
+  expect(await list({ accountId: 8, after: later! })).toMatchObject({ gone: true })
+  await store(8, 1)
+  expect(await list({ accountId: 8, after: later! })).toMatchObject({ gone: true })
+  await doors.rows('DELETE FROM events WHERE account_id = 7')
+  expect(await list({ accountId: 7, after: end! })).toMatchObject({ gone: false, events: [] })
+})
+
+test('eight readers see each sequence once, in order, while two copies store', async () => {
+  const count = 600
+  const reader = async (waitMs: number) => {
+    const sequences: number[] = []
+    for (let after: string | undefined; sequences.length < count; ) {
+      const page = await list({ accountId: 9, limit: 40, waitMs, ...(after && { after }) })
+      sequences.push(...page.events.map(({ sequence }) => sequence))
+      after = page.nextCursor
+    }
+    return sequences
+  }
+  const readers = upTo(8).map((at) => reader(at % 2 ? 30_000 : 1))
+  for (let at = 0; at < count; at += 100) await doors.publish(...upTo(100).map(() => doors.event(9)))
+  for (const sequences of await Promise.all(readers)) expect(sequences).toEqual(upTo(count))
+})
+
+test('a drain answers those that wait', async () => {
+  const service = await startService(doors)
+  const waiting = service.client.listEvents({ accountId: 10, types: [], limit: 1, waitMs: 30_000 })
+  await eventually(async () =>
+    expect(await service.metrics()).toMatch(/grpc_request_duration_seconds|leadwire/),
+  )
+  await service.stop()
+  expect((await waiting).events).toEqual([])
+})
