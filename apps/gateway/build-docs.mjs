@@ -68,7 +68,7 @@ for (const [name, path] of [
   ['openapi-explorer.js', explorer],
   ['docs.css', join(assets, 'docs.css')],
   ['docs.js', join(assets, 'docs.js')],
-  ['icon.svg', 'console-assets/icon.svg'],
+  ['icon.svg', '../../libs/console/src/icon.svg'],
   ...['vectors.json', 'examples/express.mjs', 'examples/fastify.mjs'].map((path) => [
     basename(path),
     join('../../libs/webhook-receiver', path),
