@@ -1,12 +1,18 @@
+import { signal } from '@preact/signals'
 import { api, dataOf, type Schemas } from './api'
 import type { Tone } from './parts/badge'
-import { type Counts, successRate } from './parts/format'
+import { type Counts, counted, successRate } from './parts/format'
 
 export type Endpoint = Schemas['WebhookEndpoint']
 export type EventType = Endpoint['events'][number]
 type Health = Schemas['WebhookEndpointHealth']
 type Hour = Schemas['WebhookEndpointHour']
 export type WatchedEndpoint = Endpoint & { health: Health }
+/** With what is left of its recovery. */
+export type ShownEndpoint = Schemas['RetrievedWebhookEndpoint'] & { health: Health }
+
+/** A new secret, which the API shows once: the page of its endpoint has it until the reader leaves. */
+export const revealed = signal<{ endpointId: number; secret: string; note: string }>()
 
 export const EVENT_WORDS: Record<EventType, string> = {
   'lead.created': 'Lead created',
@@ -44,6 +50,16 @@ export const watchEndpoints = async (signal?: AbortSignal): Promise<WatchedEndpo
   }))
 }
 
+/** One endpoint with its health. */
+export const watchEndpoint = async (id: number, signal?: AbortSignal): Promise<ShownEndpoint> => {
+  const [{ data: endpoint }, health] = await Promise.all([
+    dataOf(api().GET('/manage/webhook-endpoints/{id}', { params: { path: { id } }, signal })),
+    dataOf(api().GET('/manage/webhook-endpoint-health', { signal })),
+  ])
+  const own = health.data.find(({ endpoint_id }) => endpoint_id === id)
+  return { ...endpoint, health: own ?? { ...NO_HEALTH, endpoint_id: id } }
+}
+
 export const totalOf = (hours: Counts[]): Counts => ({
   succeeded: hours.reduce((sum, { succeeded }) => sum + succeeded, 0),
   failed: hours.reduce((sum, { failed }) => sum + failed, 0),
@@ -73,11 +89,14 @@ export const verdictOf = ({ enabled, disabled_reason, health }: WatchedEndpoint)
   const all = latest.succeeded + latest.failed
   const rate = latest.succeeded / all
   const because =
-    all === 0 ? 'No attempts in 24 hours' : `${successRate(latest)} succeeded of the latest ${all}`
+    all === 0 ? 'No attempts in 24 hours' : `${successRate(latest)} of ${counted(all, 'attempt')} succeeded`
   if (!enabled && disabled_reason === 'failing')
     return { word: 'Disabled: it only failed', tone: 'bad', because, rank: 1 }
   if (!enabled) return { word: 'Disabled', tone: 'calm', because, rank: 3 }
   if (all === 0) return { word: 'No traffic', tone: 'calm', because, rank: 4 }
+  // Nothing waits and nothing is left that failed: the latest attempts succeeded.
+  if (rate < 0.95 && health.pending + health.exhausted === 0)
+    return { word: 'Recovering', tone: 'warn', because, rank: 2 }
   if (rate < 0.5) return { word: 'Failing', tone: 'bad', because, rank: 0 }
   if (rate < 0.95) return { word: 'Unsteady', tone: 'warn', because, rank: 2 }
   return { word: 'Healthy', tone: 'good', because, rank: 5 }

@@ -1,5 +1,9 @@
 import type { ComponentType } from 'preact'
 import type { Scope } from './api'
+import { Deliveries } from './pages/deliveries'
+import { Delivery } from './pages/delivery'
+import { Endpoint } from './pages/endpoint'
+import { EditEndpoint, NewEndpoint } from './pages/endpoint-form'
 import { Endpoints } from './pages/endpoints'
 
 export interface Page {
@@ -13,4 +17,11 @@ export interface Page {
 }
 
 /** Every page. The first with a name that the token's scopes allow is where a reader starts. */
-export const PAGES: Page[] = [{ path: '/endpoints', scope: 'manage', nav: 'Endpoints', component: Endpoints }]
+export const PAGES: Page[] = [
+  { path: '/endpoints', scope: 'manage', nav: 'Endpoints', component: Endpoints },
+  { path: '/endpoints/new', scope: 'manage', component: NewEndpoint },
+  { path: '/endpoints/:id', scope: 'manage', component: Endpoint },
+  { path: '/endpoints/:id/edit', scope: 'manage', component: EditEndpoint },
+  { path: '/deliveries', scope: 'manage', nav: 'Deliveries', component: Deliveries },
+  { path: '/deliveries/:id', scope: 'manage', component: Delivery },
+]

@@ -57,7 +57,7 @@ const servePages = (
     const isPage = caching === REVALIDATED && /\/(\?|$)/.test(request.url)
     if (isPage) return reply.redirect(`../${encodeURIComponent(name || url.slice(1))}`, 308)
     const file = fileOf(name)
-    if (!/^[\w-]+\.(css|html|js|json|mjs|svg)$/.test(file)) {
+    if (!/^\w[\w.-]*\.(css|html|js|json|mjs|svg)$/.test(file)) {
       throw nothingHere()
     }
     return reply.headers(headers).sendFile(file, folder)

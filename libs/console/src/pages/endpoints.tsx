@@ -21,7 +21,7 @@ const CountOf = ({ endpoint: { id, health }, status }: { endpoint: WatchedEndpoi
 const Health = ({ endpoint }: { endpoint: WatchedEndpoint }) => {
   const { word, tone, because } = verdictOf(endpoint)
   return (
-    <span class="health">
+    <span>
       <Badge word={word} tone={tone} /> <span class="faint">{because}</span>
     </span>
   )

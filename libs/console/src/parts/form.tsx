@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { asProblem, type Problem, sentenceOf } from '../api'
 import { sayNothing } from './notices'
 
-type FieldErrors = Record<string, string[]>
+export type FieldErrors = Record<string, string[]>
 
 interface FieldProps {
   name: string

@@ -3,9 +3,13 @@ import { asProblem, sentenceOf } from '../api'
 
 const notice = signal<{ text: string; isProblem: boolean }>()
 
-/** Shows what was done, until the reader dismisses it or does something else. */
+const SHOWN_MS = 15_000
+
+/** Shows what was done, for a while. */
 export const say = (text: string): void => {
-  notice.value = { text, isProblem: false }
+  const said = { text, isProblem: false }
+  notice.value = said
+  setTimeout(() => notice.value === said && sayNothing(), SHOWN_MS)
 }
 
 export const sayProblem = (error: unknown): void => {

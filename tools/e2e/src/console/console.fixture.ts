@@ -61,7 +61,7 @@ export const describeConsole = (
       inspect: async (picture) => {
         const { page } = world
         mkdirSync(PICTURES, { recursive: true })
-        for (const width of [1280, 390]) {
+        for (const width of [1280, 360]) {
           await page.setViewportSize({ width, height: 800 })
           for (const colorScheme of ['light', 'dark'] as const) {
             await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

@@ -84,6 +84,16 @@ describeConsole('the console', {}, (world) => {
     await expect(world.page.evaluate(`document.body.innerHTML = '<p>'`)).rejects.toThrow(/TrustedHTML/)
   })
 
+  test('the first page is small', async () => {
+    await open()
+    await heading('Endpoints').waitFor()
+    const bytes = await world.page.evaluate(
+      `performance.getEntries().filter(({ name }) => /\\/console/.test(name)).reduce((sum, { encodedBodySize }) => sum + (encodedBodySize || 0), 0)`,
+    )
+    expect(bytes).toBeGreaterThan(10_000)
+    expect(bytes).toBeLessThan(40_000)
+  })
+
   test('sign-in and endpoints have no fault that axe knows', async () => {
     await world.tenant.listen({ description: 'CRM' })
     await world.page.goto(`${world.stage.system.baseUrl}/console`)

@@ -1,0 +1,47 @@
+import { Problem } from '../api'
+import { listDeliveries, STATUS_WORDS } from '../deliveries'
+import { type Endpoint, listEndpoints, nameOf } from '../endpoints'
+import { DeliveriesTable } from '../parts/deliveries-table'
+import { type Filter, Filters } from '../parts/filters'
+import { useLive } from '../parts/live'
+import { Empty, Failure, Loading, Title } from '../parts/page'
+import { Pager, useQuery } from '../parts/pager'
+
+const filtersOf = (endpoints: Endpoint[]): Filter[] => [
+  { name: 'endpoint_id', label: 'Endpoint', options: endpoints.map((one) => [String(one.id), nameOf(one)]) },
+  { name: 'status', label: 'Status', options: Object.entries(STATUS_WORDS) },
+  { name: 'lead_reference', label: 'Lead reference' },
+]
+
+const load = async (query: URLSearchParams, signal: AbortSignal) => {
+  const [endpoints, page] = await Promise.all([
+    listEndpoints(signal),
+    listDeliveries(Object.fromEntries(query), signal).catch((error: unknown) => {
+      // What is wrong with a filter is shown at its field.
+      if (error instanceof Problem && error.status === 422) return error
+      throw error
+    }),
+  ])
+  return page instanceof Problem ? { endpoints, errors: page.errors } : { endpoints, page }
+}
+
+/** /deliveries: every delivery, newest first. */
+export const Deliveries = () => {
+  const [query] = useQuery()
+  const { data, problem, refresh } = useLive(String(query), (signal) => load(query, signal))
+  if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const { endpoints, page, errors } = data
+  return (
+    <>
+      <Title title="Deliveries" />
+      <Filters filters={filtersOf(endpoints)} errors={errors} />
+      {page &&
+        (page.data.length > 0 ? (
+          <DeliveriesTable deliveries={page.data} endpoints={endpoints} />
+        ) : (
+          <Empty>{query.size > 0 ? 'No delivery matches.' : 'Nothing was sent yet.'}</Empty>
+        ))}
+      <Pager next={page?.next_cursor} />
+    </>
+  )
+}
