@@ -23,7 +23,7 @@ import { createImport } from './jobs/import/create-import'
 import { cancelImport, listImportFaults, listImports, retrieveImport } from './jobs/import/imports'
 import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
-import { retrieveReconciliation } from './jobs/reconcile/retrieve-reconciliation'
+import { retrieveReconciliation } from './jobs/reconcile/unexplained'
 import { type CreateLeadsDeps, createLeads } from './leads/create/create-leads'
 import { checkReferences } from './leads/create/references'
 import { listLeadHistory } from './leads/history/list-lead-history'
@@ -34,7 +34,7 @@ import { findPersonLeads } from './leads/list/find-person-leads'
 import { listLeads } from './leads/list/list-leads'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
-import { createFairCalls, perCall, perKeyedCall } from './serve-calls'
+import { createFairCalls, perCall } from './serve-calls'
 import { createToken, listTokens, revokeToken, verifyTokens } from './tokens/tokens'
 import * as users from './users/users'
 
@@ -92,8 +92,8 @@ export const addLeadsService = (
   server.add(AccountsServiceDefinition, {
     ...perCalls(deps, { ...accounts, deleteAccount, retrieveAccountDeletion }),
     ...perCalls(deps, { listTokens, revokeToken, ...users }),
-    createToken: perKeyedCall(deps, createToken, CreateTokenResponse),
-    createUser: perKeyedCall(deps, users.createUser, CreateUserResponse),
+    createToken: perCall(deps, createToken, CreateTokenResponse),
+    createUser: perCall(deps, users.createUser, CreateUserResponse),
     verifyTokens: answerEach(verifyTokens(deps), draining),
   })
   // The records of stored bytes, and the keys that are held while bytes are on their way.

@@ -31,8 +31,7 @@ import { notifyContact } from './notifications/notify-contact'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
 import type { Dependencies, Loop } from './operation'
-import { checkDeliveries } from './reconciliation/check-deliveries'
-import { checkEvents } from './reconciliation/check-events'
+import { check } from './reconciliation/check'
 import { eraseLeadEvents } from './removal/erase-lead-events'
 import { removeAccount } from './removal/remove-account'
 import { removeLeadEvents } from './removal/remove-lead-events'
@@ -52,20 +51,14 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     async (request: Request, context: Context): Promise<Response> => {
       validateRequest(request)
       const { signal, metadata } = context
-      const { sealer } = dependencies
       const database = dependencies.database.until(signal)
       const notifications = dependencies.notifications.until(signal)
       const woken = new Set<Loop>()
       // After the commit: a poll before it would find nothing.
       const wake = (loop: Loop) => void woken.add(loop)
       const given = { ...dependencies, database, notifications, actor: actorOfCall(metadata), wake }
-      const answer = response
-        ? await answerOnce(
-            context,
-            { database: given[changes], sealer, underKey: withIdempotencyKey, response },
-            (tx) => run({ ...given, [changes]: tx }, request),
-          )
-        : await run(given, request)
+      const once = { ...given, database: given[changes], underKey: withIdempotencyKey, response }
+      const answer = await answerOnce(context, once, (tx) => run({ ...given, [changes]: tx }, request))
       for (const loop of woken) dependencies.wake(loop)
       return answer
     }
@@ -88,8 +81,7 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     listFailingEndpoints: serve(listFailingEndpoints),
     notifyContact: serve(notifyContact),
     findStoredEvents: serve(findStoredEvents),
-    checkEvents: serve(checkEvents),
-    checkDeliveries: serve(checkDeliveries),
+    check: serve(check),
     eraseLeadEvents: serve(eraseLeadEvents),
     exportLeadEvents: serve(exportLeadEvents),
     holdAccount: serve(holdAccount),

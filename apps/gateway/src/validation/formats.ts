@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
 import { isEmail, isOneLine, isUuid, manyLines, oneLine, POSTCODE } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
+import { placeOf } from './cursor'
 import { FIRST_YEAR, LAST_YEAR, localInstant } from './local-instant'
 import { normalPostcode } from './postcode'
 
@@ -80,6 +81,11 @@ export const FORMATS: Record<string, Format> = {
     isValid: (text) => isIP(text) !== 0,
     message: 'must be a valid IP address.',
     schema: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
+  },
+  cursor: {
+    normalise: placeOf,
+    isValid: (place) => place !== '',
+    schema: { pattern: '^[A-Za-z0-9_-]*$' },
   },
   'one-line': { isValid: isOneLine, schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' } },
   'web-url': { isValid: isWebUrl, schema: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } },

@@ -6,5 +6,5 @@ import { schema } from './0001-schema'
 export const migrations: Migration[] = [schema]
 
 /** Brings the database `webhooks` to the newest schema, and waits for it while it is unavailable. */
-export const migrateDatabase = ({ config, logger, lifecycle }: ServiceContext<Config>): Promise<void> =>
-  untilMigrated(config.DATABASE_URL, migrations, { signal: lifecycle.signal, logger })
+export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>
+  untilMigrated(migrations, context)
