@@ -32,6 +32,7 @@ import { exportLeads } from './leads/list/export-leads'
 import { findLeads } from './leads/list/find-leads'
 import { findPersonLeads } from './leads/list/find-person-leads'
 import { listLeads } from './leads/list/list-leads'
+import { findLeadNames } from './leads/read/find-lead-names'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { createFairCalls, perCall } from './serve-calls'
@@ -75,7 +76,7 @@ export const addLeadsService = (
   const { draining, meters, wakeErasures } = deps
   const fairly = createFairCalls(READS_AT_ONCE, meters?.('long_reads'))
   server.add(LeadsServiceDefinition, {
-    ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences }),
+    ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences, findLeadNames }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
     createLeads: answerEach(createLeads(deps), draining),
     retrieveLeads: answerEach(retrieveLeads(deps), draining),

@@ -57,6 +57,11 @@ const filters = [
   { status: 'delivered' },
   { status: 'exhausted' },
   { status: 'cancelled' },
+  { type: 'lead.updated' },
+  { error: 'timeout', status: 'pending' },
+  { failed: true },
+  { failed: false, status: 'delivered' },
+  { to: '2999-01-01T00:00:00Z', from: '2000-01-01T00:00:00Z', error: 'tls' },
 ]
 
 describe.each([{}, { of: 'on' as const }, { of: 'off' as const }])('a list of %j', ({ of }) => {
@@ -87,7 +92,8 @@ test('a list of a lead', async () => {
       page: 500,
     })
     const { leadReference } = deliveries[0]!
-    for (const filter of [{}, { status: 'exhausted' }, { endpointId: on }])
+    const start = { leadReference: leadReference.slice(0, 8) }
+    for (const filter of [{}, { status: 'exhausted' }, { endpointId: on }, start])
       await listDeliveries(dependenciesOf(database), {
         accountId: ACCOUNT,
         leadReference,

@@ -14,9 +14,10 @@ import { exportLeadEvents } from './deliveries/export-lead-events'
 import { listDeliveries } from './deliveries/list-deliveries'
 import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
-import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
+import { testWebhookEndpoint, withFirstAttempt } from './deliveries/test-webhook-endpoint'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
+import { urlViolation } from './endpoints/endpoint-row'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { listWebhookEndpoints } from './endpoints/list-webhook-endpoints'
 import { recoverWebhookEndpoint } from './endpoints/recovery/recover-webhook-endpoint'
@@ -39,8 +40,11 @@ import { withIdempotencyKey } from './with-idempotency-key'
 
 type Context = Pick<CallContext, 'signal' | 'metadata' | 'header'>
 
-/** The gRPC service: one line an operation. */
-export const webhooksService = (dependencies: Dependencies): WebhooksServiceImplementation => {
+/** The gRPC service: one line an operation. `checkUrl` resolves with why the egress guard refuses a URL. */
+export const webhooksService = (
+  dependencies: Dependencies,
+  checkUrl: (url: string) => Promise<string | undefined>,
+): WebhooksServiceImplementation => {
   // With a codec of its response an operation runs once for each Idempotency-Key. `changes` is the database that it changes.
   const serve =
     <Request extends object, Response>(
@@ -62,14 +66,28 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
       for (const loop of woken) dependencies.wake(loop)
       return answer
     }
+  // Before the transaction: a silent name server would hold its connection.
+  const serveUrl =
+    <Request extends { url?: string | undefined }, Response>(
+      run: (dependencies: Dependencies, request: Request) => Promise<Response>,
+      response?: Codec<Response>,
+    ) =>
+    async (request: Request, context: Context): Promise<Response> => {
+      const { url = '' } = request
+      const refusal = urlViolation(url) ? undefined : await checkUrl(url)
+      return serve((given, asked: Request) => run({ ...given, refusal }, asked), response)(request, context)
+    }
   return {
     listWebhookEndpoints: serve(listWebhookEndpoints),
-    createWebhookEndpoint: serve(createWebhookEndpoint, CreateWebhookEndpointResponse),
+    createWebhookEndpoint: serveUrl(createWebhookEndpoint, CreateWebhookEndpointResponse),
     retrieveWebhookEndpoint: serve(retrieveWebhookEndpoint),
-    updateWebhookEndpoint: serve(updateWebhookEndpoint),
+    updateWebhookEndpoint: serveUrl(updateWebhookEndpoint),
     deleteWebhookEndpoint: serve(deleteWebhookEndpoint),
     rotateWebhookSecret: serve(rotateWebhookSecret, RotateWebhookSecretResponse),
-    testWebhookEndpoint: serve(testWebhookEndpoint, TestWebhookEndpointResponse),
+    testWebhookEndpoint: async (request, context) => {
+      const test = await serve(testWebhookEndpoint, TestWebhookEndpointResponse)(request, context)
+      return withFirstAttempt(dependencies.database.until(context.signal), request.accountId, test)
+    },
     recoverWebhookEndpoint: serve(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
     listWebhookEndpointHealth: serve(listWebhookEndpointHealth),
     listDeliveries: serve(listDeliveries),

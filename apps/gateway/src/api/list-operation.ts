@@ -102,6 +102,7 @@ export const pagedListOperation = <Filters extends TObject>({
   filters,
   record,
   what,
+  description = '',
   find,
   ...about
 }: PagedList<Filters>) => {
@@ -110,7 +111,8 @@ export const pagedListOperation = <Filters extends TObject>({
   return operation({
     ...about,
     route,
-    description: `Newest first, 20 a page. Beyond 10,000 \`total\` is 10000 and \`total_capped\` true, and a later page is refused; with \`cursor\` all can be read, 100 at a time, and none twice while others are created.`,
+    description:
+      `Newest first, 20 a page. Beyond 10,000 \`total\` is 10000 and \`total_capped\` true, and a later page is refused; with \`cursor\` all can be read, 100 at a time, and none twice while others are created. ${description}`.trim(),
     query: Type.Object({ ...filters.properties, ...PageQuery.properties, ...cursor }),
     checks: Type.Object({ ...filters.properties, ...cursor }),
     answer: {

@@ -5,13 +5,13 @@ import { listOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, named, timestamp } from '../api/schemas'
-import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from '../deliveries/deliveries'
+import { AttemptRecord, attemptRecord, DELIVERY_FIELDS, deliveryRecord } from '../deliveries/deliveries'
 import { LeadHistoryEntry } from '../leads/leads'
 import { Scheduled } from '../scheduling/schedule'
 import { idOf } from '../validation/cursor'
 import { describe, text } from '../validation/fields'
 
-const { endpoint_id: _, event: __, ...notificationFields } = DeliveryRecord.properties
+const { endpoint_id: _, event: __, ...notificationFields } = DELIVERY_FIELDS
 
 const exportedEvent = (title: string, body: string, delivery: object) =>
   Type.Object(
@@ -39,7 +39,7 @@ const ExportedLead = named(
     exportedEvent(
       'ExportedWebhook',
       'What is sent. Null where it was erased, where no endpoint subscribed to it, or where there would be too much of it.',
-      DeliveryRecord.properties,
+      DELIVERY_FIELDS,
     ),
   ),
   notifications: Type.Array(
