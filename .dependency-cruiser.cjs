@@ -54,12 +54,13 @@ module.exports = {
   ],
   options: {
     parser: 'swc',
-    exclude: { path: '(^|/)(dist|generated|node_modules|generated-clients)/' },
+    // It can't read TSX with swc. Biome checks the console's imports.
+    exclude: { path: ['(^|/)(dist|generated|node_modules|generated-clients)/', '\\.tsx$'] },
     doNotFollow: { path: '(^|/)(dist|generated|node_modules)/' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['@leadwire/source', 'require', 'node', 'default'],
-      extensions: ['.ts', '.js', '.json'],
+      extensions: ['.ts', '.tsx', '.js', '.json'],
     },
   },
 }

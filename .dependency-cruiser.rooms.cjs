@@ -21,5 +21,5 @@ module.exports = {
       },
     },
   ],
-  options: { ...options, exclude: { path: [options.exclude.path, '\\.(spec|fixture)\\.ts$'] } },
+  options: { ...options, exclude: { path: [...options.exclude.path, '\\.(spec|fixture)\\.ts$'] } },
 }

@@ -5,8 +5,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-// Browser code that the gateway's build copies, beside what esbuild puts into dist/main.js (tools/bundle.mjs).
-const COPIED = { 'apps/gateway': ['openapi-explorer', 'openapi-fetch'] }
+// Browser code that the gateway serves, beside what esbuild puts into dist/main.js (tools/bundle.mjs).
+const COPIED = { 'apps/gateway': ['openapi-explorer', '@leadwire/console'] }
 
 const readJson = (...path) => JSON.parse(readFileSync(join(...path), 'utf8'))
 const [sbomFile, project] = process.argv.slice(2)

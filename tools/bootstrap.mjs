@@ -173,7 +173,7 @@ function fingerprint() {
       a.name < b.name ? -1 : 1,
     )) {
       // What a build writes: it would else be newer after each build, and the next command would build again.
-      if (['node_modules', 'dist', 'generated', 'coverage', 'client.js'].includes(entry.name)) continue
+      if (['node_modules', 'dist', 'generated', 'coverage'].includes(entry.name)) continue
       if (entry.isDirectory()) walk(join(folder, entry.name))
       else if (entry.isFile() && !/\.(spec\.ts|fixture\.ts|md)$/.test(entry.name))
         add(join(folder, entry.name))

@@ -9,7 +9,7 @@ import { Marked } from 'marked'
 
 const assets = 'docs-assets'
 const guidesFolder = '../../docs/guides'
-const icon = 'console-assets/icon.svg'
+const icon = '../../libs/console/src/icon.svg'
 const out = 'dist/docs'
 
 const require = createRequire(import.meta.url)

@@ -148,7 +148,7 @@ test.each(['tools/embedded/src/main.ts', 'tsconfig.base.json'])('a change of %s 
 
 test('a specification, a page or what the build wrote changes nothing that is built', () => {
   start()
-  write('apps/gateway/console-assets/client.js', 'built')
+  write('libs/console/dist/index.html', 'built')
   write('tools/embedded/src/main.spec.ts', 'new')
   write('tools/embedded/README.md', 'new')
   expect(start().calls).toEqual([])

@@ -1,9 +1,10 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import compress from '@fastify/compress'
 import serveStatic from '@fastify/static'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PROBLEMS_PATH, ProblemError } from '../http/problem'
-import { consoleAssets, docsPages } from '../paths'
+import { consoleFiles, docsPages } from '../paths'
 
 const policyOf = (directives: string) =>
   `default-src 'none'; script-src 'self'; ${directives}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
@@ -24,7 +25,7 @@ const referencePolicy = (publicUrl: string | undefined) => {
 
 /** An upgrade must not leave a page with old and new parts, so a page is revalidated, which costs a 304. */
 const REVALIDATED = 'no-cache'
-// The name of each part of the reference has a hash of its bytes.
+// The name of each part has a hash of its bytes.
 const FOREVER = 'public, max-age=31536000, immutable'
 
 interface Pages {
@@ -35,39 +36,64 @@ interface Pages {
   fileOf: (name: string) => string
 }
 
+const headersOf = (policy: string, caching: string) => ({
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-security-policy': policy,
+  'cache-control': caching,
+})
+
+const nothingHere = () => new ProblemError('not-found', 'There is nothing at this address.')
+
 /** GET and HEAD of static files at `url`. */
 const servePages = (
   app: FastifyInstance,
   url: string,
   { folder, policy, caching = REVALIDATED, fileOf }: Pages,
 ): void => {
-  const headers = {
-    'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-resource-policy': 'same-origin',
-    'content-security-policy': policy,
-    'cache-control': caching,
-  }
+  const headers = headersOf(policy, caching)
   app.get(url, { schema: { hide: true } }, async (request, reply) => {
     const { name = '' } = request.params as { name?: string }
     // Pages name their parts relative to their address, so that they also work below a path of a proxy.
     const isPage = caching === REVALIDATED && /^[^?]+\/(\?|$)/.test(request.url)
     if (isPage) return reply.redirect(`../${encodeURIComponent(name || url.slice(1))}`, 308)
     const file = fileOf(name)
-    if (!/^[\w-]+\.(css|html|js|json|mjs|svg)$/.test(file)) {
-      throw new ProblemError('not-found', 'There is nothing at this address.')
+    if (!/^\w[\w.-]*\.(css|html|js|json|mjs|svg)$/.test(file)) {
+      throw nothingHere()
     }
     return reply.headers(headers).sendFile(file, folder)
   })
+}
+
+/** The one page of the console at /console and all addresses below it, which the page itself tells apart. */
+const serveConsole = (app: FastifyInstance): void => {
+  const headers = headersOf(CONSOLE_POLICY, REVALIDATED)
+  const serve = async (request: FastifyRequest, reply: FastifyReply) => {
+    const [path = ''] = request.url.split('?')
+    const places = path.split('/').slice(2)
+    const last = places.at(-1)
+    if (last === '') return reply.redirect(`../${places.at(-2) ?? 'console'}`, 308)
+    if (last?.includes('.')) throw nothingHere()
+    // The page names its parts relative to its address, so that it also works below a path of a proxy.
+    const way = places.length === 0 ? 'console/' : '../'.repeat(places.length - 1)
+    const page = await readFile(join(consoleFiles, 'index.html'), 'utf8')
+    return reply
+      .headers(headers)
+      .type('text/html; charset=utf-8')
+      .send(page.replaceAll('"./', `"${way}`))
+  }
+  app.get('/console', { schema: { hide: true } }, serve)
+  app.get('/console/*', { schema: { hide: true } }, serve)
+  const parts = { folder: join(consoleFiles, 'assets'), policy: CONSOLE_POLICY, caching: FOREVER }
+  servePages(app, '/console/assets/:name', { ...parts, fileOf: (name) => name })
 }
 
 /** Pages. They hold no data; the console and the reference call the API with their reader's token. */
 export const serveSite = async (app: FastifyInstance, publicUrl: string | undefined): Promise<void> => {
   await app.register(compress, { encodings: ['gzip'], globalDecompression: false })
   await app.register(serveStatic, { serve: false, root: __dirname, cacheControl: false, acceptRanges: false })
-  const console = { folder: consoleAssets, policy: CONSOLE_POLICY }
-  servePages(app, '/console', { ...console, fileOf: () => 'index.html' })
-  servePages(app, '/console/:name', { ...console, fileOf: (name) => name })
+  serveConsole(app)
   const text = { folder: docsPages, policy: TEXT_POLICY }
   servePages(app, '/favicon.ico', { ...text, fileOf: () => 'icon.svg' })
   servePages(app, '/', { ...text, fileOf: () => 'home.html' })

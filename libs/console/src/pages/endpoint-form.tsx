@@ -1,0 +1,143 @@
+import { useLocation } from 'wouter-preact'
+import { api, dataOf } from '../api'
+import {
+  type Endpoint,
+  EVENT_WORDS,
+  type EventType,
+  LEADS_WORDS,
+  revealed,
+  watchEndpoint,
+} from '../endpoints'
+import { Boxes, Field, Options, useForm } from '../parts/form'
+import { useLive } from '../parts/live'
+import { say } from '../parts/notices'
+import { Failure, Loading, Title } from '../parts/page'
+
+const NAMES = ['url', 'description', 'events', 'leads', 'headers', 'secret']
+
+/** One header a line; a name alone keeps the value that its header has. */
+const headersOf = (text: string): Record<string, string | null> =>
+  Object.fromEntries(
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean)
+      .map((line) => {
+        const [name = '', ...rest] = line.split(':')
+        return [name.trim(), rest.join(':').trim() || null]
+      }),
+  )
+
+const bodyOf = (fields: FormData) => ({
+  url: String(fields.get('url')),
+  description: String(fields.get('description')) || null,
+  events: fields.getAll('events') as EventType[],
+  leads: fields.get('leads') as Endpoint['leads'],
+  headers: headersOf(String(fields.get('headers'))),
+})
+
+const EndpointForm = ({
+  endpoint,
+  yes,
+  save,
+}: {
+  endpoint?: Endpoint
+  yes: string
+  save: (fields: FormData) => Promise<void>
+}) => {
+  const { onSubmit, errors, failure, isBusy } = useForm(save, NAMES)
+  return (
+    <form class="card padded narrow" aria-busy={isBusy} noValidate onSubmit={onSubmit}>
+      <Field name="url" label="URL" errors={errors} help="Where webhooks are sent: http or https.">
+        {(attributes) => (
+          <input type="url" class="mono" defaultValue={endpoint?.url ?? 'https://'} {...attributes} />
+        )}
+      </Field>
+      <Field name="description" label="Name" errors={errors} help="For your own eyes, such as CRM.">
+        {(attributes) => <input defaultValue={endpoint?.description ?? ''} {...attributes} />}
+      </Field>
+      <Boxes
+        name="events"
+        label="Events"
+        options={Object.entries(EVENT_WORDS)}
+        checked={endpoint?.events ?? ['lead.created']}
+        errors={errors}
+      />
+      <Field name="leads" label="Leads" errors={errors}>
+        {(attributes) => (
+          <select {...attributes}>
+            <Options options={Object.entries(LEADS_WORDS)} chosen={endpoint?.leads ?? 'all'} />
+          </select>
+        )}
+      </Field>
+      <Field
+        name="headers"
+        label="Own headers"
+        errors={errors}
+        help="One a line, such as Authorization: Bearer … A name alone keeps the value that it has, which is not shown."
+      >
+        {(attributes) => (
+          <textarea
+            rows={2}
+            class="mono"
+            spellcheck={false}
+            defaultValue={Object.keys(endpoint?.headers ?? {}).join('\n')}
+            {...attributes}
+          />
+        )}
+      </Field>
+      {!endpoint && (
+        <Field
+          name="secret"
+          label="Secret"
+          errors={errors}
+          help="Only if the receiver has one already; else one is made."
+        >
+          {(attributes) => <input class="mono" autocomplete="off" spellcheck={false} {...attributes} />}
+        </Field>
+      )}
+      {failure}
+      <div class="actions">
+        <button type="submit">{yes}</button>
+      </div>
+    </form>
+  )
+}
+
+/** /endpoints/new */
+export const NewEndpoint = () => {
+  const [, navigate] = useLocation()
+  const save = async (fields: FormData) => {
+    const body = { ...bodyOf(fields), secret: String(fields.get('secret')) || undefined }
+    const { data } = await dataOf(api().POST('/manage/webhook-endpoints', { body }))
+    const note = 'The receiver checks signatures with it.'
+    revealed.value = { endpointId: data.id, secret: data.secret, note }
+    navigate(`/endpoints/${data.id}`)
+  }
+  return (
+    <>
+      <Title title="New endpoint" from={['Endpoints', '/endpoints']} />
+      <EndpointForm yes="Create" save={save} />
+    </>
+  )
+}
+
+/** /endpoints/:id/edit */
+export const EditEndpoint = ({ id: text }: { id: string }) => {
+  const id = Number(text)
+  const [, navigate] = useLocation()
+  const { data: endpoint, problem, refresh } = useLive(text, (signal) => watchEndpoint(id, signal))
+  if (!endpoint) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const save = async (fields: FormData) => {
+    const params = { path: { id } }
+    await api().PATCH('/manage/webhook-endpoints/{id}', { params, body: bodyOf(fields) })
+    say('Saved.')
+    navigate(`/endpoints/${id}`)
+  }
+  return (
+    <>
+      <Title title="Edit endpoint" from={['Endpoint', `/endpoints/${id}`]} />
+      <EndpointForm endpoint={endpoint} yes="Save" save={save} />
+    </>
+  )
+}

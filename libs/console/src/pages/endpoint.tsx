@@ -1,0 +1,276 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Link, useLocation } from 'wouter-preact'
+import { api, dataOf, type Schemas } from '../api'
+import { listDeliveries, outcomeOf } from '../deliveries'
+import {
+  deliveriesOf,
+  EVENT_WORDS,
+  LEADS_WORDS,
+  nameOf,
+  revealed,
+  type ShownEndpoint,
+  totalOf,
+  verdictOf,
+  watchEndpoint,
+} from '../endpoints'
+import { Action } from '../parts/action'
+import { AttemptsChart } from '../parts/attempts-chart'
+import { Badge } from '../parts/badge'
+import { CopyButton } from '../parts/copy-button'
+import { DeliveriesTable, DeliveryState } from '../parts/deliveries-table'
+import { Field, type FieldErrors, Options } from '../parts/form'
+import { counted, moment, number, successRate } from '../parts/format'
+import { useLive } from '../parts/live'
+import { say } from '../parts/notices'
+import { Empty, Failure, Loading, Title } from '../parts/page'
+import { Recover, type Recovered, RecoveryProgress } from '../parts/recover'
+import { Ago, Exactly } from '../parts/time'
+
+type Tested = Schemas['TestedWebhookEndpoint']
+
+const LATEST = 10
+
+const SecretOnce = () => {
+  if (!revealed.value) return null
+  const { secret, note } = revealed.value
+  return (
+    <section class="card padded" aria-labelledby="secret">
+      <h2 id="secret">The new secret, shown only now</h2>
+      <p class="actions">
+        <code class="wrap">{secret}</code> <CopyButton text={secret} />
+      </p>
+      <p class="faint">{note}</p>
+      <div class="actions">
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            revealed.value = undefined
+          }}
+        >
+          I have stored it
+        </button>
+      </div>
+    </section>
+  )
+}
+
+const TestOutcome = ({ sent }: { sent?: Tested }) => (
+  <p role="status" class="outcome">
+    {sent && (
+      <>
+        {`Test of ${EVENT_WORDS[sent.event]}: `}
+        <DeliveryState delivery={sent} />
+        {sent.attempt ? ` ${outcomeOf(sent.attempt)}. ` : ' No response within 5 seconds. '}
+        <Link href={`/deliveries/${sent.id}`}>{`Delivery ${sent.id}`}</Link>
+      </>
+    )}
+  </p>
+)
+
+const OVERLAPS: [value: string, text: string][] = [
+  ['24h', '24 hours'],
+  ['0s', 'not at all: the old one ends now'],
+  ['15m', '15 minutes'],
+  ['1h', '1 hour'],
+  ['7d', '7 days'],
+  ['30d', '30 days'],
+]
+
+const rotateFields = (errors: FieldErrors) => (
+  <>
+    <p>
+      The new secret is shown once. Until the overlap ends, a receiver may check with the old or the new one.
+    </p>
+    <Field name="overlap" label="The old secret still signs" errors={errors}>
+      {(attributes) => (
+        <select {...attributes}>
+          <Options options={OVERLAPS} chosen="24h" />
+        </select>
+      )}
+    </Field>
+    <Field
+      name="secret"
+      label="New secret"
+      errors={errors}
+      help="Only if the receiver chose one; else one is made."
+    >
+      {(attributes) => <input class="mono" autocomplete="off" spellcheck={false} {...attributes} />}
+    </Field>
+  </>
+)
+
+const Figures = ({ endpoint: { id, health } }: { endpoint: ShownEndpoint }) => {
+  const linked = (status: 'pending' | 'held' | 'exhausted') =>
+    health[status] ? <Link href={deliveriesOf(id, status)}>{number(health[status])}</Link> : '0'
+  return (
+    <dl class="tiles">
+      {(
+        [
+          ['Last success', health.last_success_at ? <Ago at={health.last_success_at} /> : 'never'],
+          ['Success, 24 h', successRate(totalOf(health.hours))],
+          ['Waiting', linked('pending')],
+          ['Paused (held)', linked('held')],
+          ['Failed (exhausted)', linked('exhausted')],
+        ] as const
+      ).map(([name, value]) => (
+        <div key={name} class="tile">
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const deliveries = (count: number) => counted(count, 'delivery', 'deliveries')
+
+/** /endpoints/:id: one endpoint, what can be done about it, and its latest deliveries. */
+export const Endpoint = ({ id: text }: { id: string }) => {
+  const id = Number(text)
+  const params = { path: { id } }
+  const [, navigate] = useLocation()
+  const { data, problem, refresh } = useLive(text, async (signal) => {
+    const [endpoint, page] = await Promise.all([
+      watchEndpoint(id, signal),
+      listDeliveries({ endpoint_id: text }, signal),
+    ])
+    return { endpoint, latest: page.data.slice(0, LATEST) }
+  })
+  const [sent, setSent] = useState<Tested>()
+  const [asked, setAsked] = useState<Recovered>()
+  useEffect(
+    () => () => {
+      revealed.value = undefined
+    },
+    [],
+  )
+  if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const { endpoint, latest } = data
+  const { enabled, health } = endpoint
+  const { word, tone, because } = verdictOf(endpoint)
+
+  const sendTest = async () => {
+    setSent(undefined)
+    setSent((await dataOf(api().POST('/manage/webhook-endpoints/{id}/test', { params }))).data)
+    await refresh()
+  }
+  const enable = async (to: boolean) => {
+    await api().PATCH('/manage/webhook-endpoints/{id}', { params, body: { enabled: to } })
+    say(to ? 'Enabled: what was paused is sent.' : 'Disabled: its deliveries are paused (held).')
+    await refresh()
+  }
+  const rotate = async (fields: FormData) => {
+    const overlap = String(fields.get('overlap'))
+    const body = { overlap, secret: String(fields.get('secret')) || undefined }
+    const answer = api().POST('/manage/webhook-endpoints/{id}/rotate-secret', { params, body })
+    const { secret, old_secret_until } = (await dataOf(answer)).data
+    const note =
+      overlap === '0s'
+        ? 'The old secret has ended: only this one signs.'
+        : `Until ${moment(old_secret_until)} X-SERVICE-Signature is made with the old secret, and webhook-signature with both. From then on this one signs alone.`
+    revealed.value = { endpointId: id, secret, note }
+  }
+  const remove = async () => {
+    await api().DELETE('/manage/webhook-endpoints/{id}', { params })
+    say(`${nameOf(endpoint)} is deleted.`)
+    navigate('/endpoints')
+  }
+
+  const waiting = health.pending + health.held
+  return (
+    <>
+      <Title
+        title={nameOf(endpoint)}
+        from={['Endpoints', '/endpoints']}
+        actions={
+          <>
+            {enabled && <Action label="Send a test" run={sendTest} />}
+            {!enabled && <Action label="Enable" run={() => enable(true)} />}
+            <Link class="button quiet" href={`/endpoints/${id}/edit`}>
+              Edit
+            </Link>
+            <Action
+              label="Rotate secret"
+              quiet
+              run={rotate}
+              question={{
+                title: 'Rotate the secret',
+                content: rotateFields,
+                yes: 'Rotate',
+                names: ['overlap', 'secret'],
+              }}
+            />
+            {enabled && (
+              <Action
+                label="Disable"
+                quiet
+                run={() => enable(false)}
+                question={{
+                  title: `Disable ${nameOf(endpoint)}?`,
+                  content: (
+                    <p>
+                      {`Nothing is sent to it until you enable it. Waiting now: ${deliveries(health.pending)}. They are paused (held) and kept, as are those of new events.`}
+                    </p>
+                  ),
+                  yes: 'Disable',
+                }}
+              />
+            )}
+            <Action
+              label="Delete"
+              quiet
+              danger
+              run={remove}
+              question={{
+                title: `Delete ${nameOf(endpoint)}?`,
+                content: (
+                  <p>
+                    {`Nothing is sent to it any more. Waiting or paused now: ${deliveries(waiting)}. They are cancelled. This can not be undone.`}
+                  </p>
+                ),
+                yes: 'Delete',
+              }}
+            />
+          </>
+        }
+      >
+        {nameOf(endpoint)} <Badge word={word} tone={tone} />
+      </Title>
+      <p class="mono faint wrap">{endpoint.url}</p>
+      <p class="faint">
+        {`${because}. ${LEADS_WORDS[endpoint.leads]}. Events: ${endpoint.events.map((type) => EVENT_WORDS[type]).join(', ')}.`}
+      </p>
+      {endpoint.previous_secret_until && (
+        <p class="faint">
+          The secret before signs too, until <Exactly at={endpoint.previous_secret_until} />.
+        </p>
+      )}
+      <TestOutcome sent={sent} />
+      <SecretOnce />
+      <RecoveryProgress endpoint={endpoint} asked={asked} />
+      <Figures endpoint={endpoint} />
+      {enabled && (
+        <div class="actions">
+          <Recover
+            endpoint={endpoint}
+            onAsked={async (recovered) => {
+              setAsked(recovered)
+              await refresh()
+            }}
+          />
+        </div>
+      )}
+      <AttemptsChart hours={health.hours} />
+      <div class="heading">
+        <h2>Latest deliveries</h2>
+        <Link href={deliveriesOf(id)}>All deliveries</Link>
+      </div>
+      {latest.length === 0 ? (
+        <Empty>Nothing was sent here yet.</Empty>
+      ) : (
+        <DeliveriesTable deliveries={latest} />
+      )}
+    </>
+  )
+}

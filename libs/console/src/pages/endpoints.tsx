@@ -1,0 +1,80 @@
+import { Link } from 'wouter-preact'
+import { deliveriesOf, nameOf, verdictOf, type WatchedEndpoint, watchEndpoints } from '../endpoints'
+import { Badge } from '../parts/badge'
+import { number } from '../parts/format'
+import { useLive } from '../parts/live'
+import { Empty, Failure, Loading, Title } from '../parts/page'
+import { type Column, Table } from '../parts/table'
+import { Ago } from '../parts/time'
+
+type Waiting = 'pending' | 'held' | 'exhausted'
+
+const CountOf = ({ endpoint: { id, health }, status }: { endpoint: WatchedEndpoint; status: Waiting }) =>
+  health[status] === 0 ? (
+    <span class="none">0</span>
+  ) : (
+    <Link class={`count ${status}`} href={deliveriesOf(id, status)}>
+      {number(health[status])}
+    </Link>
+  )
+
+const Health = ({ endpoint }: { endpoint: WatchedEndpoint }) => {
+  const { word, tone, because } = verdictOf(endpoint)
+  return (
+    <span>
+      <Badge word={word} tone={tone} /> <span class="faint">{because}</span>
+    </span>
+  )
+}
+
+const COLUMNS: Column<WatchedEndpoint>[] = [
+  {
+    name: 'Endpoint',
+    cell: (endpoint) => (
+      <span class="named">
+        <Link href={`/endpoints/${endpoint.id}`}>{nameOf(endpoint)}</Link>
+        {endpoint.description && <span class="mono faint">{endpoint.url}</span>}
+      </span>
+    ),
+  },
+  { name: 'Health', cell: (endpoint) => <Health endpoint={endpoint} /> },
+  {
+    name: 'Last success',
+    cell: ({ health: { last_success_at: at } }) => (at ? <Ago at={at} /> : <span class="none">never</span>),
+  },
+  { name: 'Waiting', cell: (endpoint) => <CountOf endpoint={endpoint} status="pending" /> },
+  { name: 'Paused (held)', cell: (endpoint) => <CountOf endpoint={endpoint} status="held" /> },
+  { name: 'Failed (exhausted)', cell: (endpoint) => <CountOf endpoint={endpoint} status="exhausted" /> },
+]
+
+/** /endpoints: every endpoint with its health, the failing ones first. */
+export const Endpoints = () => {
+  const { data: endpoints, problem, refresh } = useLive('endpoints', watchEndpoints)
+  if (!endpoints) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const worstFirst = endpoints.toSorted((one, other) => verdictOf(one).rank - verdictOf(other).rank)
+  return (
+    <>
+      <Title
+        title="Endpoints"
+        actions={
+          <Link class="button" href="/endpoints/new">
+            New endpoint
+          </Link>
+        }
+      />
+      {endpoints.length === 0 ? (
+        <Empty>
+          <p>No endpoint receives webhooks yet.</p>
+          <p>An endpoint is the address of a program that is told of each new lead.</p>
+        </Empty>
+      ) : (
+        <Table
+          caption="Endpoints and their health, the failing ones first"
+          columns={COLUMNS}
+          rows={worstFirst}
+          keyOf={({ id }) => id}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,138 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type uPlot from 'uplot'
+import type { Schemas } from '../api'
+import { type Counts, clock, number } from './format'
+
+const HOUR_MS = 3_600_000
+const HOURS = 24
+const HEIGHT = 160
+
+type Hour = Schemas['WebhookEndpointHour']
+
+/** The last 24 hours by the clock, oldest first, those without an attempt too. */
+const dayOf = (hours: Hour[]): (Counts & { start: number })[] => {
+  const byTime = new Map(hours.map((one) => [Date.parse(one.hour), one]))
+  const last = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
+  return Array.from({ length: HOURS }, (_, index) => {
+    const start = last - (HOURS - 1 - index) * HOUR_MS
+    return { start, succeeded: byTime.get(start)?.succeeded ?? 0, failed: byTime.get(start)?.failed ?? 0 }
+  })
+}
+
+const draw = (Plot: typeof uPlot, place: HTMLElement): uPlot => {
+  const colour = (name: string) => getComputedStyle(place).getPropertyValue(name)
+  const bars = Plot.paths.bars!({ size: [0.72, 30], align: 1 })
+  const axis = {
+    stroke: colour('--faint'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  }
+  const series = (name: string) => ({ fill: colour(name), width: 0, paths: bars, points: { show: false } })
+  return new Plot(
+    {
+      width: place.clientWidth,
+      height: HEIGHT,
+      legend: { show: false },
+      cursor: { show: false },
+      // The bar of an hour ends where the next one begins.
+      scales: {
+        x: { range: (_, min, max) => [min, max + HOUR_MS / 1000] },
+        y: { range: (_, min, max) => [Math.min(min, 0), Math.max(max, 1)] },
+      },
+      axes: [
+        {
+          ...axis,
+          grid: { show: false },
+          values: (_, splits) => splits.map((seconds) => clock(seconds * 1000)),
+        },
+        {
+          ...axis,
+          size: 44,
+          incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10_000, 100_000],
+          values: (_, splits) => splits.map((count) => number(Math.abs(count))),
+        },
+      ],
+      series: [{}, series('--good'), series('--bad')],
+    },
+    [[], [], []],
+    place,
+  )
+}
+
+/** Attempts an hour: those that succeeded stand on the axis, those that failed hang from it, so that it reads without colours. */
+export const AttemptsChart = ({ hours }: { hours: Hour[] }) => {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot>()
+  const day = dayOf(hours)
+  const latest = useRef(day)
+  latest.current = day
+  const show = () =>
+    plot.current?.setData([
+      latest.current.map(({ start }) => start / 1000),
+      latest.current.map(({ succeeded }) => succeeded),
+      latest.current.map(({ failed }) => -failed),
+    ])
+
+  useEffect(() => {
+    const theme = matchMedia('(prefers-color-scheme: dark)')
+    let isOver = false
+    const drawAgain = async () => {
+      const { default: Plot } = await import('uplot')
+      plot.current?.destroy()
+      if (isOver || !place.current) return
+      plot.current = draw(Plot, place.current)
+      show()
+    }
+    const resized = new ResizeObserver(([entry]) =>
+      plot.current?.setSize({ width: entry!.contentRect.width, height: HEIGHT }),
+    )
+    void drawAgain()
+    resized.observe(place.current!)
+    theme.addEventListener('change', drawAgain)
+    return () => {
+      isOver = true
+      resized.disconnect()
+      theme.removeEventListener('change', drawAgain)
+      plot.current?.destroy()
+    }
+  }, [])
+  useEffect(() => void show(), [hours])
+
+  const [succeeded, failed] = [day, day].map((all, index) =>
+    all.reduce((sum, hour) => sum + (index === 0 ? hour.succeeded : hour.failed), 0),
+  )
+  return (
+    <section class="card padded" aria-labelledby="attempts">
+      <div class="heading">
+        <h2 id="attempts">Attempts in the last 24 hours</h2>
+        <p class="legend">
+          <span class="good">{number(succeeded!)} succeeded</span>
+          <span class="bad">{number(failed!)} failed</span>
+        </p>
+      </div>
+      <div class="chart" ref={place} aria-hidden="true" />
+      <details class="numbers">
+        <summary>Show as table</summary>
+        <table>
+          <caption class="unseen">Attempts by the hour</caption>
+          <thead>
+            <tr>
+              <th scope="col">Hour</th>
+              <th scope="col">Succeeded</th>
+              <th scope="col">Failed</th>
+            </tr>
+          </thead>
+          <tbody>
+            {day.map((hour) => (
+              <tr key={hour.start}>
+                <th scope="row">{clock(hour.start)}</th>
+                <td>{number(hour.succeeded)}</td>
+                <td>{number(hour.failed)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </section>
+  )
+}

@@ -1,0 +1,58 @@
+const MOMENT = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const RELATIVE = new Intl.RelativeTimeFormat('en-GB', { numeric: 'always' })
+const COUNT = new Intl.NumberFormat('en-GB')
+
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+]
+
+export const number = (count: number): string => COUNT.format(count)
+
+/** "3 deliveries", "1 delivery". */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${number(count)} ${count === 1 ? one : many}`
+
+export const fromNow = (ms: number, now: number): string => {
+  const distance = ms - now
+  if (Math.abs(distance) < 1000) return 'now'
+  const [unit, size] = UNITS.find(([, unitMs]) => Math.abs(distance) >= unitMs) ?? ['second', 1000]
+  return RELATIVE.format(Math.trunc(distance / size), unit)
+}
+
+/** In the reader's own time zone. */
+export const moment = (when: string | number): string => MOMENT.format(new Date(when))
+
+export const clock = (when: string | number): string => CLOCK.format(new Date(when))
+
+/** A span as "84 ms", "1.2 s", "5 min", "1 h 30 min". */
+export const span = (ms: number): string => {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  const minutes = Math.round(ms / 60_000)
+  if (minutes < 60) return `${minutes} min`
+  return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`
+}
+
+export interface Counts {
+  succeeded: number
+  failed: number
+}
+
+/** Never 100 % when one failed, never 0 % when one succeeded. */
+export const successRate = ({ succeeded, failed }: Counts): string => {
+  const all = succeeded + failed
+  if (all === 0) return '–'
+  const tenths = Math.round((succeeded / all) * 1000)
+  const bounded = Math.min(failed ? 999 : 1000, Math.max(succeeded ? 1 : 0, tenths))
+  return `${bounded % 10 ? (bounded / 10).toFixed(1) : bounded / 10} %`
+}

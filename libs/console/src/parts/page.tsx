@@ -1,0 +1,76 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { type Problem, sentenceOf } from '../api'
+import { signOut } from '../session'
+
+interface TitleProps {
+  /** The title of the window. */
+  title: string
+  /** The page above: its name and path. */
+  from?: [name: string, path: string]
+  actions?: ComponentChildren
+  children?: ComponentChildren
+}
+
+/** The head of a page. A new page has the focus on its heading, so that it is read first. */
+export const Title = ({ title, from, actions, children = title }: TitleProps) => {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    heading.current?.focus({ preventScroll: true })
+    scrollTo(0, 0)
+  }, [])
+  useEffect(() => {
+    document.title = `${title} · Leadwire console`
+  }, [title])
+  return (
+    <>
+      {from && (
+        <p class="crumbs">
+          <Link href={from[1]}>{from[0]}</Link>
+        </p>
+      )}
+      <div class="heading">
+        <h1 ref={heading} tabIndex={-1}>
+          {children}
+        </h1>
+        {actions && <div class="actions">{actions}</div>}
+      </div>
+    </>
+  )
+}
+
+export const Loading = () => <p class="loading">Loading…</p>
+
+/** In place of a page that can't be shown. */
+export const Failure = ({ problem, again }: { problem: Problem; again?: () => void }) => (
+  <div class="card padded problem">
+    <Title title={problem.title} />
+    <p>{sentenceOf(problem)}</p>
+    <div class="actions">
+      {problem.status === 403 ? (
+        <button type="button" onClick={() => signOut()}>
+          Use another token
+        </button>
+      ) : (
+        <button type="button" onClick={again ?? (() => location.reload())}>
+          Try again
+        </button>
+      )}
+    </div>
+  </div>
+)
+
+export const Empty = ({ children }: { children: ComponentChildren }) => <div class="empty">{children}</div>
+
+/** Names with their values. */
+export const Facts = ({ rows }: { rows: [string, ComponentChildren][] }) => (
+  <dl class="facts card padded">
+    {rows.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+)

@@ -1,0 +1,47 @@
+import type { ComponentChildren } from 'preact'
+
+export interface Column<Row> {
+  name: string
+  /** The first column names the row. */
+  cell: (row: Row) => ComponentChildren
+}
+
+interface TableProps<Row> {
+  caption: string
+  columns: Column<Row>[]
+  rows: Row[]
+  keyOf: (row: Row) => string | number
+}
+
+/** A table that becomes a list of cards on a narrow screen. CSS takes the roles away there, so they are explicit. */
+export const Table = <Row,>({ caption, columns, rows, keyOf }: TableProps<Row>) => (
+  <table class="rows card" role="table">
+    <caption class="unseen">{caption}</caption>
+    <thead role="rowgroup">
+      <tr role="row">
+        {columns.map(({ name }) => (
+          <th key={name} scope="col" role="columnheader">
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      {rows.map((row) => (
+        <tr key={keyOf(row)} role="row">
+          {columns.map(({ name, cell }, index) =>
+            index === 0 ? (
+              <th key={name} scope="row" role="rowheader">
+                {cell(row)}
+              </th>
+            ) : (
+              <td key={name} role="cell" data-label={name}>
+                {cell(row)}
+              </td>
+            ),
+          )}
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)

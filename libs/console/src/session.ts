@@ -1,0 +1,31 @@
+import { signal } from '@preact/signals'
+
+const KEPT_AS = 'leadwire.token'
+
+/** The storage of this tab, which ends with it, comes first: /docs puts its token there. */
+const read = () => sessionStorage.getItem(KEPT_AS) ?? localStorage.getItem(KEPT_AS)
+
+export const token = signal(read())
+
+/** Why the last token ended; shown at sign-in. */
+export const endedBecause = signal<string>()
+
+/** `everywhere`: in all tabs of this browser, until somebody signs out; else in this tab alone. */
+export const signIn = (given: string, everywhere: boolean): void => {
+  const storage = everywhere ? localStorage : sessionStorage
+  storage.setItem(KEPT_AS, given)
+  endedBecause.value = undefined
+  token.value = given
+}
+
+export const signOut = (because?: string): void => {
+  sessionStorage.removeItem(KEPT_AS)
+  localStorage.removeItem(KEPT_AS)
+  endedBecause.value = because
+  token.value = null
+}
+
+// Another tab signed in or out.
+addEventListener('storage', ({ key }) => {
+  if (key === KEPT_AS || key === null) token.value = read()
+})

@@ -1,0 +1,108 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { findChromium, openTab, startChromium, type Tab } from './chromium.fixture'
+
+const chromium = findChromium()
+if (!chromium) {
+  console.warn('The console was not tried: there is no Chromium here. Set CHROMIUM_BIN, or put one on PATH.')
+}
+
+const PICTURES = join(__dirname, '../../pictures')
+
+/** What a test of the console works with; its account and its tab are its own. */
+export interface ConsoleWorld {
+  stage: Stage
+  tenant: Tenant
+  page: Page
+  /** Complaints of the browser that the test causes itself; others fail it. */
+  expected: RegExp[]
+  /** Another tab in place of the present one, without what that kept. */
+  newTab(width?: number): Promise<void>
+  signIn(token?: string): Promise<void>
+  /** Opens an address below /console, and signs in there. */
+  open(path?: string, token?: string): Promise<void>
+  heading(name: string | RegExp): ReturnType<Page['getByRole']>
+  /** Checks the page that is shown with axe, and takes its picture, in both themes and at a desk's and a phone's width. */
+  inspect(name: string): Promise<void>
+}
+
+/** Specs of the console: a stack and a browser for all, of which nothing may complain. */
+export const describeConsole = (
+  name: string,
+  env: Record<string, string>,
+  define: (world: ConsoleWorld) => void,
+): void => {
+  const suite = chromium ? describe : describe.skip
+  suite(name, () => {
+    let browser: Browser
+    let tab: Tab
+    const world: ConsoleWorld = {
+      stage: undefined as unknown as Stage,
+      tenant: undefined as unknown as Tenant,
+      page: undefined as unknown as Page,
+      expected: [],
+      newTab: async (width = 1280) => {
+        await tab?.close()
+        tab = await openTab(browser, { width })
+        world.page = tab.page
+      },
+      signIn: async (token = world.tenant.token) => {
+        await world.page.getByLabel('Token', { exact: true }).fill(token)
+        await world.page.getByRole('button', { name: 'Sign in' }).click()
+      },
+      open: async (path = '', token) => {
+        await world.page.goto(`${world.stage.system.baseUrl}/console${path}`)
+        await world.signIn(token)
+      },
+      heading: (title) => world.page.getByRole('heading', { level: 1, name: title }),
+      inspect: async (picture) => {
+        const { page } = world
+        mkdirSync(PICTURES, { recursive: true })
+        for (const width of [1280, 360]) {
+          await page.setViewportSize({ width, height: 800 })
+          for (const colorScheme of ['light', 'dark'] as const) {
+            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+            const where = `${picture}-${width}-${colorScheme}`
+            expect([where, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
+              where,
+              width,
+            ])
+            expect([where, await violations(page)]).toEqual([where, []])
+            await page.screenshot({ path: join(PICTURES, `${where}.png`), fullPage: true })
+          }
+        }
+        await page.setViewportSize({ width: 1280, height: 800 })
+        await page.emulateMedia({ colorScheme: 'light' })
+      },
+    }
+    beforeAll(async () => {
+      ;[world.stage, browser] = await Promise.all([startStage({ env }), startChromium(chromium!)])
+    })
+    afterAll(async () => {
+      await browser?.close()
+      await world.stage?.stop()
+    })
+    beforeEach(async () => {
+      world.expected = []
+      world.tenant = await world.stage.newTenant()
+      await world.newTab()
+    })
+    afterEach(async () => {
+      await tab.close()
+      const { complaints, requested } = tab
+      expect(complaints.filter((text) => !world.expected.some((pattern) => pattern.test(text)))).toEqual([])
+      expect([...new Set(requested.map(({ origin }) => origin))]).toEqual([world.stage.system.baseUrl])
+    })
+    define(world)
+  })
+}
+
+// evaluate() is not bound by the page's policy, which allows no script but the console's own.
+const violations = async (page: Page): Promise<string[]> => {
+  await page.evaluate(axe.source)
+  const found = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>('axe.run()')
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
