@@ -27,7 +27,10 @@ const TONES: Record<Delivery['status'], Tone> = {
 }
 
 /** The state of a delivery in words: one that failed and will be tried again is not a new one. */
-export const stateOf = ({ status, attempt_count }: Delivery): { word: string; tone: Tone } => {
+export const stateOf = ({
+  status,
+  attempt_count,
+}: Pick<Delivery, 'status' | 'attempt_count'>): { word: string; tone: Tone } => {
   if (status !== 'pending') return { word: STATUS_WORDS[status], tone: TONES[status] }
   return attempt_count === 0 ? { word: 'New', tone: 'calm' } : { word: 'Failed, will retry', tone: 'warn' }
 }

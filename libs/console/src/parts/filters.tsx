@@ -8,6 +8,10 @@ export interface Filter {
   name: string
   label: string
   options?: [value: string, text: string][]
+  /** The choice of none. */
+  none?: string
+  /** Of a text, as an input has it. */
+  type?: string
   help?: string
 }
 
@@ -34,15 +38,15 @@ export const Filters = ({ filters, errors }: { filters: Filter[]; errors?: Field
   return (
     <search>
       <form ref={form} class="fields card padded" onSubmit={submit}>
-        {filters.map(({ name, label, options, help }) => (
+        {filters.map(({ name, label, options, none: unfiltered = 'All', type, help }) => (
           <Field key={name} name={name} label={label} help={help} errors={errors}>
             {(attributes) =>
               options ? (
                 <select {...attributes} onChange={apply}>
-                  <Options options={[['', 'All'], ...options]} chosen={query.get(name)} />
+                  <Options options={[['', unfiltered], ...options]} chosen={query.get(name)} />
                 </select>
               ) : (
-                <input {...attributes} autocomplete="off" spellcheck={false} />
+                <input type={type} {...attributes} autocomplete="off" spellcheck={false} />
               )
             }
           </Field>
