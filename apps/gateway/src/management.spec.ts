@@ -1,5 +1,6 @@
 import { ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from './gateway.fixture'
+import { cursorOf } from './validation/cursor'
 
 const NOW = '2026-11-21T09:30:00.123456Z'
 const endpoint = {
@@ -40,6 +41,7 @@ const EXPIRIES = [
 
 let gateway: RunningGateway
 let asked: Record<string, unknown>[]
+let names = () => ({ leads: [{ reference: 'r', name: 'Bay' }] })
 const note =
   <T>(answer: (request: never) => T) =>
   async (request: object) => {
@@ -59,6 +61,7 @@ beforeAll(async () => {
     createdAt: NOW,
   }
   const behind = {
+    leads: { findLeadNames: async () => names() },
     accounts: {
       createUser: note(({ email, name }: { email: string; name: string }) => ({
         user: { ...user, email, name },
@@ -90,7 +93,13 @@ beforeAll(async () => {
       updateWebhookEndpoint: note(() => ({ endpoint })),
       deleteWebhookEndpoint: note(() => ({})),
       rotateWebhookSecret: note(() => ({ endpoint, secret: 'whsec_y', oldSecretUntil: NOW })),
-      testWebhookEndpoint: note(() => ({ delivery })),
+      testWebhookEndpoint: note(() => ({
+        delivery,
+        attempt: {
+          ...{ number: 1, startedAt: NOW, durationMs: 9, status: 302, error: 'http_status' },
+          reason: '302: redirects are not followed.',
+        },
+      })),
       recoverWebhookEndpoint: note(() => ({ recovered: 2, recoveredCapped: false })),
       retryDelivery: note(({ deliveryId }: { deliveryId: number }) => {
         if (deliveryId !== 4) throw new ServiceError('conflict', 'An attempt is in flight.')
@@ -292,6 +301,7 @@ test('an endpoint shows its secret when it is made, and only then', async () => 
       leads: 'all',
       disabled_reason: null,
       headers: { 'X-Api-Key': null },
+      previous_secret_until: null,
       secret: 'whsec_x',
       created_at: NOW,
       updated_at: NOW,
@@ -419,12 +429,34 @@ test('a page of deliveries keeps its filters', async () => {
 
 test('cursors lead to the end, and keep the filters', async () => {
   const { body } = await call('GET', 'deliveries?cursor=&status=pending')
-  expect(body).toEqual({ data: [expect.objectContaining({ id: 4 })], next_cursor: '4' })
-  expect((await call('GET', 'deliveries?cursor=4')).body).toMatchObject({ next_cursor: null })
+  expect(body).toEqual({ data: [expect.objectContaining({ id: 4 })], next_cursor: cursorOf(4) })
+  expect((await call('GET', `deliveries?cursor=${cursorOf(4)}`)).body).toMatchObject({ next_cursor: null })
   expect(asked).toEqual([
     { accountId: 3, status: 'pending', page: 0, cursor: Number.MAX_SAFE_INTEGER },
     { accountId: 3, page: 0, cursor: 4 },
   ])
+})
+
+test('all filters arrive as the service knows them', async () => {
+  const times = 'from=2026-11-20T01:00:00.1234567%2B01:00&to=2026-11-21T00:00:00Z'
+  const others = 'lead_reference=0B0B4A3E-6f0a&type=lead.created&error=timeout&failed=1'
+  const { body } = await call('GET', `deliveries?${times}&${others}`)
+  expect(body.data).toMatchObject([{ id: 4, lead_name: 'Bay' }])
+  expect(asked).toEqual([
+    {
+      ...{ accountId: 3, page: 1, from: '2026-11-20T00:00:00.123456Z', to: '2026-11-21T00:00:00Z' },
+      ...{ leadReference: '0b0b4a3e-6f0a', type: 'lead.created', error: 'timeout', failed: true },
+    },
+  ])
+})
+
+test('deliveries come without names while leads-service is replaced', async () => {
+  const known = names
+  names = () => {
+    throw new ServiceError('unavailable', 'This is not available yet.')
+  }
+  expect((await call('GET', 'deliveries')).body.data).toMatchObject([{ id: 4, lead_name: null }])
+  names = known
 })
 
 test('a count that stopped says so, and pages end with it', async () => {
@@ -437,9 +469,10 @@ test('a count that stopped says so, and pages end with it', async () => {
 test.each([
   'cursor=x',
   'cursor=-1',
-  'cursor=01',
-  'cursor=1&cursor=2',
-  'cursor=1&page=1',
+  'cursor=4',
+  `cursor=${cursorOf('01')}`,
+  `cursor=${cursorOf(1)}&cursor=${cursorOf(2)}`,
+  `cursor=${cursorOf(1)}&page=1`,
 ])('the place %s is an error', async (place) => {
   expect((await call('GET', `deliveries?${place}`)).status).toBe(422)
 })
@@ -449,6 +482,13 @@ test.each([
   'endpoint_id=x',
   'endpoint_id=0',
   'lead_reference=x',
+  'lead_reference=0b0',
+  'lead_reference=0b0b4a3e6',
+  'from=2026-11-20',
+  'to=0000-01-01T00:00:00Z',
+  'type=x',
+  'error=x',
+  'failed=x',
   'status=pending&status=held',
 ])('the filter %s is an error', async (filter) => {
   expect((await call('GET', `deliveries?${filter}`)).status).toBe(422)
@@ -476,6 +516,7 @@ test('a rotated secret is shown once, with the end of the old one; the overlap i
     leads: 'all',
     disabled_reason: null,
     headers: { 'X-Api-Key': null },
+    previous_secret_until: null,
     secret: 'whsec_y',
     old_secret_until: NOW,
     created_at: NOW,
@@ -513,6 +554,8 @@ test("a test goes out with the account's key and answers with its delivery", asy
   expect((await call('POST', 'webhook-endpoints/1/test')).body.data).toMatchObject({
     id: 4,
     status: 'pending',
+    lead_name: 'Bay',
+    attempt: { status: 302, error: 'http_status', reason: '302: redirects are not followed.' },
   })
   expect(asked).toEqual([{ accountId: 3 }, { accountId: 3, endpointId: 1, accountKey: 'the-key' }])
 })

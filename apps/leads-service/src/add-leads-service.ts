@@ -23,7 +23,7 @@ import { createImport } from './jobs/import/create-import'
 import { cancelImport, listImportFaults, listImports, retrieveImport } from './jobs/import/imports'
 import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
-import { retrieveReconciliation } from './jobs/reconcile/retrieve-reconciliation'
+import { retrieveReconciliation } from './jobs/reconcile/unexplained'
 import { type CreateLeadsDeps, createLeads } from './leads/create/create-leads'
 import { checkReferences } from './leads/create/references'
 import { listLeadHistory } from './leads/history/list-lead-history'
@@ -32,9 +32,10 @@ import { exportLeads } from './leads/list/export-leads'
 import { findLeads } from './leads/list/find-leads'
 import { findPersonLeads } from './leads/list/find-person-leads'
 import { listLeads } from './leads/list/list-leads'
+import { findLeadNames } from './leads/read/find-lead-names'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
-import { createFairCalls, perCall, perKeyedCall } from './serve-calls'
+import { createFairCalls, perCall } from './serve-calls'
 import { createToken, listTokens, revokeToken, verifyTokens } from './tokens/tokens'
 import * as users from './users/users'
 
@@ -75,7 +76,7 @@ export const addLeadsService = (
   const { draining, meters, wakeErasures } = deps
   const fairly = createFairCalls(READS_AT_ONCE, meters?.('long_reads'))
   server.add(LeadsServiceDefinition, {
-    ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences }),
+    ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences, findLeadNames }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
     createLeads: answerEach(createLeads(deps), draining),
     retrieveLeads: answerEach(retrieveLeads(deps), draining),
@@ -92,8 +93,8 @@ export const addLeadsService = (
   server.add(AccountsServiceDefinition, {
     ...perCalls(deps, { ...accounts, deleteAccount, retrieveAccountDeletion }),
     ...perCalls(deps, { listTokens, revokeToken, ...users }),
-    createToken: perKeyedCall(deps, createToken, CreateTokenResponse),
-    createUser: perKeyedCall(deps, users.createUser, CreateUserResponse),
+    createToken: perCall(deps, createToken, CreateTokenResponse),
+    createUser: perCall(deps, users.createUser, CreateUserResponse),
     verifyTokens: answerEach(verifyTokens(deps), draining),
   })
   // The records of stored bytes, and the keys that are held while bytes are on their way.

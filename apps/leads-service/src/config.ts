@@ -1,23 +1,12 @@
 import {
   count,
-  databaseUrl,
-  encryptionKeys,
-  host,
+  grpcServiceSettings,
   httpUrls,
-  logLevel,
   makeValidator,
-  natsCaFile,
-  natsReplicas,
-  natsUrl,
   parseDuration,
-  poolSize,
-  port,
   readConfig,
   retention,
-  serviceTokenSettings,
   str,
-  tlsSettings,
-  traceSettings,
 } from '@leadwire/service-kit/runtime'
 
 const interval = makeValidator<number>((text) =>
@@ -29,16 +18,7 @@ export type Config = ReturnType<typeof readLeadsConfig>
 /** The settings of this service. Throws a ConfigError that lists every error. */
 export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
-    LOG_LEVEL: logLevel(),
-    HOST: host({ default: '127.0.0.1' }),
-    GRPC_PORT: port(),
-    HEALTH_PORT: port(),
-    DATABASE_URL: databaseUrl(),
-    DATABASE_POOL_SIZE: poolSize(),
-    NATS_URL: natsUrl(env),
-    NATS_CA_FILE: natsCaFile(env),
-    NATS_REPLICAS: natsReplicas(),
-    ENCRYPTION_KEYS: encryptionKeys(),
+    ...grpcServiceSettings(env),
     // Where stored images are served: it is part of every rendered lead.
     ASSETS_URL: str(),
     WEBHOOK_SERVICE_URL: str(),
@@ -54,7 +34,4 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     LEAD_MAX_ITEMS: count({ default: 250, max: 12_500 }),
     // Below the broker's limit for a message (max_payload, 8 MiB).
     EVENT_MAX_BYTES: count({ default: 1_000_000, min: 1000, max: 8_000_000 }),
-    ...serviceTokenSettings(env),
-    ...tlsSettings(env),
-    ...traceSettings(),
   })

@@ -17,31 +17,22 @@ type Operation<Deps, Request, Response> = (
 
 /**
  * An operation as a method of a gRPC service. It gets the database for this call alone, so that no more statements begin when the
- * caller has gone or timed out, and the caller as `actor`.
+ * caller has gone or timed out, and the caller as `actor`. With a codec of its response it is done once with each idempotency key.
  */
 export const perCall =
-  <Deps extends { database: Database }, Request, Response>(
-    deps: Deps,
-    operation: Operation<Deps, Request, Response>,
-  ) =>
-  async (
-    request: Request,
-    { signal, metadata }: Pick<CallContext, 'signal' | 'metadata'>,
-  ): Promise<Response> =>
-    operation({ ...deps, database: deps.database.until(signal), actor: actorOfCall(metadata) })(request)
-
-/** The same for an operation that is done once with each idempotency key. `response` encodes its response. */
-export const perKeyedCall =
   <Deps extends { database: Database; sealer: Sealer }, Request, Response>(
     deps: Deps,
     operation: Operation<Deps, Request, Response>,
-    response: Codec<Response>,
+    response?: Codec<Response>,
   ) =>
-  (request: Request, context: Pick<CallContext, 'signal' | 'metadata' | 'header'>): Promise<Response> => {
-    const database = deps.database.until(context.signal)
-    return answerOnce(context, { ...deps, database, underKey, response }, (ours) =>
-      perCall({ ...deps, database: ours }, operation)(request, context),
-    )
+  async (
+    request: Request,
+    context: Pick<CallContext, 'signal' | 'metadata' | 'header'>,
+  ): Promise<Response> => {
+    const { sealer } = deps
+    const actor = actorOfCall(context.metadata)
+    const once = { database: deps.database.until(context.signal), sealer, underKey, response }
+    return answerOnce(context, once, (database) => operation({ ...deps, database, actor })(request))
   }
 
 /** Runs `atOnce` calls at once, fairly among accounts. Others wait as long as a request may take. */

@@ -19,16 +19,7 @@ export type Config = ReturnType<typeof readWebhookConfig>
 /** The settings of this service. Throws a ConfigError that lists every violation. */
 export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
   settings.readConfig(env, {
-    LOG_LEVEL: settings.logLevel(),
-    HOST: settings.host({ default: '127.0.0.1' }),
-    HEALTH_PORT: settings.port(),
-    GRPC_PORT: settings.port(),
-    DATABASE_URL: settings.databaseUrl(),
-    DATABASE_POOL_SIZE: settings.poolSize(),
-    NATS_URL: settings.natsUrl(env),
-    NATS_CA_FILE: settings.natsCaFile(env),
-    NATS_REPLICAS: settings.natsReplicas(),
-    ENCRYPTION_KEYS: settings.encryptionKeys(),
+    ...settings.grpcServiceSettings(env),
     WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
     WEBHOOK_TIMEOUT: settings.duration({ default: 10_000 }),
     WEBHOOK_ALLOW_HOSTS: list({ default: [] }),
@@ -50,7 +41,4 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     SMTP_FROM: mailSender(),
     SMTP_TIMEOUT: settings.duration({ default: 60_000 }),
     TIME_ZONE: settings.timeZone({ default: 'Europe/London' }),
-    ...settings.serviceTokenSettings(env),
-    ...settings.tlsSettings(env),
-    ...settings.traceSettings(),
   })

@@ -54,6 +54,10 @@ export const hasManualAttempt = (alias: string) => `(manual_at IS NOT NULL AND $
 export const SHOWN = `CASE WHEN ${hasManualAttempt('p')} AND status IN ('delivered', 'exhausted') THEN 'pending'
   ELSE ${shownStatus('status', 'p')} END`
 
+/** SQL: a column of a delivery's last attempt; NULL before the first. */
+export const ofLastAttempt = (column: 'status' | 'error') =>
+  `(SELECT ${column} FROM attempts WHERE delivery_id = id AND number = attempt_count)`
+
 export const DELIVERY_COLUMNS = `
   id, endpoint_id AS "endpointId", event_id AS "eventId",
   (SELECT type FROM events WHERE events.id = event_id) AS event, lead_reference AS "leadReference",
@@ -61,7 +65,8 @@ export const DELIVERY_COLUMNS = `
   attempt_count AS "attemptCount",
   (SELECT CASE WHEN p.deleted_at IS NULL THEN least(next_attempt_at, manual_at) END FROM endpoints p WHERE p.id = endpoint_id)
     AS "nextAttemptAt",
-  created_at AS "createdAt", updated_at AS "updatedAt"`
+  created_at AS "createdAt", updated_at AS "updatedAt",
+  ${ofLastAttempt('status')} AS "lastStatus", ${ofLastAttempt('error')} AS "lastError"`
 
 /** The delivery of a row with these columns. NULL is undefined in a message. */
 export const deliveryOf = (row: object): Delivery => Delivery.fromPartial(row)

@@ -11,6 +11,7 @@ import { dependenciesOf, openTables, rowsRead } from './large-endpoints.fixture'
 import { claimDeliveries, newClaim } from './queue/claim-deliveries'
 import { countOpenDeliveries } from './queue/delivery-metrics'
 import { findDueEndpoints } from './queue/due-endpoints'
+import { check } from './reconciliation/check'
 
 type Filled = Awaited<ReturnType<typeof filled>>
 
@@ -56,6 +57,11 @@ const filters = [
   { status: 'delivered' },
   { status: 'exhausted' },
   { status: 'cancelled' },
+  { type: 'lead.updated' },
+  { error: 'timeout', status: 'pending' },
+  { failed: true },
+  { failed: false, status: 'delivered' },
+  { to: '2999-01-01T00:00:00Z', from: '2000-01-01T00:00:00Z', error: 'tls' },
 ]
 
 describe.each([{}, { of: 'on' as const }, { of: 'off' as const }])('a list of %j', ({ of }) => {
@@ -86,7 +92,8 @@ test('a list of a lead', async () => {
       page: 500,
     })
     const { leadReference } = deliveries[0]!
-    for (const filter of [{}, { status: 'exhausted' }, { endpointId: on }])
+    const start = { leadReference: leadReference.slice(0, 8) }
+    for (const filter of [{}, { status: 'exhausted' }, { endpointId: on }, start])
       await listDeliveries(dependenciesOf(database), {
         accountId: ACCOUNT,
         leadReference,
@@ -117,6 +124,20 @@ test('a recovery: the request, what remains, its progress in each status', async
       await database.query({ text: 'UPDATE deliveries SET manual_at = NULL WHERE manual_at IS NOT NULL' })
     }
   }
+})
+
+test('a check of open deliveries, whatever endpoints without any there are', async () => {
+  const idle = `
+    INSERT INTO endpoints (account_id, url, enabled) SELECT 3, 'http://127.0.0.1:1/', true FROM generate_series(1, 2000)`
+  await large.database.query({ text: idle })
+  for (const { database } of [small, large])
+    await database.query({ text: `UPDATE endpoints SET updated_at = '2025-12-31'` })
+  const next = { what: 'deliveries', notifications: false, accountId: undefined, after: '' }
+  await costsTheSame(async ({ on }, database) => {
+    const { findings, after } = await check(dependenciesOf(database), { eventIds: [], next })
+    expect(findings.map(({ kind }) => kind)).toEqual(Array(50).fill('delivery_overdue'))
+    expect(after).toBe(`pending ${on}`)
+  })
 })
 
 test('disabling, enabling, deleting, and polls and claims while the deliveries are out of sync', async () => {

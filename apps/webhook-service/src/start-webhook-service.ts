@@ -21,6 +21,7 @@ import { makeAttempt } from './attempt/make-attempt'
 import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
 import type { Config } from './config'
 import { claimMsOf, deliverEvents, tablesOf } from './deliver-events'
+import { createUrlCheck } from './egress/create-url-check'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
 import { runRecovery } from './endpoints/recovery/recovery'
@@ -138,7 +139,7 @@ export const startWebhookService = async (
     claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
     wake,
   }
-  grpc.add(WebhooksServiceDefinition, webhooksService(dependencies))
+  grpc.add(WebhooksServiceDefinition, webhooksService(dependencies, createUrlCheck({ guard })))
   grpc.add(AuditServiceDefinition, auditService(leads))
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
   lifecycle.onStop('senders', () => Promise.all(both.map(({ stop }) => stop())))

@@ -14,9 +14,10 @@ import { exportLeadEvents } from './deliveries/export-lead-events'
 import { listDeliveries } from './deliveries/list-deliveries'
 import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
-import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
+import { testWebhookEndpoint, withFirstAttempt } from './deliveries/test-webhook-endpoint'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
+import { urlViolation } from './endpoints/endpoint-row'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { listWebhookEndpoints } from './endpoints/list-webhook-endpoints'
 import { recoverWebhookEndpoint } from './endpoints/recovery/recover-webhook-endpoint'
@@ -31,8 +32,7 @@ import { notifyContact } from './notifications/notify-contact'
 import { retrieveNotification } from './notifications/retrieve-notification'
 import { retryNotification } from './notifications/retry-notification'
 import type { Dependencies, Loop } from './operation'
-import { checkDeliveries } from './reconciliation/check-deliveries'
-import { checkEvents } from './reconciliation/check-events'
+import { check } from './reconciliation/check'
 import { eraseLeadEvents } from './removal/erase-lead-events'
 import { removeAccount } from './removal/remove-account'
 import { removeLeadEvents } from './removal/remove-lead-events'
@@ -40,8 +40,11 @@ import { withIdempotencyKey } from './with-idempotency-key'
 
 type Context = Pick<CallContext, 'signal' | 'metadata' | 'header'>
 
-/** The gRPC service: one line an operation. */
-export const webhooksService = (dependencies: Dependencies): WebhooksServiceImplementation => {
+/** The gRPC service: one line an operation. `checkUrl` resolves with why the egress guard refuses a URL. */
+export const webhooksService = (
+  dependencies: Dependencies,
+  checkUrl: (url: string) => Promise<string | undefined>,
+): WebhooksServiceImplementation => {
   // With a codec of its response an operation runs once for each Idempotency-Key. `changes` is the database that it changes.
   const serve =
     <Request extends object, Response>(
@@ -52,31 +55,39 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     async (request: Request, context: Context): Promise<Response> => {
       validateRequest(request)
       const { signal, metadata } = context
-      const { sealer } = dependencies
       const database = dependencies.database.until(signal)
       const notifications = dependencies.notifications.until(signal)
       const woken = new Set<Loop>()
       // After the commit: a poll before it would find nothing.
       const wake = (loop: Loop) => void woken.add(loop)
       const given = { ...dependencies, database, notifications, actor: actorOfCall(metadata), wake }
-      const answer = response
-        ? await answerOnce(
-            context,
-            { database: given[changes], sealer, underKey: withIdempotencyKey, response },
-            (tx) => run({ ...given, [changes]: tx }, request),
-          )
-        : await run(given, request)
+      const once = { ...given, database: given[changes], underKey: withIdempotencyKey, response }
+      const answer = await answerOnce(context, once, (tx) => run({ ...given, [changes]: tx }, request))
       for (const loop of woken) dependencies.wake(loop)
       return answer
     }
+  // Before the transaction: a silent name server would hold its connection.
+  const serveUrl =
+    <Request extends { url?: string | undefined }, Response>(
+      run: (dependencies: Dependencies, request: Request) => Promise<Response>,
+      response?: Codec<Response>,
+    ) =>
+    async (request: Request, context: Context): Promise<Response> => {
+      const { url = '' } = request
+      const refusal = urlViolation(url) ? undefined : await checkUrl(url)
+      return serve((given, asked: Request) => run({ ...given, refusal }, asked), response)(request, context)
+    }
   return {
     listWebhookEndpoints: serve(listWebhookEndpoints),
-    createWebhookEndpoint: serve(createWebhookEndpoint, CreateWebhookEndpointResponse),
+    createWebhookEndpoint: serveUrl(createWebhookEndpoint, CreateWebhookEndpointResponse),
     retrieveWebhookEndpoint: serve(retrieveWebhookEndpoint),
-    updateWebhookEndpoint: serve(updateWebhookEndpoint),
+    updateWebhookEndpoint: serveUrl(updateWebhookEndpoint),
     deleteWebhookEndpoint: serve(deleteWebhookEndpoint),
     rotateWebhookSecret: serve(rotateWebhookSecret, RotateWebhookSecretResponse),
-    testWebhookEndpoint: serve(testWebhookEndpoint, TestWebhookEndpointResponse),
+    testWebhookEndpoint: async (request, context) => {
+      const test = await serve(testWebhookEndpoint, TestWebhookEndpointResponse)(request, context)
+      return withFirstAttempt(dependencies.database.until(context.signal), request.accountId, test)
+    },
     recoverWebhookEndpoint: serve(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
     listWebhookEndpointHealth: serve(listWebhookEndpointHealth),
     listDeliveries: serve(listDeliveries),
@@ -88,8 +99,7 @@ export const webhooksService = (dependencies: Dependencies): WebhooksServiceImpl
     listFailingEndpoints: serve(listFailingEndpoints),
     notifyContact: serve(notifyContact),
     findStoredEvents: serve(findStoredEvents),
-    checkEvents: serve(checkEvents),
-    checkDeliveries: serve(checkDeliveries),
+    check: serve(check),
     eraseLeadEvents: serve(eraseLeadEvents),
     exportLeadEvents: serve(exportLeadEvents),
     holdAccount: serve(holdAccount),

@@ -2,12 +2,17 @@ import { api, dataOf, type Schemas } from './api'
 import type { Tone } from './parts/badge'
 import { span } from './parts/format'
 
-export type Delivery = Schemas['Delivery']
+/** How the last attempt ended and the lead's name are there where the API has them. */
+export type Delivery = Schemas['Delivery'] & {
+  last_status?: number | null
+  last_error?: Attempt['error']
+  lead_name?: string | null
+}
 export type RetrievedDelivery = Schemas['DeliveryWithAttempts']
 export type Attempt = Schemas['Attempt']
 type AttemptError = NonNullable<Attempt['error']>
 /** How an attempt ended. */
-type Outcome = Pick<Attempt, 'status' | 'error'>
+type Outcome = Pick<Attempt, 'status' | 'error'> & { reason?: string | null }
 
 /** The statuses as filters name them. */
 export const STATUS_WORDS: Record<Delivery['status'], string> = {
@@ -68,8 +73,9 @@ const STATUS_REASONS: [RegExp, string][] = [
 ]
 
 /** How an attempt ended, in words. */
-export const reasonOf = ({ status, error }: Outcome): string => {
+export const reasonOf = ({ status, error, reason: given }: Outcome): string => {
   if (error === null) return `${status} Success`
+  if (given) return given.replace(/\.$/, '')
   if (error !== 'http_status') return REASONS[error]
   const [, reason = 'only 2xx is success'] =
     STATUS_REASONS.find(([pattern]) => pattern.test(String(status))) ?? []
@@ -86,7 +92,7 @@ export const retrieveDelivery = async (id: number, signal?: AbortSignal): Promis
 export const listDeliveries = async (
   filters: Record<string, string>,
   signal?: AbortSignal,
-): Promise<Schemas['DeliveryPage']> => {
+): Promise<{ data: Delivery[]; next_cursor?: string | null }> => {
   // The API refuses unknown filters and values.
   const query: object = { cursor: '', ...filters }
   return dataOf(api().GET('/manage/deliveries', { params: { query }, signal }))

@@ -28,6 +28,12 @@ export const isInvisible = (text: string): boolean => !VISIBLE.test(text)
 
 export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 
+const HEX = '[0-9A-Fa-f]'
+const ENDS = [4, 4, 4].reduce((end, n) => `(-(${HEX}{0,${n - 1}}|${HEX}{${n}}${end}))?`, `(-${HEX}{0,12})?`)
+
+/** A UUID, or its first 4 digits or more. */
+export const UUID_START = new RegExp(`^(${HEX}{4,7}|${HEX}{8}${ENDS})$`)
+
 /** Whether a text is an instant that exists: ISO 8601 in UTC, with at most six digits of a second. */
 export const isInstant = (text: string): boolean => {
   const [, seconds] = /^((?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,6})?Z$/.exec(text) ?? []

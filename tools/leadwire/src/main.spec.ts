@@ -125,6 +125,8 @@ describe('a value that the API refuses', () => {
     [['deliveries', 'list', '--status', 'exhaustd'], /status: must be one of pending, /],
     [['deliveries', 'list', '--lead', 'r-1'], /lead_reference: must be a UUID/],
     [['deliveries', 'list', '--page', '1.5'], /positive integer/],
+    [['deliveries', 'list', '--error', 'none', '--failed'], /error: must be one of timeout, /],
+    [['deliveries', 'list', '--from', '2026-01-01'], /must be an instant/],
     [['endpoints', 'create', '--url', 'http:example.com'], /url: must begin with http/],
     [
       ['endpoints', 'create', '--url', 'http://a.example', '--description', 'x'.repeat(256)],

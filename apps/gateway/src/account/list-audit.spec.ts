@@ -1,5 +1,6 @@
 import type { AuditEntry, AuditPosition, ListAuditRequest } from '@leadwire/contracts'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
+import { cursorOf } from '../validation/cursor'
 
 const entry = (number: number, moment: number): AuditEntry => ({
   id: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
@@ -116,8 +117,8 @@ test.each([
   "2026-11-21T09:30:00.000001Z_00000000-0000-4000-8000-00000000000'",
   '%00',
 ])('the cursor %s is a 422', async (cursor) => {
-  for (const query of [`?cursor=${cursor}`, `?cursor=${cursor}&cursor=${cursor}`]) {
-    const answer = await get(query)
+  for (const query of [cursor, `${cursor}&cursor=${cursor}`, cursorOf(cursor)]) {
+    const answer = await get(`?cursor=${query}`)
     expect(answer.statusCode).toBe(422)
     expect(answer.json().errors).toHaveProperty('cursor')
   }

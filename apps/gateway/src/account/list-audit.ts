@@ -4,6 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
 import { named, nullableOf, orNull, timestamp } from '../api/schemas'
 import { TokenName } from '../tokens/tokens'
+import { partsOf } from '../validation/cursor'
 import { describe } from '../validation/fields'
 
 const Change = named('AuditChange')({
@@ -44,9 +45,9 @@ const auditJson = (entry: AuditEntry): string => {
   return `${json.slice(0, -1)},"changes":${entry.changes}}`
 }
 
-const positionOf = (cursor: string | undefined): AuditPosition | undefined => {
-  const [at, id] = cursor?.split('_') ?? []
-  return at && id ? { at, id } : undefined
+const positionOf = (place: string): AuditPosition => {
+  const [at, id] = partsOf(place, /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.]\d{6}Z)_([\da-f-]{36})$/)
+  return { at: at!, id: id! }
 }
 
 // All times have the same length, and all ids, so strings are ordered as PostgreSQL orders them.
@@ -60,13 +61,9 @@ export const listAudit = listOperation({
   description:
     'Who changed users, tokens, images and webhook endpoints, and asked for attempts, by the API or the command line. Leads have a history of their own. Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.',
   record: AuditRecord,
-  cursor: {
-    description: 'The `next_cursor` of the answer before. Without it the newest entries come.',
-    // The place of the last entry: its time and id.
-    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z_[0-9a-f-]{36}$',
-  },
-  find: async ({ accountId, clients, limits }, _filters, cursor) => {
-    const asked = { accountId, before: positionOf(cursor) }
+  cursor: 'The `next_cursor` of the answer before. Without it the newest entries come.',
+  find: async ({ accountId, clients, limits }, _filters, place) => {
+    const asked = { accountId, before: place === undefined ? undefined : positionOf(place) }
     const logs = await Promise.all(clients.audits.map((audit) => audit.listAudit(asked, limits)))
     const entries = logs.flatMap((log) => log.entries).sort((a, b) => (isOlder(a, b) ? 1 : -1))
     const shown = entries.slice(0, AUDIT_LIMIT)

@@ -1,4 +1,5 @@
 import { type RunningGateway, startGateway } from '../gateway.fixture'
+import { cursorOf } from '../validation/cursor'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const MISSING = '00000000-0000-4000-8000-000000000000'
@@ -73,8 +74,10 @@ describe.each([
     '9007199254740992',
     '7&cursor=8',
   ])('with the cursor %s are a 422 that names it', async (cursor) => {
-    const response = await get(`${path}?cursor=${cursor}`)
-    expect([response.statusCode, Object.keys(response.json().errors)]).toEqual([422, ['cursor']])
+    for (const given of [cursor, cursorOf(cursor)]) {
+      const response = await get(`${path}?cursor=${given}`)
+      expect([response.statusCode, Object.keys(response.json().errors)]).toEqual([422, ['cursor']])
+    }
     expect(asked).toEqual([])
   })
 

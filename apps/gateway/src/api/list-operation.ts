@@ -1,17 +1,13 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { idOf } from '../validation/cursor'
 import { describe } from '../validation/fields'
 import { type About, type Call, operation } from './operation'
 import { cursorPageJson, filteredPageJson, pageNumber } from './page-json'
 import { referenceErrors } from './reference-errors'
 import { cursorPageOf, PageQuery, pageOrStepOf } from './schemas'
 
-/** A cursor is the id of the last record before, unless a list has another pattern. */
-const ID = '[1-9][0-9]{0,14}'
-
-export const idOf = (cursor: string | undefined) => (cursor === undefined ? undefined : Number(cursor))
-
-const cursorWith = (pattern: string, description: string) => ({
-  cursor: Type.Optional(Type.String({ pattern, ...describe(description) })),
+const cursorWith = (description: string) => ({
+  cursor: Type.Optional(Type.String({ format: 'cursor', ...describe(description) })),
 })
 
 type Query<Filters extends TObject> = Static<Filters> & { cursor?: string }
@@ -21,13 +17,14 @@ interface CursorList<Filters extends TObject> extends About {
   filters?: Filters
   /** The schema of a record. */
   record: TSchema
-  cursor?: { description?: string; pattern?: string }
+  /** What the parameter `cursor` is. */
+  cursor?: string
   answer?: string
-  /** `items` is the JSON array of the records that follow the cursor. */
+  /** `items` is the JSON array of the records that follow the place of a cursor, and `next` their place. */
   find: (
     call: Call<unknown>,
     filters: Static<Filters>,
-    cursor: string | undefined,
+    place: string | undefined,
   ) => Promise<{ items: Uint8Array | string; next: string | number | undefined }>
 }
 
@@ -35,15 +32,12 @@ interface CursorList<Filters extends TObject> extends About {
 export const listOperation = <Filters extends TObject = TObject>({
   filters = Type.Object({}) as Filters,
   record,
-  cursor: {
-    description = 'The `next_cursor` of the answer before. Without it the newest records come.',
-    pattern = `^${ID}$`,
-  } = {},
+  cursor: description = 'The `next_cursor` of the answer before. Without it the newest records come.',
   answer = 'The newest, or those that follow the cursor.',
   find,
   ...about
 }: CursorList<Filters>) => {
-  const query = Type.Object({ ...filters.properties, ...cursorWith(pattern, description) })
+  const query = Type.Object({ ...filters.properties, ...cursorWith(description) })
   return operation({
     ...about,
     query,
@@ -75,9 +69,9 @@ export const leadListOperation = ({ description, scope = 'leads:read', find, ...
     ...about,
     scope,
     description: [description, STEPS].filter(Boolean).join('\n\n'),
-    find: async (call, _filters, cursor) => {
+    find: async (call, _filters, place) => {
       const { accountId, leadReference } = call
-      const asked = { accountId, reference: leadReference(), before: idOf(cursor) }
+      const asked = { accountId, reference: leadReference(), before: idOf(place) }
       const { items, nextBefore } = await find(call, asked)
       return { items, next: nextBefore }
     },
@@ -108,15 +102,17 @@ export const pagedListOperation = <Filters extends TObject>({
   filters,
   record,
   what,
+  description = '',
   find,
   ...about
 }: PagedList<Filters>) => {
   const follow = 'Leave it empty for the first rows; pass `next_cursor` for those that follow.'
-  const cursor = cursorWith(`^(${ID})?$`, follow)
+  const cursor = cursorWith(follow)
   return operation({
     ...about,
     route,
-    description: `Newest first, 20 a page. Beyond 10,000 \`total\` is 10000 and \`total_capped\` true, and a later page is refused; with \`cursor\` all can be read, 100 at a time, and none twice while others are created.`,
+    description:
+      `Newest first, 20 a page. Beyond 10,000 \`total\` is 10000 and \`total_capped\` true, and a later page is refused; with \`cursor\` all can be read, 100 at a time, and none twice while others are created. ${description}`.trim(),
     query: Type.Object({ ...filters.properties, ...PageQuery.properties, ...cursor }),
     checks: Type.Object({ ...filters.properties, ...cursor }),
     answer: {
@@ -126,7 +122,7 @@ export const pagedListOperation = <Filters extends TObject>({
     handler: async (call) => {
       const { cursor, ...kept } = (await call.valid()) as Query<Filters>
       const query = call.request.query as Record<string, unknown>
-      const step = 'cursor' in query && { page: 0, cursor: Number(cursor ?? Number.MAX_SAFE_INTEGER) }
+      const step = 'cursor' in query && { page: 0, cursor: idOf(cursor) ?? Number.MAX_SAFE_INTEGER }
       const place = step || { page: pageNumber(query['page']) }
       const { records, ...found } = await find(call, { ...(kept as Static<Filters>), ...place })
       const items = JSON.stringify(records)

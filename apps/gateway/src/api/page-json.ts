@@ -1,4 +1,5 @@
 import { ServiceError } from '@leadwire/service-kit'
+import { cursorOf } from '../validation/cursor'
 import type { Call } from './operation'
 
 /** The `page` of a query. What is no integer from 1 to 2^53 - 1 is page 1, a repeated parameter too. */
@@ -7,9 +8,10 @@ export const pageNumber = (page: unknown): number => {
   return Number.isSafeInteger(number) ? number : 1
 }
 
-type Cursor = string | number | undefined
+/** Where the next page starts. */
+type Place = string | number | undefined
 
-const textOf = (cursor: Cursor) => (cursor === undefined ? null : String(cursor))
+const nextOf = (place: Place) => (place === undefined ? null : cursorOf(place))
 
 /** The JSON array of the rows of a list. */
 type Items = Uint8Array | string
@@ -18,8 +20,8 @@ const around = (items: Items, before: string, after: string): Buffer =>
   Buffer.concat([before, items, after].map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
 
 /** Rows that follow a cursor, as JSON. */
-export const cursorPageJson = (items: Items, nextCursor: Cursor): Buffer =>
-  around(items, '{"data":', `,"next_cursor":${JSON.stringify(textOf(nextCursor))}}`)
+export const cursorPageJson = (items: Items, next: Place): Buffer =>
+  around(items, '{"data":', `,"next_cursor":${JSON.stringify(nextOf(next))}}`)
 
 interface Page {
   page: number
@@ -64,7 +66,7 @@ export const pageJson = (
 /** A page of a list with filters, whose count stops somewhere. Throws invalid for a page beyond a count that stopped. */
 export const filteredPageJson = (
   call: Pick<Call<unknown>, 'request' | 'addressOf'>,
-  page: Page & { totalCapped: boolean; nextCursor?: Cursor },
+  page: Page & { totalCapped: boolean; nextCursor?: Place },
   { filters, what }: { filters: object; what: string },
 ): Buffer => {
   const { totalCapped, nextCursor, total } = page
@@ -72,6 +74,6 @@ export const filteredPageJson = (
     throw ServiceError.invalid({ page: [`Pages end here with ${total} ${what}. A cursor walks them all.`] })
   return pageJson(call, page, {
     filters,
-    more: { total_capped: totalCapped, next_cursor: textOf(nextCursor) },
+    more: { total_capped: totalCapped, next_cursor: nextOf(nextCursor) },
   })
 }

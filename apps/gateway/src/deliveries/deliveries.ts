@@ -1,7 +1,14 @@
-import { ATTEMPT_ERRORS, EVENT_TYPES, type WebhookRequest } from '@leadwire/contracts'
+import {
+  ATTEMPT_ERRORS,
+  type Delivery,
+  EVENT_TYPES,
+  type FindLeadNamesResponse,
+  type WebhookRequest,
+} from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { pagedListOperation } from '../api/list-operation'
-import { operation } from '../api/operation'
+import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import {
   dataOf,
@@ -12,22 +19,34 @@ import {
   orNull,
   timestamp,
 } from '../api/schemas'
+import { grants } from '../auth/authenticate'
 import { describe, id, oneOf, text } from '../validation/fields'
+import { inMicroseconds } from '../validation/formats'
 
 const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
 
 /** The filters of deliveries and notifications. */
 export const DELIVERY_FILTERS = {
   status: oneOf(DELIVERY_STATUSES, 'Only those in this state.', 'pending'),
-  lead_reference: text('Only those of this lead.', '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10', {
-    format: 'uuid',
-  }),
+  lead_reference: text(
+    'Only those of this lead: its reference, or the first 4 digits of it or more.',
+    '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10',
+    { format: 'uuid-start' },
+  ),
 }
 
-export const DeliveryRecord = named(
-  'Delivery',
-  'One event on its way to one endpoint.',
-)({
+const instant = (description: string) => text(description, '2026-11-21T09:30:00Z', { format: 'instant' })
+
+const attemptError = (description: string) =>
+  Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    enum: [...ATTEMPT_ERRORS, null],
+    description,
+    examples: [null],
+  })
+
+/** Of a delivery without the name of its lead. A notification has most of them. */
+export const DELIVERY_FIELDS = {
   id: Type.Integer({ examples: [1] }),
   endpoint_id: Type.Integer({ examples: [1] }),
   event_id: Type.String({
@@ -40,8 +59,26 @@ export const DeliveryRecord = named(
   status: oneOf(DELIVERY_STATUSES, undefined, 'delivered'),
   attempt_count: Type.Integer({ examples: [1] }),
   next_attempt_at: nullableTimestamp('Null unless another attempt is to come.'),
+  last_status: nullableOf(
+    'integer',
+    "The status of the last attempt's answer; null when there was none.",
+    200,
+  ),
+  last_error: attemptError('Why the last attempt failed; null when it succeeded, and before the first.'),
   created_at: timestamp('When it was recorded.'),
   updated_at: timestamp('When it changed last.'),
+}
+
+export const DeliveryRecord = named(
+  'Delivery',
+  'One event on its way to one endpoint.',
+)({
+  ...DELIVERY_FIELDS,
+  lead_name: nullableOf(
+    'string',
+    "The lead's name as it is now. Null when the lead was erased, of a sample, and unless the token has the scope `leads:read` (or `leads`) too.",
+    'Kitchen windows',
+  ),
 })
 
 export const AttemptRecord = named('Attempt')({
@@ -49,33 +86,73 @@ export const AttemptRecord = named('Attempt')({
   started_at: timestamp('When it began.'),
   duration_ms: Type.Integer({ description: 'In milliseconds.', examples: [84] }),
   status: nullableOf('integer', "The answer's status, HTTP's or SMTP's; null when there was no answer.", 200),
-  error: Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    enum: [...ATTEMPT_ERRORS, null],
-    description: 'Why the attempt failed; null on success.',
-    examples: [null],
-  }),
+  error: attemptError('Why the attempt failed; null on success.'),
+  reason: nullableOf(
+    'string',
+    'The same in a sentence, of a redirect and of `tls`; null otherwise.',
+    '302: redirects are not followed.',
+  ),
   response: nullableOf('string', 'The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.', 'ok'),
 })
 
-export const deliveryRecord = recordOf(DeliveryRecord)
+export const deliveryRecord = recordOf(Type.Object(DELIVERY_FIELDS))
 
 export const attemptRecord = recordOf(AttemptRecord)
+
+/** A leads-service of the release before has no such call: the list comes without names while it is replaced. */
+const unlessUnavailable = (error: unknown): FindLeadNamesResponse => {
+  if (error instanceof ServiceError && error.code === 'unavailable') return { leads: [] }
+  throw error
+}
+
+/** Deliveries with the names of their leads, which one call finds for all. */
+const withLeadNames = async (
+  { request, accountId, clients, limits }: Call<unknown>,
+  deliveries: Delivery[],
+) => {
+  const references = [...new Set(deliveries.map(({ leadReference }) => leadReference))]
+  const { leads } =
+    references.length > 0 && grants(request.principal.scopes, 'leads:read')
+      ? await clients.leads.findLeadNames({ accountId, references }, limits).catch(unlessUnavailable)
+      : { leads: [] }
+  const names = new Map(leads.map(({ reference, name }) => [reference, name]))
+  return deliveries.map((delivery) => ({
+    ...deliveryRecord(delivery),
+    lead_name: names.get(delivery.leadReference) ?? null,
+  }))
+}
+
+/** One delivery with the name of its lead. */
+const deliveryWithName = async (call: Call<unknown>, delivery: Delivery | undefined) =>
+  (await withLeadNames(call, [delivery!]))[0]!
 
 export const listDeliveries = pagedListOperation({
   route: 'GET /manage/deliveries',
   operationId: 'listDeliveries',
   tag: 'Webhooks',
   summary: 'List deliveries',
+  description:
+    'With `type`, `error` or `failed`, and with few digits of a reference, an answer reads 10,000 deliveries at most of each state: it may have fewer than asked for and a `next_cursor` all the same, and `total` counts among these.',
   what: 'deliveries',
   filters: Type.Partial(
-    Type.Object({ endpoint_id: id('Only those to this endpoint.', 1), ...DELIVERY_FILTERS }),
+    Type.Object({
+      endpoint_id: id('Only those to this endpoint.', 1),
+      ...DELIVERY_FILTERS,
+      from: instant('Only those recorded at this instant or later.'),
+      to: instant('Only those recorded before this instant.'),
+      type: oneOf(EVENT_TYPES, 'Only those about this.', 'lead.created'),
+      error: oneOf(ATTEMPT_ERRORS, 'Only those whose last attempt failed so.', 'timeout'),
+      failed: Type.Boolean(describe('Only those whose last attempt failed, or only the others.')),
+    }),
   ),
   record: DeliveryRecord,
-  find: async ({ accountId, clients, limits }, { endpoint_id: endpointId, lead_reference, ...given }) => {
-    const asked = { accountId, endpointId, leadReference: lead_reference?.toLowerCase(), ...given }
+  find: async (call, { endpoint_id: endpointId, lead_reference, from, to, ...given }) => {
+    const { accountId, clients, limits } = call
+    const leadReference = lead_reference?.toLowerCase()
+    const times = { from: from && inMicroseconds(from), to: to && inMicroseconds(to) }
+    const asked = { accountId, endpointId, leadReference, ...times, ...given }
     const { deliveries, ...rest } = await clients.webhooks.listDeliveries(asked, limits)
-    return { ...rest, records: deliveries.map(deliveryRecord) }
+    return { ...rest, records: await withLeadNames(call, deliveries) }
   },
 })
 
@@ -106,11 +183,12 @@ export const retrieveDelivery = operation({
   summary: 'Retrieve a delivery',
   description: 'With every attempt that was made, and what each sends.',
   answer: dataOf(DeliveryWithAttempts, 'The delivery.'),
-  handler: async ({ pathId, accountId, clients, limits }) => {
+  handler: async (call) => {
+    const { pathId, accountId, clients, limits } = call
     const key = { accountId, deliveryId: pathId() }
     const { delivery, attempts, request: sent } = await clients.webhooks.retrieveDelivery(key, limits)
     return {
-      ...deliveryRecord(delivery!),
+      ...(await deliveryWithName(call, delivery)),
       attempts: attempts.map(attemptRecord),
       request: sent ? requestRecord(sent) : null,
     }
@@ -127,11 +205,20 @@ export const retryDelivery = operation({
   savesResponse: true,
   answer: dataOf(DeliveryRecord, 'The delivery, on its way.'),
   problems: ['conflict', 'lead-erased'],
-  handler: async ({ pathId, accountId, clients, limits }) => {
+  handler: async (call) => {
+    const { pathId, accountId, clients, limits } = call
     const key = { accountId, deliveryId: pathId() }
     const { delivery } = await clients.webhooks.retryDelivery(key, limits)
-    return deliveryRecord(delivery!)
+    return deliveryWithName(call, delivery)
   },
+})
+
+const TestedEndpoint = named('TestedWebhookEndpoint')({
+  ...DeliveryRecord.properties,
+  attempt: orNull(
+    AttemptRecord,
+    'The first attempt; null when it did not end within 5 seconds, and while the endpoint is disabled.',
+  ),
 })
 
 export const testWebhookEndpoint = operation({
@@ -142,12 +229,16 @@ export const testWebhookEndpoint = operation({
   description:
     'A Lead Created with a sample lead (`test` is 1, ids are 0), or, for an endpoint that does not subscribe to it, a sample of the first kind of event that it subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.',
   savesResponse: true,
-  answer: dataOf(DeliveryRecord, 'The delivery, on its way.'),
-  handler: async ({ pathId, accountId, clients, limits }) => {
+  answer: dataOf(TestedEndpoint, 'The delivery, and how its first attempt ended.'),
+  handler: async (call) => {
+    const { pathId, accountId, clients, limits } = call
     const key = { accountId, endpointId: pathId() }
     const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)
     const asked = { ...key, accountKey: account!.apiKey }
-    const { delivery } = await clients.webhooks.testWebhookEndpoint(asked, limits)
-    return deliveryRecord(delivery!)
+    const { delivery, attempt } = await clients.webhooks.testWebhookEndpoint(asked, limits)
+    return {
+      ...(await deliveryWithName(call, delivery)),
+      attempt: attempt ? attemptRecord(attempt) : null,
+    }
   },
 })

@@ -2,7 +2,7 @@ import { ENDPOINT_LEADS, type Endpoint, EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, listOf, named, orNull, timestamp } from '../api/schemas'
+import { dataOf, listOf, named, nullableTimestamp, orNull, timestamp } from '../api/schemas'
 import { describe, nullable, oneOf, text } from '../validation/fields'
 
 const endpointFields = {
@@ -77,6 +77,9 @@ export const EndpointRecord = named(
     description: 'The names of its own headers. Their values are not shown.',
     examples: [{ 'X-Api-Key': null }],
   }),
+  previous_secret_until: nullableTimestamp(
+    'Until then the secret before signs too; null when none does beside the current one.',
+  ),
   created_at: timestamp('When it was made.'),
   updated_at: timestamp('When it changed last.'),
 })

@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { idOf, listOperation } from '../api/list-operation'
+import { listOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
 import { dataOf, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
+import { idOf } from '../validation/cursor'
 import { oneOf } from '../validation/fields'
 
 export const IMPORT_TYPES = { 'text/csv': 'csv', 'application/x-ndjson': 'ndjson' } as const

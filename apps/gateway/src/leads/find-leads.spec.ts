@@ -1,5 +1,6 @@
 import type { FindLeadsRequest, FindLeadsResponse } from '@leadwire/contracts'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
+import { cursorOf } from '../validation/cursor'
 
 let gateway: RunningGateway
 let asked: FindLeadsRequest[]
@@ -44,7 +45,7 @@ test('a page has the fields of the interface, whether the total is capped, and a
   const page = (await get('status=open&per_page=10&page=2')).json()
   expect(Object.keys(page).slice(-2)).toEqual(['total_capped', 'next_cursor'])
   expect(page).toMatchObject({ current_page: 2, per_page: 10, last_page: 5, total: 45, total_capped: false })
-  expect(page.next_cursor).toBe('9')
+  expect(page.next_cursor).toBe(cursorOf('9'))
 })
 
 test('the addresses of pages keep what was asked for', async () => {
@@ -67,11 +68,14 @@ test('the addresses of pages keep what was asked for', async () => {
 
 test('a response with a cursor has data and the next cursor', async () => {
   found = { total: undefined }
-  expect((await get('cursor=')).body).toBe('{"data":[{}],"next_cursor":"9"}')
+  expect((await get('cursor=')).body).toBe(`{"data":[{}],"next_cursor":"${cursorOf('9')}"}`)
   expect(asked.at(-1)!.place).toEqual({ $case: 'cursor', value: '' })
-  expect(await askedBy('cursor=12')).toMatchObject({ place: { $case: 'cursor', value: '12' }, perPage: 20 })
+  expect(await askedBy(`cursor=${cursorOf('12')}`)).toMatchObject({
+    place: { $case: 'cursor', value: '12' },
+    perPage: 20,
+  })
   found = { total: undefined, nextCursor: undefined }
-  expect((await get('cursor=12')).json().next_cursor).toBeNull()
+  expect((await get(`cursor=${cursorOf('12')}`)).json().next_cursor).toBeNull()
 })
 
 test.each([

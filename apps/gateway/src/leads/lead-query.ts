@@ -33,7 +33,7 @@ export const LeadQuery = Type.Partial(
       'The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`.',
     ),
     cursor: text('Leave it empty for the first leads; pass `next_cursor` for those that follow.', undefined, {
-      maxLength: 100,
+      format: 'cursor',
     }),
   }),
 )

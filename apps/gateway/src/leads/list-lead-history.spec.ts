@@ -1,6 +1,7 @@
 import type { Actor } from '@leadwire/contracts'
 import { actorOfCall, ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
+import { cursorOf } from '../validation/cursor'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const MISSING = '00000000-0000-4000-8000-000000000000'
@@ -46,15 +47,16 @@ const get = (query: string, reference = REFERENCE) =>
 
 test('the cursor leads on to the end', async () => {
   const first = await get('')
-  expect(first.json()).toEqual({ data: [{ version: 7 }], next_cursor: '7' })
+  expect(first.json()).toEqual({ data: [{ version: 7 }], next_cursor: cursorOf(7) })
   expect((await get('?cursor=')).json()).toEqual(first.json())
-  expect((await get('?cursor=7')).json()).toEqual({ data: [{ version: 7 }], next_cursor: null })
+  expect((await get(`?cursor=${cursorOf(7)}`)).json()).toEqual({ data: [{ version: 7 }], next_cursor: null })
   const lead = { accountId: 3, reference: REFERENCE }
   expect(asked).toEqual([lead, lead, { ...lead, before: 7 }])
 })
 
 test.each([
   '?cursor=x',
+  '?cursor=7',
   '?cursor=0',
   '?cursor=-1',
   '?cursor=1.5',

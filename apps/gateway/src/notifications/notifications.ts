@@ -6,13 +6,13 @@ import { dataOf, named, nullableOf, nullableTimestamp } from '../api/schemas'
 import {
   AttemptRecord,
   attemptRecord,
+  DELIVERY_FIELDS,
   DELIVERY_FILTERS,
-  DeliveryRecord,
   deliveryRecord,
 } from '../deliveries/deliveries'
 import { describe, nullable, oneOf } from '../validation/fields'
 
-const { endpoint_id: _, event: __, event_id, lead_reference, ...fields } = DeliveryRecord.properties
+const { endpoint_id: _, event: __, event_id, lead_reference, ...fields } = DELIVERY_FIELDS
 
 const NotificationRecord = named(
   'Notification',

@@ -1,16 +1,17 @@
 import { type Delivery, type ExportedEvent, Image, Lead } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { idOf, listOperation } from '../api/list-operation'
+import { listOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, named, timestamp } from '../api/schemas'
-import { AttemptRecord, attemptRecord, DeliveryRecord, deliveryRecord } from '../deliveries/deliveries'
+import { AttemptRecord, attemptRecord, DELIVERY_FIELDS, deliveryRecord } from '../deliveries/deliveries'
 import { LeadHistoryEntry } from '../leads/leads'
 import { Scheduled } from '../scheduling/schedule'
+import { idOf } from '../validation/cursor'
 import { describe, text } from '../validation/fields'
 
-const { endpoint_id: _, event: __, ...notificationFields } = DeliveryRecord.properties
+const { endpoint_id: _, event: __, ...notificationFields } = DELIVERY_FIELDS
 
 const exportedEvent = (title: string, body: string, delivery: object) =>
   Type.Object(
@@ -38,7 +39,7 @@ const ExportedLead = named(
     exportedEvent(
       'ExportedWebhook',
       'What is sent. Null where it was erased, where no endpoint subscribed to it, or where there would be too much of it.',
-      DeliveryRecord.properties,
+      DELIVERY_FIELDS,
     ),
   ),
   notifications: Type.Array(
@@ -140,7 +141,7 @@ export const exportPerson = listOperation({
     'Every lead of the account whose customer has this `email`, or this `phone` as a telephone or mobile number, also with an extension or beside other numbers. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.',
   filters: PersonQuery,
   record: ExportedLead,
-  cursor: { description: 'The `next_cursor` of the answer before. Without it the newest leads come.' },
+  cursor: 'The `next_cursor` of the answer before. Without it the newest leads come.',
   answer: 'Leads and all that belongs to them.',
   find: async (call, { email, phone }, cursor) => {
     const { clients, accountId, limits } = call

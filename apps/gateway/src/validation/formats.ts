@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
-import { isEmail, isOneLine, isUuid, manyLines, oneLine, POSTCODE } from '@leadwire/contracts'
+import { isEmail, isOneLine, isUuid, manyLines, oneLine, POSTCODE, UUID_START } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
+import { placeOf } from './cursor'
 import { FIRST_YEAR, LAST_YEAR, localInstant } from './local-instant'
 import { normalPostcode } from './postcode'
 
@@ -81,9 +82,19 @@ export const FORMATS: Record<string, Format> = {
     message: 'must be a valid IP address.',
     schema: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
   },
+  cursor: {
+    normalise: placeOf,
+    isValid: (place) => place !== '',
+    schema: { pattern: '^[A-Za-z0-9_-]*$' },
+  },
   'one-line': { isValid: isOneLine, schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' } },
   'web-url': { isValid: isWebUrl, schema: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } },
   uuid: { isValid: isUuid, message: 'must be a valid UUID.' },
+  'uuid-start': {
+    isValid: (text) => UUID_START.test(text),
+    message: 'must be a valid UUID, or its first 4 hexadecimal digits or more.',
+    schema: { pattern: UUID_START.source },
+  },
   instant: {
     isValid: isInstant,
     message: 'is not a valid date (ISO 8601 with its offset).',

@@ -13,6 +13,8 @@ export interface Result {
   /** Whether a retry would have the same outcome. */
   permanent?: boolean
   response: string | null
+  /** Why it failed, where the receiver's operator could not see it from status and error. */
+  reason?: string
   cause?: unknown
 }
 
@@ -51,6 +53,23 @@ export const failureClass = (error: unknown): FailureClass => {
   return PROTOCOL_CODE.test(code) ? 'protocol' : 'network'
 }
 
+const REDIRECTS = [301, 302, 303, 307, 308]
+
+const TLS_REASONS: Record<string, string> = {
+  CERT_HAS_EXPIRED: 'The certificate has expired.',
+  CERT_NOT_YET_VALID: 'The certificate is not valid yet.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another host name.',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed.',
+  SELF_SIGNED_CERT_IN_CHAIN: "The certificate's authority is not trusted.",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "The certificate's authority is not trusted.",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'An intermediate certificate is missing, or the authority is not trusted.',
+}
+
+const tlsReason = (error: unknown): string => {
+  const { code } = error as { code: string }
+  return TLS_REASONS[code] ?? `The TLS handshake failed: ${code}.`
+}
+
 /** Makes and times an attempt, as a span of its event's trace. `status` names the span's attribute for the status. */
 export const timeAttempt = (
   traceparent: string | null,
@@ -78,10 +97,15 @@ export const makeAttempt = (
     try {
       const headers = webhookHeaders(webhook, { secrets: openSecrets(sealer, webhook), startedAt })
       const { status, response } = await post({ dispatcher, url, headers, body, timeoutMs })
-      return { status, response, error: status >= 200 && status < 300 ? null : 'http_status' }
+      const isRedirect = REDIRECTS.includes(status)
+      return {
+        ...{ status, response, error: status >= 200 && status < 300 ? null : 'http_status' },
+        ...(isRedirect && { reason: `${status}: redirects are not followed.` }),
+      }
     } catch (cause) {
       const { status = null, response = null } = (cause as AttemptTimeout).answer ?? {}
-      return { status, response, error: failureClass(cause), cause }
+      const error = failureClass(cause)
+      return { status, response, error, cause, ...(error === 'tls' && { reason: tlsReason(cause) }) }
     }
   })
 }

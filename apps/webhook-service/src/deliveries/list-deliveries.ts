@@ -1,6 +1,6 @@
-import type { ListDeliveriesRequest } from '@leadwire/contracts'
+import { ATTEMPT_ERRORS, EVENT_TYPES, type ListDeliveriesRequest, UUID_START } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
-import { isUuid, validate } from '../arguments'
+import { isInstant, validate } from '../arguments'
 import {
   below,
   DELIVERY_COLUMNS,
@@ -8,6 +8,7 @@ import {
   ENDED,
   hasManualAttempt,
   NEWEST_FIRST,
+  ofLastAttempt,
   readInOrder,
   SHOWN,
   STATUSES,
@@ -19,103 +20,246 @@ import { statement } from '../statement'
 const PER_PAGE = 20
 const PER_CURSOR_PAGE = 100
 const MAX_COUNT = 10_000
+/** How many deliveries of a status one response reads to find those that match conditions without an index. */
+const READ_LIMIT = 10_000
 
-type Filter = Pick<ListDeliveriesRequest, 'accountId' | 'endpointId' | 'status' | 'leadReference'>
+type Filter = Omit<ListDeliveriesRequest, 'page' | 'cursor'>
 type Given = (value: unknown) => string
 
+/** What is read: deliveries with ids between two, or those of the events of a reference. */
+interface Scan {
+  filter: Filter
+  byLead: boolean
+  after: number
+  before: number
+}
+
+const isOneOf = (words: readonly string[], word: string | undefined) =>
+  word === undefined || words.includes(word) || `must be one of ${words.join(', ')}`
+
+const isTime = (text: string | undefined) =>
+  text === undefined || isInstant(text) || 'must be an instant in UTC, such as 2026-01-31T09:30:00Z'
+
+/** The first and the last reference that start with these digits. */
+const referencesOf = (start: string) => {
+  const digits = start.replaceAll('-', '')
+  return [digits.padEnd(32, '0'), digits.padEnd(32, 'f')]
+}
+
+const hasReference = (start: string, given: Given) => {
+  const [first, last] = referencesOf(start)
+  return `lead_reference BETWEEN ${given(first)}::uuid AND ${given(last)}::uuid`
+}
+
+/** The conditions on a delivery that no index has. */
+const conditionsOf = ({ filter, byLead }: Pick<Scan, 'filter' | 'byLead'>, given: Given): string[] => {
+  const { leadReference, type, error, failed } = filter
+  return [
+    leadReference !== undefined && !byLead && hasReference(leadReference, given),
+    type !== undefined && `(SELECT type FROM events WHERE events.id = event_id) = ${given(type)}`,
+    error !== undefined && `${ofLastAttempt('error')} = ${given(error)}`,
+    failed !== undefined && `${ofLastAttempt('error')} IS ${failed ? 'NOT ' : ''}NULL`,
+  ].filter((condition) => condition !== false)
+}
+
+// Of the bounds in ids, which are a little wider.
+const timesOf = ({ from, to }: Filter, given: Given): string[] =>
+  [
+    from !== undefined && `created_at >= ${given(from)}`,
+    to !== undefined && `created_at < ${given(to)}`,
+  ].filter((condition) => condition !== false)
+
 // A range of one index, compared and ordered by all of its columns (see `delivery-sql.ts`).
-const OF_ACCOUNT = `SELECT id FROM deliveries WHERE (account_id, id) < ($1::bigint, $2::bigint) AND account_id >= $1
-  ORDER BY account_id DESC, id DESC LIMIT $3`
+const OF_ACCOUNT = '(account_id, id) < ($1::bigint, $2::bigint) AND (account_id, id) > ($1, $3::bigint)'
+const ACCOUNT_ORDER = 'ORDER BY account_id DESC, id DESC'
 
 // By way of the events, which have the index. OFFSET 0 keeps PostgreSQL from reading all deliveries of the account or endpoint.
-const ofLead = ({ endpointId, status, leadReference }: Filter, given: Given) =>
+const ofLead = ({ endpointId, status, leadReference }: Filter, where: string, given: Given) =>
   `SELECT d.id
-   FROM (SELECT id FROM events WHERE lead_reference = ${given(leadReference)} AND account_id = $1 OFFSET 0) e
-     CROSS JOIN LATERAL (SELECT * FROM deliveries WHERE event_id = e.id OFFSET 0) d
+   FROM (SELECT id FROM events WHERE ${hasReference(leadReference!, given)} AND account_id = $1 OFFSET 0) e
+     CROSS JOIN LATERAL (SELECT * FROM deliveries WHERE event_id = e.id AND id < $2 AND id > $3 ${where} OFFSET 0) d
      JOIN endpoints p ON p.id = d.endpoint_id
-   WHERE d.id < $2 ${endpointId === undefined ? '' : `AND d.endpoint_id = ${given(endpointId)}`}
+   WHERE true ${endpointId === undefined ? '' : `AND d.endpoint_id = ${given(endpointId)}`}
      ${status === undefined ? '' : `AND ${SHOWN} = ${given(status)}`}
-   ORDER BY d.id DESC LIMIT $3`
+   ORDER BY d.id DESC`
 
-// A range for each status of each endpoint, and beside them the deliveries with a manual attempt.
-const ofEndpoints = ({ endpointId, status }: Filter, given: Given) => {
+/** The ranges of the index that have the deliveries: one for each status of each endpoint. */
+const rangesOf = ({ endpointId, status }: Filter, given: Given) => {
   const isOpen = status === 'pending' || status === 'held'
-  const endpoints = `p.account_id = $1 ${endpointId === undefined ? '' : `AND p.id = ${given(endpointId)}`}`
+  const endpoints = `p.account_id = $1 ${endpointId === undefined ? '' : `AND p.id = ${given(endpointId)}`}
+    ${isOpen ? 'AND p.deleted_at IS NULL' : ''}`
+  return {
+    endpoints,
+    from: `endpoints p CROSS JOIN unnest(${given(STATUSES)}::text[]) AS s (status)`,
+    range: `${below('p.id', 's.status', '$2::bigint')} AND (status, id) > (s.status, $3::bigint)
+      ${status !== undefined && ENDED.includes(status) ? `AND NOT ${hasManualAttempt('p')}` : ''}`,
+    where: `${endpoints} ${status === undefined ? '' : `AND ${shownStatus('s.status', 'p')} = ${given(status)}`}`,
+  }
+}
+
+/** The ranges, and beside them the deliveries with a manual attempt. */
+const ofEndpoints = (filter: Filter, conditions: string, limit: number, given: Given) => {
+  const { endpoints, from, range, where } = rangesOf(filter, given)
   const ranges = `
-    SELECT d.id FROM endpoints p CROSS JOIN unnest(${given(STATUSES)}::text[]) AS s (status) CROSS JOIN LATERAL (
-      SELECT id FROM deliveries WHERE ${below('p.id', 's.status', '$2::bigint')}
-        ${status !== undefined && ENDED.includes(status) ? `AND NOT ${hasManualAttempt('p')}` : ''}
-      ${NEWEST_FIRST} LIMIT $3
+    SELECT d.id FROM ${from} CROSS JOIN LATERAL (
+      SELECT id FROM deliveries WHERE ${range} ${conditions} ${NEWEST_FIRST} LIMIT ${limit}
     ) d
-    WHERE ${endpoints} ${isOpen ? 'AND p.deleted_at IS NULL' : ''}
-      ${status === undefined ? '' : `AND ${shownStatus('s.status', 'p')} = ${given(status)}`}`
-  if (status !== 'pending') return ranges
+    WHERE ${where}`
+  if (filter.status !== 'pending') return ranges
   return `${ranges} UNION ALL
     SELECT d.id FROM endpoints p CROSS JOIN LATERAL (
-      SELECT id FROM deliveries WHERE endpoint_id = p.id AND manual_at IS NOT NULL AND id < $2
-        AND status = ANY (${given(ENDED)}::text[])
+      SELECT id FROM deliveries WHERE endpoint_id = p.id AND manual_at IS NOT NULL AND id < $2 AND id > $3
+        AND status = ANY (${given(ENDED)}::text[]) ${conditions}
     ) d
-    WHERE ${endpoints} AND p.deleted_at IS NULL`
+    WHERE ${endpoints}`
 }
 
-/** SQL: the ids of matching deliveries below `$2`, the newest `$3` of each range. And the values from `$4` on. */
-const matching = (filter: Filter): { text: string; values: unknown[] } => {
-  const values: unknown[] = []
-  const given = (value: unknown) => `$${values.push(value) + 3}`
-  if (filter.leadReference !== undefined) return { text: ofLead(filter, given), values }
-  const isFiltered = filter.endpointId !== undefined || filter.status !== undefined
-  return { text: isFiltered ? ofEndpoints(filter, given) : OF_ACCOUNT, values }
+const isByEndpoint = ({ endpointId, status }: Filter) => endpointId !== undefined || status !== undefined
+
+/** A query with the account and the bounds as its first values, and those that `text` adds. */
+const queryOf = ({ filter, before, after }: Scan, text: (given: Given) => string) => {
+  const values: unknown[] = [filter.accountId, before, after]
+  return { text: text((value) => `$${values.push(value)}`), values }
 }
 
-const count = async (tx: Transaction, filter: Filter): Promise<number> => {
-  const { text, values } = matching(filter)
+/** SQL: the ids of matching deliveries between the bounds, the newest `limit` of each range. */
+const matching = (scan: Scan, limit: number, given: Given): string => {
+  const { filter, byLead } = scan
+  const conditions = [...timesOf(filter, given), ...conditionsOf(scan, given)]
+  const where = conditions.map((condition) => `AND ${condition}`).join(' ')
+  if (byLead) return `${ofLead(filter, where, given)} LIMIT ${limit}`
+  if (isByEndpoint(filter)) return ofEndpoints(filter, where, limit, given)
+  return `SELECT id FROM deliveries WHERE ${OF_ACCOUNT} ${where} ${ACCOUNT_ORDER} LIMIT ${limit}`
+}
+
+const count = async (tx: Transaction, scan: Scan): Promise<number> => {
   const most = MAX_COUNT + 1
-  const [row] = await tx.query<{ count: number }>({
-    text: `SELECT count(*) FROM (SELECT FROM (${text}) matching LIMIT ${most}) counted`,
-    values: [filter.accountId, Number.MAX_SAFE_INTEGER, most, ...values],
-  })
+  const query = queryOf(
+    scan,
+    (given) =>
+      `SELECT count(*) FROM (SELECT FROM (${matching(scan, most, given)}) matching LIMIT ${most}) counted`,
+  )
+  const [row] = await tx.query<{ count: number }>(query)
   return row!.count
 }
 
 const deliveriesById = statement('deliveries-by-id')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ANY ($1::bigint[]) ORDER BY id DESC`
 
-const read = async (tx: Transaction, filter: Filter, before: number, offset: number, limit: number) => {
-  const { text, values } = matching(filter)
-  const found = await tx.query<{ id: number }>({
-    text: `SELECT id FROM (${text}) matching ORDER BY id DESC LIMIT ${limit + 1} OFFSET ${offset}`,
-    values: [filter.accountId, before, offset + limit + 1, ...values],
-  })
+const read = async (tx: Transaction, scan: Scan, offset: number, limit: number) => {
+  const query = queryOf(
+    scan,
+    (given) =>
+      `SELECT id FROM (${matching(scan, offset + limit + 1, given)}) matching
+       ORDER BY id DESC LIMIT ${limit + 1} OFFSET ${offset}`,
+  )
+  const found = await tx.query<{ id: number }>(query)
   const ids = found.slice(0, limit).map(({ id }) => id)
   const rows = await deliveriesById(tx, ids)
   return { deliveries: rows.map(deliveryOf), nextCursor: found.length > limit ? ids.at(-1) : undefined }
 }
 
+// Each event once, even without deliveries in the account. Sorted, so that the index is read whatever the statistics say.
+const countOfLead = statement<{ count: number }>('count-of-lead')`
+  SELECT count(*) FROM (
+    SELECT FROM (
+      SELECT id, account_id FROM events WHERE lead_reference BETWEEN $1::uuid AND $2::uuid
+      ORDER BY lead_reference LIMIT ${READ_LIMIT + 1}
+    ) e LEFT JOIN LATERAL (SELECT FROM deliveries WHERE event_id = e.id AND e.account_id = $3 OFFSET 0) d ON true
+    LIMIT ${READ_LIMIT + 1}
+  ) counted`
+
+/** Whether a reference has so few events and deliveries that all are read. */
+const isNarrow = async (tx: Transaction, { accountId, leadReference }: Filter): Promise<boolean> => {
+  if (leadReference === undefined) return false
+  const [row] = await countOfLead(tx, ...referencesOf(leadReference), accountId)
+  return row!.count <= READ_LIMIT
+}
+
+// Ids rise with created_at: halving their range again and again finds the first delivery created at an instant or later, without an
+// index that each new delivery would pay for. There are gaps, so the next row stands for an id.
+const firstSince = statement<{ first: number }>('first-delivery-since')`
+  WITH RECURSIVE search AS (
+    SELECT 1::bigint AS low, coalesce(max(id), 0) + 1 AS high FROM deliveries
+    UNION ALL
+    SELECT CASE WHEN d.created_at < $1 THEN d.id + 1 ELSE low END,
+      CASE WHEN d.created_at < $1 THEN high ELSE (low + high) / 2 END
+    FROM search CROSS JOIN LATERAL (
+      SELECT id, created_at FROM deliveries WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1
+    ) d WHERE low < high
+  )
+  SELECT low AS first FROM search WHERE low >= high`
+
+// A row reads the clock a moment after it gets its id, so neighbours may be in another order.
+const SKEW_MS = 1000
+
+const firstId = async (tx: Transaction, instant: string, skewMs: number): Promise<number> => {
+  const [row] = await firstSince(tx, new Date(Date.parse(instant) + skewMs))
+  return row!.first
+}
+
+const boundsOf = async (tx: Transaction, { from, to }: Filter, cursor: number) => ({
+  after: from === undefined ? 0 : (await firstId(tx, from, -SKEW_MS)) - 1,
+  before: to === undefined ? cursor : Math.min(cursor, await firstId(tx, to, SKEW_MS)),
+})
+
+/** The newest id that this response does not read; undefined when it reads all. Endpoints share what may be read of each status. */
+const firstUnread = async (tx: Transaction, scan: Scan): Promise<number | undefined> => {
+  const { filter } = scan
+  if (conditionsOf(scan, () => '').length === 0) return undefined
+  const query = queryOf(scan, (given) => {
+    if (!isByEndpoint(filter))
+      return `SELECT id FROM deliveries WHERE ${OF_ACCOUNT} ${ACCOUNT_ORDER} OFFSET ${READ_LIMIT} LIMIT 1`
+    const { endpoints, from, range, where } = rangesOf(filter, given)
+    return `
+      SELECT max(d.id) AS id FROM ${from} CROSS JOIN LATERAL (
+        SELECT id FROM deliveries WHERE ${range} ${NEWEST_FIRST}
+        OFFSET (SELECT greatest(1, ${READ_LIMIT} / greatest(1, count(*))) FROM endpoints p WHERE ${endpoints}) LIMIT 1
+      ) d WHERE ${where}`
+  })
+  const [row] = await tx.query<{ id: number | null }>(query)
+  return row?.id ?? undefined
+}
+
 /**
  * A page of the account's deliveries, newest first, and how many match, 10,000 at most; or, with a cursor, 100 with lower ids. The cost
- * grows with the page and the account's endpoints, not with the deliveries; with a lead, with its deliveries. Throws invalid.
+ * grows with the page and the account's endpoints, not with the deliveries; with a lead, with its deliveries. With conditions that no
+ * index has a response reads a part of the deliveries: it has the matches among these, and a cursor for the rest. Throws invalid.
  */
 export const listDeliveries: Operation<'listDeliveries'> = async ({ database }, request) => {
-  const { page, cursor, ...filter } = request
-  const { leadReference, status } = filter
+  const { page, cursor = Number.MAX_SAFE_INTEGER, ...filter } = request
+  const { leadReference } = filter
   validate({
-    status: status === undefined || STATUSES.includes(status) || `must be one of ${STATUSES.join(', ')}`,
-    lead_reference: leadReference === undefined || isUuid(leadReference) || 'must be a UUID',
+    status: isOneOf(STATUSES, filter.status),
+    lead_reference:
+      leadReference === undefined ||
+      UUID_START.test(leadReference) ||
+      'must be a UUID, or its first 4 digits or more',
+    from: isTime(filter.from),
+    to: isTime(filter.to),
+    type: isOneOf(EVENT_TYPES, filter.type),
+    error: isOneOf(ATTEMPT_ERRORS, filter.error),
   })
   return database.transaction(async (tx) => {
     readInOrder(tx)
-    if (cursor !== undefined) {
-      const found = await read(tx, filter, cursor, 0, PER_CURSOR_PAGE)
-      return { ...found, total: 0, totalCapped: false, perPage: PER_CURSOR_PAGE }
+    const byLead = await isNarrow(tx, filter)
+    const all = { filter, byLead, ...(await boundsOf(tx, filter, cursor)) }
+    const unread = byLead ? undefined : await firstUnread(tx, all)
+    const scan = { ...all, after: unread ?? all.after }
+    const rest = unread === undefined ? undefined : unread + 1
+    if (request.cursor !== undefined) {
+      const { deliveries, nextCursor = rest } = await read(tx, scan, 0, PER_CURSOR_PAGE)
+      return { deliveries, nextCursor, total: 0, totalCapped: false, perPage: PER_CURSOR_PAGE }
     }
-    const counted = await count(tx, filter)
+    const counted = await count(tx, scan)
     const totals = {
       total: Math.min(counted, MAX_COUNT),
-      totalCapped: counted > MAX_COUNT,
+      totalCapped: counted > MAX_COUNT || unread !== undefined,
       perPage: PER_PAGE,
     }
     const offset = (Math.max(1, page) - 1) * PER_PAGE
-    if (offset >= totals.total) return { deliveries: [], nextCursor: undefined, ...totals }
-    return { ...(await read(tx, filter, Number.MAX_SAFE_INTEGER, offset, PER_PAGE)), ...totals }
+    if (offset >= totals.total) return { deliveries: [], nextCursor: rest, ...totals }
+    const { deliveries, nextCursor = rest } = await read(tx, scan, offset, PER_PAGE)
+    return { deliveries, nextCursor, ...totals }
   })
 }

@@ -10,7 +10,7 @@ const retrieve = statement('retrieve-delivery')`
 
 // An attempt that ended after its delivery was read is left out, so that both agree.
 const selectAttempts = statement<Attempt & { deliveryId: number }>('attempts-of-deliveries')`
-  SELECT delivery_id AS "deliveryId", number, started_at AS "startedAt", duration_ms AS "durationMs", status, error, response
+  SELECT delivery_id AS "deliveryId", number, started_at AS "startedAt", duration_ms AS "durationMs", status, error, response, reason
   FROM unnest($1::bigint[], $2::int[]) AS d (id, count) JOIN attempts ON delivery_id = d.id AND number <= d.count
   ORDER BY delivery_id, number`
 

@@ -1,8 +1,8 @@
-import { isIP } from 'node:net'
 import { promisify } from 'node:util'
 import { Agent, buildConnector, Client, type Dispatcher } from 'undici'
-import { type ConnectionError, connectToFirst, resolveHost, watchConnection } from './connect'
+import { type ConnectionError, connectToFirst, type resolveHost, watchConnection } from './connect'
 import type { EgressGuard } from './egress-guard'
+import { findAddresses } from './find-addresses'
 
 // Shorter than the idle time of common servers. A server's own keep-alive time is used, less a second.
 const IDLE_MS = 1000
@@ -17,19 +17,16 @@ export const createGuardedDispatcher = (options: {
   connectMs: number
   resolve?: typeof resolveHost
 }): Dispatcher => {
-  const { guard, connectMs, resolve = resolveHost } = options
+  const { connectMs } = options
   const shakeHands = promisify(buildConnector({ timeout: connectMs, allowH2: false }))
 
   const open = async (target: buildConnector.Options) => {
-    const host = target.hostname.replace(/^\[|\]$/g, '')
-    // The URL parser has normalised an address already: it is not resolved.
-    const found = isIP(host) ? [host] : await resolve(host)
-    const addresses = found.filter((address) => guard(host, address))
-    if (addresses.length === 0)
+    const { host, allowed } = await findAddresses(target.hostname, options)
+    if (allowed.length === 0)
       throw Object.assign(new Error(`webhooks may not be sent to ${host}`), { code: 'LEADWIRE_BLOCKED' })
     const isTls = target.protocol === 'https:'
     const port = Number(target.port || (isTls ? 443 : 80))
-    const socket = await connectToFirst(addresses, { port, timeoutMs: connectMs })
+    const socket = await connectToFirst(allowed, { port, timeoutMs: connectMs })
     return isTls ? (await shakeHands({ ...target, hostname: host, httpSocket: socket }))! : socket
   }
   const connect: buildConnector.connector = (target, callback) =>

@@ -4,7 +4,7 @@ import type { Operation } from '../operation'
 import { statement } from '../statement'
 import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, endpointViolations } from './endpoint-row'
 import { headerValues, headerViolations } from './secrets/endpoint-headers'
-import { newSecret, sealSecrets, secretViolation } from './secrets/sealed-secrets'
+import { newSecret, type SealedSecrets, sealSecrets, secretViolation } from './secrets/sealed-secrets'
 
 /** The first key of these advisory locks; any constant that no other lock of the database has. */
 const ACCOUNT_LOCKS = 1_280_791_892
@@ -12,21 +12,21 @@ const ACCOUNT_LOCKS = 1_280_791_892
 const lockAccount = statement('lock-account')`
   SELECT pg_advisory_xact_lock(${ACCOUNT_LOCKS}, ($1::bigint % 2147483647)::int)`
 
-const create = statement('create-webhook-endpoint')`
+const create = statement<SealedSecrets>('create-webhook-endpoint')`
   INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names)
   SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[]
   WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
   RETURNING ${ENDPOINT_COLUMNS}`
 
-/** Creates an endpoint, with a new secret unless the request has one. Throws invalid, also beyond the account's limit of endpoints. */
+/** Creates an endpoint, with a new secret unless the request has one. Throws invalid, also for a refused address and beyond the account's limit. */
 export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (dependencies, request) => {
-  const { database, actor, sealer, endpointsPerAccount } = dependencies
+  const { database, actor, sealer, endpointsPerAccount, refusal } = dependencies
   const { accountId, url, description, enabled, secret = newSecret(), leads = 'all' } = request
   const events = request.events?.types ?? ['lead.created']
   const headers = request.headers?.headers ?? []
   const { values, missing } = headerValues(headers)
   validate({
-    ...{ ...missing, ...headerViolations(headers), ...endpointViolations({ url, events, leads }) },
+    ...{ ...missing, ...headerViolations(headers), ...endpointViolations({ url, events, leads, refusal }) },
     secret: secretViolation(secret),
   })
   const { sealed } = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })
@@ -37,7 +37,7 @@ export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (
     validate({
       webhook_endpoints: row ? undefined : `must not be more than ${endpointsPerAccount} for an account`,
     })
-    const created = endpointOf(row!)
+    const created = endpointOf(dependencies, row!)
     const changes = differences({}, auditedEndpoint(created))
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.created', targetId: created.id, changes })
     return created

@@ -2,19 +2,21 @@ import { differences, recordAudit } from '@leadwire/service-kit'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
 import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
+import type { SealedSecrets } from './secrets/sealed-secrets'
 import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
 
-const markDeleted = statement('delete-webhook-endpoint')`
+const markDeleted = statement<SealedSecrets>('delete-webhook-endpoint')`
   UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
   WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`
 
 /** Deletes an endpoint, cancels its open deliveries and drops manual attempts. The row stays, for its deliveries. Throws not_found. */
 export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint'> = async (
-  { database, actor, wake },
+  dependencies,
   { accountId, endpointId },
 ) => {
+  const { database, actor, wake } = dependencies
   await database.transaction(async (tx) => {
-    const deleted = theEndpoint(await markDeleted(tx, accountId, endpointId))
+    const deleted = theEndpoint(dependencies, await markDeleted(tx, accountId, endpointId))
     const changes = differences(auditedEndpoint(deleted), {})
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.deleted', targetId: endpointId, changes })
     await markOutOfSync(tx, [endpointId])

@@ -1,14 +1,23 @@
 import { ENDPOINT_LEADS, Endpoint, EVENT_TYPES, isOneLine } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
+import { microseconds } from '../clock'
+import type { Dependencies } from '../operation'
 import { statement, theRow } from '../statement'
+import { lastEnd, type SealedSecrets } from './secrets/sealed-secrets'
 
 const MAX_URL = 2048
 
-export const ENDPOINT_COLUMNS =
-  'id, url, description, enabled, events, leads, header_names AS "headerNames", disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt"'
+export const ENDPOINT_COLUMNS = `id, url, description, enabled, events, leads, header_names AS "headerNames",
+  disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
+  account_id AS "accountId", CASE WHEN secrets_end_at IS NOT NULL THEN sealed_secrets END AS "sealedSecrets"`
+
+type Shown = Pick<Dependencies, 'sealer' | 'clock'>
 
 /** The endpoint of a row with these columns. NULL is undefined in a message. */
-export const endpointOf = (row: object): Endpoint => Endpoint.fromPartial(row)
+export const endpointOf = ({ sealer, clock }: Shown, row: SealedSecrets): Endpoint => {
+  const end = row.sealedSecrets === null ? undefined : lastEnd(sealer, row, clock.now())
+  return Endpoint.fromPartial({ ...row, ...(end && { previousSecretUntil: microseconds(end) }) })
+}
 
 /** The fields of an endpoint that the audit log compares. */
 export const auditedEndpoint = ({ url, description, enabled, events, leads, headerNames }: Endpoint) => ({
@@ -16,15 +25,16 @@ export const auditedEndpoint = ({ url, description, enabled, events, leads, head
   ...(headerNames.length > 0 && { headers: headerNames }),
 })
 
-export const theEndpoint = (rows: object[]): Endpoint => endpointOf(theRow(rows, 'webhook endpoint'))
+export const theEndpoint = (shown: Shown, rows: SealedSecrets[]): Endpoint =>
+  endpointOf(shown, theRow(rows, 'webhook endpoint'))
 
-const find = statement('retrieve-webhook-endpoint')`
+const find = statement<SealedSecrets>('retrieve-webhook-endpoint')`
   SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`
 
 export const findEndpoint = async (
-  database: Transaction,
+  { database, ...shown }: Shown & { database: Transaction },
   { accountId, endpointId }: { accountId: number; endpointId: number },
-): Promise<Endpoint> => theEndpoint(await find(database, accountId, endpointId))
+): Promise<Endpoint> => theEndpoint(shown, await find(database, accountId, endpointId))
 
 export interface LockedEndpoint {
   accountId: number
@@ -39,7 +49,7 @@ const lock = statement<LockedEndpoint>('lock-endpoint')`
 export const lockEndpoint = async (tx: Transaction, endpointId: number): Promise<LockedEndpoint> =>
   (await lock(tx, endpointId))[0] ?? { accountId: 0, enabled: false, deleted: true }
 
-/** Why a text is no URL for webhooks. The egress guard checks the address when it connects: DNS may change. */
+/** Why a text is no URL for webhooks. */
 export const urlViolation = (text: string): string | undefined => {
   if ([...text].length > MAX_URL) return `must not be longer than ${MAX_URL} characters`
   // The URL parser drops tabs and line breaks without an error.
@@ -54,10 +64,16 @@ const areTypes = (types: string[]) => {
   return types.length > 0 && known.length === types.length
 }
 
-type Fields = { url?: string | undefined; events?: string[] | undefined; leads?: string | undefined }
+interface Fields {
+  url?: string | undefined
+  events?: string[] | undefined
+  leads?: string | undefined
+  /** Why the egress guard refuses the URL. */
+  refusal?: string | undefined
+}
 
-export const endpointViolations = ({ url, events, leads }: Fields) => ({
-  url: url === undefined ? undefined : urlViolation(url),
+export const endpointViolations = ({ url, events, leads, refusal }: Fields) => ({
+  url: url === undefined ? undefined : (urlViolation(url) ?? refusal),
   events:
     events === undefined || areTypes(events) || `must be one or more of ${EVENT_TYPES.join(', ')}, each once`,
   leads:

@@ -1,4 +1,6 @@
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { createUrlCheck } from '../egress/create-url-check'
+import { createEgressGuard } from '../egress/egress-guard'
 import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
@@ -90,6 +92,44 @@ test.each([
     code: 'invalid',
     fieldErrors: { url: [expect.any(String)] },
   })
+})
+
+test.each([
+  ['http://127.0.0.1/', '127.0.0.1 is no public address'],
+  ['http://[::1]:80/', '::1 is no public address'],
+  ['http://2130706433/', '127.0.0.1 is no public address'],
+  ['https://localhost/', 'localhost leads to no public address'],
+])('%s is refused where WEBHOOK_ALLOW_HOSTS does not allow it, unless the endpoint has it', async (url, reason) => {
+  const { id: endpointId } = await service.endpoint(15, url)
+  const strict = await startService(doors, { WEBHOOK_ALLOW_HOSTS: ['127.0.0.2'] })
+  try {
+    const refused = { code: 'invalid', fieldErrors: { url: [expect.stringContaining(reason)] } }
+    const { client } = strict
+    const created = (over: object) =>
+      client.createWebhookEndpoint({ accountId: 15, url, enabled: true, ...over })
+    await expect(created({})).rejects.toMatchObject(refused)
+    await expect(created({ secret: 'short' })).rejects.toMatchObject({
+      fieldErrors: { ...refused.fieldErrors, secret: [expect.any(String)] },
+    })
+    const update = (change: string) =>
+      client.updateWebhookEndpoint({ accountId: 15, endpointId, url: change, enabled: false })
+    await expect(update(`${url}other`)).rejects.toMatchObject(refused)
+    expect(await update(url)).toMatchObject({ endpoint: { url, enabled: false } })
+    for (const taken of ['http://127.0.0.2/', 'https://nowhere.invalid/', 'https://8.8.8.8/'])
+      expect(await update(taken)).toMatchObject({ endpoint: { url: taken } })
+  } finally {
+    await strict.stop()
+  }
+})
+
+test('a name that DNS is silent about, or that has a public address too, may be registered', async () => {
+  const guard = createEgressGuard([])
+  const check = (resolve: () => Promise<string[]>) => createUrlCheck({ guard, resolve })('https://a.example/')
+  expect(await check(() => new Promise(() => undefined))).toBeUndefined()
+  expect(await check(async () => ['10.0.0.1', '8.8.8.8'])).toBeUndefined()
+  expect(await check(async () => ['10.0.0.1', '::1'])).toMatch(
+    /^Webhooks would be blocked: a\.example leads to/,
+  )
 })
 
 test.each([
@@ -208,7 +248,7 @@ test('deliveries come 20 a page, newest first, by endpoint, status and lead, wit
   await expect(list({ leadReference: 'nonsense', status: 'nonsense' })).rejects.toMatchObject({
     code: 'invalid',
     fieldErrors: {
-      lead_reference: ['must be a UUID'],
+      lead_reference: ['must be a UUID, or its first 4 digits or more'],
       status: ['must be one of pending, held, delivered, exhausted, cancelled'],
     },
   })

@@ -4,9 +4,9 @@ import { recoveryOf } from './recovery/recovery'
 
 /** An endpoint, and what remains to be recovered there. Throws not_found. */
 export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint'> = async (
-  { database },
+  dependencies,
   request,
 ) => {
-  const endpoint = await findEndpoint(database, request)
-  return { endpoint, recovery: await recoveryOf(database, endpoint.id) }
+  const endpoint = await findEndpoint(dependencies, request)
+  return { endpoint, recovery: await recoveryOf(dependencies.database, endpoint.id) }
 }

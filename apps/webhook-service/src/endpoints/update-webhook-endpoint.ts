@@ -10,13 +10,14 @@ import {
   theEndpoint,
 } from './endpoint-row'
 import { headerViolations, replaceHeaders } from './secrets/endpoint-headers'
+import type { SealedSecrets } from './secrets/sealed-secrets'
 import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
 
-const lock = statement('lock-endpoint-for-update')`
+const lock = statement<SealedSecrets>('lock-endpoint-for-update')`
   SELECT ${ENDPOINT_COLUMNS} FROM endpoints
   WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`
 
-const update = statement('update-webhook-endpoint')`
+const update = statement<SealedSecrets>('update-webhook-endpoint')`
   UPDATE endpoints SET
     url = coalesce($3, url),
     description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END,
@@ -34,15 +35,16 @@ export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async (
   const { accountId, endpointId, url, description, enabled, leads } = request
   const events = request.events?.types
   const headers = request.headers?.headers
-  const known = await findEndpoint(database, request)
+  const known = await findEndpoint(dependencies, request)
   if ([url, description, enabled, events, leads, headers].every((given) => given === undefined))
     return { endpoint: known }
-  validate({ ...endpointViolations({ url, events, leads }), ...headerViolations(headers ?? []) })
+  const refusal = url === known.url ? undefined : dependencies.refusal
+  validate({ ...endpointViolations({ url, events, leads, refusal }), ...headerViolations(headers ?? []) })
   const endpoint = await database.transaction(async (tx) => {
-    const before = theEndpoint(await lock(tx, accountId, endpointId))
+    const before = theEndpoint(dependencies, await lock(tx, accountId, endpointId))
     const headerNames = headers && (await replaceHeaders(tx, sealer, { accountId, endpointId, headers }))
     const fields = [url, description, enabled, events, leads, headerNames].map((each) => each ?? null)
-    const updated = theEndpoint(await update(tx, accountId, endpointId, ...fields))
+    const updated = theEndpoint(dependencies, await update(tx, accountId, endpointId, ...fields))
     const changes = differences(auditedEndpoint(before), auditedEndpoint(updated))
     // Values are not compared: the same names may have new ones.
     if (headers) changes['headers'] ??= { from: updated.headerNames, to: updated.headerNames }

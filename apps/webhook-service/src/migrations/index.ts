@@ -1,10 +1,11 @@
 import { type Migration, type ServiceContext, untilMigrated } from '@leadwire/service-kit'
 import type { Config } from '../config'
 import { schema } from './0001-schema'
+import { attemptReason } from './0002-attempt-reason'
 
 /** The schema of the database "webhooks", step by step. A step that changes deliveries changes them in both schemas. */
-export const migrations: Migration[] = [schema]
+export const migrations: Migration[] = [schema, attemptReason]
 
 /** Brings the database `webhooks` to the newest schema, and waits for it while it is unavailable. */
-export const migrateDatabase = ({ config, logger, lifecycle }: ServiceContext<Config>): Promise<void> =>
-  untilMigrated(config.DATABASE_URL, migrations, { signal: lifecycle.signal, logger })
+export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>
+  untilMigrated(migrations, context)

@@ -18,8 +18,8 @@ const INTERVAL_MS = 50
 const record = statement<{ id: number }>('record-attempts')`
   WITH ended AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::int[], $3::timestamptz[], $4::int[], $5::int[], $6::text[],
-      $7::text[], $8::timestamptz[], $9::boolean[])
-      AS r (id, claim, started_at, duration_ms, status, error, response, retry_at, manual)
+      $7::text[], $8::timestamptz[], $9::boolean[], $10::text[])
+      AS r (id, claim, started_at, duration_ms, status, error, response, retry_at, manual, reason)
     ORDER BY id
   ), moved AS (
     UPDATE deliveries d SET
@@ -43,10 +43,10 @@ const record = statement<{ id: number }>('record-attempts')`
       claimed_until = NULL,
       updated_at = clock_timestamp()
     FROM ended e WHERE d.id = e.id AND d.claim = e.claim
-    RETURNING d.id, d.endpoint_id, d.attempt_count AS number, e.started_at, e.duration_ms, e.status, e.error, e.response
+    RETURNING d.id, d.endpoint_id, d.attempt_count AS number, e.started_at, e.duration_ms, e.status, e.error, e.response, e.reason
   ), recorded AS (
-    INSERT INTO attempts (delivery_id, number, started_at, duration_ms, status, error, response)
-    SELECT id, number, started_at, duration_ms, status, error, response FROM moved
+    INSERT INTO attempts (delivery_id, number, started_at, duration_ms, status, error, response, reason)
+    SELECT id, number, started_at, duration_ms, status, error, response, reason FROM moved
   ), counted AS (
     INSERT INTO endpoint_hours AS known (endpoint_id, hour_of_day, hour, succeeded, failed, last_success_at)
     SELECT endpoint_id, extract(hour FROM started_at), max(date_trunc('hour', started_at)),
@@ -79,6 +79,7 @@ const COLUMNS = [
   'response',
   'retryAt',
   'manual',
+  'reason',
 ] as const
 
 export interface AttemptOptions {

@@ -4,7 +4,7 @@ import { isUuid, validate } from '../arguments'
 import { findStoredEvents } from '../ingest/find-stored-events'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { eventsOfLeads, messagesOf } from './remove-lead-events'
+import { eventsOfLeads, lockDeliveries, messagesOf } from './remove-lead-events'
 
 /** Events that one transaction erases; each has a delivery for each endpoint. */
 const BATCH = 20
@@ -18,15 +18,11 @@ const eraseEvents = statement('erase-events')`
   FROM unnest($1::uuid[], $2::bytea[]) AS e (id, body) WHERE events.id = e.id`
 
 // Exhausted deliveries too: they could be attempted again. An attempt in flight loses its claim, so that its response is not recorded.
-// Locked by id, as by every statement that waits for locks of many deliveries.
 const cancelDeliveries = statement('cancel-deliveries-of-events')`
-  WITH of_events AS (
-    SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
-  )
-  UPDATE deliveries d SET
-    status = CASE WHEN d.status = 'delivered' THEN d.status ELSE 'cancelled' END,
+  UPDATE deliveries SET
+    status = CASE WHEN status = 'delivered' THEN status ELSE 'cancelled' END,
     next_attempt_at = NULL, manual_at = NULL, claim = NULL, claimed_until = NULL, updated_at = clock_timestamp()
-  FROM of_events o WHERE d.id = o.id`
+  WHERE event_id = ANY ($1::uuid[])`
 
 const eraseResponses = statement('erase-responses')`
   UPDATE attempts SET response = NULL
@@ -71,6 +67,7 @@ const eraseIn = async (
     const ids = events.map(({ id }) => id)
     const bodies = events.map(({ body }) => redact(body))
     eraseEvents.send(tx, ids, bodies)
+    lockDeliveries.send(tx, ids)
     cancelDeliveries.send(tx, ids)
     eraseResponses.send(tx, ids)
     return ids.length

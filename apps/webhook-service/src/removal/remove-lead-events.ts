@@ -1,4 +1,5 @@
 import type { StreamMessage } from '@leadwire/contracts'
+import type { Database } from '@leadwire/service-kit'
 import { isUuid, validate } from '../arguments'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
@@ -12,16 +13,28 @@ export const eventsOfLeads = statement<EventRow>('events-of-leads')`
   SELECT id AS "eventId", stream_sequence AS sequence FROM events
   WHERE lead_reference = ANY ($2::uuid[]) AND account_id = $1`
 
-/** Removes events with their deliveries and attempts. The result of an attempt in flight changes nothing then. */
-export const removeEvents = statement('remove-events')`
-  WITH of_events AS MATERIALIZED (
-    SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
-  ), attempts_of_events AS (
+/**
+ * Locks the deliveries of events, by id as every statement that waits for locks of many deliveries. The statements that follow see an
+ * attempt that was being recorded meanwhile.
+ */
+export const lockDeliveries = statement('lock-deliveries-of-events')`
+  SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE`
+
+const deleteEvents = statement('remove-events')`
+  WITH of_events AS MATERIALIZED (SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[])),
+  attempts_of_events AS (
     DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT id FROM of_events))
   ), deliveries_of_events AS (
     DELETE FROM deliveries WHERE id = ANY (ARRAY (SELECT id FROM of_events))
   )
   DELETE FROM events WHERE id = ANY ($1::uuid[])`
+
+/** Removes events with their deliveries and attempts. The result of an attempt in flight changes nothing then. */
+export const removeEvents = (database: Database, ids: string[]): Promise<void> =>
+  database.transaction(async (tx) => {
+    lockDeliveries.send(tx, ids)
+    deleteEvents.send(tx, ids)
+  })
 
 export const messagesOf = (events: EventRow[]): StreamMessage[] =>
   events.flatMap(({ eventId, sequence }) => (sequence === null ? [] : [{ eventId, sequence }]))

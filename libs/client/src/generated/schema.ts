@@ -632,7 +632,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; with `cursor` all can be read, 100 at a time, and none twice while others are created.
+         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; with `cursor` all can be read, 100 at a time, and none twice while others are created. With `type`, `error` or `failed`, and with few digits of a reference, an answer reads 10,000 deliveries at most of each state: it may have fewer than asked for and a `next_cursor` all the same, and `total` counts among these.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -2703,6 +2703,11 @@ export interface components {
              */
             error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
+             * @description The same in a sentence, of a redirect and of `tls`; null otherwise.
+             * @example 302: redirects are not followed.
+             */
+            reason: string | null;
+            /**
              * @description The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.
              * @example ok
              */
@@ -2743,6 +2748,17 @@ export interface components {
              * @example null
              */
             next_attempt_at: string | null;
+            /**
+             * @description The status of the last attempt's answer; null when there was none.
+             * @example 200
+             */
+            last_status: number | null;
+            /**
+             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @example null
+             * @enum {string|null}
+             */
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -2797,6 +2813,17 @@ export interface components {
              * @example null
              */
             next_attempt_at: string | null;
+            /**
+             * @description The status of the last attempt's answer; null when there was none.
+             * @example 200
+             */
+            last_status: number | null;
+            /**
+             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @example null
+             * @enum {string|null}
+             */
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -3229,6 +3256,12 @@ export interface components {
             };
             /**
              * Format: date-time
+             * @description Until then the secret before signs too; null when none does beside the current one.
+             * @example null
+             */
+            previous_secret_until: string | null;
+            /**
+             * Format: date-time
              * @description When it was made.
              * @example 2026-11-21T09:30:00.123456Z
              */
@@ -3372,6 +3405,12 @@ export interface components {
             };
             /**
              * Format: date-time
+             * @description Until then the secret before signs too; null when none does beside the current one.
+             * @example null
+             */
+            previous_secret_until: string | null;
+            /**
+             * Format: date-time
              * @description When it was made.
              * @example 2026-11-21T09:30:00.123456Z
              */
@@ -3456,6 +3495,12 @@ export interface components {
             headers: {
                 [key: string]: string | null;
             };
+            /**
+             * Format: date-time
+             * @description Until then the secret before signs too; null when none does beside the current one.
+             * @example null
+             */
+            previous_secret_until: string | null;
             /**
              * Format: date-time
              * @description When it was made.
@@ -3620,6 +3665,12 @@ export interface components {
             };
             /**
              * Format: date-time
+             * @description Until then the secret before signs too; null when none does beside the current one.
+             * @example null
+             */
+            previous_secret_until: string | null;
+            /**
+             * Format: date-time
              * @description When it was made.
              * @example 2026-11-21T09:30:00.123456Z
              */
@@ -3645,8 +3696,7 @@ export interface components {
         RotatedWebhookEndpointResponse: {
             data: components["schemas"]["RotatedWebhookEndpoint"];
         };
-        /** @description One event on its way to one endpoint. */
-        Delivery: {
+        TestedWebhookEndpoint: {
             /** @example 1 */
             id: number;
             /** @example 1 */
@@ -3682,6 +3732,17 @@ export interface components {
              */
             next_attempt_at: string | null;
             /**
+             * @description The status of the last attempt's answer; null when there was none.
+             * @example 200
+             */
+            last_status: number | null;
+            /**
+             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @example null
+             * @enum {string|null}
+             */
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            /**
              * Format: date-time
              * @description When it was recorded.
              * @example 2026-11-21T09:30:00.123456Z
@@ -3693,9 +3754,16 @@ export interface components {
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
+            /**
+             * @description The lead's name as it is now. Null when the lead was erased, of a sample, and unless the token has the scope `leads:read` (or `leads`) too.
+             * @example Kitchen windows
+             */
+            lead_name: string | null;
+            /** @description The first attempt; null when it did not end within 5 seconds, and while the endpoint is disabled. */
+            attempt: components["schemas"]["Attempt"] | null;
         };
-        DeliveryResponse: {
-            data: components["schemas"]["Delivery"];
+        TestedWebhookEndpointResponse: {
+            data: components["schemas"]["TestedWebhookEndpoint"];
         };
         RecoverWebhookEndpointRequest: {
             /**
@@ -3787,6 +3855,71 @@ export interface components {
         };
         WebhookEndpointHealthList: {
             data: components["schemas"]["WebhookEndpointHealth"][];
+        };
+        /** @description One event on its way to one endpoint. */
+        Delivery: {
+            /** @example 1 */
+            id: number;
+            /** @example 1 */
+            endpoint_id: number;
+            /**
+             * Format: uuid
+             * @description Also the webhook's `webhook-id`.
+             * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
+             */
+            event_id: string;
+            /**
+             * @description What it is about.
+             * @example lead.created
+             * @enum {string}
+             */
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+            /**
+             * @example delivered
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "exhausted" | "held" | "cancelled";
+            /** @example 1 */
+            attempt_count: number;
+            /**
+             * Format: date-time
+             * @description Null unless another attempt is to come.
+             * @example null
+             */
+            next_attempt_at: string | null;
+            /**
+             * @description The status of the last attempt's answer; null when there was none.
+             * @example 200
+             */
+            last_status: number | null;
+            /**
+             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @example null
+             * @enum {string|null}
+             */
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            /**
+             * Format: date-time
+             * @description When it was recorded.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it changed last.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            updated_at: string;
+            /**
+             * @description The lead's name as it is now. Null when the lead was erased, of a sample, and unless the token has the scope `leads:read` (or `leads`) too.
+             * @example Kitchen windows
+             */
+            lead_name: string | null;
         };
         /** @description With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields. */
         DeliveryPage: {
@@ -3898,6 +4031,17 @@ export interface components {
              */
             next_attempt_at: string | null;
             /**
+             * @description The status of the last attempt's answer; null when there was none.
+             * @example 200
+             */
+            last_status: number | null;
+            /**
+             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @example null
+             * @enum {string|null}
+             */
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            /**
              * Format: date-time
              * @description When it was recorded.
              * @example 2026-11-21T09:30:00.123456Z
@@ -3909,12 +4053,20 @@ export interface components {
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
+            /**
+             * @description The lead's name as it is now. Null when the lead was erased, of a sample, and unless the token has the scope `leads:read` (or `leads`) too.
+             * @example Kitchen windows
+             */
+            lead_name: string | null;
             attempts: components["schemas"]["Attempt"][];
             /** @description What each attempt sends; null when the lead was erased. */
             request: components["schemas"]["WebhookRequest"] | null;
         };
         DeliveryWithAttemptsResponse: {
             data: components["schemas"]["DeliveryWithAttempts"];
+        };
+        DeliveryResponse: {
+            data: components["schemas"]["Delivery"];
         };
         /** @description One message on its way to one user, or to the account's contact. */
         Notification: {
@@ -3933,6 +4085,17 @@ export interface components {
              * @example null
              */
             next_attempt_at: string | null;
+            /**
+             * @description The status of the last attempt's answer; null when there was none.
+             * @example 200
+             */
+            last_status: number | null;
+            /**
+             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @example null
+             * @enum {string|null}
+             */
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -4057,6 +4220,17 @@ export interface components {
              * @example null
              */
             next_attempt_at: string | null;
+            /**
+             * @description The status of the last attempt's answer; null when there was none.
+             * @example 200
+             */
+            last_status: number | null;
+            /**
+             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @example null
+             * @enum {string|null}
+             */
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -6517,7 +6691,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery, on its way. */
+            /** @description The delivery, and how its first attempt ended. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -6533,7 +6707,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeliveryResponse"];
+                    "application/json": components["schemas"]["TestedWebhookEndpointResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -6664,10 +6838,32 @@ export interface operations {
                  */
                 status?: "pending" | "delivered" | "exhausted" | "held" | "cancelled";
                 /**
-                 * @description Only those of this lead.
+                 * @description Only those of this lead: its reference, or the first 4 digits of it or more.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 lead_reference?: string;
+                /**
+                 * @description Only those recorded at this instant or later.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Only those recorded before this instant.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                to?: string;
+                /**
+                 * @description Only those about this.
+                 * @example lead.created
+                 */
+                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+                /**
+                 * @description Only those whose last attempt failed so.
+                 * @example timeout
+                 */
+                error?: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed";
+                /** @description Only those whose last attempt failed, or only the others. */
+                failed?: boolean;
                 /**
                  * @description Which page; anything that is no page number counts as 1.
                  * @example 1
@@ -6804,7 +7000,7 @@ export interface operations {
                  */
                 status?: "pending" | "delivered" | "exhausted" | "held" | "cancelled";
                 /**
-                 * @description Only those of this lead.
+                 * @description Only those of this lead: its reference, or the first 4 digits of it or more.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 lead_reference?: string;

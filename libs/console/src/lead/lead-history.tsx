@@ -16,7 +16,7 @@ const FIELDS: Record<Change['field'], { name: string; wordOf: (value: unknown) =
   value: { name: 'Value', wordOf: (value) => money(value as number) },
   user: {
     name: 'Assigned user',
-    wordOf: (value) => (value as { email: string } | null)?.email ?? 'nobody',
+    wordOf: (value) => (value as { email: string } | null)?.email ?? 'none',
   },
 }
 

@@ -67,7 +67,7 @@ export const loadLead = async (
   }
 }
 
-/** The user that the history names last; undefined where it names none, and null where nobody is assigned. */
+/** The user that the history names last; undefined where it names none, and null where no user is assigned. */
 export const assignedUser = (history: HistoryEntry[]): { id: number; email: string } | null | undefined =>
   history.flatMap(({ changes }) => changes).find(({ field }) => field === 'user')?.to as
     | { id: number; email: string }

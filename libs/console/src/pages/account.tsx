@@ -15,9 +15,9 @@ type Finding = Reconciliation['unexplained'][number]
 const KIND_WORDS: Record<Finding['kind'], string> = {
   lead_missing: 'A lead is missing',
   event_missing: 'An event is missing, so its webhooks are not sent',
-  event_waiting: 'An event waits, so its webhooks are late',
+  event_waiting: 'An event waits, so its webhooks are delayed',
   deliveries_missing: 'Deliveries of an event are missing',
-  delivery_overdue: 'A delivery is late',
+  delivery_overdue: 'A delivery is overdue',
   delivery_beyond_schedule: 'A delivery waits longer than planned',
   delivery_held: 'A delivery is paused though its endpoint is enabled',
 }
@@ -39,9 +39,9 @@ const columnsOf = ({ scopes }: Pick<PageProps, 'scopes'>): Column<Finding>[] => 
 
 const verdictOf = ({ leads, checked_leads, unexplained_count }: Reconciliation) => {
   if (unexplained_count > 0)
-    return `${counted(unexplained_count, 'thing is', 'things are')} not as expected. Tell the operator if it stays so.`
-  const late = leads - checked_leads
-  const waiting = late > 0 ? ` ${counted(late, 'new lead is', 'new leads are')} checked next.` : ''
+    return `${counted(unexplained_count, 'thing is', 'things are')} not as expected. Ask the operator if this does not change.`
+  const unchecked = leads - checked_leads
+  const waiting = unchecked > 0 ? ` ${counted(unchecked, 'new lead is', 'new leads are')} checked next.` : ''
   return `All is well: every checked lead has its webhooks sent, waiting or explained.${waiting}`
 }
 
@@ -52,7 +52,7 @@ const Reconciled = ({ found, scopes }: { found: Reconciliation } & Pick<PageProp
         {'Check of leads and webhooks '}
         {found.finished_at && (
           <Badge
-            word={found.unexplained_count > 0 ? 'Look here' : 'All is well'}
+            word={found.unexplained_count > 0 ? 'Needs attention' : 'All is well'}
             tone={found.unexplained_count > 0 ? 'bad' : 'good'}
           />
         )}
@@ -91,7 +91,7 @@ const Contact = ({ email, refresh }: { email: string | null; refresh: () => Prom
         name="contact_email"
         label="E-mail of the contact"
         errors={errors}
-        help="Notified when an endpoint has only failed for 24 hours. Empty: nobody is."
+        help="Notified when an endpoint has only failed for 24 hours. Empty: no notifications."
       >
         {(attributes) => <input type="email" defaultValue={email ?? ''} {...attributes} />}
       </Field>

@@ -113,9 +113,16 @@ const factsOf = ({ delivery, endpoint }: Shown): Parameters<typeof Facts>[0]['ro
     isTest(delivery) ? (
       'A sample that no customer asked for'
     ) : (
-      <Link class="mono" href={`/deliveries?lead_reference=${delivery.lead_reference}`}>
-        {delivery.lead_reference}
-      </Link>
+      <>
+        {delivery.lead_name && (
+          <>
+            <Link href={`/leads/${delivery.lead_reference}`}>{delivery.lead_name}</Link>{' '}
+          </>
+        )}
+        <Link class="mono" href={`/deliveries?lead_reference=${delivery.lead_reference}`}>
+          {delivery.lead_reference}
+        </Link>
+      </>
     ),
   ],
   ['Event id (webhook-id)', <span class="mono">{delivery.event_id}</span>],

@@ -31,7 +31,7 @@ const factsOf = ({ lead, managed }: ShownLead): FactRows => {
       </span>,
     ],
     ['Value', money(lead.value)],
-    ['Assigned user', user === null ? 'nobody' : user?.email],
+    ['Assigned user', user === null ? 'none' : user?.email],
     ['Description', lead.description],
     ['Postcode', lead.postcode],
     ['Referrer', lead.referrer_url ? `${lead.referrer}: ${lead.referrer_url}` : lead.referrer],

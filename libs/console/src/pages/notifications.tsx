@@ -47,7 +47,7 @@ export const Notifications = () => {
             keyOf={({ id }) => id}
           />
         ) : (
-          <Empty>{query.size > 0 ? 'No notification matches.' : 'Nobody was notified yet.'}</Empty>
+          <Empty>{query.size > 0 ? 'No notification matches.' : 'There are no notifications yet.'}</Empty>
         ))}
       <Pager next={page?.next_cursor} />
     </>

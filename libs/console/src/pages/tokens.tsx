@@ -50,7 +50,7 @@ const bodyOf = (fields: FormData) => {
     name: String(fields.get('name')),
     scopes: fields.getAll('scopes') as Scope[],
     expires_at: expires ? new Date(expires).toISOString() : undefined,
-    // A test token makes test tokens only, and none is asked of it.
+    // A test token makes test tokens by default, and false is refused.
     test: fields.has('test') || undefined,
   }
 }
@@ -152,7 +152,7 @@ export const Tokens = () => {
         <Secret
           title={`The token ${created.name}, shown only now`}
           secret={created.token}
-          note="Whoever has it can use its scopes. Nobody can look it up later."
+          note="Anyone with this token can use its scopes. It can't be shown again."
           onStored={() => setCreated(undefined)}
         />
       )}

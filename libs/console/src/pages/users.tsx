@@ -73,7 +73,7 @@ const columnsOf = (refresh: () => Promise<void>): Column<User>[] => [
   { name: 'Actions', cell: (user) => <RowActions user={user} refresh={refresh} /> },
 ]
 
-/** /users: those that leads can be assigned to. */
+/** /users: the people that leads can be assigned to. */
 export const Users = () => {
   const { data: users, problem, refresh } = useLive('users', listUsers)
   if (!users) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
@@ -95,7 +95,7 @@ export const Users = () => {
         }
       />
       {users.length === 0 ? (
-        <Empty>Nobody has leads assigned yet. A user is somebody who can have.</Empty>
+        <Empty>There are no users yet. Leads, appointments and callbacks are assigned to users.</Empty>
       ) : (
         <Table caption="Users" columns={columnsOf(refresh)} rows={users} keyOf={({ id }) => id} />
       )}

@@ -1,5 +1,5 @@
 import { Link } from 'wouter-preact'
-import { type Delivery, isTest, stateOf } from '../deliveries'
+import { type Delivery, isTest, reasonOf, stateOf } from '../deliveries'
 import { type Endpoint, EVENT_WORDS, nameOf } from '../endpoints'
 import { Badge } from './badge'
 import { type Column, Table } from './table'
@@ -31,6 +31,11 @@ const COLUMNS: Column<Delivery>[] = [
     cell: (delivery) =>
       isTest(delivery) ? (
         <Badge word="Test" tone="calm" />
+      ) : delivery.lead_name ? (
+        // The name is there only for a token that may read leads.
+        <Link class="cut" href={`/leads/${delivery.lead_reference}`}>
+          {delivery.lead_name}
+        </Link>
       ) : (
         <abbr class="mono" title={delivery.lead_reference}>
           {delivery.lead_reference.slice(0, 8)}
@@ -39,6 +44,12 @@ const COLUMNS: Column<Delivery>[] = [
   },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
 ]
+
+const LAST: Column<Delivery> = {
+  name: 'Last response',
+  cell: ({ attempt_count, last_status: status = null, last_error: error = null }) =>
+    attempt_count === 0 ? <span class="none">–</span> : reasonOf({ status, error }),
+}
 
 /** `endpoints` is absent where all go to the one that is shown. */
 export const DeliveriesTable = ({
@@ -64,7 +75,13 @@ export const DeliveriesTable = ({
   return (
     <Table
       caption="Deliveries, newest first"
-      columns={endpoints ? COLUMNS.toSpliced(4, 0, endpointColumn) : COLUMNS}
+      columns={[
+        ...COLUMNS.slice(0, 2),
+        ...(deliveries[0]?.last_error === undefined ? [] : [LAST]),
+        ...COLUMNS.slice(2, -1),
+        ...(endpoints ? [endpointColumn] : []),
+        ...COLUMNS.slice(-1),
+      ]}
       rows={deliveries}
       keyOf={({ id }) => id}
     />

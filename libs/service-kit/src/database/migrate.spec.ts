@@ -42,10 +42,8 @@ test('a database with other migrations is refused, and is not tried again', asyn
   const other = await createDatabase({ name: 'other' })
   await migrate(other.url, [step('001-other')])
   const logger = createLogger({ service: 'spec', level: 'silent' })
-  const { signal } = new AbortController()
-  await expect(untilMigrated(other.url, [step('001-first')], { signal, logger })).rejects.toThrow(
-    'Use an empty database',
-  )
+  const context = { config: { DATABASE_URL: other.url }, logger, lifecycle }
+  await expect(untilMigrated([step('001-first')], context)).rejects.toThrow('Use an empty database')
   await other.drop()
 })
 
@@ -69,10 +67,7 @@ test('migrations of several tables end no transaction that uses them in another 
     await client.query('BEGIN; INSERT INTO two VALUES (1)')
     await reader.query('BEGIN; SELECT FROM one')
     const logger = createLogger({ service: 'spec', level: 'silent' })
-    const migrated = untilMigrated(server.url, steps, {
-      signal: lifecycle.signal,
-      logger,
-    })
+    const migrated = untilMigrated(steps, { config: { DATABASE_URL: server.url }, logger, lifecycle })
     // The client waits behind the migration, and so would be the first to look for a deadlock.
     await waiting(1)
     const inserted = client.query('INSERT INTO one VALUES (1)')

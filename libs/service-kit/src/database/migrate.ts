@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { knex as createKnex, type Knex } from 'knex'
 import { Client, DatabaseError } from 'pg'
 import { ServiceError } from '../errors/service-error'
-import type { Logger } from '../process/logger'
+import type { ServiceContext } from '../process/lifecycle'
 import { untilSuccess } from '../process/loops'
 import { databaseFailure } from './failure'
 
@@ -83,14 +83,16 @@ export const migrate = async (url: string, migrations: Migration[]): Promise<voi
 const isAway = (error: unknown) =>
   databaseFailure(error) instanceof ServiceError || (error instanceof DatabaseError && error.code === '3D000')
 
-/** Retries `migrate`: a service may start before its database. Rejects when `signal` aborts, and with UnknownSchema. */
+/**
+ * Brings the database of a service to the newest schema. Retries `migrate`: the service may start before its database. Rejects when
+ * a drain starts, and with UnknownSchema.
+ */
 export const untilMigrated = (
-  url: string,
   migrations: Migration[],
-  { signal, logger }: { signal: AbortSignal; logger: Logger },
+  { config, logger, lifecycle: { signal } }: ServiceContext<{ DATABASE_URL: string }>,
 ): Promise<void> => {
   let waiting = false
-  return untilSuccess(() => migrate(url, migrations), {
+  return untilSuccess(() => migrate(config.DATABASE_URL, migrations), {
     signal,
     pauseMs: 100,
     onFailure: (error) => {

@@ -46,14 +46,22 @@ export const keyInUse = () =>
 export const keyUsedForAnother = () =>
   ServiceError.invalid({ idempotency_key: ['This Idempotency-Key was used before for another request.'] })
 
-/** With an idempotency key `work` is one transaction, which saves the response encrypted: it may hold a token or a secret. */
+/**
+ * With an idempotency key and a codec of the response, `work` is one transaction, which saves the response encrypted: it may hold a
+ * token or a secret.
+ */
 export const answerOnce = async <Response>(
   { metadata, header }: Pick<CallContext, 'metadata' | 'header'>,
-  deps: { database: Database; sealer: Sealer; underKey: WithIdempotencyKey; response: Codec<Response> },
+  deps: {
+    database: Database
+    sealer: Sealer
+    underKey: WithIdempotencyKey
+    response: Codec<Response> | undefined
+  },
   work: (database: Database) => Promise<Response>,
 ): Promise<Response> => {
   const { database, sealer, underKey, response } = deps
-  const asked = messageOf(metadata.get(IDEMPOTENCY), Idempotency)
+  const asked = response && messageOf(metadata.get(IDEMPOTENCY), Idempotency)
   if (!asked) return work(database)
   const context = `idempotency:${asked.tokenId}:${asked.key}`
   const { body, replayed } = await database.transaction((tx) =>

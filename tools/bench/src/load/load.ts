@@ -1,4 +1,5 @@
-import autocannon, { type Request } from 'autocannon'
+import { connect } from 'node:net'
+import type { Request } from 'autocannon'
 import { percentile, sorted } from '../measure/statistics'
 
 export interface Load {
@@ -22,32 +23,64 @@ export interface LoadResult {
 /** How many requests a connection repeats. */
 const DRAWN = 100
 
-const draw = (requests: Request[]): Request[] =>
-  Array.from({ length: Math.min(DRAWN, requests.length) }, () => ({
-    ...requests[Math.floor(Math.random() * requests.length)]!,
-  }))
+const bytesOf = ({ method = 'GET', path = '/', headers = {}, body = '' }: Request): Buffer => {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const length = `content-length: ${Buffer.byteLength(body)}\r\n`
+  const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}${length}\r\n`
+  return Buffer.concat([Buffer.from(head), Buffer.from(body)])
+}
 
-/** Loads a server from connections with one request under way each. Rejects when any request fails. */
+/** The length of a response by its head. Throws unless its status is 2xx and it has a length. */
+const lengthOf = (data: Buffer, path: string | undefined): number => {
+  const end = data.indexOf('\r\n\r\n')
+  const head = data.toString('latin1', 0, end)
+  const length = /^HTTP\/1\.1 2\d\d[\s\S]*?\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+  if (end < 0 || length === undefined) throw new Error(`${path} was answered ${data}`)
+  return end + 4 + Number(length)
+}
+
+/**
+ * Loads a server from connections with one request in flight each. Rejects when any request fails. It shares the processors with what
+ * it measures: autocannon took 54 us a request, a tenth of what a create costs all services.
+ */
 export const load = async ({ port, connections, requests, seconds, amount }: Load): Promise<LoadResult> => {
+  const all = requests.map((request) => ({ path: request.path, bytes: bytesOf(request) }))
   const latencies: number[] = []
-  let lastAt = 0
   const startedAt = performance.now()
-  const result = await autocannon({
-    ...{ url: `http://127.0.0.1:${port}`, connections, duration: seconds, timeout: 60, sampleInt: 100 },
-    ...(amount !== undefined && { amount }),
-    setupClient: (client) => {
-      client.setRequests(draw(requests))
-      // autocannon's own histogram has whole milliseconds.
-      client.on('response', (_status, _bytes, milliseconds) => {
-        latencies.push(milliseconds)
+  let lastAt = startedAt
+  let sent = 0
+  const isOver = () =>
+    amount === undefined ? performance.now() - startedAt > seconds * 1000 : sent >= amount
+  const connection = () =>
+    new Promise<void>((resolve, reject) => {
+      const drawn = Array.from({ length: DRAWN }, () => all[Math.floor(Math.random() * all.length)]!)
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      let [next, sentAt, left, path] = [0, 0, 0, drawn[0]!.path]
+      const send = () => {
+        if (isOver()) return void socket.end(resolve)
+        const request = drawn[next++ % drawn.length]!
+        path = request.path
+        sent += 1
+        sentAt = performance.now()
+        socket.write(request.bytes)
+      }
+      socket.setTimeout(60_000, () => socket.destroy(new Error(`${path} was not answered within 60 s`)))
+      socket.on('error', reject)
+      socket.on('close', () => reject(new Error(`${path}: the server closed the connection`)))
+      socket.on('connect', send)
+      socket.on('data', (data) => {
+        try {
+          left = (left || lengthOf(data, path)) - data.length
+        } catch (error) {
+          return void socket.destroy(error as Error)
+        }
+        if (left > 0) return
         lastAt = performance.now()
+        latencies.push(lastAt - sentAt)
+        send()
       })
-    },
-  })
-  if (result.non2xx + result.errors > 0 || latencies.length === 0)
-    throw new Error(
-      `${requests[0]!.path}: ${result.non2xx} answers were no success, ${result.errors} requests failed, ${latencies.length} were answered`,
-    )
+    })
+  await Promise.all(Array.from({ length: connections }, connection))
   const inOrder = sorted(latencies)
   return {
     requests: latencies.length,

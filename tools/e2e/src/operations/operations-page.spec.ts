@@ -47,7 +47,9 @@ describe('settings', () => {
   })
 
   test.each(SERVICES)('of %s are told of, and no others', (service) => {
-    const own = settingsIn(`apps/${service}/src/config.ts`)
+    const path = `apps/${service}/src/config.ts`
+    const kit = 'libs/service-kit/src/grpc/service-settings.ts'
+    const own = [path, ...(read(path).includes('grpcServiceSettings') ? [kit] : [])].flatMap(settingsIn)
     const here = told(`### ${service}`)
     expect(own.filter((name) => !here.includes(name) && !forAll().includes(name))).toEqual([])
     expect(here.filter((name) => !own.includes(name))).toEqual([])

@@ -85,7 +85,8 @@ const listQueries = ['page=1', 'page=300', 'per_page=100', 'cursor=', 'status=op
 )
 
 const deliveryQueries = ({ endpoints }: World) => [
-  ...['page=1', 'page=100', 'cursor='],
+  ...['page=1', 'page=100', 'cursor=', 'failed=true', 'cursor=&error=tls', 'type=lead.created'],
+  ...['status=exhausted&error=timeout', 'from=2001-01-01T00:00:00Z&to=2999-01-01T00:00:00Z&failed=false'],
   ...Object.entries(endpoints).flatMap(([status, id]) => [
     `status=${status}`,
     `endpoint_id=${id}`,

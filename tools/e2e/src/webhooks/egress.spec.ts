@@ -1,4 +1,5 @@
 import { eventually, startReceiver } from '@leadwire/test-kit'
+import { Client } from 'pg'
 import { type Stage, startStage, type Tenant } from '../stage.fixture'
 
 type Delivery = {
@@ -15,35 +16,68 @@ beforeAll(async () => {
 })
 afterAll(() => stage.stop())
 
+const INSIDE = [
+  '127.0.0.1',
+  'localhost',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '[64:ff9b::7f00:1]',
+  '[2002:7f00:1::]',
+  '2130706433',
+  '0x7f.1',
+  '0.0.0.0',
+  '10.0.0.1',
+  '172.16.0.1',
+  '192.168.1.1',
+  '169.254.169.254',
+  '100.64.0.1',
+  '[fe80::1]',
+  '[fd00::1]',
+]
+
+test('an address inside is refused where it is registered; a name that leads nowhere yet is taken', async () => {
+  const { id } = await tenant.send('POST', '/manage/webhook-endpoints', {
+    json: { url: 'https://later.invalid/' },
+  })
+  for (const host of INSIDE)
+    for (const [method, path] of [
+      ['POST', '/manage/webhook-endpoints'],
+      ['PATCH', `/manage/webhook-endpoints/${id}`],
+    ] as const) {
+      const json = { url: `http://${host}:8080/` }
+      const { status, json: problem } = await tenant.client.request<{ errors: object }>(method, path, {
+        json,
+      })
+      expect([host, status, problem.errors]).toEqual([
+        host,
+        422,
+        { url: [expect.stringMatching(/^Webhooks would be blocked: .* (is|leads to) no public address, /)] },
+      ])
+    }
+  expect(await tenant.send('GET', '/manage/webhook-endpoints')).toMatchObject([
+    { url: 'https://later.invalid/' },
+  ])
+  await tenant.send('DELETE', `/manage/webhook-endpoints/${id}`)
+})
+
 test('addresses inside are blocked when an attempt starts; the one that is named gets its webhook', async () => {
   const [inside, named] = await Promise.all([startReceiver(), startReceiver({ host: '127.0.0.2' })])
   const { port } = inside
+  const database = new Client({ connectionString: stage.system.databases.webhooks.url })
+  await database.connect()
   try {
-    const endpoint = async (url: string) => {
-      const { id } = await tenant.send('POST', '/manage/webhook-endpoints', { json: { url } })
-      return [url, id] as const
+    const endpoint = async () => {
+      const { id } = await tenant.send('POST', '/manage/webhook-endpoints', { json: { url: named.url } })
+      return id
     }
-    const allowed = await endpoint(named.url)
+    const allowed = await endpoint()
     const blocked: (readonly [string, number])[] = []
-    for (const host of [
-      '127.0.0.1',
-      'localhost',
-      '[::1]',
-      '[::ffff:127.0.0.1]',
-      '[64:ff9b::7f00:1]',
-      '[2002:7f00:1::]',
-      '2130706433',
-      '0x7f.1',
-      '0.0.0.0',
-      '10.0.0.1',
-      '172.16.0.1',
-      '192.168.1.1',
-      '169.254.169.254',
-      '100.64.0.1',
-      '[fe80::1]',
-      '[fd00::1]',
-    ])
-      blocked.push(await endpoint(`http://${host}:${port}/`))
+    for (const host of INSIDE) {
+      const [url, id] = [`http://${host}:${port}/`, await endpoint()]
+      // As if the name led there since.
+      await database.query('UPDATE endpoints SET url = $1 WHERE id = $2', [url, id])
+      blocked.push([url, id])
+    }
     const lead = await tenant.createLead()
     const firstAttempt = (id: number) =>
       eventually(async () => {
@@ -60,9 +94,9 @@ test('addresses inside are blocked when an attempt starts; the one that is named
       expect([url, status, error]).toEqual([url, null, 'blocked'])
     }
     expect(inside.requests).toEqual([])
-    expect(await firstAttempt(allowed[1])).toMatchObject({ status: 200, error: null })
+    expect(await firstAttempt(allowed)).toMatchObject({ status: 200, error: null })
     expect(named.requests[0]!.body.toString()).toContain(lead.reference)
   } finally {
-    await Promise.all([inside.stop(), named.stop()])
+    await Promise.all([inside.stop(), named.stop(), database.end()])
   }
 })

@@ -8,8 +8,11 @@ export type Authority = {
   /** Its certificate, PEM. */
   cert: string
   /** A certificate for this machine's loopback addresses, for servers and for clients, with its key. */
-  issue(name: string): Promise<Issued>
+  issue(name: string, flaws?: Flaws): Promise<Issued>
 }
+
+/** What can be wrong with a certificate. */
+export type Flaws = { host?: string; until?: Date; isSelfSigned?: boolean }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const HOUR_MS = 3_600_000
@@ -21,10 +24,10 @@ export async function createAuthority(name = 'Leadwire, for development'): Promi
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')
   const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  const terms = () => ({
+  const terms = (until = new Date(Date.now() + VALID_MS)) => ({
     // A clock may be slow.
-    notBefore: new Date(Date.now() - HOUR_MS),
-    notAfter: new Date(Date.now() + VALID_MS),
+    notBefore: new Date(Math.min(Date.now(), until.getTime()) - HOUR_MS),
+    notAfter: until,
     signingAlgorithm: ALGORITHM,
   })
   const keys = await newKeys()
@@ -39,14 +42,14 @@ export async function createAuthority(name = 'Leadwire, for development'): Promi
     ],
   })
 
-  const issue = async (subject: string): Promise<Issued> => {
+  const issue = async (subject: string, { host, until, isSelfSigned }: Flaws = {}): Promise<Issued> => {
     const { publicKey, privateKey } = await newKeys()
     const certificate = await x509.X509CertificateGenerator.create({
-      ...terms(),
+      ...terms(until),
       subject: `CN=${subject}`,
-      issuer: own.subject,
+      issuer: isSelfSigned ? `CN=${subject}` : own.subject,
       publicKey,
-      signingKey: keys.privateKey,
+      signingKey: isSelfSigned ? privateKey : keys.privateKey,
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
@@ -55,11 +58,15 @@ export async function createAuthority(name = 'Leadwire, for development'): Promi
           x509.ExtendedKeyUsage.clientAuth,
         ]),
         new x509.SubjectAlternativeNameExtension([
-          { type: 'dns', value: 'localhost' },
-          { type: 'ip', value: '127.0.0.1' },
-          { type: 'ip', value: '::1' },
+          { type: 'dns', value: host ?? 'localhost' },
+          ...(host === undefined
+            ? ([
+                { type: 'ip', value: '127.0.0.1' },
+                { type: 'ip', value: '::1' },
+              ] as const)
+            : []),
         ]),
-        await x509.AuthorityKeyIdentifierExtension.create(keys.publicKey),
+        await x509.AuthorityKeyIdentifierExtension.create(isSelfSigned ? publicKey : keys.publicKey),
       ],
     })
     const key = await webcrypto.subtle.exportKey('pkcs8', privateKey)

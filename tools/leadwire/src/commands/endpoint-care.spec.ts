@@ -30,8 +30,8 @@ afterAll(async () => {
   await receiver?.stop()
 })
 
-/** What `leadwire endpoints recover` prints. Rejects with its `stderr` when it fails. */
-const recover = async (...args: string[]) => {
+/** What a command prints. Rejects with its `stderr` when it fails. */
+const leadwire = async (...args: string[]) => {
   const grpcOf = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
   const env = {
     ...process.env,
@@ -39,11 +39,13 @@ const recover = async (...args: string[]) => {
     WEBHOOK_SERVICE_URL: grpcOf('webhook-service'),
     SERVICE_TOKEN: system.serviceToken,
   }
-  const endpoint = ['--account', String(system.account.id), '--id', String(id)]
-  const command = [MAIN, 'endpoints', 'recover', ...endpoint, '--since', '2026-01-01T00:00:00Z', ...args]
-  const { stdout } = await promisify(execFile)(process.execPath, [...command, '--json'], { env })
+  const command = [MAIN, ...args, '--account', String(system.account.id), '--json']
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env })
   return JSON.parse(stdout)
 }
+
+const recover = (...args: string[]) =>
+  leadwire('endpoints', 'recover', '--id', String(id), '--since', '2026-01-01T00:00:00Z', ...args)
 
 test('what waits for a retry is attempted at once, by the command line and by the API', async () => {
   receiver.answerWith({ status: 500 })
@@ -53,6 +55,14 @@ test('what waits for a retry is attempted at once, by the command line and by th
     expect(await recover('--state', 'undelivered')).toMatchObject({ recovered: 1 }),
   )
   await eventually(() => expect(receiver.requests).toHaveLength(2))
+  const found = (...filters: string[]) => leadwire('deliveries', 'list', '--error', 'http_status', ...filters)
+  const [failed] = await found('--failed', '--from', '2026-01-01T01:00:00+01:00', '--type', 'lead.created')
+  expect(failed).toMatchObject({ last_status: 500, last_error: 'http_status' })
+  expect(await found('--lead', failed.lead_reference.slice(0, 8).toUpperCase())).toMatchObject([
+    { id: failed.id },
+  ])
+  for (const others of [['--no-failed'], ['--to', '2026-01-01T00:00:00Z']])
+    expect(await found(...others)).toEqual([])
   expect(await recover()).toEqual({ recovered: 0, recovered_capped: false })
   receiver.answerWith({ status: 200 })
   const request = { since: '2026-01-01T00:00:00Z', state: 'undelivered' }

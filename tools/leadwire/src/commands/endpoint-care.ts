@@ -1,6 +1,6 @@
 import { parseDuration } from '@leadwire/service-kit'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { deliveryOutput } from './deliveries'
+import { attemptOutput, deliveryOutput } from './deliveries'
 import { endpointOutput, named } from './endpoints'
 import { does, instant, theAccount } from './run'
 
@@ -36,7 +36,8 @@ export const addEndpointCare = (endpoints: Command): void => {
     async (connection, { account: accountId, id: endpointId }) => {
       const { apiKey } = await theAccount(connection, accountId)
       const request = { accountId, endpointId, accountKey: apiKey }
-      return deliveryOutput((await connection.webhooks.testWebhookEndpoint(request)).delivery!)
+      const { delivery, attempt } = await connection.webhooks.testWebhookEndpoint(request)
+      return { ...deliveryOutput(delivery!), reason: attempt ? attemptOutput(attempt).reason : null }
     },
   )
 

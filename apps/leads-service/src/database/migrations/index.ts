@@ -11,5 +11,5 @@ const sql = (name: string, text: string): Migration => ({
 export const migrations: Migration[] = [sql('0001-schema', TABLES.join('\n'))]
 
 /** Brings the database `leads` to the newest schema, and waits for it while it is unavailable. */
-export const migrateDatabase = ({ config, logger, lifecycle }: ServiceContext<Config>): Promise<void> =>
-  untilMigrated(config.DATABASE_URL, migrations, { signal: lifecycle.signal, logger })
+export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>
+  untilMigrated(migrations, context)

@@ -1,12 +1,11 @@
 import {
   ReconcileCounts,
-  ReconcileCursor,
+  type ReconcileCursor,
   type ReconcileRequest,
   type ReconcileResponse,
-  type Unexplained,
 } from '@leadwire/contracts'
-import { isId, isInstant, isUuid, validate } from '../../arguments'
-import { checkLeads, checkSpans, type ReconcileDeps } from './check-leads'
+import { isId, isInstant, validate } from '../../arguments'
+import { checkLeads, checkSpans, type ReconcileDeps, type Stage } from './check-leads'
 import { findingsOf, keepFindings, keyOf } from './unexplained'
 
 /** Publishing, storing and the sweep take seconds, also when an event is published again. */
@@ -16,34 +15,10 @@ const REPORTED = 1000
 /** Findings in one recheck. */
 const RECHECKED = 500
 
-type Request = ReconcileRequest & { cursor: ReconcileCursor }
-
-interface Batch {
-  counts?: Partial<ReconcileCounts> | undefined
-  /** What is to be kept. */
-  findings?: Unexplained[]
-  /** Where the next batch begins; undefined at the end of the stage. */
-  next?: Partial<ReconcileCursor> | undefined
-}
-
-type Stage = (deps: ReconcileDeps, request: Request) => Promise<Batch>
-
-const events =
-  (notifications: boolean): Stage =>
-  async ({ webhooks }, { accountId, full, cursor }) => {
-    if (!full) return {}
-    const next = { notifications, afterId: cursor.afterEventId || undefined, accountId }
-    const { violations: findings, deliveries: counts, lastId } = await webhooks.checkEvents({ next })
-    return { findings, counts, next: lastId === undefined ? undefined : { afterEventId: lastId } }
-  }
-
-const deliveries =
-  (notifications: boolean): Stage =>
-  async ({ webhooks }, { accountId, cursor }) => {
-    const asked = { notifications, afterEndpointId: cursor.afterId || undefined, accountId }
-    const { violations: findings, lastEndpointId } = await webhooks.checkDeliveries(asked)
-    return { findings, next: lastEndpointId === undefined ? undefined : { afterId: lastEndpointId } }
-  }
+const stored =
+  (what: 'events' | 'deliveries', notifications: boolean): Stage =>
+  async ({ webhooks }, { accountId, full, cursor: { after } }) =>
+    what === 'events' && !full ? {} : webhooks.check({ next: { what, notifications, accountId, after } })
 
 // Each in the order of its index, oldest first.
 const overdue = (state: string, order: string) => `
@@ -71,53 +46,46 @@ const DELETE_RESOLVED = 'DELETE FROM unexplained WHERE key = ANY ($1::text[]) AN
 const FINISH = `
   UPDATE reconciliation SET started_at = $1, finished_at = clock_timestamp(), claimed_until = clock_timestamp()`
 
-// What is wrong with leads and their events stays so behind where the check began: it is checked again. All else was found anew.
-const recheck = async (deps: ReconcileDeps, findings: Unexplained[]): Promise<Unexplained[]> => {
-  const spans = findings
-    .filter(({ kind }) => kind === 'lead_missing' || kind === 'event_missing')
-    .map(({ accountId, leadNumber, since }) => ({
-      accountId,
-      after: leadNumber! - 1,
-      last: leadNumber!,
-      since,
-    }))
-  const eventIds = findings.flatMap(({ kind, eventId }) => (kind === 'deliveries_missing' ? eventId! : []))
-  const [ofLeads, ofEvents] = await Promise.all([
-    checkSpans(deps, spans),
-    deps.webhooks.checkEvents({ eventIds }),
-  ])
-  const found = new Set([...ofLeads.findings, ...ofLeads.missing, ...ofEvents.violations].map(keyOf))
-  return findings.filter((finding) => found.has(keyOf(finding)))
-}
-
-/** Deletes the findings from before the check that are no more so. */
-const findings: Stage = async (deps, { accountId, cursor: { startedAt } }) => {
-  const { database } = deps
+/**
+ * Deletes the findings from before the check that are no more so. What is wrong with leads and their events stays so behind where the
+ * check began: it is checked again, however old it is by now. All else was found anew.
+ */
+const recheck: Stage = async (deps, { accountId, cursor: { startedAt } }) => {
+  const { database, webhooks } = deps
   const query = { name: 'findings-to-check', text: SELECT, values: [startedAt, accountId ?? null] }
-  const kept = findingsOf(await database.query(query))
-  if (kept.length > 0) {
-    await keepFindings(database, await recheck(deps, kept))
-    await database.query({ text: DELETE_RESOLVED, values: [kept.map(keyOf), startedAt] })
-  }
-  if (kept.length === RECHECKED) return { next: {} }
+  const known = findingsOf(await database.query(query))
+  const spans = known.flatMap(({ kind, accountId: id, leadNumber }) =>
+    kind === 'lead_missing' || kind === 'event_missing'
+      ? [{ accountId: id, after: leadNumber! - 1, last: leadNumber! }]
+      : [],
+  )
+  const eventIds = known.flatMap(({ kind, eventId }) => (kind === 'deliveries_missing' ? eventId! : []))
+  const [ofLeads, ofEvents] = await Promise.all([checkSpans(deps, spans), webhooks.check({ eventIds })])
+  const found = new Set([...ofLeads.findings, ...ofLeads.old, ...ofEvents.findings].map(keyOf))
+  await keepFindings(
+    database,
+    known.filter((finding) => found.has(keyOf(finding))),
+  )
+  await database.query({ text: DELETE_RESOLVED, values: [known.map(keyOf), startedAt] })
+  if (known.length === RECHECKED) return { after: 'more' }
   if (accountId === undefined) await database.query({ text: FINISH, values: [startedAt] })
   return {}
 }
 
 const STAGES: Record<string, Stage> = {
-  leads: (deps, { cursor, ...options }) => checkLeads(deps, cursor, options),
-  webhooks: events(false),
-  notifications: events(true),
-  webhook_deliveries: deliveries(false),
-  notification_deliveries: deliveries(true),
+  leads: checkLeads,
+  events: stored('events', false),
+  notification_events: stored('events', true),
+  deliveries: stored('deliveries', false),
+  notification_deliveries: stored('deliveries', true),
   outbox,
-  findings,
+  recheck,
 }
 const NAMES = Object.keys(STAGES)
 
 const begin = async ({ database }: ReconcileDeps): Promise<ReconcileCursor> => {
   const [row] = await database.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' })
-  return ReconcileCursor.fromPartial({ startedAt: row!.at, stage: NAMES[0]! })
+  return { startedAt: row!.at, stage: NAMES[0]!, after: '' }
 }
 
 /**
@@ -128,19 +96,17 @@ export const reconcile =
   (deps: ReconcileDeps) =>
   async ({ accountId, full, cursor: given }: ReconcileRequest): Promise<ReconcileResponse> => {
     const cursor = given ?? (await begin(deps))
-    const { startedAt, stage, afterEventId } = cursor
-    const at = NAMES.indexOf(stage)
+    const at = NAMES.indexOf(cursor.stage)
     validate({
       account_id: accountId === undefined || isId(accountId),
-      cursor: at >= 0 && isInstant(startedAt) && (afterEventId === '' || isUuid(afterEventId)),
+      cursor: at >= 0 && isInstant(cursor.startedAt),
     })
-    const { counts = {}, findings = [], next } = await STAGES[stage]!(deps, { accountId, full, cursor })
+    const { counts, findings = [], after } = await STAGES[cursor.stage]!(deps, { accountId, full, cursor })
     await keepFindings(deps.database, findings)
-    const following = NAMES[at + 1]
-    const begun = following ? ReconcileCursor.fromPartial({ startedAt, stage: following }) : undefined
+    const stage = after === undefined ? NAMES[at + 1] : cursor.stage
     return {
-      counts: ReconcileCounts.fromPartial(counts),
-      cursor: next ? { ...cursor, ...next } : begun,
+      counts: ReconcileCounts.fromPartial(counts ?? {}),
+      cursor: stage === undefined ? undefined : { ...cursor, stage, after: after ?? '' },
     }
   }
 

@@ -1,5 +1,13 @@
-import { Unexplained } from '@leadwire/contracts'
-import type { Transaction } from '@leadwire/service-kit'
+import {
+  type RetrieveReconciliationRequest,
+  RetrieveReconciliationResponse,
+  Unexplained,
+} from '@leadwire/contracts'
+import type { Database, Transaction } from '@leadwire/service-kit'
+import { isId, validate } from '../../arguments'
+
+const COUNTED_AT_MOST = 10_000
+const REPORTED = 100
 
 // In one order, so that two checks never deadlock. Of an account that is being deleted nothing is to be explained.
 const KEEP = `
@@ -23,3 +31,26 @@ export const keepFindings = async (db: Transaction, findings: Unexplained[]): Pr
 /** Reads findings from the column of them. */
 export const findingsOf = (rows: { finding: string }[]): Unexplained[] =>
   rows.map(({ finding }) => Unexplained.fromPartial(JSON.parse(finding)))
+
+const selectText = (condition: string) => `
+  SELECT CASE WHEN finished_at IS NOT NULL THEN started_at END AS "startedAt", finished_at AS "finishedAt",
+    (SELECT lead_count FROM accounts WHERE id = $1) AS leads,
+    (SELECT number FROM reconciled_leads WHERE account_id = $1) AS "checkedLeads",
+    (SELECT count(*)::int FROM (
+      SELECT FROM unexplained WHERE ${condition} LIMIT ${COUNTED_AT_MOST}) u) AS "unexplainedCount"
+  FROM reconciliation`
+
+/** What the checks have come to, of an account or of all. */
+export const retrieveReconciliation =
+  ({ database }: { database: Database }) =>
+  async ({ accountId }: RetrieveReconciliationRequest): Promise<RetrieveReconciliationResponse> => {
+    validate({ account_id: accountId === undefined || isId(accountId) })
+    const values = [accountId ?? null]
+    const condition = accountId === undefined ? '$1::bigint IS NULL' : 'account_id = $1'
+    const list = `SELECT finding FROM unexplained WHERE ${condition} ORDER BY since LIMIT ${REPORTED}`
+    const [[found], rows] = await Promise.all([
+      database.query({ text: selectText(condition), values }),
+      database.query<{ finding: string }>({ text: list, values }),
+    ])
+    return RetrieveReconciliationResponse.fromPartial({ ...found, unexplained: findingsOf(rows) })
+  }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   newAccount,
   newItem,
@@ -30,6 +31,25 @@ test('each lead of a batch is its account’s, and harms no neighbour when it is
   })
   const notFound = { failure: expect.objectContaining({ code: 'not_found' }) }
   expect(outcomesOf(read)).toEqual([lead, notFound, other, notFound, lead])
+})
+
+test('names are those of now, of the account alone, and not of erased leads', async () => {
+  const [{ accountId }, stranger] = [await newAccount(service), await newAccount(service)]
+  const [lead, erased, other] = [
+    await newLeadOf(accountId),
+    await newLeadOf(accountId),
+    await newLeadOf(stranger.accountId),
+  ]
+  const { reference } = lead
+  await service.leads.eraseLead({ accountId, reference: erased.reference })
+  const references = [reference, erased.reference, other.reference, randomUUID()]
+  expect(await service.leads.findLeadNames({ accountId, references })).toEqual({
+    leads: [{ reference, name: lead.name }],
+  })
+  for (const wrong of [Array.from({ length: 101 }, randomUUID), ['ab12']])
+    await expect(service.leads.findLeadNames({ accountId, references: wrong })).rejects.toMatchObject({
+      code: 'invalid',
+    })
 })
 
 test('an item that is late when it is looked at is told so, and its neighbours are read', async () => {

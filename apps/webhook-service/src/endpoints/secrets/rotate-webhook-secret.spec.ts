@@ -55,11 +55,16 @@ describe('by the clock', () => {
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{32}$/),
       oldSecretUntil: '2026-01-01T00:15:00.000000Z',
     })
+    const shown = async () =>
+      (await service.client.retrieveWebhookEndpoint({ accountId: 1, endpointId })).endpoint
+    expect(rotated.endpoint).toEqual(await shown())
     clock.advance(899_999)
+    expect((await shown())?.previousSecretUntil).toBe('2026-01-01T00:15:00.000000Z')
     const during = await next(1)
     expect([signsDocument(during, old), signatureCount(during)]).toEqual([true, 2])
     expect([signsStandard(during, old), signsStandard(during, rotated.secret)]).toEqual([true, true])
     clock.advance(1)
+    expect((await shown())?.previousSecretUntil).toBeUndefined()
     const after = await next(1)
     expect([signsDocument(after, rotated.secret), signatureCount(after)]).toEqual([true, 1])
     expect(signsStandard(after, rotated.secret)).toBe(true)
@@ -82,6 +87,8 @@ describe('by the clock', () => {
     clock.advance(30_000)
     await expectSigned(second, [second, third])
     const fourth = await rotate(3_600_000)
+    const listed = await service.client.listWebhookEndpoints({ accountId: 2 })
+    expect(listed.endpoints).toMatchObject([{ previousSecretUntil: '2026-01-01T01:16:00.000000Z' }])
     const fifth = await rotate(1000)
     await expectSigned(second, [second, third, fourth, fifth])
     clock.advance(1000)

@@ -4,14 +4,14 @@ import { microseconds } from '../../clock'
 import type { Operation } from '../../operation'
 import { statement } from '../../statement'
 import { ENDPOINT_COLUMNS, findEndpoint, theEndpoint } from '../endpoint-row'
-import { newSecret, secretViolation } from './sealed-secrets'
+import { newSecret, type SealedSecrets, secretViolation } from './sealed-secrets'
 import { lockSecrets, saveSecrets } from './store-secrets'
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
 // Each adds a signature to the header of every attempt.
 const MAX_OLD_SECRETS = 8
 
-const touch = statement('touch-endpoint')`
+const touch = statement<SealedSecrets>('touch-endpoint')`
   UPDATE endpoints SET updated_at = clock_timestamp() WHERE id = $1 RETURNING ${ENDPOINT_COLUMNS}`
 
 /**
@@ -23,7 +23,7 @@ export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = async (depe
   const { database, actor, sealer, clock } = dependencies
   const { accountId, endpointId, overlapMs, secret = newSecret() } = request
   const overlapFits = Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS
-  await findEndpoint(database, request)
+  await findEndpoint(dependencies, request)
   validate({ secret: secretViolation(secret), overlap: overlapFits || 'must be from 0s to 30d' })
   return database.transaction(async (tx) => {
     const current = await lockSecrets(tx, sealer, request)
@@ -39,7 +39,7 @@ export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = async (depe
         'Too many earlier secrets still sign. Wait for one to end, or end all with 0s.',
       )
     await saveSecrets(tx, sealer, [{ accountId, endpointId, secrets: { ...current, secret, oldSecrets } }])
-    const endpoint = theEndpoint(await touch(tx, endpointId))
+    const endpoint = theEndpoint(dependencies, await touch(tx, endpointId))
     const oldSecretUntil = microseconds(end)
     const changes = differences({}, { old_secret_until: oldSecretUntil })
     const action = 'webhook_endpoint.secret_rotated'

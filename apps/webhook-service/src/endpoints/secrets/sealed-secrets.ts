@@ -40,6 +40,12 @@ export const openSecrets = (sealer: Sealer, { accountId, sealedSecrets }: Sealed
   return JSON.parse(sealer.open(sealedSecrets, contextOf(accountId)).toString())
 }
 
+/** When the last of the replaced secrets ends; undefined when none signs any more. */
+export const lastEnd = (sealer: Sealer, row: SealedSecrets, now: Date): Date | undefined => {
+  const last = Math.max(...openSecrets(sealer, row).oldSecrets.map(({ until }) => Date.parse(until)))
+  return last > now.getTime() ? new Date(last) : undefined
+}
+
 export const sealSecrets = (sealer: Sealer, accountId: number, secrets: Secrets) => ({
   sealed: sealer.seal(JSON.stringify(secrets), contextOf(accountId)),
   endsAt: secrets.oldSecrets.map(({ until }) => until).sort()[0] ?? null,

@@ -1,0 +1,22 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { resolveHost } from './connect'
+import type { EgressGuard } from './egress-guard'
+import { findAddresses } from './find-addresses'
+
+const RESOLVE_MS = 2000
+
+/**
+ * Makes the check of a URL that is to be registered: it resolves with why nothing would be sent there. A name that is not resolved in
+ * time, or not at all, may lead somewhere later; each connection is checked again.
+ */
+export const createUrlCheck =
+  (options: { guard: EgressGuard; resolve?: typeof resolveHost }) =>
+  async (url: string): Promise<string | undefined> => {
+    const target = findAddresses(new URL(url).hostname, options).catch(() => undefined)
+    const known = await Promise.race([target, pause(RESOLVE_MS, undefined, { ref: false })])
+    if (!known || known.allowed.length > 0) return undefined
+    // Without the addresses: they would map an internal network.
+    const { host, found } = known
+    const what = found.includes(host) ? 'is' : 'leads to'
+    return `Webhooks would be blocked: ${host} ${what} no public address, and WEBHOOK_ALLOW_HOSTS does not allow it.`
+  }

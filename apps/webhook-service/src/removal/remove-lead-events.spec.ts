@@ -1,0 +1,34 @@
+import { eventually } from '@leadwire/test-kit'
+import { openDoors, startService } from '../service.fixture'
+
+let doors: Awaited<ReturnType<typeof openDoors>>
+let service: Awaited<ReturnType<typeof startService>>
+
+beforeAll(async () => {
+  doors = await openDoors()
+  service = await startService(doors)
+})
+afterAll(async () => {
+  await service.stop()
+  await doors.close()
+})
+
+test('an attempt that is recorded while its event is removed leaves nothing behind', async () => {
+  const rowsOf = (table: string) => doors.rows<{ id: string }>(`SELECT * FROM ${table}`)
+  await service.endpoint(1, 'http://127.0.0.1:1/', { enabled: false })
+  const event = doors.event(1)
+  await doors.publish(event)
+  await eventually(async () => expect(await rowsOf('deliveries')).toHaveLength(1))
+  await doors.rows('BEGIN')
+  await doors.rows('UPDATE deliveries SET attempt_count = 1')
+  await doors.rows(
+    `INSERT INTO attempts (delivery_id, number, started_at, duration_ms, error) SELECT id, 1, now(), 1, 'timeout' FROM deliveries`,
+  )
+  const removed = service.client.removeLeadEvents({ accountId: 1, leadReferences: [event.leadReference] })
+  await eventually(async () =>
+    expect(await doors.rows('SELECT FROM pg_locks WHERE NOT granted')).toHaveLength(1),
+  )
+  await doors.rows('COMMIT')
+  await removed
+  for (const table of ['events', 'deliveries', 'attempts']) expect(await rowsOf(table)).toEqual([])
+})
