@@ -1,16 +1,20 @@
-// Part of the gateway's build: puts what /docs serves into dist/docs. Pages keep their names. What pages name carries a hash
-// of its bytes in its name, so that it may be kept for ever.
+// Part of the gateway's build: puts the pages it serves beside the console into dist/docs. Pages keep their names. What pages
+// name carries a hash of its bytes in its name, so that it may be kept for ever.
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, extname, join } from 'node:path'
+import hljs from 'highlight.js'
 import { Marked } from 'marked'
 
 const assets = 'docs-assets'
 const guidesFolder = '../../docs/guides'
+const icon = '../../libs/console/src/icon.svg'
 const out = 'dist/docs'
 
-const explorer = createRequire(import.meta.url)
+const require = createRequire(import.meta.url)
+const { PROBLEMS } = require('./dist/http/problem.js')
+const explorer = require
   .resolve('openapi-explorer/package.json')
   .replace('package.json', 'dist/browser/openapi-explorer.min.js')
 
@@ -57,18 +61,30 @@ const markdown = new Marked({
       if (names[name]) return `<a href="../${names[name]}">${text}</a>`
       return href.startsWith('../') ? text : `<a href="${href.replace(/^([\w-]+)\.md/, '$1')}">${text}</a>`
     },
+    // Classes, because the policy refuses inline styles. What may scroll takes the focus, for those without a mouse.
+    code({ text, lang: language }) {
+      const { value } = hljs.highlight(text, { language })
+      return `<figure><figcaption>${hljs.getLanguage(language).name}</figcaption><pre tabindex="0"><code class="language-${language}">${value}</code></pre></figure>\n`
+    },
+  },
+  hooks: {
+    postprocess: (html) =>
+      html
+        .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
+        .replaceAll('</table>', '</table></div>')
+        .replaceAll('<th></th>', '<td></td>'),
   },
 })
 
 rmSync(out, { recursive: true, force: true })
 mkdirSync(join(out, 'guides'), { recursive: true })
 
+const asset = (name) => readFileSync(join(assets, name), 'utf8')
 const names = {}
 for (const [name, path] of [
   ['openapi-explorer.js', explorer],
-  ['docs.css', join(assets, 'docs.css')],
-  ['docs.js', join(assets, 'docs.js')],
-  ['icon.svg', '../../libs/console/src/icon.svg'],
+  ...['pages.css', 'reference.js', 'copy.js'].map((name) => [name, join(assets, name)]),
+  ['icon.svg', icon],
   ...['vectors.json', 'examples/express.mjs', 'examples/fastify.mjs'].map((path) => [
     basename(path),
     join('../../libs/webhook-receiver', path),
@@ -79,22 +95,73 @@ for (const [name, path] of [
   writeFileSync(join(out, names[name]), bytes)
 }
 
+// For browsers that ask for /favicon.ico.
+copyFileSync(icon, join(out, 'icon.svg'))
+
 const guides = readGuides()
 const values = { ...names, 'first-guide': guides[0].name }
-writeFileSync(join(out, 'index.html'), fill(readFileSync(join(assets, 'index.html'), 'utf8'), values))
 
-const guidePage = readFileSync(join(assets, 'guide.html'), 'utf8')
-for (const guide of guides) {
-  const items = guides.map(
-    ({ name, title }) =>
-      `<li><a href="${name}"${name === guide.name ? ' aria-current="page"' : ''}>${title}</a></li>`,
+const link = (href, text, isCurrent) =>
+  `<a href="${href}"${isCurrent ? ' aria-current="page"' : ''}>${text}</a>`
+
+/** Writes a page. `root` leads from its address to that of the first page: a proxy may serve all of them below a path. */
+const writePage = (file, { kind, title, body, root = './', scripts = [], tools = '' }) => {
+  const pages = [
+    link(`${root}docs`, 'Reference', kind === 'reference'),
+    link(`${root}docs/guides/${guides[0].name}`, 'Guides', kind === 'guide'),
+    link(`${root}problems`, 'Problems', kind === 'problems'),
+    link(`${root}console`, 'Console'),
+    link(`${root}openapi.json`, 'OpenAPI'),
+  ].join('')
+  const tags = scripts
+    .map((name) => `<script type="module" src="${root}docs/${names[name]}"></script>`)
+    .join('')
+  writeFileSync(
+    join(out, file),
+    fill(asset('page.html'), { ...values, kind, title, body, root, pages, scripts: tags, tools }),
   )
-  const content = markdown.parse(guide.text)
-  const page = fill(guidePage, {
-    ...values,
-    title: guide.title,
-    guides: `<ul>${items.join('')}</ul>`,
-    content,
+}
+
+/** The body of a page with a list of links beside its text. */
+const columns = (label, linksBeside, text) => `<div class="columns">
+      <nav aria-label="${label}"><ul>${linksBeside.map((one) => `<li>${one}</li>`).join('')}</ul></nav>
+      <main id="main">${text}</main>
+    </div>`
+
+writePage('home.html', { kind: 'home', title: 'Leadwire', body: fill(asset('home.html'), values) })
+writePage('reference.html', {
+  kind: 'reference',
+  title: 'Leadwire reference',
+  body: asset('reference.html'),
+  scripts: ['openapi-explorer.js', 'reference.js'],
+  tools: asset('token.html'),
+})
+
+const problems = Object.entries(PROBLEMS).map(
+  ([kind, { status, title, meaning, mend }]) => `## ${kind}\n\n**${status} ${title}.** ${meaning} ${mend}\n`,
+)
+writePage('problems.html', {
+  kind: 'problems',
+  title: 'Leadwire problems',
+  body: columns(
+    'Problems',
+    Object.keys(PROBLEMS).map((kind) => link(`#${kind}`, kind)),
+    markdown.parse(`${asset('problems.markdown')}\n${problems.join('\n')}`),
+  ),
+  scripts: ['copy.js'],
+})
+
+const turn = (rel, label, guide) =>
+  guide ? `<a rel="${rel}" href="${guide.name}"><small>${label}</small> ${guide.title}</a>` : ''
+for (const [at, guide] of guides.entries()) {
+  const beside = guides.map(({ name, title }) => link(name, title, name === guide.name))
+  const turns = turn('prev', 'Previous', guides[at - 1]) + turn('next', 'Next', guides[at + 1])
+  const text = `${markdown.parse(guide.text)}<nav class="turn" aria-label="Previous and next">${turns}</nav>`
+  writePage(`guides/${guide.name}.html`, {
+    kind: 'guide',
+    title: `${guide.title} · Leadwire guides`,
+    body: columns('Guides', beside, text),
+    root: '../../',
+    scripts: ['copy.js'],
   })
-  writeFileSync(join(out, 'guides', `${guide.name}.html`), page)
 }

@@ -4,7 +4,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
 const { WEBHOOK_SECRET, WEBHOOK_HOST = '127.0.0.1', WEBHOOK_PORT = '4400' } = process.env
-if (!WEBHOOK_SECRET) throw new Error('set WEBHOOK_SECRET to the secret of the endpoint')
+if (!WEBHOOK_SECRET) {
+  console.error('Set WEBHOOK_SECRET to the secret of the endpoint.')
+  process.exit(1)
+}
 // What follows whsec_ stands for bytes. Any other secret is its own key.
 const KEY = WEBHOOK_SECRET.startsWith('whsec_')
   ? Buffer.from(WEBHOOK_SECRET.slice(6), 'base64')

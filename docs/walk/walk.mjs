@@ -1,7 +1,15 @@
 // The walk of the README in Node: create, list, retrieve, attach, download. No dependencies.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
-const dev = JSON.parse(readFileSync(`${process.env.LEADWIRE_DATA || '.data'}/dev.json`, 'utf8'))
+// A line in place of a stack.
+process.on('uncaughtException', ({ message, cause }) => {
+  console.error(cause ? `${message}: ${cause.message}` : message)
+  process.exit(1)
+})
+
+const file = `${process.env.LEADWIRE_DATA || '.data'}/dev.json`
+if (!existsSync(file)) throw new Error(`No running stack was found: ${file} is missing. Run npm start first.`)
+const dev = JSON.parse(readFileSync(file, 'utf8'))
 
 const call = async (path, { method = 'GET', json, form } = {}) => {
   const response = await fetch(`${dev.base_url}${path}`, {

@@ -62,7 +62,7 @@ import { serveOpenApi } from './openapi/serve-openapi'
 import { eraseLead, retrieveErasure } from './privacy/erasures'
 import { exportLead, exportPerson } from './privacy/export-lead'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
-import { serveProblems, serveSite } from './site/serve-pages'
+import { serveSite } from './site/serve-pages'
 import { createToken } from './tokens/create-token'
 import { listTokens, revokeToken } from './tokens/tokens'
 import { createUser, listUsers, removeUser, retrieveUser, updateUser } from './users/users'
@@ -176,10 +176,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     createImage(scope, dependencies)
   })
   addRoutes((scope) => createImport(scope, dependencies))
-  app.register(async (scope) => {
-    serveHealth(scope, { checks: clients.checks, lifecycle })
-    serveProblems(scope)
-  })
+  app.register(async (scope) => serveHealth(scope, { checks: clients.checks, lifecycle }))
   app.register((scope) => serveSite(scope, config.PUBLIC_URL))
   refuseOthers()
   return app

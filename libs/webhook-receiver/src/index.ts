@@ -2,7 +2,7 @@ export { type BoundedStore, boundedStore, type Outcome } from './bounded-store'
 export type * from './events'
 export type { HeadersLike } from './headers'
 export type { Customer, Image, Lead, LeadCreated, Quote, QuoteItem } from './lead-created'
-export { hasServiceSignature, hasStandardSignature } from './signatures'
+export { hasServiceSignature, hasStandardSignature, serviceSignature, standardSignature } from './signatures'
 export {
   type RefusalCode,
   type Refused,

@@ -89,7 +89,7 @@ it('depends on nothing and publishes what it needs, no spec', () => {
       'vectors.json',
     ]),
   )
-  expect(files.filter((path) => /\.(spec|fixture)\.|tsbuildinfo|runners|\.py$/.test(path))).toEqual([])
+  expect(files.filter((path) => /\.(spec|fixture)\.|tsbuildinfo|runners|\.(py|php)$/.test(path))).toEqual([])
   const license = (path: string) => readFileSync(join(packageFolder, path), 'utf8')
   expect(license('LICENSE')).toBe(license('../../LICENSE'))
 })

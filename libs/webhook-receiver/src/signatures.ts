@@ -27,6 +27,8 @@ const secretsOf = (secret: Secrets): readonly string[] => {
   return secrets
 }
 
+const theSecret = (secret: string): string => secretsOf(secret)[0]!
+
 /** In constant time for texts of one length; the length of a signature is no secret. */
 const isEqual = (given: string, right: string): boolean => {
   const [a, b] = [Buffer.from(given), Buffer.from(right)]
@@ -34,12 +36,11 @@ const isEqual = (given: string, right: string): boolean => {
 }
 
 /** HMAC-SHA1 over the raw body in lower-case hex, keyed with the bytes of the secret exactly as it is shown, prefix included. */
-export const hasServiceSignature = (body: RawBody, signature: string, secret: Secrets): boolean => {
-  const bytes = bytesOf(body)
-  return secretsOf(secret).some((one) =>
-    isEqual(signature, createHmac('sha1', one).update(bytes).digest('hex')),
-  )
-}
+export const serviceSignature = (body: RawBody, secret: string): string =>
+  createHmac('sha1', theSecret(secret)).update(bytesOf(body)).digest('hex')
+
+export const hasServiceSignature = (body: RawBody, signature: string, secret: Secrets): boolean =>
+  secretsOf(secret).some((one) => isEqual(signature, serviceSignature(body, one)))
 
 // `whsec_` and base64 is how the specification writes a key of bytes. A secret of any other form, and one that is not
 // exactly what encoding its bytes would give, is used as it is.
@@ -49,20 +50,25 @@ const standardKey = (secret: string): Buffer => {
   return encoded !== '' && key.toString('base64') === encoded ? key : Buffer.from(secret)
 }
 
-/**
- * Standard Webhooks 1.0.0: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64, several of them separated by
- * spaces. Other versions are passed over. Says nothing about the age of the request.
- */
+/** Standard Webhooks 1.0.0: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+export const standardSignature = (
+  body: RawBody,
+  { id, timestamp }: { id: string; timestamp: string },
+  secret: string,
+): string => {
+  const hmac = createHmac('sha256', standardKey(theSecret(secret))).update(`${id}.${timestamp}.`)
+  return `v1,${hmac.update(bytesOf(body)).digest('base64')}`
+}
+
+/** One of `signatures`, separated by spaces, is right; other versions are passed over. Says nothing about the age of the request. */
 export const hasStandardSignature = (
   body: RawBody,
-  { id, timestamp, signatures }: { id: string; timestamp: string; signatures: string },
+  { signatures, ...stamp }: { id: string; timestamp: string; signatures: string },
   secret: Secrets,
 ): boolean => {
-  const bytes = bytesOf(body)
   const given = signatures.split(' ')
   return secretsOf(secret).some((one) => {
-    const hmac = createHmac('sha256', standardKey(one)).update(`${id}.${timestamp}.`).update(bytes)
-    const right = `v1,${hmac.digest('base64')}`
+    const right = standardSignature(body, stamp, one)
     return given.some((signature) => isEqual(signature, right))
   })
 }

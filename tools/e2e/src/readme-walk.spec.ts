@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -20,11 +20,13 @@ afterAll(async () => {
   await rm(data, { recursive: true, force: true })
 })
 
-/** The commands of the README's walk, in order, as a reader would type them. */
-const walk = async () => {
+/** The commands of the README's walk, in order, as a reader would type them, with the receiver in another language. */
+const walk = async (language: string) => {
   const readme = await readFile(join(root, 'README.md'), 'utf8')
   const section = readme.slice(readme.indexOf('## Try it'), readme.indexOf('## Test it'))
-  return [...section.matchAll(/```bash\n([\s\S]*?)```/g)].map(([, commands]) => commands).join('\n')
+  const [, other] = new RegExp(`^\\| ${language}[ \\d]* \\| \`(.*)\` \\|$`, 'm').exec(section) ?? []
+  const commands = [...section.matchAll(/```bash\n([\s\S]*?)```/g)].map(([, block]) => block).join('\n')
+  return other ? commands.replace(/^node .* & RECEIVER=\$!$/m, () => other) : commands
 }
 
 // A reader looks at a delivery some time after the lead was created; this one types without a pause.
@@ -39,10 +41,23 @@ const bothVerified = `for i in $(seq 300); do
   sleep 0.2
 done`
 
-test('the README’s walk, followed to the letter, creates, lists, retrieves, attaches, and verifies a webhook', async () => {
-  const script = (await walk())
+// Anybody can send this to a receiver.
+const unsigned = `curl -s -d '{"data":{}}' -w 'unsigned: %{http_code}' "http://127.0.0.1:$WEBHOOK_PORT/"`
+
+const runs = (program: string) => spawnSync(program, ['--version']).status === 0
+const LANGUAGES = [
+  ['Node', 'node', 'receive.mjs'],
+  ['Python', 'python3', 'receive.py'],
+  ['PHP', 'php', 'receive.php'],
+] as const
+
+test.each(
+  LANGUAGES.filter(([, program]) => runs(program)),
+)('the README’s walk, followed to the letter with a receiver in %s, creates, lists, retrieves, attaches, and verifies a webhook', async (language, _, receiver) => {
+  const script = (await walk(language))
     .replace('curl -sS "$BASE/manage/deliveries?lead', `${delivered}\n$&`)
-    .replace('curl -sS -X DELETE', `${bothVerified}\n$&`)
+    .replace('curl -sS -X DELETE', `${bothVerified}\n${unsigned}\n$&`)
+  expect(script).toContain(`docs/walk/${receiver} & RECEIVER=$!`)
   const commands = `set -euo pipefail; trap 'kill $RECEIVER || true' EXIT; exec > >(tee "$LEADWIRE_DATA/out") 2>&1
     ${script}`
   const { stdout } = await promisify(execFile)('bash', ['-c', commands], {
@@ -51,7 +66,8 @@ test('the README’s walk, followed to the letter, creates, lists, retrieves, at
     timeout: 110_000,
   })
   expect(stdout.match(/verified: lead \S+ from Ada Byron/g)).toHaveLength(2)
-  expect(stdout).not.toContain('refused')
+  expect(stdout).toContain('unsigned: 401')
+  expect(stdout.match(/refused/g)).toHaveLength(1)
   expect(stdout).toContain('"per_page":20')
   expect(stdout).toContain('"file_name":"survey.txt"')
   expect(stdout).toMatch(/"attempts":\[\{"number":1,[^\]]*"status":200/)

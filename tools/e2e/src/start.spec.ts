@@ -67,6 +67,25 @@ test('invalid settings of all services are listed at once, and nothing is starte
   expect(existsSync(data)).toBe(false)
 })
 
+test('what stands in the way of a start is said in a line, with what to do', async () => {
+  const other = await startReceiver()
+  const { port: taken } = new URL(other.url)
+  const file = join(room, 'file')
+  await writeFile(file, '')
+  const reasons: [Record<string, string>, string][] = [
+    [{ PORT: taken }, `port ${taken} of 127.0.0.1: another program listens there. Choose another: PORT=`],
+    [{ HOST: '192.0.2.1' }, 'this machine has no such address. Choose another: HOST=127.0.0.1 npm start'],
+    [{ LEADWIRE_DATA: file }, `${file} is not a folder.`],
+  ]
+  for (const [env, reason] of reasons) {
+    const { output, ended } = start([], { ...(await port()), ...env })
+    expect(await ended).toBe(1)
+    expect(output.stderr).toMatch(/^\nLeadwire can't start: .*\n$/)
+    expect(output.stderr).toContain(reason)
+  }
+  await other.stop()
+})
+
 test('a start says how far it is, and ends with every address', async () => {
   const base = `http://127.0.0.1:${await freePort()}`
   const hook = `http://127.0.0.1:${await freePort()}/hook`
@@ -76,7 +95,7 @@ test('a start says how far it is, and ends with every address', async () => {
   expect(said).toContain('making the databases and starting PostgreSQL')
   expect(said).toContain('starting nats-server')
   expect(said.at(-1)).toMatch(/ is ready \(4 of 4 services\)$/)
-  for (const path of ['/docs', '/openapi.json', '/console', '/readyz']) {
+  for (const path of ['/docs', '/docs/guides/first-lead', '/openapi.json', '/console', '/readyz']) {
     expect(output.stdout).toContain(base + path)
     expect((await fetch(base + path)).status).toBe(200)
   }

@@ -50,31 +50,39 @@ export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
   }))
 }
 
-/** The id of the demo account of the stack that `npm start` runs. Throws with what to do when there is none. */
-export const demoAccount = (env: NodeJS.ProcessEnv): number =>
-  readDevFile(env, 'name one with --account', ({ account }) => account.id)
-
 /** Where the public API is, and a token of an account. */
 export interface Api {
   url: string
   token: string
 }
 
-/** The API of LEADWIRE_URL with LEADWIRE_TOKEN where both are set, else that of the stack that `npm start` runs. Throws with what to do. */
-export const findApi = (env: NodeJS.ProcessEnv): Api => {
-  const { LEADWIRE_URL: url, LEADWIRE_TOKEN: token } = env
-  if (url && token) return { url: url.replace(/\/+$/, ''), token }
-  return readDevFile(env, 'set LEADWIRE_URL and LEADWIRE_TOKEN', (found) => ({
-    url: found.base_url,
-    token: found.token,
-  }))
+/**
+ * The API of `url` or LEADWIRE_URL, with `token` or LEADWIRE_TOKEN; without an address that of the stack that `npm start`
+ * runs, with its token where none is given. Throws with what to do.
+ */
+export const findApi = (env: NodeJS.ProcessEnv, given: Partial<Api> = {}): Api => {
+  const url = given.url || env['LEADWIRE_URL']
+  const token = given.token || env['LEADWIRE_TOKEN']
+  if (!url)
+    return readDevFile(env, 'give --url and --token (LEADWIRE_URL and LEADWIRE_TOKEN)', (found) => ({
+      url: found.base_url,
+      token: token || found.token,
+    }))
+  if (!isWebUrl(url)) throw new Error(`--url (LEADWIRE_URL) must be an http or https address, not ${url}.`)
+  if (!token) throw new Error(`There is no token for ${url}: give --token, or set LEADWIRE_TOKEN.`)
+  return { url: url.replace(/\/+$/, ''), token }
+}
+
+/** Whether a text is an http or https address without credentials. */
+export const isWebUrl = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && /^https?:$/.test(url.protocol) && !url.username && !url.password
 }
 
 interface DevFile {
   base_url: string
   token: string
   services: Record<'leads-service' | 'webhook-service', { grpc: string }>
-  account: { id: number }
   service_token: string | null
   tls?: DevTls
 }

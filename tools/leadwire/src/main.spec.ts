@@ -105,11 +105,24 @@ describe('text that others chose', () => {
   )
 })
 
+it('ends quietly when its reader has read enough', async () => {
+  const command = `{ ${process.execPath} ${MAIN} users list ${account.join(' ')}; echo $? >&2; } | true`
+  expect((await promisify(execFile)('sh', ['-c', command], { env })).stderr).toBe('0\n')
+})
+
+it('says where the services are expected when they do not answer', async () => {
+  const away = { ...env, LEADS_SERVICE_URL: '127.0.0.1:9', WEBHOOK_SERVICE_URL: '127.0.0.1:9' }
+  const run = promisify(execFile)(process.execPath, [MAIN, 'accounts', 'list'], { env: away })
+  await expect(run).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^leadwire: .*leads-service is expected at 127\.0\.0\.1:9, .*\n$/),
+  })
+})
+
 describe('an account that does not exist', () => {
   const of = ['--account', UNKNOWN]
   it.each([
     ['reconcile', ...of],
-    ['listen', ...of],
     ['endpoints', 'create', ...of, '--url', 'http://example.com'],
     ['endpoints', 'list', ...of],
     ['deliveries', 'list', ...of],

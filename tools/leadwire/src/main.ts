@@ -10,6 +10,7 @@ import { addListen } from './commands/listen'
 import { addReconcile } from './commands/reconcile'
 import { explain } from './commands/run'
 import { addTokens } from './commands/tokens'
+import { addTrigger } from './commands/trigger'
 import { addUsers } from './commands/users'
 
 limitAddresses()
@@ -24,11 +25,20 @@ addUsers(program)
 addEndpointCare(addEndpoints(program))
 addDeliveries(program)
 addListen(program)
+addTrigger(program)
 addImport(program)
 addExport(program)
 addReconcile(program)
 
-program.parseAsync().catch((error: unknown) => {
-  process.stderr.write(`leadwire: ${explain(error)}\n`)
-  process.exitCode = 1
+/** Of the command that runs. */
+let options: string[] = []
+program.hook('preAction', (_, command) => {
+  options = command.options.flatMap(({ long }) => long ?? [])
 })
+const fail = (error: unknown) => {
+  process.stderr.write(`leadwire: ${explain(error, options)}\n`)
+  process.exitCode = 1
+}
+// A reader that needs no more, such as head, closes the pipe: that is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => error.code === 'EPIPE' || fail(error))
+program.parseAsync().catch(fail)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import compress from '@fastify/compress'
 import serveStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { PROBLEMS, PROBLEMS_PATH, ProblemError } from '../http/problem'
+import { PROBLEMS_PATH, ProblemError } from '../http/problem'
 import { consoleFiles, docsPages } from '../paths'
 
 const policyOf = (directives: string) =>
@@ -15,8 +15,10 @@ const CONSOLE_POLICY = policyOf(
   "style-src 'self'; connect-src 'self'; img-src 'self' data:; require-trusted-types-for 'script'; trusted-types 'none'",
 )
 
+const TEXT_POLICY = policyOf("style-src 'self'; img-src 'self'")
+
 // The explorer styles its elements inline, and its icons are data URLs. "Try it" sends its requests to the API.
-const docsPolicy = (publicUrl: string | undefined) => {
+const referencePolicy = (publicUrl: string | undefined) => {
   const api = publicUrl ? ` ${new URL(publicUrl).origin}` : ''
   return policyOf(`style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'${api}`)
 }
@@ -54,7 +56,7 @@ const servePages = (
   app.get(url, { schema: { hide: true } }, async (request, reply) => {
     const { name = '' } = request.params as { name?: string }
     // Pages name their parts relative to their address, so that they also work below a path of a proxy.
-    const isPage = caching === REVALIDATED && /\/(\?|$)/.test(request.url)
+    const isPage = caching === REVALIDATED && /^[^?]+\/(\?|$)/.test(request.url)
     if (isPage) return reply.redirect(`../${encodeURIComponent(name || url.slice(1))}`, 308)
     const file = fileOf(name)
     if (!/^\w[\w.-]*\.(css|html|js|json|mjs|svg)$/.test(file)) {
@@ -87,40 +89,18 @@ const serveConsole = (app: FastifyInstance): void => {
   servePages(app, '/console/assets/:name', { ...parts, fileOf: (name) => name })
 }
 
-/** The console, the reference and the guides. They hold no data, and call the API with their reader's token. */
+/** Pages. They hold no data; the console and the reference call the API with their reader's token. */
 export const serveSite = async (app: FastifyInstance, publicUrl: string | undefined): Promise<void> => {
   await app.register(compress, { encodings: ['gzip'], globalDecompression: false })
   await app.register(serveStatic, { serve: false, root: __dirname, cacheControl: false, acceptRanges: false })
   serveConsole(app)
-  const docs = { folder: docsPages, policy: docsPolicy(publicUrl) }
-  servePages(app, '/docs', { ...docs, fileOf: () => 'index.html' })
+  const text = { folder: docsPages, policy: TEXT_POLICY }
+  servePages(app, '/favicon.ico', { ...text, fileOf: () => 'icon.svg' })
+  servePages(app, '/', { ...text, fileOf: () => 'home.html' })
+  servePages(app, PROBLEMS_PATH, { ...text, fileOf: () => 'problems.html' })
+  servePages(app, '/docs', { ...text, policy: referencePolicy(publicUrl), fileOf: () => 'reference.html' })
   const partOf = (name: string) => (name.endsWith('.html') ? '' : name)
-  servePages(app, '/docs/:name', { ...docs, caching: FOREVER, fileOf: partOf })
-  const folder = join(docsPages, 'guides')
-  servePages(app, '/docs/guides/:name', { ...docs, folder, fileOf: (name) => `${name}.html` })
-}
-
-const withCode = (text: string) => text.replace(/`([^`]*)`/g, '<code>$1</code>')
-
-const problemsPage = () => `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Problems</title>
-<h1>Problems</h1>
-<p>Errors are <code>application/problem+json</code> (RFC 9457). Their <code>type</code> is one of these.</p>
-<dl>
-${Object.entries(PROBLEMS)
-  .map(
-    ([kind, { status, title, meaning, mend }]) =>
-      `<dt id="${kind}"><strong>${kind}</strong>: ${status} ${title}</dt><dd>${withCode(meaning)} ${withCode(mend)}</dd>`,
-  )
-  .join('\n')}
-</dl>
-</html>
-`
-
-/** GET /problems: what each problem's `type` points to. */
-export const serveProblems = (app: FastifyInstance): void => {
-  const body = problemsPage()
-  app.get(PROBLEMS_PATH, { schema: { hide: true } }, async (_request, reply) =>
-    reply.type('text/html; charset=utf-8').header('cache-control', 'public, max-age=3600').send(body),
-  )
+  servePages(app, '/docs/:name', { ...text, caching: FOREVER, fileOf: partOf })
+  const guides = join(docsPages, 'guides')
+  servePages(app, '/docs/guides/:name', { ...text, folder: guides, fileOf: (name) => `${name}.html` })
 }

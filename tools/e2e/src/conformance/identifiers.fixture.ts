@@ -15,7 +15,7 @@ export const newUser = ({ send }: Tenant) =>
 const delivered = ({ client }: Tenant, path: string) =>
   eventually(async () => {
     const { json } = await client.request<{ data: { id: number }[] }>('GET', `${path}?status=delivered`)
-    expect(json.data).toHaveLength(1)
+    expect(json.data.length).toBeGreaterThan(0)
     return json.data[0]!.id
   })
 

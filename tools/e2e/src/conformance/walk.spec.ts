@@ -203,7 +203,6 @@ describe('addresses and methods', () => {
   })
 
   test.each([
-    '/',
     '/lead',
     '/leads/x/y',
     '/manage',

@@ -7,13 +7,16 @@ const WAIT_MS = 15_000
 
 /**
  * Makes the data folder if there is none, and takes it for this process.
- * @throws when this user can't write there, and when another stack runs on it
+ * @throws when it is a file, when this user can't write there, and when another stack runs on it
  */
 export async function openDataDirectory(data: string): Promise<{ release(): void }> {
   try {
     await mkdir(data, { recursive: true })
     await access(data, constants.W_OK | constants.X_OK)
-  } catch {
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' || code === 'ENOTDIR')
+      throw new Error(`${data} is not a folder. Name one with LEADWIRE_DATA.`)
     throw new Error(
       `${data} can't be written by this user. Was it made by another one (a start as root, say)? ` +
         'Start as that user, change its owner, or keep the data elsewhere with LEADWIRE_DATA.',

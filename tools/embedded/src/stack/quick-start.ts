@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { dataDirectory } from '../paths'
 import type { Demo } from './demo-account'
 import type { RegisteredEndpoint } from './demo-endpoint'
 import type { Running } from './dev-file'
@@ -7,8 +8,9 @@ import type { ServicePlan } from './services'
 const SHOWN = 5
 
 /** The webhook endpoints of the demo account; the secrets of those that `--webhook-url` made. */
-function endpointLines(endpoints: RegisteredEndpoint[], { webhooks }: Demo): string[] {
-  if (endpoints.length === 0) return ['none yet; npm start -- --webhook-url URL']
+function endpointLines(endpoints: RegisteredEndpoint[], { webhooks }: Demo, data: string): string[] {
+  const where = data === dataDirectory({}) ? '' : `LEADWIRE_DATA=${data} `
+  if (endpoints.length === 0) return [`nowhere yet; in another terminal: ${where}npm run leadwire -- listen`]
   const more = endpoints.length - SHOWN
   return [
     ...endpoints.slice(0, SHOWN).map(({ id, url, enabled }) => {
@@ -53,13 +55,15 @@ export function quickStart(
     '',
     'Leadwire is ready.',
     '',
-    ...section('Interface', [base, ...copies.map((copy) => `${copy.base}  (${copy.name})`)]),
+    ...section('API', [base, ...copies.map((copy) => `${copy.base}  (${copy.name})`)]),
     ...section('Docs', [`${base}/docs  (OpenAPI: ${base}/openapi.json)`]),
+    ...section('Guides', [`${base}/docs/guides/first-lead`]),
     ...section('Console', [`${base}/console`]),
     ...section('Health', [`${base}/readyz`]),
-    ...section('Token', [demo.token]),
-    ...section('Webhooks to', endpointLines(endpoints, demo)),
+    ...section('Token', [`${demo.token}  (for API, docs and console)`]),
+    ...section('Webhooks to', endpointLines(endpoints, demo, data)),
     ...section('E-mails to', [mailLine(plans)]),
+    ...section('Logs to', ['this terminal; with LOG_LEVEL=debug each request too']),
     ...section('For scripts', [`${data}/dev.json`]),
     '',
     'Create a lead:',

@@ -31,6 +31,13 @@ type StackContext = {
   onKillSwitch: (killAll: () => void) => void
 }
 
+const REASONS: Record<string, string> = {
+  EADDRINUSE: 'another program listens there',
+  EACCES: 'this user may not listen there',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no such host',
+}
+
 /**
  * Runs the whole stack until `signal` aborts, then stops it: gateways first, then the other services, then the servers.
  * @throws with one clear message when it can't start
@@ -96,9 +103,10 @@ async function clearTheWay(
   const serversLock = await lockServers(options.data)
   const why = await whyNotFree(options.port, options.host)
   if (why) {
-    const reason = why === 'EADDRINUSE' ? 'another program listens there' : why
+    const isPort = why === 'EADDRINUSE' || why === 'EACCES'
+    const other = isPort ? `PORT=${options.port < 1024 ? 3000 : options.port + 1}` : 'HOST=127.0.0.1'
     throw new Error(
-      `can't listen on port ${options.port} of ${options.host}: ${reason}. Choose another: PORT=${options.port + 1} npm start`,
+      `can't listen on port ${options.port} of ${options.host}: ${REASONS[why] ?? why}. Choose another: ${other} npm start`,
     )
   }
   return serversLock

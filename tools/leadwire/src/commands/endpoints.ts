@@ -1,12 +1,16 @@
-import { type Endpoint, oneLine } from '@leadwire/contracts'
-import type { Command } from 'commander'
-import { does, id, theAccount } from './run'
+import { ENDPOINT_LEADS, type Endpoint, type EndpointHeader, EVENT_TYPES, oneLine } from '@leadwire/contracts'
+import { type Command, Option } from 'commander'
+import { does, id, list, theAccount } from './run'
 
 export const endpointOutput = (endpoint: Endpoint) => ({
   id: endpoint.id,
   url: endpoint.url,
   description: endpoint.description ?? null,
   enabled: endpoint.enabled,
+  events: endpoint.events,
+  leads: endpoint.leads,
+  disabled_reason: endpoint.disabledReason ?? null,
+  headers: endpoint.headerNames,
   created_at: endpoint.createdAt,
   updated_at: endpoint.updatedAt,
 })
@@ -23,23 +27,73 @@ const addSwitch = (endpoints: Command, name: 'enable' | 'disable', description: 
     },
   )
 
+interface Fields {
+  description?: string
+  enabled?: string
+  events?: string[]
+  leads?: string
+  header?: EndpointHeader[]
+}
+
+/** Reads a header: `Name: value`, or the name of one whose value stays. */
+const header = (text: string, others: EndpointHeader[] = []): EndpointHeader[] => {
+  const [name = '', value] = text.split(/:(.*)/s)
+  return [...others, { name: name.trim(), value: value?.trim() }]
+}
+
+const addFields = (command: Command): Command =>
+  command
+    .option('--description <text>', 'what it is', oneLine)
+    .addOption(
+      new Option('--enabled <flag>', 'while it is false, deliveries are held').choices(['true', 'false']),
+    )
+    .option('--events <types>', `some of ${EVENT_TYPES.join(',')}`, list)
+    .option('--leads <which>', `whose events it gets: ${ENDPOINT_LEADS.join(', ')}`)
+    .option('--header <header>', "'Name: value', for each attempt; may be repeated", header)
+
+/** The fields as webhook-service's requests have them. */
+const requestOf = ({ description, enabled, events, leads, header: headers }: Fields) => ({
+  ...{ description, leads },
+  enabled: enabled === undefined ? undefined : enabled === 'true',
+  events: events && { types: events },
+  headers: headers && { headers },
+})
+
 /** `leadwire endpoints …`; answers with the command, for more to be added to it. */
 export const addEndpoints = (program: Command): Command => {
   const endpoints = program.command('endpoints').description('addresses that webhooks are sent to')
 
-  does<{ account: number; url: string; description?: string; secret?: string }>(
-    endpoints
-      .command('create')
-      .description('register an address; its secret is shown this once')
-      .requiredOption('--account <id>', 'the account', id)
-      .requiredOption('--url <url>', 'http or https')
-      .option('--description <text>', 'what it is', oneLine)
-      .option('--secret <secret>', 'the secret, if the receiver chose one'),
-    async (connection, { account, url, description, secret }) => {
+  does<Fields & { account: number; url: string; secret?: string }>(
+    addFields(
+      endpoints
+        .command('create')
+        .description('register an address; its secret is shown this once')
+        .requiredOption('--account <id>', 'the account', id)
+        .requiredOption('--url <url>', 'http or https')
+        .option('--secret <secret>', 'the secret, if the receiver chose one'),
+    ),
+    async (connection, { account, url, secret, ...fields }) => {
       await theAccount(connection, account)
-      const request = { accountId: account, url, description, secret, enabled: true }
+      const { enabled = true, ...rest } = requestOf(fields)
+      const request = { accountId: account, url, secret, enabled, ...rest }
       const created = await connection.webhooks.createWebhookEndpoint(request)
       return { ...endpointOutput(created.endpoint!), secret: created.secret }
+    },
+  )
+
+  does<Fields & { account: number; id: number; url?: string; headers: boolean }>(
+    addFields(
+      named(endpoints.command('update').description('change what is given of an endpoint'))
+        .option('--url <url>', 'http or https')
+        .option(
+          '--no-headers',
+          'remove all its headers; --header replaces them, its name alone keeps a value',
+        ),
+    ),
+    async ({ webhooks }, { account, id, url, headers, ...fields }) => {
+      const change = requestOf(headers ? fields : { ...fields, header: [] })
+      const request = { accountId: account, endpointId: id, url, ...change }
+      return endpointOutput((await webhooks.updateWebhookEndpoint(request)).endpoint!)
     },
   )
 

@@ -6,8 +6,9 @@ import { callApi } from '../api'
 import { type Api, findApi } from '../connection'
 import { printableLines } from '../output'
 import { startBar } from '../progress-bar'
+import { addApiOptions } from './run'
 
-interface Options {
+interface Options extends Partial<Api> {
   format: 'ndjson' | 'csv'
   createdFrom?: string
   createdTo?: string
@@ -46,8 +47,7 @@ const countLines = (
 
 /** `leadwire export` */
 export const addExport = (program: Command): void => {
-  program
-    .command('export')
+  addApiOptions(program.command('export'))
     .description('write all leads of an account to a file, or to standard output')
     .argument('[file]')
     .addOption(new Option('--format <format>').choices(['ndjson', 'csv']).default('ndjson'))
@@ -59,7 +59,7 @@ export const addExport = (program: Command): void => {
 }
 
 const runExport = async (file: string | undefined, options: Options): Promise<void> => {
-  const api = findApi(process.env)
+  const api = findApi(process.env, options)
   const { format, createdFrom, createdTo, filter, bom } = options
   const query = new URLSearchParams({
     format,

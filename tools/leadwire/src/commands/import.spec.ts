@@ -80,6 +80,6 @@ test('what goes wrong is said, and the exit code tells', async () => {
     stderr: expect.stringContaining('There is no such import.'),
   })
   await expect(leadwire('export', '--created-from', 'soon')).rejects.toMatchObject({
-    stderr: expect.stringContaining('created_from: '),
+    stderr: expect.stringContaining('--created-from: '),
   })
 })

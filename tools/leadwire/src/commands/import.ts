@@ -3,13 +3,13 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ServiceError } from '@leadwire/service-kit'
+import { LeadwireProblem } from '@leadwire/client'
 import { Argument, type Command, Option } from 'commander'
 import { type ApiRequest, callApi } from '../api'
 import { type Api, findApi } from '../connection'
 import { type Output, render } from '../output'
 import { startBar } from '../progress-bar'
-import { id } from './run'
+import { addApiOptions, id } from './run'
 
 const LOOK_MS = 1000
 
@@ -43,7 +43,9 @@ const send = async (
   file: string,
   options: { format: Format; encoding: string; webhooks: boolean },
 ): Promise<Import> => {
-  const { size } = await stat(file)
+  const found = await stat(file)
+  if (found.isDirectory()) throw new Error(`${file} is a folder, not a file.`)
+  const { size } = found
   const bar = startBar('sending', size)
   const request: ApiRequest = {
     method: 'POST',
@@ -64,7 +66,7 @@ const send = async (
 
 // The import goes on whether it is watched or not: what is unavailable will be back.
 const isAway = (error: unknown) =>
-  !(error instanceof ServiceError) || /^(unavailable|late|internal)$/.test(error.code)
+  !(error instanceof LeadwireProblem) || error.status === 429 || error.status >= 500
 
 const look = async (api: Api, importId: number): Promise<Import | undefined> => {
   try {
@@ -95,8 +97,7 @@ const watch = async (api: Api, importId: number): Promise<Import> => {
 
 /** `leadwire import` */
 export const addImport = (program: Command): void => {
-  program
-    .command('import')
+  addApiOptions(program.command('import'))
     .description(
       'create leads from a file, and watch until all of it is done; Ctrl-C ends the watching alone',
     )
@@ -117,11 +118,17 @@ export const addImport = (program: Command): void => {
 
 const runImport = async (
   file: string | undefined,
-  options: { format?: Format; encoding: string; webhooks: boolean; watch?: number; json: boolean },
+  options: Partial<Api> & {
+    format?: Format
+    encoding: string
+    webhooks: boolean
+    watch?: number
+    json: boolean
+  },
 ): Promise<void> => {
   if ((file === undefined) === (options.watch === undefined))
     throw new Error('Give a file, or --watch and an id.')
-  const api = findApi(process.env)
+  const api = findApi(process.env, options)
   const { format = formatOf(file ?? ''), encoding, webhooks } = options
   const importId = options.watch ?? (await send(api, file!, { format, encoding, webhooks })).id
   process.stderr.write(`import ${importId}\n`)

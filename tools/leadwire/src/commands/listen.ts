@@ -1,22 +1,29 @@
 import { randomBytes } from 'node:crypto'
-import { connect as connectTo } from 'node:net'
-import type { CreateWebhookEndpointRequest } from '@leadwire/contracts'
+import type { components, Leadwire } from '@leadwire/client'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type Connection, connect, demoAccount, findTargets } from '../connection'
-import { startListener } from '../listen/start-listener'
-import { explain, id, theAccount } from './run'
+import { connectApi } from '../api'
+import { type Api, findApi, isWebUrl } from '../connection'
+import { addEndpoint, removeEndpoint, removeLeftBehind } from '../listen/endpoint'
+import { type HandleArrival, handleArrivals } from '../listen/handle-arrivals'
+import { startReceiver } from '../listen/receive'
+import { fetchDelivery } from '../listen/replay'
+import { addApiOptions, explain, id, list } from './run'
 
-interface Options {
-  account?: number
-  forward?: URL
+type Event = components['schemas']['Delivery']['event']
+
+interface Options extends Partial<Api> {
+  to?: URL
+  events?: Event[]
+  secret?: string
   port: number
+  publicUrl?: URL
+  replay?: number
 }
 
-const forwardUrl = (text: string): URL => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
+const webUrl = (text: string): URL => {
+  if (!isWebUrl(text))
     throw new InvalidArgumentError('It must be an http or https address without credentials.')
-  return url
+  return new URL(text)
 }
 
 const port = (text: string): number => {
@@ -38,70 +45,84 @@ const untilStopped = (): Promise<void> =>
     process.stdout.on('error', () => resolve())
   })
 
-const DESCRIPTION = 'leadwire listen'
-
-/** Whether the port of an endpoint is open: that of a `listen` that was killed is not. */
-const isOpen = (url: string): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connectTo(Number(new URL(url).port), '127.0.0.1', () => socket.destroy())
-    socket.once('close', (failed) => resolve(!failed)).on('error', () => undefined)
-  })
-
-/** Removes the endpoints that `listen` leaves when it is killed, and names those that may be in use. */
-const removeLeftBehind = async ({ webhooks }: Connection, accountId: number): Promise<void> => {
-  const { endpoints } = await webhooks.listWebhookEndpoints({ accountId })
-  for (const { id: endpointId, url, description } of endpoints) {
-    if (description !== DESCRIPTION || !/^http:\/\/127\.0\.0\.1:\d+\/$/.test(url)) continue
-    if (await isOpen(url)) {
-      print(`endpoint ${endpointId} stays: something listens on ${url}`)
-    } else {
-      await webhooks.deleteWebhookEndpoint({ accountId, endpointId })
-      print(`endpoint ${endpointId} removed: nothing listens on ${url}`)
-    }
-  }
-}
-
-const whileRegistered = async (
-  { webhooks }: Connection,
-  request: CreateWebhookEndpointRequest,
-  stopped: Promise<void>,
-): Promise<void> => {
-  const { accountId, url } = request
-  const endpointId = (await webhooks.createWebhookEndpoint(request)).endpoint!.id
-  print(`listening on ${url} as endpoint ${endpointId} of account ${accountId}; Ctrl-C removes it`)
-  await stopped
-  await webhooks.deleteWebhookEndpoint({ accountId, endpointId }).catch((error: unknown) => {
-    const command = `leadwire endpoints delete --account ${accountId} --id ${endpointId}`
-    throw new Error(`endpoint ${endpointId} is still there (${explain(error)}); remove it: ${command}`)
-  })
-  print(`endpoint ${endpointId} removed`)
-}
-
 /** `leadwire listen`: a receiver on this machine, registered for as long as it runs. */
 export const addListen = (program: Command): void => {
-  program
-    .command('listen')
+  addApiOptions(program.command('listen'))
     .description('receive webhooks on this machine, verify and print them; Ctrl-C takes the address back')
-    .option('--forward <url>', 'pass everything on, byte for byte, and answer as that does', forwardUrl)
+    .option('--forward, --to <url>', 'pass everything on, byte for byte, and answer as that does', webUrl)
+    .option('--events <types>', 'such as lead.created,lead.updated; lead.created when absent', list)
+    .option('--secret <secret>', 'what signs; a new one, which is printed, when absent')
     .option('--port <number>', 'where to listen on 127.0.0.1; a free port when 0', port, 0)
-    .option('--account <id>', 'the account; the demo account of npm start when absent', id)
+    .option('--public-url <url>', 'the address that leads to --port from outside, such as a tunnel', webUrl)
+    .option('--replay <delivery>', 'print and forward what was sent for a delivery, and end', id)
     .action(listen)
 }
 
-const listen = async ({ account, forward, port }: Options): Promise<void> => {
-  const stopped = untilStopped()
-  const targets = findTargets(process.env)
-  const accountId = account ?? demoAccount(process.env)
+const listen = async (options: Options): Promise<void> => {
+  const api = findApi(process.env, options)
   // Chosen here and not by the service: a lead may arrive before the answer that would tell it.
-  const secret = `whsec_${randomBytes(24).toString('base64')}`
-  const connection = connect(targets)
+  const secret = options.secret ?? `whsec_${randomBytes(24).toString('base64')}`
+  const handle = handleArrivals({ secret, forwardTo: options.to, print })
+  const announce = () => options.secret === undefined && print(`secret ${secret}`)
+  const run = { ...options, secret, announce, handle, leadwire: connectApi(api) }
+  if (options.replay !== undefined) return replay(options.replay, run)
+  requireAddress(api, options)
+  await receive(run)
+}
+
+interface Run extends Options {
+  secret: string
+  /** Prints the secret, if it was made here. */
+  announce(): void
+  handle: HandleArrival
+  leadwire: Leadwire
+}
+
+/** Only a Leadwire on this machine reaches 127.0.0.1. */
+const requireAddress = ({ url }: Api, options: Options): void => {
+  const isHere = /^(localhost|127\..*|\[::1\])$/.test(new URL(url).hostname)
+  if (!isHere && !options.publicUrl)
+    throw new Error(
+      `${url} can't reach this machine: give --public-url, an address that leads to --port here, such as a tunnel's.`,
+    )
+  if (options.publicUrl && options.port === 0)
+    throw new Error('Give --port too: where --public-url leads to on this machine.')
+}
+
+const receive = async ({
+  leadwire,
+  handle,
+  announce,
+  port,
+  publicUrl,
+  secret,
+  events,
+}: Run): Promise<void> => {
+  const stopped = untilStopped()
+  const receiver = await startReceiver(port, handle)
   try {
-    await theAccount(connection, accountId)
-    await removeLeftBehind(connection, accountId)
-    const listener = await startListener({ secret, port, forwardTo: forward, print })
-    const request = { accountId, url: listener.url, description: DESCRIPTION, enabled: true, secret }
-    await whileRegistered(connection, request, stopped).finally(listener.stop)
+    const url = publicUrl?.href ?? receiver.url
+    await removeLeftBehind(leadwire, url, print)
+    const endpointId = await addEndpoint(leadwire, { url, secret, ...(events && { events }) })
+    announce()
+    print(
+      `listening on ${receiver.url} as endpoint ${endpointId}${publicUrl ? ` (${url})` : ''}; Ctrl-C removes it`,
+    )
+    await stopped
+    await removeEndpoint(leadwire, endpointId).catch((error: unknown) => {
+      throw new Error(
+        `endpoint ${endpointId} is still there (${explain(error)}); the next leadwire listen removes it`,
+      )
+    })
+    print(`endpoint ${endpointId} removed`)
   } finally {
-    await connection.close()
+    await receiver.stop()
   }
+}
+
+const replay = async (delivery: number, { leadwire, secret, announce, handle }: Run): Promise<void> => {
+  const arrival = await fetchDelivery(leadwire, delivery, secret)
+  announce()
+  const { status } = await handle(arrival, new AbortController().signal)
+  if (status < 200 || status > 299) process.exitCode = 1
 }

@@ -1,3 +1,4 @@
+import { LeadwireProblem } from '@leadwire/client'
 import type { Account } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { type Command, InvalidArgumentError } from 'commander'
@@ -15,13 +16,20 @@ export const does = <Options extends object>(
   work: (connection: Connection, options: Options) => Promise<Output | Output[] | string>,
 ): Command =>
   command.option('--json', 'print JSON', false).action(async (options: Options & CommonOptions) => {
-    const connection = connect(findTargets(process.env))
+    const targets = findTargets(process.env)
+    const connection = connect(targets)
     try {
       const answer = await work(connection, options)
       // An account that does not exist has none of anything, either.
       if (Array.isArray(answer) && answer.length === 0 && options.account !== undefined)
         await theAccount(connection, options.account)
       process.stdout.write(`${typeof answer === 'string' ? answer : render(answer, options)}\n`)
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'unavailable') throw error
+      const { leads, webhooks } = targets
+      throw new Error(
+        `${error.message} leads-service is expected at ${leads}, webhook-service at ${webhooks}.`,
+      )
     } finally {
       await connection.close()
     }
@@ -49,10 +57,38 @@ export const instant = (text: string): string => {
   return text
 }
 
-/** What went wrong, in the words of the service, every invalid field on a line of its own. */
-export const explain = (error: unknown): string => {
-  const errors = error instanceof ServiceError ? Object.entries(error.fieldErrors) : []
-  const message = error instanceof Error ? error.message : String(error)
-  const lines = errors.map(([field, messages]) => `  ${field}: ${messages.join(' ')}`)
-  return printableLines([message, ...lines].join('\n'))
+/** Reads a list whose items are parted by commas. */
+export const list = (text: string): string[] => text.split(',').map((item) => item.trim())
+
+/** Adds the options that name the API and the account of a token. */
+export const addApiOptions = (command: Command): Command =>
+  command
+    .option('--url <url>', 'where Leadwire is (LEADWIRE_URL); the stack of npm start when absent')
+    .option('--token <token>', 'a bearer token of the account (LEADWIRE_TOKEN)')
+
+/** An invalid field by the option that gives it, such as --header X-Key of `headers.X-Key`, where the command has one. */
+const optionOf = (field: string, options: string[]): string => {
+  const [name = '', key] = field.split(/\.(.*)/s)
+  const option = `--${name.replaceAll('_', '-')}`
+  if (options.includes(option)) return option
+  const single = option.replace(/s$/, '')
+  return options.includes(single) ? [single, key].filter(Boolean).join(' ') : field
+}
+
+const messageOf = (error: unknown): string => {
+  if (!(error instanceof LeadwireProblem)) return error instanceof Error ? error.message : String(error)
+  // Without a response the fetch says why, unless its time was up.
+  if (error.status === 0 && error.cause instanceof Error && error.cause.name !== 'AbortError')
+    return error.cause.message
+  return error.kind === 'unauthenticated' ? `The token was refused: ${error.message}` : error.message
+}
+
+/** What went wrong, in the words of the service, every invalid field on a line of its own. `options` are those of the command. */
+export const explain = (error: unknown, options: string[] = []): string => {
+  const errors =
+    error instanceof ServiceError ? error.fieldErrors : error instanceof LeadwireProblem ? error.errors : {}
+  const lines = Object.entries(errors).map(
+    ([field, messages]) => `  ${optionOf(field, options)}: ${messages.join(' ')}`,
+  )
+  return printableLines([messageOf(error), ...lines].join('\n'))
 }

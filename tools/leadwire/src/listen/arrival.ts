@@ -1,11 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { verify, verifyStandard } from '@leadwire/webhook-receiver'
-import { printable } from '../output'
+import { printable, printableLines } from '../output'
 
-/** A request as the listener got it. */
+/** A webhook as it came, or as it was fetched. */
 export interface Arrival {
   at: Date
-  headers: IncomingHttpHeaders
   /** As they were sent: name, value, name, value … */
   rawHeaders: string[]
   body: Buffer
@@ -21,11 +19,11 @@ export interface Verification {
 
 /** Checks both signatures; each must be right. `seen` are the ids of what verified before. */
 export const verifyArrival = (
-  { at, headers, body }: Arrival,
+  { at, rawHeaders, body }: Arrival,
   { secret, seen }: { secret: string; seen: Set<string> },
 ): Verification => {
-  const service = verify(body, headers, secret)
-  const standard = verifyStandard(body, headers, secret, { now: at })
+  const service = verify(body, rawHeaders, secret)
+  const standard = verifyStandard(body, rawHeaders, secret, { now: at })
   const errors = [
     ...(service.ok ? [] : [`X-SERVICE-Signature: ${service.code}`]),
     ...(standard.ok ? [] : [`webhook-signature: ${standard.code}`]),
@@ -35,22 +33,22 @@ export const verifyArrival = (
   return { verified: errors.length === 0, again, errors }
 }
 
-/** The lines an arrival is printed as; `outcome` says what was answered and why. */
+/** The lines an arrival is printed as. `outcome` says what became of it, where it was passed on. */
 export const describe = (
-  arrival: Arrival,
+  { at, rawHeaders, body }: Arrival,
   { verified, again, errors }: Verification,
-  outcome: string,
+  outcome: string | undefined,
 ): string => {
   const verdict = verified ? `yes${again ? ' (seen before)' : ''}` : `no (${errors.join(', ')})`
-  const { reference, name, status } = leadIn(arrival.body)
-  const headers = pairs(arrival.rawHeaders).filter(([header]) => !TRANSPORT.has(header.toLowerCase()))
-  return [
-    `${arrival.at.toISOString()}  lead ${reference}  ${name}  ${status}  verified: ${verdict}`,
+  const json = jsonIn(body)
+  const headers = pairs(rawHeaders).filter(([header]) => !TRANSPORT.has(header.toLowerCase()))
+  const head = [
+    [at.toISOString(), ...subjectOf(json), `verified: ${verdict}`].join('  '),
     ...headers.map(([header, value]) => `  ${header}: ${value}`),
-    `  ${outcome}`,
+    ...(outcome === undefined ? [] : [`  ${outcome}`]),
   ]
-    .map(printable)
-    .join('\n')
+  const text = json === undefined ? body.toString() : JSON.stringify(json, null, 2)
+  return [...head.map(printable), printableLines(text).replace(/^/gm, '  ')].join('\n')
 }
 
 const TRANSPORT = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive'])
@@ -64,16 +62,23 @@ export const endToEnd = (rawHeaders: string[]): string[] =>
 const pairs = (flat: string[]): [string, string][] =>
   flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] ?? '']] : []))
 
-const leadIn = (body: Buffer): Record<'reference' | 'name' | 'status', string> => {
-  const data = dataIn(body)
-  const field = (name: string) => (typeof data[name] === 'string' ? data[name] : '-')
-  return { reference: field('reference'), name: field('name'), status: field('status') }
+const jsonIn = (body: Buffer): unknown => {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
 }
 
-const dataIn = (body: Buffer): Record<string, unknown> => {
-  try {
-    return JSON.parse(body.toString()).data ?? {}
-  } catch {
-    return {}
-  }
+interface Body {
+  type?: unknown
+  data?: { reference?: unknown; lead_reference?: unknown; name?: unknown; status?: unknown } | null
+}
+
+/** What a body is about. Lead Created alone has no type. */
+const subjectOf = (json: unknown): string[] => {
+  const { type = 'lead.created', data } = (json ?? {}) as Body
+  if (!data) return []
+  const reference = data.lead_reference ?? data.reference
+  return [type, reference && `lead ${reference}`, data.name, data.status].filter(Boolean).map(String)
 }

@@ -1,0 +1,54 @@
+import time
+from collections.abc import Callable
+from threading import Lock
+from typing import Literal, TypeAlias
+
+# Answer 2xx to the first two. in_progress: an earlier attempt is in progress, and may fail.
+Outcome: TypeAlias = Literal["kept", "duplicate", "in_progress"]
+
+
+class BoundedStore:
+    """Remembers in this process's memory for which events the work is done; threads share it.
+
+    When it is full, the oldest id makes room. A day is longer than all retries (1 h 51 min) and than an evening without the
+    receiver. `now` is the clock in seconds.
+    """
+
+    def __init__(
+        self,
+        max_ids: int = 10_000,
+        remember_seconds: float = 24 * 60 * 60,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        if max_ids < 1:
+            raise ValueError("max_ids must be a positive integer.")
+        self._max_ids = max_ids
+        self._remember_seconds = remember_seconds
+        self._now = now
+        self._lock = Lock()
+        self._in_progress: set[str] = set()
+        # In the order of insertion: the first is the oldest.
+        self._kept_until: dict[str, float] = {}
+
+    def once(self, id: str, work: Callable[[], object]) -> Outcome:
+        """Does the work for a `webhook-id` once. Raises what `work` raises: the next attempt does it again."""
+        with self._lock:
+            if id in self._in_progress:
+                return "in_progress"
+            if self._kept_until.get(id, 0) > self._now():
+                return "duplicate"
+            self._in_progress.add(id)
+        try:
+            work()
+            self._keep(id)
+        finally:
+            with self._lock:
+                self._in_progress.discard(id)
+        return "kept"
+
+    def _keep(self, id: str) -> None:
+        with self._lock:
+            self._kept_until.pop(id, None)
+            if len(self._kept_until) >= self._max_ids:
+                del self._kept_until[next(iter(self._kept_until))]
+            self._kept_until[id] = self._now() + self._remember_seconds

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { eventually, type Receiver, type System, startReceiver, startSystem } from '@leadwire/test-kit'
+
+const MAIN = resolve(__dirname, '../../dist/main.js')
+
+let system: System
+let receiver: Receiver
+
+beforeAll(async () => {
+  ;[system, receiver] = await Promise.all([startSystem(), startReceiver()])
+})
+afterAll(async () => {
+  await system?.stop()
+  await receiver?.stop()
+})
+
+/** What `leadwire endpoints …` prints. Rejects with its `stderr` when it fails. */
+const endpoints = async (command: string, ...args: string[]) => {
+  const grpcOf = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
+  const env = {
+    ...process.env,
+    LEADS_SERVICE_URL: grpcOf('leads-service'),
+    WEBHOOK_SERVICE_URL: grpcOf('webhook-service'),
+    SERVICE_TOKEN: system.serviceToken,
+  }
+  const line = [MAIN, 'endpoints', command, '--account', String(system.account.id), ...args, '--json']
+  return JSON.parse((await promisify(execFile)(process.execPath, line, { env })).stdout)
+}
+
+const call = async (method: string, path: string, json?: object) => {
+  const headers = { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' }
+  const response = await fetch(`${system.baseUrl}${path}`, {
+    method,
+    headers,
+    body: JSON.stringify(json) ?? null,
+  })
+  return (await response.json()) as { data: object; errors?: Record<string, string[]> }
+}
+
+test('an endpoint is made and changed with all that the API has', async () => {
+  const made = await endpoints(
+    ...(['create', '--url', `${receiver.url}/a`, '--description', 'CRM', '--enabled', 'false'] as const),
+    ...['--events', 'lead.created,attachment.added', '--leads', 'test', '--secret', 'a-secret-of-my-own'],
+    ...['--header', 'X-Gate: opens: wide', '--header', 'Authorization: Bearer key'],
+  )
+  const path = `/manage/webhook-endpoints/${made.id}`
+  expect(made.secret).toBe('a-secret-of-my-own')
+  expect((await call('GET', path)).data).toMatchObject({
+    ...{ url: `${receiver.url}/a`, description: 'CRM', enabled: false, leads: 'test' },
+    events: ['lead.created', 'attachment.added'],
+    headers: { 'X-Gate': null, Authorization: null },
+  })
+
+  const change = ['--id', String(made.id), '--url', receiver.url, '--description', '', '--enabled', 'true']
+  const more = ['--events', 'lead.updated', '--leads', 'live', '--header', 'X-Gate', '--header', 'X-Key: 2']
+  await endpoints('update', ...change, ...more)
+  expect((await call('GET', path)).data).toMatchObject({
+    ...{ url: receiver.url, description: null, enabled: true, leads: 'live', events: ['lead.updated'] },
+    headers: { 'X-Gate': null, 'X-Key': null },
+  })
+  await call('POST', `${path}/test`)
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
+  expect(receiver.requests[0]!.headers).toMatchObject({ 'x-gate': 'opens: wide', 'x-key': '2' })
+
+  expect(await endpoints('update', '--id', String(made.id), '--no-headers')).toMatchObject({ headers: [] })
+  expect((await call('GET', path)).data).toMatchObject({ leads: 'live', headers: {} })
+})
+
+test.each<[string, string[], object]>([
+  ['--url', ['--url', 'ftp://example.com'], { url: 'ftp://example.com' }],
+  ['--url', ['--url', 'https://me:word@example.com'], { url: 'https://me:word@example.com' }],
+  ['--description', ['--description', 'x'.repeat(256)], { description: 'x'.repeat(256) }],
+  ['--events', ['--events', 'lead.changed'], { events: ['lead.changed'] }],
+  ['--events', ['--events', 'lead.created,lead.created'], { events: ['lead.created', 'lead.created'] }],
+  ['--events', ['--events', ''], { events: [''] }],
+  ['--leads', ['--leads', 'some'], { leads: 'some' }],
+  ['--header Host', ['--header', 'Host: a.example'], { headers: { Host: 'a.example' } }],
+  ['--header X-Key', ['--header', 'X-Key'], { headers: { 'X-Key': null } }],
+  ['--header Ä', ['--header', 'Ä: 1'], { headers: { Ä: '1' } }],
+  ['--secret', ['--secret', 'short'], { secret: 'short' }],
+])('%s is refused as the API refuses it: %j', async (option, args, json) => {
+  const url = args.includes('--url') ? [] : ['--url', 'http://example.com']
+  await expect(endpoints('create', ...url, ...args)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(new RegExp(`^leadwire: The given data was invalid\\.\n  ${option}: .+\n$`)),
+  })
+  const { errors = {} } = await call('POST', '/manage/webhook-endpoints', {
+    url: 'http://example.com',
+    ...json,
+  })
+  expect(Object.keys(errors)).toHaveLength(1)
+})

@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { eventually, type Receiver, type System, startReceiver, startSystem } from '@leadwire/test-kit'
+
+const MAIN = resolve(__dirname, '../../dist/main.js')
+
+const EVENTS = [
+  'lead.created',
+  'lead.updated',
+  'appointment.scheduled',
+  'callback.scheduled',
+  'attachment.added',
+]
+
+let system: System
+let receiver: Receiver
+
+beforeAll(async () => {
+  ;[system, receiver] = await Promise.all([startSystem(), startReceiver()])
+  const headers = { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ url: receiver.url, events: EVENTS, leads: 'test' })
+  await fetch(`${system.baseUrl}/manage/webhook-endpoints`, { method: 'POST', headers, body })
+})
+afterAll(async () => {
+  await system?.stop()
+  await receiver?.stop()
+})
+
+/** What the command prints. Rejects with its `stderr` when it fails. */
+const trigger = async (event: string, token = system.token) => {
+  const env = { ...process.env, LEADWIRE_URL: system.baseUrl, LEADWIRE_TOKEN: token }
+  return (await promisify(execFile)(process.execPath, [MAIN, 'trigger', event, '--json'], { env })).stdout
+}
+
+it.each(EVENTS)('causes %s for a test lead', async (event) => {
+  const { lead_reference, ...printed } = JSON.parse(await trigger(event))
+  expect(printed).toEqual({ event })
+  await eventually(() => {
+    const received = receiver.requests.map(({ body }) => JSON.parse(body.toString()))
+    const own = received.filter(({ data }) => (data.lead_reference ?? data.reference) === lead_reference)
+    const types = own.map(({ type = 'lead.created' }) => type)
+    expect(types.sort()).toEqual([...new Set(['lead.created', event])].sort())
+  })
+})
+
+it('makes one user for all appointments', async () => {
+  const headers = { authorization: `Bearer ${system.token}` }
+  const users = await fetch(`${system.baseUrl}/manage/users`, { headers })
+  expect(((await users.json()) as { data: object[] }).data).toHaveLength(1)
+})
+
+it('lists the events that there are for another one', async () => {
+  await expect(trigger('lead.changed')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`Allowed choices are ${EVENTS.join(', ')}.`),
+  })
+})
+
+it('says that a token was refused', async () => {
+  await expect(trigger('lead.created', 'wrong')).rejects.toMatchObject({
+    code: 1,
+    stderr: 'leadwire: The token was refused: The bearer token is not valid.\n',
+  })
+})
