@@ -2,17 +2,12 @@ import { api, dataOf, type Schemas } from './api'
 import type { Tone } from './parts/badge'
 import { span } from './parts/format'
 
-/** How the last attempt ended and the lead's name are there where the API has them. */
-export type Delivery = Schemas['Delivery'] & {
-  last_status?: number | null
-  last_error?: Attempt['error']
-  lead_name?: string | null
-}
+export type Delivery = Schemas['Delivery']
 export type RetrievedDelivery = Schemas['DeliveryWithAttempts']
 export type Attempt = Schemas['Attempt']
 type AttemptError = NonNullable<Attempt['error']>
 /** How an attempt ended. */
-type Outcome = Pick<Attempt, 'status' | 'error'> & { reason?: string | null }
+type Outcome = Pick<Attempt, 'status' | 'error'> & Partial<Pick<Attempt, 'reason'>>
 
 /** The statuses as filters name them. */
 export const STATUS_WORDS: Record<Delivery['status'], string> = {
@@ -35,9 +30,11 @@ const TONES: Record<Delivery['status'], Tone> = {
 export const stateOf = ({
   status,
   attempt_count,
-}: Pick<Delivery, 'status' | 'attempt_count'>): { word: string; tone: Tone } => {
+  last_error,
+}: Pick<Delivery, 'status' | 'attempt_count' | 'last_error'>): { word: string; tone: Tone } => {
   if (status !== 'pending') return { word: STATUS_WORDS[status], tone: TONES[status] }
-  return attempt_count === 0 ? { word: 'New', tone: 'calm' } : { word: 'Failed, will retry', tone: 'warn' }
+  if (attempt_count === 0) return { word: 'New', tone: 'calm' }
+  return { word: last_error ? 'Failed, will retry' : 'Sending again', tone: 'warn' }
 }
 
 // Test sends are about a lead that does not exist.
@@ -46,10 +43,11 @@ const SAMPLE = '00000000-0000-4000-8000-000000000000'
 export const isTest = ({ lead_reference }: Pick<Delivery, 'lead_reference'>): boolean =>
   lead_reference === SAMPLE
 
-const REASONS: Record<AttemptError, string> = {
+/** Why an attempt failed, by its error. */
+export const REASONS: Record<AttemptError, string> = {
   blocked: 'Blocked: webhooks are not sent to private or local addresses',
   dns: 'Host not found: the name has no address',
-  http_status: 'Only 2xx is success',
+  http_status: 'The receiver answered with another status than 2xx',
   network: 'The connection failed',
   protocol: 'The response is not valid HTTP',
   refused: 'Connection refused: nothing is listening there',
@@ -92,7 +90,7 @@ export const retrieveDelivery = async (id: number, signal?: AbortSignal): Promis
 export const listDeliveries = async (
   filters: Record<string, string>,
   signal?: AbortSignal,
-): Promise<{ data: Delivery[]; next_cursor?: string | null }> => {
+): Promise<Schemas['DeliveryPage']> => {
   // The API refuses unknown filters and values.
   const query: object = { cursor: '', ...filters }
   return dataOf(api().GET('/manage/deliveries', { params: { query }, signal }))

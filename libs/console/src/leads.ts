@@ -59,14 +59,19 @@ export const moneyOfPence = (pence: number): string => pounds.format(pence / 100
 
 /** What leads are found by. A token that can't list users filters by a user's id. */
 export const leadFilters = (users: User[] | undefined): Filter[] => [
-  { name: 'q', label: 'Search', help: 'Beginnings of words of a name, e-mail, phone number or postcode.' },
+  { name: 'q', label: 'Name, e-mail, phone or postcode' },
   { name: 'status', label: 'Status', options: Object.entries(STATUS_WORDS) },
-  { name: 'referrer', label: 'Referrer', options: Object.keys(REFERRERS).map((one) => [one, one]) },
-  { name: 'postcode', label: 'Postcode', help: 'Or how it starts.' },
   {
     name: 'assigned_to',
     label: users ? 'Assigned user' : 'Id of the assigned user',
     options: users?.map(({ id, name }) => [String(id), name]),
+  },
+  { name: 'postcode', label: 'Postcode, or its start', isRare: true },
+  {
+    name: 'referrer',
+    label: 'Referrer',
+    options: Object.keys(REFERRERS).map((one) => [one, one]),
+    isRare: true,
   },
   {
     name: 'test',
@@ -75,20 +80,12 @@ export const leadFilters = (users: User[] | undefined): Filter[] => [
       ['false', 'Live leads only'],
       ['true', 'Test leads only'],
     ],
+    isRare: true,
   },
-  { name: 'created_from', label: 'Created from', type: 'date' },
-  { name: 'created_to', label: 'Created before', type: 'date' },
-  { name: 'updated_since', label: 'Updated since', type: 'date' },
+  { name: 'created_from', label: 'Created from', isMoment: true, isRare: true },
+  { name: 'created_to', label: 'Created before', isMoment: true, isRare: true },
+  { name: 'updated_since', label: 'Updated since', isMoment: true, isRare: true },
 ]
-
-/** The query of the API. A day begins in the reader's time zone. */
-export const leadQuery = (filters: URLSearchParams): Record<string, string> =>
-  Object.fromEntries(
-    [...filters].map(([name, value]) => [
-      name,
-      /^\d{4}-\d\d-\d\d$/.test(value) ? new Date(`${value}T00:00`).toISOString() : value,
-    ]),
-  )
 
 /** The leads that the filters match, or those that follow the cursor; no count, which would be slow. */
 export const listLeads = async (
@@ -96,7 +93,7 @@ export const listLeads = async (
   signal?: AbortSignal,
 ): Promise<Schemas['LeadListItemPage']> => {
   // The API refuses unknown filters and values.
-  const query: object = { cursor: '', ...leadQuery(filters) }
+  const query: object = { cursor: '', ...Object.fromEntries(filters) }
   return dataOf(api().GET('/leads', { params: { query }, signal }))
 }
 

@@ -1,16 +1,37 @@
 import { invalidOnly, Problem } from '../api'
-import { listDeliveries, STATUS_WORDS } from '../deliveries'
-import { type Endpoint, listEndpoints, nameOf } from '../endpoints'
+import { listDeliveries, REASONS, STATUS_WORDS } from '../deliveries'
+import { type Endpoint, EVENT_WORDS, listEndpoints, nameOf } from '../endpoints'
 import { DeliveriesTable } from '../parts/deliveries-table'
 import { type Filter, Filters } from '../parts/filters'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
 
+// Notifications have them, deliveries don't.
+const MAIL_ERRORS = ['smtp_status', 'unconfirmed']
+
 const filtersOf = (endpoints: Endpoint[]): Filter[] => [
   { name: 'endpoint_id', label: 'Endpoint', options: endpoints.map((one) => [String(one.id), nameOf(one)]) },
   { name: 'status', label: 'Status', options: Object.entries(STATUS_WORDS) },
-  { name: 'lead_reference', label: 'Lead reference' },
+  { name: 'lead_reference', label: 'Lead reference, or its start' },
+  { name: 'type', label: 'Event', options: Object.entries(EVENT_WORDS), isRare: true },
+  {
+    name: 'failed',
+    label: 'Last attempt',
+    options: [
+      ['true', 'Failed'],
+      ['false', 'Succeeded, or not made yet'],
+    ],
+    isRare: true,
+  },
+  {
+    name: 'error',
+    label: 'Reason of the failure',
+    options: Object.entries(REASONS).filter(([error]) => !MAIL_ERRORS.includes(error)),
+    isRare: true,
+  },
+  { name: 'from', label: 'Created from', isMoment: true, isRare: true },
+  { name: 'to', label: 'Created before', isMoment: true, isRare: true },
 ]
 
 const load = async (query: URLSearchParams, signal: AbortSignal) => {
@@ -35,7 +56,13 @@ export const Deliveries = () => {
         (page.data.length > 0 ? (
           <DeliveriesTable deliveries={page.data} endpoints={endpoints} />
         ) : (
-          <Empty>{query.size > 0 ? 'No delivery matches.' : 'Nothing was sent yet.'}</Empty>
+          <Empty>
+            {page.next_cursor
+              ? 'None of the newest matches; older ones may.'
+              : query.size > 0
+                ? 'No delivery matches.'
+                : 'Nothing was sent yet.'}
+          </Empty>
         ))}
       <Pager next={page?.next_cursor} />
     </>

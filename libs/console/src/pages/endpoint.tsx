@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { api, dataOf } from '../api'
-import { listDeliveries, outcomeOf, type RetrievedDelivery, retrieveDelivery } from '../deliveries'
+import { api, dataOf, type Schemas } from '../api'
+import { listDeliveries, outcomeOf } from '../deliveries'
 import {
   deliveriesOf,
   EVENT_WORDS,
@@ -19,12 +19,14 @@ import { Badge } from '../parts/badge'
 import { DeliveriesTable, DeliveryState } from '../parts/deliveries-table'
 import { Field, type FieldErrors, Options } from '../parts/form'
 import { counted, moment, number, successRate } from '../parts/format'
-import { useLive, waitFor } from '../parts/live'
+import { useLive } from '../parts/live'
 import { say } from '../parts/notices'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Recover, type Recovered, RecoveryProgress } from '../parts/recover'
 import { Secret } from '../parts/secret'
-import { Ago } from '../parts/time'
+import { Ago, Exactly } from '../parts/time'
+
+type Tested = Schemas['TestedWebhookEndpoint']
 
 const LATEST = 10
 
@@ -40,21 +42,18 @@ const SecretOnce = () =>
     />
   )
 
-const TestOutcome = ({ sent }: { sent?: RetrievedDelivery }) => {
-  const last = sent?.attempts.at(-1)
-  return (
-    <p role="status" class="outcome">
-      {sent && (
-        <>
-          {`Test of ${EVENT_WORDS[sent.event]}: `}
-          {last ? <DeliveryState delivery={sent} /> : 'on its way…'}
-          {last && ` ${outcomeOf(last)}. `}{' '}
-          <Link href={`/deliveries/${sent.id}`}>{`Delivery ${sent.id}`}</Link>
-        </>
-      )}
-    </p>
-  )
-}
+const TestOutcome = ({ sent }: { sent?: Tested }) => (
+  <p role="status" class="outcome">
+    {sent && (
+      <>
+        {`Test of ${EVENT_WORDS[sent.event]}: `}
+        <DeliveryState delivery={sent} />
+        {sent.attempt ? ` ${outcomeOf(sent.attempt)}. ` : ' No response within 5 seconds. '}
+        <Link href={`/deliveries/${sent.id}`}>{`Delivery ${sent.id}`}</Link>
+      </>
+    )}
+  </p>
+)
 
 const OVERLAPS: [value: string, text: string][] = [
   ['24h', '24 hours'],
@@ -125,7 +124,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
     ])
     return { endpoint, latest: page.data.slice(0, LATEST) }
   })
-  const [sent, setSent] = useState<RetrievedDelivery>()
+  const [sent, setSent] = useState<Tested>()
   const [asked, setAsked] = useState<Recovered>()
   useEffect(
     () => () => {
@@ -139,14 +138,8 @@ export const Endpoint = ({ id: text }: { id: string }) => {
   const { word, tone, because } = verdictOf(endpoint)
 
   const sendTest = async () => {
-    const { data: delivery } = await dataOf(api().POST('/manage/webhook-endpoints/{id}/test', { params }))
-    setSent({ ...delivery, attempts: [], request: null })
-    setSent(
-      await waitFor(
-        () => retrieveDelivery(delivery.id),
-        (now) => now.attempts.length > 0,
-      ),
-    )
+    setSent(undefined)
+    setSent((await dataOf(api().POST('/manage/webhook-endpoints/{id}/test', { params }))).data)
     await refresh()
   }
   const enable = async (to: boolean) => {
@@ -235,6 +228,11 @@ export const Endpoint = ({ id: text }: { id: string }) => {
       <p class="faint">
         {`${because}. ${LEADS_WORDS[endpoint.leads]}. Events: ${endpoint.events.map((type) => EVENT_WORDS[type]).join(', ')}.`}
       </p>
+      {endpoint.previous_secret_until && (
+        <p class="faint">
+          The secret before signs too, until <Exactly at={endpoint.previous_secret_until} />.
+        </p>
+      )}
       <TestOutcome sent={sent} />
       <SecretOnce />
       <RecoveryProgress endpoint={endpoint} asked={asked} />

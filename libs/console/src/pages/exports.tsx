@@ -1,4 +1,4 @@
-import { exportLeads, leadFilters, leadQuery } from '../leads'
+import { exportLeads, leadFilters } from '../leads'
 import { Action } from '../parts/action'
 import { Filters } from '../parts/filters'
 import { useLive } from '../parts/live'
@@ -34,7 +34,7 @@ export const Exports = () => {
             label={label}
             quiet={index > 0}
             run={async () => {
-              await saveFile(name, () => exportLeads({ ...leadQuery(query), ...terms }))
+              await saveFile(name, () => exportLeads({ ...Object.fromEntries(query), ...terms }))
               say('Downloaded.')
             }}
           />

@@ -49,6 +49,7 @@ const ORDER: Filter = {
   name: 'sort',
   label: 'Order',
   none: 'Newest first',
+  isRare: true,
   options: [
     ['created_at', 'Oldest first'],
     ['-updated_at', 'Last updated first'],

@@ -25,6 +25,11 @@ const StateWithNext = ({ delivery }: { delivery: Delivery }) => (
 const COLUMNS: Column<Delivery>[] = [
   { name: 'Delivery', cell: ({ id }) => <Link href={`/deliveries/${id}`}>{`#${id}`}</Link> },
   { name: 'Status', cell: (delivery) => <StateWithNext delivery={delivery} /> },
+  {
+    name: 'Last response',
+    cell: ({ attempt_count, last_status: status, last_error: error }) =>
+      attempt_count === 0 ? <span class="none">–</span> : reasonOf({ status, error }),
+  },
   { name: 'Event', cell: ({ event }) => EVENT_WORDS[event] },
   {
     name: 'Lead',
@@ -44,12 +49,6 @@ const COLUMNS: Column<Delivery>[] = [
   },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
 ]
-
-const LAST: Column<Delivery> = {
-  name: 'Last response',
-  cell: ({ attempt_count, last_status: status = null, last_error: error = null }) =>
-    attempt_count === 0 ? <span class="none">–</span> : reasonOf({ status, error }),
-}
 
 /** `endpoints` is absent where all go to the one that is shown. */
 export const DeliveriesTable = ({
@@ -75,13 +74,7 @@ export const DeliveriesTable = ({
   return (
     <Table
       caption="Deliveries, newest first"
-      columns={[
-        ...COLUMNS.slice(0, 2),
-        ...(deliveries[0]?.last_error === undefined ? [] : [LAST]),
-        ...COLUMNS.slice(2, -1),
-        ...(endpoints ? [endpointColumn] : []),
-        ...COLUMNS.slice(-1),
-      ]}
+      columns={endpoints ? COLUMNS.toSpliced(-1, 0, endpointColumn) : COLUMNS}
       rows={deliveries}
       keyOf={({ id }) => id}
     />
