@@ -1,4 +1,4 @@
-import { type components, createLeadwire, LeadwireProblem } from '@leadwire/client'
+import { type components, createLeadwire, type Leadwire, LeadwireProblem } from '@leadwire/client'
 import { computed } from '@preact/signals'
 import { signOut, token } from './session'
 
@@ -19,12 +19,21 @@ const send: typeof fetch = async (input, init) => {
 }
 
 // The reader tries again: no retries.
-const client = computed(
-  () => createLeadwire({ baseUrl: root.href, token: token.value ?? '', fetch: send, retries: 0 }).api,
-)
+const clientOf = (timeoutMs?: number) =>
+  computed(() =>
+    createLeadwire({ baseUrl: root.href, token: token.value ?? '', fetch: send, retries: 0, timeoutMs }),
+  )
+const client = clientOf()
+const patientClient = clientOf(0)
 
 /** The typed API with the reader's token. Every operation throws Problem for an error response. */
-export const api = () => client.value
+export const api = () => client.value.api
+
+/** The same without a time limit, for files. */
+export const slowApi = () => patientClient.value.api
+
+/** Operations on one lead, which check its reference first. */
+export const leadsApi = (): Leadwire['leads'] => client.value.leads
 
 /** What the API answered. */
 export const dataOf = async <Data>(answer: Promise<{ data?: Data }>): Promise<Data> =>
@@ -38,6 +47,12 @@ export const asProblem = (error: unknown): LeadwireProblem =>
 /** A problem in one sentence or two: the errors of the fields, else its message. */
 export const sentenceOf = (problem: LeadwireProblem): string =>
   Object.values(problem.errors).flat().join(' ') || problem.message
+
+/** For a list, which shows what is wrong with a filter at its field. */
+export const invalidOnly = (error: unknown): LeadwireProblem => {
+  if (error instanceof LeadwireProblem && error.status === 422) return error
+  throw error
+}
 
 export type Scope = 'manage' | 'leads:read'
 

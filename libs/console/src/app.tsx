@@ -31,7 +31,7 @@ const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
         <Route key={path} path={path}>
           {({ id = '' }: { id?: string }) =>
             scopes.has(scope) ? (
-              <Component key={id} id={id} />
+              <Component key={id} id={id} scopes={scopes} />
             ) : (
               <Failure
                 problem={

@@ -27,7 +27,11 @@ const TONES: Record<Delivery['status'], Tone> = {
 }
 
 /** The state of a delivery in words: one that failed and will be tried again is not a new one. */
-export const stateOf = ({ status, attempt_count, last_error }: Delivery): { word: string; tone: Tone } => {
+export const stateOf = ({
+  status,
+  attempt_count,
+  last_error,
+}: Pick<Delivery, 'status' | 'attempt_count' | 'last_error'>): { word: string; tone: Tone } => {
   if (status !== 'pending') return { word: STATUS_WORDS[status], tone: TONES[status] }
   if (attempt_count === 0) return { word: 'New', tone: 'calm' }
   return { word: last_error ? 'Failed, will retry' : 'Sending again', tone: 'warn' }

@@ -1,4 +1,4 @@
-import { Problem } from '../api'
+import { invalidOnly, Problem } from '../api'
 import { listDeliveries, REASONS, STATUS_WORDS } from '../deliveries'
 import { type Endpoint, EVENT_WORDS, listEndpoints, nameOf } from '../endpoints'
 import { DeliveriesTable } from '../parts/deliveries-table'
@@ -37,11 +37,7 @@ const filtersOf = (endpoints: Endpoint[]): Filter[] => [
 const load = async (query: URLSearchParams, signal: AbortSignal) => {
   const [endpoints, page] = await Promise.all([
     listEndpoints(signal),
-    listDeliveries(Object.fromEntries(query), signal).catch((error: unknown) => {
-      // What is wrong with a filter is shown at its field.
-      if (error instanceof Problem && error.status === 422) return error
-      throw error
-    }),
+    listDeliveries(Object.fromEntries(query), signal).catch(invalidOnly),
   ])
   return page instanceof Problem ? { endpoints, errors: page.errors } : { endpoints, page }
 }

@@ -114,7 +114,11 @@ const factsOf = ({ delivery, endpoint }: Shown): Parameters<typeof Facts>[0]['ro
       'A sample that no customer asked for'
     ) : (
       <>
-        {delivery.lead_name}{' '}
+        {delivery.lead_name && (
+          <>
+            <Link href={`/leads/${delivery.lead_reference}`}>{delivery.lead_name}</Link>{' '}
+          </>
+        )}
         <Link class="mono" href={`/deliveries?lead_reference=${delivery.lead_reference}`}>
           {delivery.lead_reference}
         </Link>

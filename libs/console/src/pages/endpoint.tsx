@@ -16,7 +16,6 @@ import {
 import { Action } from '../parts/action'
 import { AttemptsChart } from '../parts/attempts-chart'
 import { Badge } from '../parts/badge'
-import { CopyButton } from '../parts/copy-button'
 import { DeliveriesTable, DeliveryState } from '../parts/deliveries-table'
 import { Field, type FieldErrors, Options } from '../parts/form'
 import { counted, moment, number, successRate } from '../parts/format'
@@ -24,36 +23,24 @@ import { useLive } from '../parts/live'
 import { say } from '../parts/notices'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Recover, type Recovered, RecoveryProgress } from '../parts/recover'
+import { Secret } from '../parts/secret'
 import { Ago, Exactly } from '../parts/time'
 
 type Tested = Schemas['TestedWebhookEndpoint']
 
 const LATEST = 10
 
-const SecretOnce = () => {
-  if (!revealed.value) return null
-  const { secret, note } = revealed.value
-  return (
-    <section class="card padded" aria-labelledby="secret">
-      <h2 id="secret">The new secret, shown only now</h2>
-      <p class="actions">
-        <code class="wrap">{secret}</code> <CopyButton text={secret} />
-      </p>
-      <p class="faint">{note}</p>
-      <div class="actions">
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            revealed.value = undefined
-          }}
-        >
-          I have stored it
-        </button>
-      </div>
-    </section>
+const SecretOnce = () =>
+  revealed.value && (
+    <Secret
+      title="The new secret, shown only now"
+      secret={revealed.value.secret}
+      note={revealed.value.note}
+      onStored={() => {
+        revealed.value = undefined
+      }}
+    />
   )
-}
 
 const TestOutcome = ({ sent }: { sent?: Tested }) => (
   <p role="status" class="outcome">

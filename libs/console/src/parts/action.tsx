@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useRef, useState } from 'preact/hooks'
-import { type FieldErrors, useForm } from './form'
+import { useId, useRef, useState } from 'preact/hooks'
+import { type FieldErrors, IdPrefix, useForm } from './form'
 import { sayNothing, sayProblem } from './notices'
 
 interface Question {
@@ -26,6 +26,7 @@ const classOf = ({ quiet, danger }: Pick<ActionProps, 'quiet' | 'danger'>) =>
   [quiet && 'quiet', danger && 'danger'].filter(Boolean).join(' ')
 
 const Asking = ({ label, run, question, ...look }: ActionProps & { question: Question }) => {
+  const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
   const close = () => dialog.current?.close()
   const { title, content, yes, names = [] } = question
@@ -41,7 +42,9 @@ const Asking = ({ label, run, question, ...look }: ActionProps & { question: Que
       <dialog ref={dialog} class="card" aria-label={title}>
         <form class="padded" aria-busy={form.isBusy} onSubmit={form.onSubmit}>
           <h2>{title}</h2>
-          {typeof content === 'function' ? content(form.errors) : content}
+          <IdPrefix.Provider value={`${id}-`}>
+            {typeof content === 'function' ? content(form.errors) : content}
+          </IdPrefix.Provider>
           {form.failure}
           <div class="actions">
             <button type="submit" class={classOf({ danger: look.danger })}>

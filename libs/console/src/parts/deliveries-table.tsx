@@ -36,9 +36,14 @@ const COLUMNS: Column<Delivery>[] = [
     cell: (delivery) =>
       isTest(delivery) ? (
         <Badge word="Test" tone="calm" />
+      ) : delivery.lead_name ? (
+        // The name is there only for a token that may read leads.
+        <Link class="cut" href={`/leads/${delivery.lead_reference}`}>
+          {delivery.lead_name}
+        </Link>
       ) : (
-        <abbr class={delivery.lead_name ? 'cut' : 'mono'} title={delivery.lead_reference}>
-          {delivery.lead_name ?? delivery.lead_reference.slice(0, 8)}
+        <abbr class="mono" title={delivery.lead_reference}>
+          {delivery.lead_reference.slice(0, 8)}
         </abbr>
       ),
   },

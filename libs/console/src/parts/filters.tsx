@@ -10,6 +10,8 @@ export interface Filter {
   options?: [value: string, text: string][]
   /** An instant in the address, the reader's own time in the field. */
   isMoment?: boolean
+  /** The choice of none. */
+  none?: string
   /** Shown when asked for. */
   isRare?: boolean
 }
@@ -54,12 +56,12 @@ export const Filters = ({ filters, errors = {} }: FiltersProps) => {
   }
   const none = Object.fromEntries(filters.map(({ name }) => [name, '']))
   const rare = filters.filter(({ isRare }) => isRare)
-  const field = ({ name, label, options, isMoment }: Filter) => (
+  const field = ({ name, label, options, none: unfiltered = 'All', isMoment }: Filter) => (
     <Field key={name} name={name} label={label} errors={errors}>
       {(attributes) =>
         options ? (
           <select {...attributes} onChange={apply}>
-            <Options options={[['', 'All'], ...options]} chosen={query.get(name)} />
+            <Options options={[['', unfiltered], ...options]} chosen={query.get(name)} />
           </select>
         ) : (
           <input

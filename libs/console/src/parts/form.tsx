@@ -1,9 +1,12 @@
-import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useState } from 'preact/hooks'
 import { asProblem, type Problem, sentenceOf } from '../api'
 import { sayNothing } from './notices'
 
 export type FieldErrors = Record<string, string[]>
+
+/** What the ids of fields start with, where a page has several forms with fields of the same names. */
+export const IdPrefix = createContext('')
 
 interface FieldProps {
   name: string
@@ -29,23 +32,24 @@ const errorsOf = (name: string, errors: FieldErrors) =>
 /** A labelled field with its help and the errors that the API has for it. */
 export const Field = ({ name, label, help, errors = {}, class: className, children }: FieldProps) => {
   const own = errorsOf(name, errors)
-  const described = [help && `${name}-help`, own.length > 0 && `${name}-error`].filter(Boolean).join(' ')
+  const id = useContext(IdPrefix) + name
+  const described = [help && `${id}-help`, own.length > 0 && `${id}-error`].filter(Boolean).join(' ')
   return (
     <div class={`field ${className ?? ''}`}>
-      <label htmlFor={name}>{label}</label>
+      <label htmlFor={id}>{label}</label>
       {children({
-        id: name,
+        id,
         name,
         'aria-invalid': own.length > 0 || undefined,
         'aria-describedby': described || undefined,
       })}
       {help && (
-        <p class="faint help" id={`${name}-help`}>
+        <p class="faint help" id={`${id}-help`}>
           {help}
         </p>
       )}
       {own.length > 0 && (
-        <p class="error" id={`${name}-error`} role="alert">
+        <p class="error" id={`${id}-error`} role="alert">
           {own.join(' ')}
         </p>
       )}
@@ -68,8 +72,9 @@ export const Boxes = ({
   errors?: FieldErrors
 }) => {
   const own = errorsOf(name, errors)
+  const id = useContext(IdPrefix) + name
   return (
-    <fieldset aria-describedby={own.length > 0 ? `${name}-error` : undefined}>
+    <fieldset aria-describedby={own.length > 0 ? `${id}-error` : undefined}>
       <legend>{label}</legend>
       {options.map(([value, text]) => (
         <label key={value} class="box">
@@ -77,7 +82,7 @@ export const Boxes = ({
         </label>
       ))}
       {own.length > 0 && (
-        <p class="error" id={`${name}-error`} role="alert">
+        <p class="error" id={`${id}-error`} role="alert">
           {own.join(' ')}
         </p>
       )}

@@ -18,6 +18,14 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 
 export const number = (count: number): string => COUNT.format(count)
 
+/** "1.2 MB" */
+export const bytes = (count: number): string =>
+  count < 1000
+    ? `${count} bytes`
+    : count < 1_000_000
+      ? `${(count / 1000).toFixed(1)} kB`
+      : `${(count / 1_000_000).toFixed(1)} MB`
+
 /** "3 deliveries", "1 delivery". */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`
@@ -31,6 +39,15 @@ export const fromNow = (ms: number, now: number): string => {
 
 /** In the reader's own time zone. */
 export const moment = (when: string | number): string => MOMENT.format(new Date(when))
+
+const UK = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  timeZone: 'Europe/London',
+})
+
+/** On the clocks of the United Kingdom, by which appointments are made. */
+export const ukMoment = (when: string): string => UK.format(new Date(when))
 
 export const clock = (when: string | number): string => CLOCK.format(new Date(when))
 

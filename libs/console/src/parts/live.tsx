@@ -25,8 +25,12 @@ interface Live<Data> {
   refresh: () => Promise<void>
 }
 
-/** Loads when `key` changes, and every 5 seconds while the tab is visible. A page calls it once. */
-export const useLive = <Data,>(key: string, load: (signal: AbortSignal) => Promise<Data>): Live<Data> => {
+/** Loads when `key` changes, and every 5 seconds while the tab is visible, or as often as is said. A page calls it once. */
+export const useLive = <Data,>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<Data>,
+  everyMs = REFRESH_MS,
+): Live<Data> => {
   const [{ data, problem }, setState] = useState<{ data?: Data; problem?: Problem }>({})
   const latest = useRef(load)
   latest.current = load
@@ -56,7 +60,7 @@ export const useLive = <Data,>(key: string, load: (signal: AbortSignal) => Promi
     const again = async () => {
       clearTimeout(timer)
       if (document.visibilityState === 'visible') await refresh()
-      if (!isOver) timer = setTimeout(again, REFRESH_MS)
+      if (!isOver) timer = setTimeout(again, everyMs)
     }
     void again()
     document.addEventListener('visibilitychange', again)
@@ -67,7 +71,7 @@ export const useLive = <Data,>(key: string, load: (signal: AbortSignal) => Promi
       document.removeEventListener('visibilitychange', again)
       freshness.value = undefined
     }
-  }, [key, refresh])
+  }, [key, refresh, everyMs])
 
   return { data, problem, refresh }
 }

@@ -1,8 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { type Problem, sentenceOf } from '../api'
+import { type Problem, type Scope, sentenceOf } from '../api'
 import { signOut } from '../session'
+
+/** What a page gets: the id in its address, and what the token allows. */
+export interface PageProps {
+  id: string
+  scopes: Set<Scope>
+}
 
 interface TitleProps {
   /** The title of the window. */
@@ -63,10 +69,14 @@ export const Failure = ({ problem, again }: { problem: Problem; again?: () => vo
 
 export const Empty = ({ children }: { children: ComponentChildren }) => <div class="empty">{children}</div>
 
-/** Names with their values. */
-export const Facts = ({ rows }: { rows: [string, ComponentChildren][] }) => (
+export type FactRows = [name: string, value: ComponentChildren][]
+
+const hasValue = ([, value]: FactRows[number]) => Boolean(value) || value === 0
+
+/** Names with their values; without a value, no name. */
+export const Facts = ({ rows }: { rows: FactRows }) => (
   <dl class="facts card padded">
-    {rows.map(([name, value]) => (
+    {rows.filter(hasValue).map(([name, value]) => (
       <div key={name}>
         <dt>{name}</dt>
         <dd>{value}</dd>

@@ -16,8 +16,17 @@ export const useQuery = (): [URLSearchParams, (change: Record<string, string>) =
   return [query, changed]
 }
 
-/** Steps through a list by the cursor in the address. `next` is the `next_cursor` of the page that is shown. */
-export const Pager = ({ next }: { next?: string | number | null }) => {
+/**
+ * Steps through a list by the cursor in the address. `next` is the `next_cursor` of the page that is shown; `names` are those of the
+ * way to the first page and to the next one.
+ */
+export const Pager = ({
+  next,
+  names = ['Newest', 'Older'],
+}: {
+  next?: string | number | null
+  names?: [first: string, next: string]
+}) => {
   const [query, changed] = useQuery()
   const isFirst = !query.get('cursor')
   if (isFirst && !next) return null
@@ -25,12 +34,12 @@ export const Pager = ({ next }: { next?: string | number | null }) => {
     <nav class="paging" aria-label="Pages">
       {!isFirst && (
         <Link class="step" href={changed({})}>
-          Newest
+          {names[0]}
         </Link>
       )}
       {next && (
         <Link class="step" href={changed({ cursor: String(next) })}>
-          Older
+          {names[1]}
         </Link>
       )}
     </nav>

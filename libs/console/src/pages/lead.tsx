@@ -1,0 +1,128 @@
+import { Link } from 'wouter-preact'
+import { api, dataOf } from '../api'
+import { ChangeLead } from '../lead/change-lead'
+import { EraseLead, Receipt } from '../lead/erase-lead'
+import { LeadFiles } from '../lead/lead-files'
+import { LeadHistory } from '../lead/lead-history'
+import { LeadQuotes } from '../lead/lead-quotes'
+import { assignedUser, loadLead, type ShownLead } from '../lead/load-lead'
+import { ScheduledList } from '../lead/scheduled-list'
+import { isErased, type Lead as LeadRecord, money, nameOf, STATUS_WORDS, toneOf } from '../leads'
+import { Action } from '../parts/action'
+import { Badge } from '../parts/badge'
+import { CopyButton } from '../parts/copy-button'
+import { DeliveriesTable } from '../parts/deliveries-table'
+import { useLive } from '../parts/live'
+import { type FactRows, Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
+import { jsonFile, saveFile } from '../parts/save-file'
+import { Exactly } from '../parts/time'
+
+const LATEST = 10
+
+const isKnown = (text: string) => text !== '' && text !== 'unknown'
+
+const factsOf = ({ lead, managed }: ShownLead): FactRows => {
+  const user = managed && assignedUser(managed.history)
+  return [
+    [
+      'Reference',
+      <span class="actions">
+        <span class="mono wrap">{lead.reference}</span> <CopyButton text={lead.reference} />
+      </span>,
+    ],
+    ['Value', money(lead.value)],
+    ['Assigned user', user === null ? 'none' : user?.email],
+    ['Description', lead.description],
+    ['Postcode', lead.postcode],
+    ['Referrer', lead.referrer_url ? `${lead.referrer}: ${lead.referrer_url}` : lead.referrer],
+    ['Browser', [lead.browser, lead.browser_version, lead.os, lead.device_type].filter(isKnown).join(', ')],
+    ['Created', <Exactly at={lead.created_at} />],
+    ['Updated', <Exactly at={lead.updated_at} />],
+  ]
+}
+
+const customerFacts = ({ customer }: LeadRecord): FactRows => [
+  ['Name', customer.name],
+  ['Company', customer.company_name],
+  ['E-mail', <a href={`mailto:${customer.email}`}>{customer.email}</a>],
+  ['Phone', <a href={customer.phone_link}>{customer.phone}</a>],
+  ['Mobile', customer.mobile && <a href={customer.mobile_link ?? undefined}>{customer.mobile}</a>],
+  [
+    'Address',
+    [customer.address_1, customer.address_2, customer.city, customer.county, customer.postcode]
+      .filter(Boolean)
+      .join(', '),
+  ],
+]
+
+const Deliveries = ({
+  reference,
+  managed: { deliveries, endpoints },
+}: {
+  reference: string
+  managed: NonNullable<ShownLead['managed']>
+}) => (
+  <>
+    <div class="heading">
+      <h2>Deliveries</h2>
+      <span class="actions">
+        <Link href={`/deliveries?lead_reference=${reference}`}>All deliveries</Link>
+        <Link href={`/notifications?lead_reference=${reference}`}>Notifications</Link>
+      </span>
+    </div>
+    {deliveries.length === 0 ? (
+      <p class="none">None</p>
+    ) : (
+      <DeliveriesTable deliveries={deliveries.slice(0, LATEST)} endpoints={endpoints} />
+    )}
+  </>
+)
+
+const exportLead = (reference: string) =>
+  saveFile(`lead-${reference}.json`, async () => {
+    const params = { path: { reference } }
+    return jsonFile((await dataOf(api().GET('/manage/leads/{reference}/export', { params }))).data)
+  })
+
+/** /leads/:id, where the id is a reference: one lead with all that belongs to it. */
+export const Lead = ({ id: reference, scopes }: PageProps) => {
+  const { data, problem, refresh } = useLive(reference, (signal) => loadLead(reference, scopes, signal))
+  if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const { lead, managed, canChange } = data
+  const given = { shown: data, refresh }
+  return (
+    <>
+      <Title
+        title={nameOf(lead)}
+        from={['Leads', '/leads']}
+        actions={
+          managed && (
+            <>
+              <Action label="Export" quiet run={() => exportLead(reference)} />
+              {!isErased(lead) && <EraseLead lead={lead} refresh={refresh} />}
+            </>
+          )
+        }
+      >
+        {`${nameOf(lead)} `}
+        <Badge word={STATUS_WORDS[lead.status]} tone={toneOf(lead.status)} />{' '}
+        {lead.test === 1 && <Badge word="Test lead" tone="held" />}
+      </Title>
+      {managed?.erasure && <Receipt erasure={managed.erasure} />}
+      <Facts rows={factsOf(data)} />
+      {canChange && <ChangeLead {...given} />}
+      {!isErased(lead) && (
+        <>
+          <h2>Customer</h2>
+          <Facts rows={customerFacts(lead)} />
+        </>
+      )}
+      <LeadQuotes quotes={lead.quotes} />
+      <ScheduledList kind="appointments" {...given} />
+      <ScheduledList kind="callbacks" {...given} />
+      <LeadFiles {...given} />
+      {managed && <Deliveries reference={reference} managed={managed} />}
+      {managed && <LeadHistory history={managed.history} />}
+    </>
+  )
+}

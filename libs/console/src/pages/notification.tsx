@@ -1,0 +1,106 @@
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { api } from '../api'
+import { type Attempt, outcomeOf, reasonOf, stateOf } from '../deliveries'
+import { retrieveNotification, type ShownNotification, SUBJECT_WORDS } from '../notifications'
+import { Action } from '../parts/action'
+import { Badge } from '../parts/badge'
+import { span } from '../parts/format'
+import { useLive, waitFor } from '../parts/live'
+import { Empty, type FactRows, Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
+import { type Column, Table } from '../parts/table'
+import { Ahead, Exactly } from '../parts/time'
+
+const COLUMNS: Column<Attempt>[] = [
+  { name: 'Attempt', cell: ({ number }) => `Attempt ${number}` },
+  { name: 'Result', cell: (attempt) => <span class="wrap">{reasonOf(attempt)}</span> },
+  {
+    name: 'The mail server said',
+    cell: ({ response }) =>
+      response ? <span class="mono wrap">{response}</span> : <span class="none">nothing</span>,
+  },
+  { name: 'Took', cell: ({ duration_ms }) => span(duration_ms) },
+  { name: 'When', cell: ({ started_at }) => <Exactly at={started_at} /> },
+]
+
+const factsOf = (shown: ShownNotification, { scopes }: Pick<PageProps, 'scopes'>): FactRows => {
+  const { lead_reference: lead, endpoint_id: endpoint, date, next_attempt_at: next } = shown
+  return [
+    ['About', SUBJECT_WORDS[shown.subject]],
+    ['To', `${shown.user_email}${shown.user_id === null ? ', the contact of the account' : ''}`],
+    ['Lead', lead && (scopes.has('leads:read') ? <Link href={`/leads/${lead}`}>{lead}</Link> : lead)],
+    ['Endpoint', endpoint && <Link href={`/endpoints/${endpoint}`}>{`#${endpoint}`}</Link>],
+    ['Takes place', date && <Exactly at={date} />],
+    ['Created', <Exactly at={shown.created_at} />],
+    ['Updated', <Exactly at={shown.updated_at} />],
+    ['Next try', next && <Ahead at={next} />],
+  ]
+}
+
+/** Whether the API would make an attempt: none is in flight or due, and its lead is not erased. */
+const mayRetry = ({ status, next_attempt_at }: ShownNotification) =>
+  status !== 'cancelled' &&
+  (status !== 'pending' || (next_attempt_at !== null && Date.parse(next_attempt_at) > Date.now() + 2000))
+
+/** /notifications/:id: one e-mail with every attempt. */
+export const Notification = ({ id: text, scopes }: PageProps) => {
+  const id = Number(text)
+  const { data, problem, refresh } = useLive(text, (signal) => retrieveNotification(id, signal))
+  const [outcome, setOutcome] = useState<string>()
+  if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const retry = async () => {
+    const before = data.attempts.length
+    await api().POST('/manage/notifications/{id}/retry', { params: { path: { id } } })
+    setOutcome('Retrying…')
+    const { attempts } = await waitFor(
+      () => retrieveNotification(id),
+      (now) => now.attempts.length > before,
+    )
+    const last = attempts.length > before ? attempts.at(-1) : undefined
+    setOutcome(last ? `Attempt ${last.number}: ${outcomeOf(last)}.` : 'The attempt is still in flight.')
+    await refresh()
+  }
+  return (
+    <>
+      <Title
+        title={`Notification ${id}`}
+        from={['Notifications', '/notifications']}
+        actions={
+          mayRetry(data) && (
+            <Action
+              label="Retry now"
+              run={retry}
+              question={
+                data.status === 'delivered'
+                  ? {
+                      title: 'Send it again?',
+                      yes: 'Send again',
+                      content: <p>{`${data.user_email} gets the message twice.`}</p>,
+                    }
+                  : undefined
+              }
+            />
+          )
+        }
+      >
+        {`Notification ${id} `}
+        <Badge {...stateOf(data)} />
+      </Title>
+      <p role="status" class="outcome">
+        {outcome}
+      </p>
+      <Facts rows={factsOf(data, { scopes })} />
+      <h2>Attempts</h2>
+      {data.attempts.length === 0 ? (
+        <Empty>Nothing was sent yet.</Empty>
+      ) : (
+        <Table
+          caption="Attempts, newest first"
+          columns={COLUMNS}
+          rows={data.attempts.toReversed()}
+          keyOf={({ number }) => number}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,55 @@
+import { Link } from 'wouter-preact'
+import { invalidOnly, Problem } from '../api'
+import { STATUS_WORDS, stateOf } from '../deliveries'
+import { listNotifications, type Notification, SUBJECT_WORDS } from '../notifications'
+import { Badge } from '../parts/badge'
+import { type Filter, Filters } from '../parts/filters'
+import { useLive } from '../parts/live'
+import { Empty, Failure, Loading, Title } from '../parts/page'
+import { Pager, useQuery } from '../parts/pager'
+import { type Column, Table } from '../parts/table'
+import { Ago } from '../parts/time'
+
+const FILTERS: Filter[] = [
+  { name: 'status', label: 'Status', options: Object.entries(STATUS_WORDS) },
+  { name: 'lead_reference', label: 'Lead reference' },
+]
+
+const COLUMNS: Column<Notification>[] = [
+  { name: 'Notification', cell: ({ id }) => <Link href={`/notifications/${id}`}>{`#${id}`}</Link> },
+  { name: 'Status', cell: (one) => <Badge {...stateOf(one)} /> },
+  { name: 'About', cell: ({ subject }) => SUBJECT_WORDS[subject] },
+  { name: 'To', cell: ({ user_email }) => <span class="wrap">{user_email}</span> },
+  { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
+]
+
+const load = async (query: URLSearchParams, signal: AbortSignal) => {
+  const page = await listNotifications(Object.fromEntries(query), signal).catch(invalidOnly)
+  return page instanceof Problem ? { errors: page.errors } : { page }
+}
+
+/** /notifications: e-mails to users and to the account's contact, newest first. */
+export const Notifications = () => {
+  const [query] = useQuery()
+  const { data, problem, refresh } = useLive(String(query), (signal) => load(query, signal))
+  if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const { page, errors } = data
+  return (
+    <>
+      <Title title="Notifications" />
+      <Filters filters={FILTERS} errors={errors} />
+      {page &&
+        (page.data.length > 0 ? (
+          <Table
+            caption="Notifications, newest first"
+            columns={COLUMNS}
+            rows={page.data}
+            keyOf={({ id }) => id}
+          />
+        ) : (
+          <Empty>{query.size > 0 ? 'No notification matches.' : 'There are no notifications yet.'}</Empty>
+        ))}
+      <Pager next={page?.next_cursor} />
+    </>
+  )
+}

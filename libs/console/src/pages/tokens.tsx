@@ -1,0 +1,162 @@
+import { useState } from 'preact/hooks'
+import { api, dataOf, type Schemas } from '../api'
+import { Action } from '../parts/action'
+import { Badge } from '../parts/badge'
+import { Boxes, Field, type FieldErrors } from '../parts/form'
+import { useLive } from '../parts/live'
+import { say } from '../parts/notices'
+import { Failure, Loading, Title } from '../parts/page'
+import { Secret } from '../parts/secret'
+import { type Column, Table } from '../parts/table'
+import { Ago, Ahead } from '../parts/time'
+
+type Token = Schemas['Token']
+type Scope = Token['scopes'][number]
+
+const SCOPES: Record<Scope, string> = {
+  leads: 'Create, change and read leads (leads)',
+  'leads:read': 'Read leads only (leads:read)',
+  manage: 'Manage the account: all pages but leads (manage)',
+}
+
+const formOf = (errors: FieldErrors) => (
+  <>
+    <Field name="name" label="Name" errors={errors} help="What the token is for, such as Website form.">
+      {(attributes) => <input {...attributes} />}
+    </Field>
+    <Boxes
+      name="scopes"
+      label="Scopes"
+      options={Object.entries(SCOPES)}
+      checked={['leads']}
+      errors={errors}
+    />
+    <Field name="expires_at" label="Expires" errors={errors} help="Empty: never.">
+      {(attributes) => <input type="datetime-local" {...attributes} />}
+    </Field>
+    <Boxes
+      name="test"
+      label="Leads made with it"
+      options={[['true', 'are test leads']]}
+      checked={[]}
+      errors={errors}
+    />
+  </>
+)
+
+const bodyOf = (fields: FormData) => {
+  const expires = String(fields.get('expires_at'))
+  return {
+    name: String(fields.get('name')),
+    scopes: fields.getAll('scopes') as Scope[],
+    expires_at: expires ? new Date(expires).toISOString() : undefined,
+    // A test token makes test tokens by default, and false is refused.
+    test: fields.has('test') || undefined,
+  }
+}
+
+const isExpired = ({ expires_at: at }: Token) => at !== null && Date.parse(at) <= Date.now()
+
+const State = ({ token }: { token: Token }) => {
+  if (token.revoked_at) return <Badge word="Revoked" tone="calm" />
+  if (isExpired(token)) return <Badge word="Expired" tone="calm" />
+  if (token.expires_soon) return <Badge word="Expires soon" tone="warn" />
+  return <Badge word="Valid" tone="good" />
+}
+
+const Expiry = ({ expires_at: at }: Token) => {
+  if (!at) return <span class="none">never</span>
+  return Date.parse(at) > Date.now() ? <Ahead at={at} /> : <Ago at={at} />
+}
+
+const Revoke = ({ token: { id, name }, refresh }: { token: Token; refresh: () => Promise<void> }) => (
+  <Action
+    label="Revoke"
+    quiet
+    danger
+    run={async () => {
+      await api().DELETE('/manage/tokens/{id}', { params: { path: { id } } })
+      say(`The token ${name} was revoked.`)
+      await refresh()
+    }}
+    question={{
+      title: `Revoke ${name}?`,
+      yes: 'Revoke',
+      content: (
+        <p>
+          Programs that use this token are refused within a second, and so are you if you signed in with it.
+          It can't be undone.
+        </p>
+      ),
+    }}
+  />
+)
+
+const columnsOf = (refresh: () => Promise<void>): Column<Token>[] => [
+  { name: 'Name', cell: ({ name }) => <span class="wrap">{name}</span> },
+  {
+    name: 'State',
+    cell: (token) => (
+      <span>
+        <State token={token} /> {token.test && <Badge word="Test" tone="held" />}
+      </span>
+    ),
+  },
+  { name: 'Scopes', cell: ({ scopes }) => <span class="mono">{scopes.join(', ')}</span> },
+  {
+    name: 'Last used',
+    cell: ({ last_used_at: at }) => (at ? <Ago at={at} /> : <span class="none">never</span>),
+  },
+  { name: 'Expires', cell: Expiry },
+  { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
+  {
+    name: 'Actions',
+    cell: (token) =>
+      token.revoked_at || isExpired(token) ? (
+        <span class="none">–</span>
+      ) : (
+        <Revoke token={token} refresh={refresh} />
+      ),
+  },
+]
+
+/** /tokens: what programs and people use the API with. */
+export const Tokens = () => {
+  const { data, problem, refresh } = useLive('tokens', (signal) =>
+    dataOf(api().GET('/manage/tokens', { signal })),
+  )
+  const [created, setCreated] = useState<Schemas['CreatedToken']>()
+  if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const create = async (fields: FormData) => {
+    setCreated((await dataOf(api().POST('/manage/tokens', { body: bodyOf(fields) }))).data)
+    await refresh()
+  }
+  return (
+    <>
+      <Title
+        title="Tokens"
+        actions={
+          <Action
+            label="New token"
+            run={create}
+            question={{
+              title: 'New token',
+              yes: 'Create',
+              names: ['name', 'scopes', 'expires_at', 'test'],
+              content: formOf,
+            }}
+          />
+        }
+      />
+      {created && (
+        <Secret
+          title={`The token ${created.name}, shown only now`}
+          secret={created.token}
+          note="Anyone with this token can use its scopes. It can't be shown again."
+          onStored={() => setCreated(undefined)}
+        />
+      )}
+      <Table caption="Tokens" columns={columnsOf(refresh)} rows={data.data} keyOf={({ id }) => id} />
+    </>
+  )
+}
