@@ -16,6 +16,7 @@ type Scope = Token['scopes'][number]
 const SCOPES: Record<Scope, string> = {
   leads: 'Create, change and read leads (leads)',
   'leads:read': 'Read leads only (leads:read)',
+  'events:read': 'Read the log of events only (events:read)',
   manage: 'Manage the account: all pages but leads (manage)',
 }
 
