@@ -221,20 +221,26 @@ const TestedEndpoint = named('TestedWebhookEndpoint')({
   ),
 })
 
+const TestWebhookEndpoint = named('TestWebhookEndpointRequest')({
+  type: Type.Optional(oneOf(EVENT_TYPES, 'Which sample.', 'lead.created')),
+})
+
 export const testWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/test',
   operationId: 'testWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Send a sample to a webhook endpoint',
   description:
-    'A Lead Created with a sample lead (`test` is 1, ids are 0), or, for an endpoint that does not subscribe to it, a sample of the first kind of event that it subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.',
+    'A sample (of a lead, `test` is 1 and ids are 0) of the `type`, or else of the first type that the endpoint subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.',
+  body: TestWebhookEndpoint,
   savesResponse: true,
   answer: dataOf(TestedEndpoint, 'The delivery, and how its first attempt ended.'),
   handler: async (call) => {
     const { pathId, accountId, clients, limits } = call
     const key = { accountId, endpointId: pathId() }
+    const { type } = await call.valid()
     const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)
-    const asked = { ...key, accountKey: account!.apiKey }
+    const asked = { ...key, accountKey: account!.apiKey, type }
     const { delivery, attempt } = await clients.webhooks.testWebhookEndpoint(asked, limits)
     return {
       ...(await deliveryWithName(call, delivery)),

@@ -55,6 +55,8 @@ const servePages = (
   const headers = headersOf(policy, caching)
   app.get(url, { schema: { hide: true } }, async (request, reply) => {
     const { name = '' } = request.params as { name?: string }
+    // Fastify's router takes `GET *` for `GET /`.
+    if (request.url === '*') throw nothingHere()
     // Pages name their parts relative to their address, so that they also work below a path of a proxy.
     const isPage = caching === REVALIDATED && /^[^?]+\/(\?|$)/.test(request.url)
     if (isPage) return reply.redirect(`../${encodeURIComponent(name || url.slice(1))}`, 308)

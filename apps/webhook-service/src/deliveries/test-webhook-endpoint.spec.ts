@@ -90,6 +90,14 @@ test.each([
   expect(sent.type).toBe(type === 'lead.created' ? undefined : type)
 })
 
+test('the sample of another type comes when it is asked for', async () => {
+  const { id: endpointId } = await service.endpoint(9, receiver.url)
+  const ask = (type: string) =>
+    service.client.testWebhookEndpoint({ accountId: 9, endpointId, accountKey: 'the-key', type })
+  expect((await ask('attachment.added')).delivery!.event).toBe('attachment.added')
+  await expect(ask('lead.eaten')).rejects.toMatchObject({ code: 'invalid' })
+})
+
 /** A record with the fields of a schema. */
 const emptyOf = ({ type, items, properties }: TSchema): unknown => {
   if (type === 'array') return [emptyOf(items)]

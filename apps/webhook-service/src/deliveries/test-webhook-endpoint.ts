@@ -58,17 +58,21 @@ export const storeForEndpoint = statement('store-for-endpoint')`
   FROM stored s CROSS JOIN receiving r
   RETURNING ${DELIVERY_COLUMNS}`
 
-/** Sends a sample of the first type that an endpoint subscribes to, like an event without a number. Throws invalid and not_found. */
+/** Sends a sample of a type, or of the first that an endpoint subscribes to, like an event without a number. Throws invalid and not_found. */
 export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
   { database, actor, clock, wake },
-  { accountId, endpointId, accountKey },
+  { accountId, endpointId, accountKey, type: asked },
 ) => {
-  validate({ account_key: isHeaderValue(accountKey) || 'must be a header value' })
+  validate({
+    account_key: isHeaderValue(accountKey) || 'must be a header value',
+    type: asked === undefined || asked in SAMPLES || `must be one of ${EVENT_TYPES.join(', ')}`,
+  })
   const now = clock.now()
   const delivery = await database.transaction(async (tx) => {
     const key = [accountId, endpointId]
     const { events } = theRow(await subscribed(tx, ...key), 'webhook endpoint')
-    const type: EventType = EVENT_TYPES.find((each) => events.includes(each)) ?? 'lead.created'
+    const first = EVENT_TYPES.find((each) => events.includes(each)) ?? 'lead.created'
+    const type = (asked as EventType | undefined) ?? first
     const body = Buffer.from(JSON.stringify(SAMPLES[type]).replaceAll('{now}', microseconds(now)))
     const values = [randomUUID(), accountKey, REFERENCE, body, newTraceparent(), now, type]
     const [row] = await storeForEndpoint(tx, ...key, ...values, 1, true)

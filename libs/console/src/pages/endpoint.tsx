@@ -27,6 +27,7 @@ import { Secret } from '../parts/secret'
 import { Ago, Exactly } from '../parts/time'
 
 type Tested = Schemas['TestedWebhookEndpoint']
+type EventType = Tested['event']
 
 const LATEST = 10
 
@@ -125,6 +126,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
     return { endpoint, latest: page.data.slice(0, LATEST) }
   })
   const [sent, setSent] = useState<Tested>()
+  const [type, setType] = useState<EventType>()
   const [asked, setAsked] = useState<Recovered>()
   useEffect(
     () => () => {
@@ -139,7 +141,16 @@ export const Endpoint = ({ id: text }: { id: string }) => {
 
   const sendTest = async () => {
     setSent(undefined)
-    setSent((await dataOf(api().POST('/manage/webhook-endpoints/{id}/test', { params }))).data)
+    setSent(
+      (
+        await dataOf(
+          api().POST('/manage/webhook-endpoints/{id}/test', {
+            params,
+            body: { type: type ?? endpoint.events[0] },
+          }),
+        )
+      ).data,
+    )
     await refresh()
   }
   const enable = async (to: boolean) => {
@@ -172,7 +183,17 @@ export const Endpoint = ({ id: text }: { id: string }) => {
         from={['Endpoints', '/endpoints']}
         actions={
           <>
-            {enabled && <Action label="Send a test" run={sendTest} />}
+            {enabled && (
+              <>
+                <select
+                  aria-label="Type of the test"
+                  onChange={({ currentTarget }) => setType(currentTarget.value as EventType)}
+                >
+                  <Options options={Object.entries(EVENT_WORDS)} chosen={type ?? endpoint.events[0]} />
+                </select>
+                <Action label="Send a test" run={sendTest} />
+              </>
+            )}
             {!enabled && <Action label="Enable" run={() => enable(true)} />}
             <Link class="button quiet" href={`/endpoints/${id}/edit`}>
               Edit

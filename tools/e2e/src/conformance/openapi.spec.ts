@@ -151,6 +151,7 @@ const furnish = async () => {
     'POST /manage/webhook-endpoints': { json: { url: 'https://a.example/', enabled: false } },
     'PATCH /manage/webhook-endpoints/{id}': { json: { description: 'Changed' } },
     'POST /manage/webhook-endpoints/{id}/rotate-secret': { json: { overlap: '15m' } },
+    'POST /manage/webhook-endpoints/{id}/test': { json: { type: 'lead.updated' } },
     'POST /manage/webhook-endpoints/{id}/recover': { json: { since: '2026-01-01T00:00:00Z' } },
   }
   const addressOf = (path: string) => {

@@ -130,6 +130,9 @@ describeConsole('endpoints in the console', env, (world) => {
     await button('Send a test').click()
     await said(/^Test of Lead updated:.*302: redirects are not followed, after \d+ ms/).waitFor()
     await row('Test').first().waitFor()
+    await world.page.getByLabel('Type of the test').selectOption('Callback scheduled')
+    await button('Send a test').click()
+    await said(/^Test of Callback scheduled:/).waitFor()
   })
 
   test('the keyboard alone is enough', async () => {

@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { attemptOutput, deliveryOutput } from './deliveries'
@@ -31,11 +32,15 @@ export const addEndpointCare = (endpoints: Command): void => {
     },
   )
 
-  does<{ account: number; id: number }>(
-    named(endpoints.command('test').description('send it a sample lead')),
-    async (connection, { account: accountId, id: endpointId }) => {
+  does<{ account: number; id: number; type?: string }>(
+    named(endpoints.command('test').description('send it a sample')).addOption(
+      new Option('--type <type>', 'of an event; the first that it subscribes to when absent').choices(
+        EVENT_TYPES,
+      ),
+    ),
+    async (connection, { account: accountId, id: endpointId, type }) => {
       const { apiKey } = await theAccount(connection, accountId)
-      const request = { accountId, endpointId, accountKey: apiKey }
+      const request = { accountId, endpointId, accountKey: apiKey, type }
       const { delivery, attempt } = await connection.webhooks.testWebhookEndpoint(request)
       return { ...deliveryOutput(delivery!), reason: attempt ? attemptOutput(attempt).reason : null }
     },
