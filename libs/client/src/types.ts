@@ -22,9 +22,4 @@ export type UpdateLeadRequest = Schemas['UpdateLeadRequest']
 export type ScheduleRequest = Schemas['ScheduleRequest']
 /** The body of the Lead Created webhook. */
 export type LeadCreated = Schemas['LeadCreated']
-/** The bodies of the other webhooks, by their `type`. */
-export type LeadUpdated = Schemas['LeadUpdated']
-export type AppointmentScheduled = Schemas['AppointmentScheduled']
-export type CallbackScheduled = Schemas['CallbackScheduled']
-export type AttachmentAdded = Schemas['AttachmentAdded']
 export type { components, operations, paths } from './generated/schema'

@@ -35,6 +35,16 @@ export const slowApi = () => patientClient.value.api
 /** Operations on one lead, which check its reference first. */
 export const leadsApi = (): Leadwire['leads'] => client.value.leads
 
+/** The OpenAPI document, as far as the console reads it. */
+export const loadDocument = async (): Promise<{
+  components: {
+    schemas: Record<
+      string,
+      { properties: Record<string, { description?: string; examples?: unknown[] }>; required: string[] }
+    >
+  }
+}> => (await fetch(new URL('openapi.json', root))).json()
+
 /** What the API answered. */
 export const dataOf = async <Data>(answer: Promise<{ data?: Data }>): Promise<Data> =>
   (await answer).data as Data

@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from '@leadwire/contracts/event-types'
 import { signal } from '@preact/signals'
 import { api, dataOf, type Schemas } from './api'
 import type { Tone } from './parts/badge'
@@ -14,13 +15,13 @@ export type ShownEndpoint = Schemas['RetrievedWebhookEndpoint'] & { health: Heal
 /** A new secret, which the API shows once: the page of its endpoint has it until the reader leaves. */
 export const revealed = signal<{ endpointId: number; secret: string; note: string }>()
 
-export const EVENT_WORDS: Record<EventType, string> = {
-  'lead.created': 'Lead created',
-  'lead.updated': 'Lead updated',
-  'appointment.scheduled': 'Appointment scheduled',
-  'callback.scheduled': 'Callback scheduled',
-  'attachment.added': 'Attachment added',
+/** A type of event in words, such as Lead created. */
+export const eventWords = (type: EventType): string => {
+  const words = type.replace('.', ' ')
+  return words[0]!.toUpperCase() + words.slice(1)
 }
+
+export const EVENT_OPTIONS = EVENT_TYPES.map((type): [EventType, string] => [type, eventWords(type)])
 
 export const LEADS_WORDS: Record<Endpoint['leads'], string> = {
   all: 'Live and test leads',

@@ -1,8 +1,7 @@
-import { api, dataOf, type Schemas, slowApi } from './api'
+import { api, dataOf, loadDocument, type Schemas, slowApi } from './api'
 import type { Tone } from './parts/badge'
 
 export type Import = Schemas['Import']
-type Column = keyof Schemas['CreateVisitorLeadRequest']
 
 export const STATES: Record<Import['state'], { word: string; tone: Tone }> = {
   queued: { word: 'Waiting', tone: 'calm' },
@@ -12,37 +11,30 @@ export const STATES: Record<Import['state'], { word: string; tone: Tone }> = {
   cancelled: { word: 'Cancelled', tone: 'calm' },
 }
 
-/** What a file may have: what it is, an example, and whether each row needs it. */
-export const COLUMNS: Record<Column, { what: string; example: string; isNeeded?: true }> = {
-  name: { what: 'Name of the lead', example: 'New windows, front of house', isNeeded: true },
-  first_name: { what: "Customer's first name", example: 'Ada', isNeeded: true },
-  last_name: { what: "Customer's last name", example: 'Lovelace', isNeeded: true },
-  company_name: { what: "Customer's company", example: '' },
-  email: { what: "Customer's e-mail address", example: 'ada@example.com', isNeeded: true },
-  phone: { what: 'Telephone number', example: '020 7946 0123', isNeeded: true },
-  mobile: { what: 'Mobile number', example: '' },
-  postcode: { what: 'UK postcode', example: 'SW1A 1AA', isNeeded: true },
-  referrer: {
-    what: 'Where the lead came from, such as Website or Phone',
-    example: 'Website',
-    isNeeded: true,
-  },
-  status: { what: 'Status, such as open or sold', example: 'open', isNeeded: true },
-  user_id: { what: 'Id of the user to assign', example: '' },
-  value: { what: 'Value in pounds', example: '4500' },
-  description: { what: 'Text, also of many lines', example: 'Call after six' },
-  user_agent: { what: "The visitor's browser", example: '' },
-  ip: { what: "The visitor's address", example: '' },
-  referrer_url: { what: 'The page that the visitor came from', example: '' },
-  test: { what: 'true marks a test lead', example: '' },
-  quotes: { what: 'Quotes with items, as JSON', example: '' },
+/** A column of a file: what it has, an example, and whether each row needs it. */
+export interface FileColumn {
+  name: string
+  what: string
+  example: string
+  isNeeded: boolean
+}
+
+/** The columns of a file, from the API's description of itself. */
+export const loadColumns = async (): Promise<FileColumn[]> => {
+  const { properties, required } = (await loadDocument()).components.schemas['CreateVisitorLeadRequest']!
+  return Object.entries(properties).map(([name, { description = '', examples = [''] }]) => ({
+    ...{ name, what: description.replaceAll('`', ''), example: String(examples[0]) },
+    isNeeded: required.includes(name),
+  }))
 }
 
 const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
 
 /** A file with every column and one row. */
-export const template = (): Blob => {
-  const rows = [Object.keys(COLUMNS), Object.values(COLUMNS).map(({ example }) => example)]
+export const template = async (): Promise<Blob> => {
+  const columns = await loadColumns()
+  const examples = columns.map(({ example, isNeeded }) => (isNeeded ? example : ''))
+  const rows = [columns.map(({ name }) => name), examples]
   return new Blob([rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')], { type: 'text/csv' })
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { TObject, TSchema } from '@sinclair/typebox'
 import fastJson from 'fast-json-stringify'
+import type { EventType } from './event-types'
 import { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './lead-records'
 import { fieldNames } from './schema-fields'
 
@@ -61,3 +62,7 @@ export const leadJsonFormat = (assetsUrl: string, format = FORMAT): number =>
 
 /** Raise it whenever a lead is found by other words: those of all leads are then made anew. */
 export const SEARCH_FORMAT = 2
+
+/** The body of a webhook. `data` is JSON text. The interface's own event, Lead Created, does not name its type. */
+export const eventBody = (type: EventType, data: string): Buffer =>
+  Buffer.from(type === 'lead.created' ? `{"data":${data}}` : `{"type":"${type}","data":${data}}`)

@@ -65,7 +65,7 @@ export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
 ) => {
   validate({
     account_key: isHeaderValue(accountKey) || 'must be a header value',
-    type: asked === undefined || asked in SAMPLES || `must be one of ${EVENT_TYPES.join(', ')}`,
+    type: asked === undefined || Object.hasOwn(SAMPLES, asked) || `must be one of ${EVENT_TYPES.join(', ')}`,
   })
   const now = clock.now()
   const delivery = await database.transaction(async (tx) => {

@@ -570,7 +570,7 @@ export interface paths {
         put?: never;
         /**
          * Send a sample to a webhook endpoint
-         * @description A Lead Created with a sample lead (`test` is 1, ids are 0), or, for an endpoint that does not subscribe to it, a sample of the first kind of event that it subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.
+         * @description A sample (of a lead, `test` is 1 and ids are 0) of the `type`, or else of the first type that the endpoint subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -3720,6 +3720,22 @@ export interface components {
         RotatedWebhookEndpointResponse: {
             data: components["schemas"]["RotatedWebhookEndpoint"];
         };
+        TestWebhookEndpointRequest: {
+            /**
+             * @description Which sample.
+             * @example lead.created
+             * @enum {string}
+             */
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+        };
+        TestWebhookEndpointRequestForm: {
+            /**
+             * @description Which sample.
+             * @example lead.created
+             * @enum {string}
+             */
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+        };
         TestedWebhookEndpoint: {
             /** @example 1 */
             id: number;
@@ -6786,7 +6802,22 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "lead.created"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TestWebhookEndpointRequest"];
+                /**
+                 * @example {
+                 *       "type": "lead.created"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["TestWebhookEndpointRequestForm"];
+            };
+        };
         responses: {
             /** @description The delivery, and how its first attempt ended. */
             200: {
@@ -6811,7 +6842,10 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];

@@ -1,6 +1,6 @@
 import { invalidOnly, Problem } from '../api'
 import { listDeliveries, REASONS, STATUS_WORDS } from '../deliveries'
-import { type Endpoint, EVENT_WORDS, listEndpoints, nameOf } from '../endpoints'
+import { type Endpoint, EVENT_OPTIONS, listEndpoints, nameOf } from '../endpoints'
 import { DeliveriesTable } from '../parts/deliveries-table'
 import { type Filter, Filters } from '../parts/filters'
 import { useLive } from '../parts/live'
@@ -14,7 +14,7 @@ const filtersOf = (endpoints: Endpoint[]): Filter[] => [
   { name: 'endpoint_id', label: 'Endpoint', options: endpoints.map((one) => [String(one.id), nameOf(one)]) },
   { name: 'status', label: 'Status', options: Object.entries(STATUS_WORDS) },
   { name: 'lead_reference', label: 'Lead reference, or its start' },
-  { name: 'type', label: 'Event', options: Object.entries(EVENT_WORDS), isRare: true },
+  { name: 'type', label: 'Event', options: EVENT_OPTIONS, isRare: true },
   {
     name: 'failed',
     label: 'Last attempt',

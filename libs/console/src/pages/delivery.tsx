@@ -9,7 +9,7 @@ import {
   reasonOf,
   retrieveDelivery,
 } from '../deliveries'
-import { type Endpoint, EVENT_WORDS, listEndpoints, nameOf } from '../endpoints'
+import { type Endpoint, eventWords, listEndpoints, nameOf } from '../endpoints'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { DeliveryState } from '../parts/deliveries-table'
@@ -107,7 +107,7 @@ const factsOf = ({ delivery, endpoint }: Shown): Parameters<typeof Facts>[0]['ro
       `${delivery.endpoint_id} (deleted)`
     ),
   ],
-  ['Event', EVENT_WORDS[delivery.event]],
+  ['Event', eventWords(delivery.event)],
   [
     'Lead',
     isTest(delivery) ? (

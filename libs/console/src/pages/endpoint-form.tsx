@@ -2,7 +2,7 @@ import { useLocation } from 'wouter-preact'
 import { api, dataOf } from '../api'
 import {
   type Endpoint,
-  EVENT_WORDS,
+  EVENT_OPTIONS,
   type EventType,
   LEADS_WORDS,
   revealed,
@@ -59,7 +59,7 @@ const EndpointForm = ({
       <Boxes
         name="events"
         label="Events"
-        options={Object.entries(EVENT_WORDS)}
+        options={EVENT_OPTIONS}
         checked={endpoint?.events ?? ['lead.created']}
         errors={errors}
       />

@@ -4,7 +4,8 @@ import { api, dataOf, type Schemas } from '../api'
 import { listDeliveries, outcomeOf } from '../deliveries'
 import {
   deliveriesOf,
-  EVENT_WORDS,
+  EVENT_OPTIONS,
+  eventWords,
   LEADS_WORDS,
   nameOf,
   revealed,
@@ -47,7 +48,7 @@ const TestOutcome = ({ sent }: { sent?: Tested }) => (
   <p role="status" class="outcome">
     {sent && (
       <>
-        {`Test of ${EVENT_WORDS[sent.event]}: `}
+        {`Test of ${eventWords(sent.event)}: `}
         <DeliveryState delivery={sent} />
         {sent.attempt ? ` ${outcomeOf(sent.attempt)}. ` : ' No response within 5 seconds. '}
         <Link href={`/deliveries/${sent.id}`}>{`Delivery ${sent.id}`}</Link>
@@ -189,7 +190,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
                   aria-label="Type of the test"
                   onChange={({ currentTarget }) => setType(currentTarget.value as EventType)}
                 >
-                  <Options options={Object.entries(EVENT_WORDS)} chosen={type ?? endpoint.events[0]} />
+                  <Options options={EVENT_OPTIONS} chosen={type ?? endpoint.events[0]} />
                 </select>
                 <Action label="Send a test" run={sendTest} />
               </>
@@ -247,7 +248,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
       </Title>
       <p class="mono faint wrap">{endpoint.url}</p>
       <p class="faint">
-        {`${because}. ${LEADS_WORDS[endpoint.leads]}. Events: ${endpoint.events.map((type) => EVENT_WORDS[type]).join(', ')}.`}
+        {`${because}. ${LEADS_WORDS[endpoint.leads]}. Events: ${endpoint.events.map(eventWords).join(', ')}.`}
       </p>
       {endpoint.previous_secret_until && (
         <p class="faint">

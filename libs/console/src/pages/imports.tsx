@@ -1,6 +1,15 @@
+import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import { api, dataOf } from '../api'
-import { CHARSETS, COLUMNS, createImport, type Import, STATES, template } from '../imports'
+import {
+  CHARSETS,
+  createImport,
+  type FileColumn,
+  type Import,
+  loadColumns,
+  STATES,
+  template,
+} from '../imports'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { Field, Options, useForm } from '../parts/form'
@@ -21,17 +30,17 @@ const IMPORTS: Column<Import>[] = [
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
 ]
 
-const FIELDS: Column<[string, (typeof COLUMNS)[keyof typeof COLUMNS]]>[] = [
-  { name: 'Column', cell: ([name]) => <code>{name}</code> },
-  { name: 'What it has', cell: ([, { what }]) => what },
+const FIELDS: Column<FileColumn>[] = [
+  { name: 'Column', cell: ({ name }) => <code>{name}</code> },
+  { name: 'What it has', cell: ({ what }) => what },
   {
     name: 'Needed',
-    cell: ([, { isNeeded }]) => (isNeeded ? 'in each row' : <span class="none">optional</span>),
+    cell: ({ isNeeded }) => (isNeeded ? 'in each row' : <span class="none">optional</span>),
   },
-  { name: 'Example', cell: ([, { example }]) => example || <span class="none">–</span> },
+  { name: 'Example', cell: ({ example }) => example || <span class="none">–</span> },
 ]
 
-const Columns = () => (
+const Columns = ({ columns }: { columns: FileColumn[] }) => (
   <details>
     <summary>Columns of a file</summary>
     <div class="part">
@@ -42,8 +51,8 @@ const Columns = () => (
       <Table
         caption="Columns of a file of leads"
         columns={FIELDS}
-        rows={Object.entries(COLUMNS)}
-        keyOf={([name]) => name}
+        rows={columns}
+        keyOf={({ name }) => name}
       />
     </div>
   </details>
@@ -83,11 +92,7 @@ const Upload = () => {
       {failure}
       <div class="actions">
         <button type="submit">{isBusy ? 'Uploading…' : 'Import'}</button>
-        <Action
-          label="Download a template"
-          quiet
-          run={() => saveFile('leads-template.csv', async () => template())}
-        />
+        <Action label="Download a template" quiet run={() => saveFile('leads-template.csv', template)} />
       </div>
     </form>
   )
@@ -100,12 +105,14 @@ export const Imports = () => {
   const { data, problem, refresh } = useLive(String(query), (signal) =>
     dataOf(api().GET('/manage/imports', { params: { query: { cursor } }, signal })),
   )
+  const [columns, setColumns] = useState<FileColumn[]>([])
+  useEffect(() => void loadColumns().then(setColumns), [])
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   return (
     <>
       <Title title="Imports" />
       <Upload />
-      <Columns />
+      <Columns columns={columns} />
       {data.data.length === 0 ? (
         <Empty>Nothing was imported in the last 30 days.</Empty>
       ) : (

@@ -1,6 +1,6 @@
 import { Link } from 'wouter-preact'
 import { type Delivery, isTest, reasonOf, stateOf } from '../deliveries'
-import { type Endpoint, EVENT_WORDS, nameOf } from '../endpoints'
+import { type Endpoint, eventWords, nameOf } from '../endpoints'
 import { Badge } from './badge'
 import { type Column, Table } from './table'
 import { Ago, Ahead } from './time'
@@ -30,7 +30,7 @@ const COLUMNS: Column<Delivery>[] = [
     cell: ({ attempt_count, last_status: status, last_error: error }) =>
       attempt_count === 0 ? <span class="none">–</span> : reasonOf({ status, error }),
   },
-  { name: 'Event', cell: ({ event }) => EVENT_WORDS[event] },
+  { name: 'Event', cell: ({ event }) => eventWords(event) },
   {
     name: 'Lead',
     cell: (delivery) =>

@@ -223,10 +223,12 @@ export const createToken: Operation = {
         what: JSON.stringify(value).slice(0, 40),
         value,
       })),
-      right: [['leads'], ['leads:read'], ['events:read'], ['manage'], ['leads', 'leads:read', 'manage']].map((value) => ({
-        what: value.join(),
-        value,
-      })),
+      right: [['leads'], ['leads:read'], ['events:read'], ['manage'], ['leads', 'leads:read', 'manage']].map(
+        (value) => ({
+          what: value.join(),
+          value,
+        }),
+      ),
     }),
     'scopes.0': {
       wrong: [
