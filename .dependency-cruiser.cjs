@@ -47,7 +47,11 @@ module.exports = {
       from: { path: '^(apps|libs|tools)/([^/]+)/' },
       to: {
         path: '^libs/[^/]+/src/.+',
-        pathNot: ['^libs/[^/]+/src/index\\.ts$', '^libs/service-kit/src/runtime\\.ts$', '^$1/$2/'],
+        pathNot: [
+          '^libs/[^/]+/src/index\\.ts$',
+          '^libs/(service-kit/src/runtime|contracts/src/event-types)\\.ts$',
+          '^$1/$2/',
+        ],
       },
     },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
