@@ -86,6 +86,11 @@ const itemsOf = (events: LoggedEvent[]): Buffer => {
 const waitForPage = async (call: Call<unknown>, request: ListEventsRequest, waitMs: number) => {
   const { clients, limits, draining, recheck } = call
   const ended = new AbortController()
+  const end = () => ended.abort()
+  // Not AbortSignal.any: in Node 20 the signal of the drain, which lasts, would keep each that was made of it.
+  draining.addEventListener('abort', end)
+  limits.goneSignal().addEventListener('abort', end)
+  if (draining.aborted) end()
   const timer = setInterval(() => {
     recheck(call.request, SCOPE).catch((error: unknown) => {
       // While tokens can't be verified, the poll goes on.
@@ -98,16 +103,18 @@ const waitForPage = async (call: Call<unknown>, request: ListEventsRequest, wait
       {
         ...(limits.actor && { actor: limits.actor }),
         deadline: waitMs + RESPONSE_MS,
-        signal: AbortSignal.any([limits.goneSignal(), draining, ended.signal]),
+        signal: ended.signal,
       },
     )
   } catch (error) {
-    if (ended.signal.aborted) throw ended.signal.reason
-    // The copy of webhook-service that waited was stopped, or this one is: the client polls again.
-    if (draining.aborted || (error instanceof ServiceError && error.code === 'unavailable')) return undefined
+    if (ended.signal.reason instanceof ProblemError) throw ended.signal.reason
+    // This copy is being stopped, or that of webhook-service was: the client polls again.
+    if (ended.signal.aborted || (error instanceof ServiceError && error.code === 'unavailable'))
+      return undefined
     throw error
   } finally {
     clearInterval(timer)
+    draining.removeEventListener('abort', end)
   }
 }
 
