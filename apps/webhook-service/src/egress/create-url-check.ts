@@ -3,7 +3,8 @@ import type { resolveHost } from './connect'
 import type { EgressGuard } from './egress-guard'
 import { findAddresses } from './find-addresses'
 
-const RESOLVE_MS = 2000
+// A request waits for it, and holds its place among the requests of its account.
+const RESOLVE_MS = 500
 
 /**
  * Makes the check of a URL that is to be registered: it resolves with why nothing would be sent there. A name that is not resolved in

@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { Request } from 'autocannon'
 import { percentile, sorted } from '../measure/statistics'
 
@@ -49,12 +49,14 @@ export const load = async ({ port, connections, requests, seconds, amount }: Loa
   const startedAt = performance.now()
   let lastAt = startedAt
   let sent = 0
+  const sockets: Socket[] = []
   const isOver = () =>
     amount === undefined ? performance.now() - startedAt > seconds * 1000 : sent >= amount
   const connection = () =>
     new Promise<void>((resolve, reject) => {
       const drawn = Array.from({ length: DRAWN }, () => all[Math.floor(Math.random() * all.length)]!)
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      sockets.push(socket)
       let [next, sentAt, left, path] = [0, 0, 0, drawn[0]!.path]
       const send = () => {
         if (isOver()) return void socket.end(resolve)
@@ -80,7 +82,11 @@ export const load = async ({ port, connections, requests, seconds, amount }: Loa
         send()
       })
     })
-  await Promise.all(Array.from({ length: connections }, connection))
+  try {
+    await Promise.all(Array.from({ length: connections }, connection))
+  } finally {
+    for (const socket of sockets) socket.destroy()
+  }
   const inOrder = sorted(latencies)
   return {
     requests: latencies.length,
