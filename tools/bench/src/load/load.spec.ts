@@ -40,10 +40,12 @@ it('fails when an answer is no success', async () => {
 
 it('sends at its rate although nothing is answered yet', async () => {
   const waiting: (() => void)[] = []
+  let count = 0
   answer = (request, response) => {
-    waiting.push(() => response.end(`{"data":{"reference":"${request.url}${waiting.length}"}}`))
+    waiting.push(() => response.end(`{"data":{"reference":"${request.url}${count}"}}`))
     // A closed loop would wait here for ever.
-    if (waiting.length === 50) for (const respond of waiting) respond()
+    count += 1
+    if (count >= 50) for (const respond of waiting.splice(0)) respond()
   }
   const created = await openLoop({ port, requests, seconds: 0.5, perSecond: 100 })
   expect(created.map(({ request }) => request)).toEqual(Array.from({ length: 50 }, (_, index) => index % 2))
