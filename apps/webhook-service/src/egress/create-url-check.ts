@@ -1,19 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { resolveHost } from './connect'
 import type { EgressGuard } from './egress-guard'
 import { findAddresses } from './find-addresses'
 
-// A request waits for it, and holds its place among the requests of its account.
 const RESOLVE_MS = 500
 
 /**
  * Makes the check of a URL that is to be registered: it resolves with why nothing would be sent there. A name that is not resolved in
  * time, or not at all, may lead somewhere later; each connection is checked again.
  */
-export const createUrlCheck =
-  (options: { guard: EgressGuard; resolve?: typeof resolveHost }) =>
-  async (url: string): Promise<string | undefined> => {
-    const target = findAddresses(new URL(url).hostname, options).catch(() => undefined)
+export const createUrlCheck = (options: { guard: EgressGuard; resolve?: typeof resolveHost }) => {
+  // Many endpoints are registered at one host, and an account has three calls at once.
+  const hosts = new LRUCache<string, Promise<Awaited<ReturnType<typeof findAddresses>> | undefined>>({
+    max: 1000,
+    ttl: 2000,
+  })
+  return async (url: string): Promise<string | undefined> => {
+    const { hostname } = new URL(url)
+    const resolving = hosts.get(hostname)
+    const target = resolving ?? findAddresses(hostname, options).catch(() => undefined)
+    if (!resolving) hosts.set(hostname, target)
     const known = await Promise.race([target, pause(RESOLVE_MS, undefined, { ref: false })])
     if (!known || known.allowed.length > 0) return undefined
     // Without the addresses: they would map an internal network.
@@ -21,3 +28,4 @@ export const createUrlCheck =
     const what = found.includes(host) ? 'is' : 'leads to'
     return `Webhooks would be blocked: ${host} ${what} no public address, and WEBHOOK_ALLOW_HOSTS does not allow it.`
   }
+}
