@@ -87,6 +87,7 @@ const bodies = (url: string): Record<string, RequestOptions> => {
     'POST /manage/webhook-endpoints': { json: endpoint },
     'PATCH /manage/webhook-endpoints/{id}': { json: endpoint },
     'POST /manage/webhook-endpoints/{id}/rotate-secret': { json: { overlap: '15m', secret: `${SECRET}-2` } },
+    'POST /manage/webhook-endpoints/{id}/test': { json: { type: 'lead.updated' } },
     'POST /manage/webhook-endpoints/{id}/recover': { json: { since: '2026-01-01T00:00:00Z' } },
   }
 }
