@@ -10,7 +10,7 @@ import {
 } from '@leadwire/service-kit'
 import { createDatabase, manualClock } from '@leadwire/test-kit'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
-import { createEventLog } from './log/event-log'
+import { createEventLog } from './event-log/event-log'
 import { migrations } from './migrations'
 import type { Dependencies } from './operation'
 

@@ -1,7 +1,7 @@
 import type { Actor, WebhooksServiceClient, WebhooksServiceImplementation } from '@leadwire/contracts'
 import type { Database, Sealer } from '@leadwire/service-kit'
 import type { Clock } from './clock'
-import type { EventLog } from './log/event-log'
+import type { EventLog } from './event-log/event-log'
 
 /** What finds work in the database: the senders of both kinds, and the loops for changed endpoints and for recoveries. */
 export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'recoveries'

@@ -10,7 +10,7 @@ export const token = signal(read())
 /** Why the last token ended; shown at sign-in. */
 export const endedBecause = signal<string>()
 
-/** `everywhere`: in all tabs of this browser, until somebody signs out; else in this tab alone. */
+/** `everywhere`: in all tabs of this browser, until the reader signs out; else in this tab alone. */
 export const signIn = (given: string, everywhere: boolean): void => {
   const storage = everywhere ? localStorage : sessionStorage
   storage.setItem(KEPT_AS, given)

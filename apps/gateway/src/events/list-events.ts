@@ -82,8 +82,9 @@ const itemsOf = (events: LoggedEvent[]): Buffer => {
   return Buffer.concat([Buffer.from('['), ...items.slice(1), Buffer.from(']')])
 }
 
-/** Waits for the next page, or for the end of the time, of the token, of the connection or of this process. */
+/** Waits for the next page, or for the end of the time, of the token, of the connection or of this process: undefined then. */
 const waitForPage = async (call: Call<unknown>, request: ListEventsRequest, waitMs: number) => {
+  const until = performance.now() + waitMs
   const { clients, limits, draining, recheck } = call
   const ended = new AbortController()
   const end = () => ended.abort()
@@ -97,21 +98,24 @@ const waitForPage = async (call: Call<unknown>, request: ListEventsRequest, wait
       if (error instanceof ProblemError) ended.abort(error)
     })
   }, RECHECK_MS)
+  const ask = async (leftMs: number) => {
+    const limit = { deadline: leftMs + RESPONSE_MS, signal: ended.signal, actor: limits.actor }
+    try {
+      return await clients.webhooks.listEvents({ ...request, waitMs: leftMs }, limit)
+    } catch (error) {
+      if (ended.signal.reason instanceof ProblemError) throw ended.signal.reason
+      // Connections to webhook-service end after 30 s, and with them what waits.
+      if (ended.signal.aborted || (error instanceof ServiceError && error.code === 'unavailable'))
+        return undefined
+      throw error
+    }
+  }
   try {
-    return await clients.webhooks.listEvents(
-      { ...request, waitMs },
-      {
-        ...(limits.actor && { actor: limits.actor }),
-        deadline: waitMs + RESPONSE_MS,
-        signal: ended.signal,
-      },
-    )
-  } catch (error) {
-    if (ended.signal.reason instanceof ProblemError) throw ended.signal.reason
-    // This copy is being stopped, or that of webhook-service was: the client polls again.
-    if (ended.signal.aborted || (error instanceof ServiceError && error.code === 'unavailable'))
-      return undefined
-    throw error
+    for (let leftMs = waitMs; leftMs >= 1; leftMs = Math.floor(until - performance.now())) {
+      const page = await ask(leftMs)
+      if (page || ended.signal.aborted) return page
+    }
+    return undefined
   } finally {
     clearInterval(timer)
     draining.removeEventListener('abort', end)

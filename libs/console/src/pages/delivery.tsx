@@ -1,21 +1,14 @@
-import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { api } from '../api'
-import {
-  type Attempt,
-  isTest,
-  outcomeOf,
-  type RetrievedDelivery,
-  reasonOf,
-  retrieveDelivery,
-} from '../deliveries'
+import { type Attempt, isTest, type RetrievedDelivery, reasonOf, retrieveDelivery } from '../deliveries'
 import { type Endpoint, eventWords, listEndpoints, nameOf } from '../endpoints'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { DeliveryState } from '../parts/deliveries-table'
 import { span } from '../parts/format'
-import { useLive, waitFor } from '../parts/live'
+import { useLive } from '../parts/live'
 import { Facts, Failure, Loading, Title } from '../parts/page'
+import { useRetry } from '../parts/retry'
 import { SentRequest } from '../parts/sent-request'
 import { Ago, Ahead, Exactly } from '../parts/time'
 
@@ -137,30 +130,19 @@ export const Delivery = ({ id: text }: { id: string }) => {
     const [delivery, endpoints] = await Promise.all([retrieveDelivery(id, signal), listEndpoints(signal)])
     return { delivery, endpoint: endpoints.find((one) => one.id === delivery.endpoint_id) }
   })
-  const [outcome, setOutcome] = useState<string>()
+  const { retry, outcome } = useRetry({
+    send: () => api().POST('/manage/deliveries/{id}/retry', { params: { path: { id } } }),
+    load: () => retrieveDelivery(id),
+    refresh,
+  })
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const { delivery, endpoint } = data
-
-  const retry = async () => {
-    const before = delivery.attempts.length
-    setOutcome(undefined)
-    await api().POST('/manage/deliveries/{id}/retry', { params: { path: { id } } })
-    setOutcome('Retrying…')
-    const { attempts } = await waitFor(
-      () => retrieveDelivery(id),
-      (now) => now.attempts.length > before,
-    )
-    const last = attempts.length > before ? attempts.at(-1) : undefined
-    setOutcome(last ? `Attempt ${last.number}: ${outcomeOf(last)}.` : 'The attempt is still in flight.')
-    await refresh()
-  }
-
   return (
     <>
       <Title
         title={`Delivery ${id}`}
         from={['Deliveries', '/deliveries']}
-        actions={mayRetry(data) && <Action label="Retry now" run={retry} />}
+        actions={mayRetry(data) && <Action label="Retry now" run={() => retry(delivery.attempts.length)} />}
       >
         {`Delivery ${id} `}
         <DeliveryState delivery={delivery} /> {isTest(delivery) && <Badge word="Test" tone="calm" />}

@@ -18,12 +18,13 @@ import { Action } from '../parts/action'
 import { AttemptsChart } from '../parts/attempts-chart'
 import { Badge } from '../parts/badge'
 import { DeliveriesTable, DeliveryState } from '../parts/deliveries-table'
-import { Field, type FieldErrors, Options } from '../parts/form'
-import { counted, moment, number, successRate } from '../parts/format'
+import { Options } from '../parts/form'
+import { counted, number, successRate } from '../parts/format'
 import { useLive } from '../parts/live'
 import { say } from '../parts/notices'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Recover, type Recovered, RecoveryProgress } from '../parts/recover'
+import { RotateSecret } from '../parts/rotate-secret'
 import { Secret } from '../parts/secret'
 import { Ago, Exactly } from '../parts/time'
 
@@ -55,38 +56,6 @@ const TestOutcome = ({ sent }: { sent?: Tested }) => (
       </>
     )}
   </p>
-)
-
-const OVERLAPS: [value: string, text: string][] = [
-  ['24h', '24 hours'],
-  ['0s', 'not at all: the old one ends now'],
-  ['15m', '15 minutes'],
-  ['1h', '1 hour'],
-  ['7d', '7 days'],
-  ['30d', '30 days'],
-]
-
-const rotateFields = (errors: FieldErrors) => (
-  <>
-    <p>
-      The new secret is shown once. Until the overlap ends, a receiver may check with the old or the new one.
-    </p>
-    <Field name="overlap" label="The old secret still signs" errors={errors}>
-      {(attributes) => (
-        <select {...attributes}>
-          <Options options={OVERLAPS} chosen="24h" />
-        </select>
-      )}
-    </Field>
-    <Field
-      name="secret"
-      label="New secret"
-      errors={errors}
-      help="Only if the receiver chose one; else one is made."
-    >
-      {(attributes) => <input class="mono" autocomplete="off" spellcheck={false} {...attributes} />}
-    </Field>
-  </>
 )
 
 const Figures = ({ endpoint: { id, health } }: { endpoint: ShownEndpoint }) => {
@@ -159,17 +128,6 @@ export const Endpoint = ({ id: text }: { id: string }) => {
     say(to ? 'Enabled: what was paused is sent.' : 'Disabled: its deliveries are paused (held).')
     await refresh()
   }
-  const rotate = async (fields: FormData) => {
-    const overlap = String(fields.get('overlap'))
-    const body = { overlap, secret: String(fields.get('secret')) || undefined }
-    const answer = api().POST('/manage/webhook-endpoints/{id}/rotate-secret', { params, body })
-    const { secret, old_secret_until } = (await dataOf(answer)).data
-    const note =
-      overlap === '0s'
-        ? 'The old secret has ended: only this one signs.'
-        : `Until ${moment(old_secret_until)} X-SERVICE-Signature is made with the old secret, and webhook-signature with both. From then on this one signs alone.`
-    revealed.value = { endpointId: id, secret, note }
-  }
   const remove = async () => {
     await api().DELETE('/manage/webhook-endpoints/{id}', { params })
     say(`${nameOf(endpoint)} is deleted.`)
@@ -199,17 +157,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
             <Link class="button quiet" href={`/endpoints/${id}/edit`}>
               Edit
             </Link>
-            <Action
-              label="Rotate secret"
-              quiet
-              run={rotate}
-              question={{
-                title: 'Rotate the secret',
-                content: rotateFields,
-                yes: 'Rotate',
-                names: ['overlap', 'secret'],
-              }}
-            />
+            <RotateSecret id={id} />
             {enabled && (
               <Action
                 label="Disable"

@@ -1,13 +1,13 @@
-import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { api } from '../api'
-import { type Attempt, outcomeOf, reasonOf, stateOf } from '../deliveries'
+import { type Attempt, reasonOf, stateOf } from '../deliveries'
 import { retrieveNotification, type ShownNotification, SUBJECT_WORDS } from '../notifications'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { span } from '../parts/format'
-import { useLive, waitFor } from '../parts/live'
+import { useLive } from '../parts/live'
 import { Empty, type FactRows, Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
+import { useRetry } from '../parts/retry'
 import { type Column, Table } from '../parts/table'
 import { Ahead, Exactly } from '../parts/time'
 
@@ -46,20 +46,12 @@ const mayRetry = ({ status, next_attempt_at }: ShownNotification) =>
 export const Notification = ({ id: text, scopes }: PageProps) => {
   const id = Number(text)
   const { data, problem, refresh } = useLive(text, (signal) => retrieveNotification(id, signal))
-  const [outcome, setOutcome] = useState<string>()
+  const { retry, outcome } = useRetry({
+    send: () => api().POST('/manage/notifications/{id}/retry', { params: { path: { id } } }),
+    load: () => retrieveNotification(id),
+    refresh,
+  })
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
-  const retry = async () => {
-    const before = data.attempts.length
-    await api().POST('/manage/notifications/{id}/retry', { params: { path: { id } } })
-    setOutcome('Retrying…')
-    const { attempts } = await waitFor(
-      () => retrieveNotification(id),
-      (now) => now.attempts.length > before,
-    )
-    const last = attempts.length > before ? attempts.at(-1) : undefined
-    setOutcome(last ? `Attempt ${last.number}: ${outcomeOf(last)}.` : 'The attempt is still in flight.')
-    await refresh()
-  }
   return (
     <>
       <Title
@@ -69,7 +61,7 @@ export const Notification = ({ id: text, scopes }: PageProps) => {
           mayRetry(data) && (
             <Action
               label="Retry now"
-              run={retry}
+              run={() => retry(data.attempts.length)}
               question={
                 data.status === 'delivered'
                   ? {

@@ -108,7 +108,7 @@ describeConsole('deliveries in the console', env, (world) => {
     await attempt(3).getByText('The receiver closed the connection without a response').waitFor()
   })
 
-  test('new, failed with a try to come, paused and test ones are told apart; no button can only fail', async () => {
+  test('new, failed with a try to come, paused and test ones look different; no button can only fail', async () => {
     const { receiver, id } = await world.tenant.listen({ description: 'CRM' })
     const due = { from: Date.now() + 3_600_000, everyMs: 1 }
     await fill({ endpointId: id, count: 1, status: 'pending', due })

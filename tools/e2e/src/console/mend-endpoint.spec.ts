@@ -9,7 +9,7 @@ describeConsole('support', { WEBHOOK_RETRY_SCHEDULE: '200ms,200ms,200ms,200ms,20
     const { tenant, heading } = world
     await tenant.listen({ description: 'Mailer' })
     const { receiver, id } = await tenant.listen({ description: 'CRM' })
-    // Somebody mistyped the port.
+    // A wrong port.
     const url = receiver.url.replace(/:\d+/, ':1')
     await tenant.send('PATCH', `/manage/webhook-endpoints/${id}`, { json: { url } })
     for (let count = 0; count < 3; count += 1) await tenant.createLead()

@@ -16,8 +16,8 @@ export const removeEndpoint = ({ api }: Leadwire, id: number) =>
   api.DELETE('/manage/webhook-endpoints/{id}', { params: { path: { id } } })
 
 /**
- * Removes the endpoints that `listen` leaves when it is killed, and names those that may be in use. Whoever has an
- * address of this process's own is gone: its port is ours.
+ * Removes the endpoints that `listen` leaves when it is killed, and names those that may be in use. What had this
+ * process's address is gone: the port is ours.
  */
 export const removeLeftBehind = async (leadwire: Leadwire, own: string, print: (line: string) => void) => {
   const { data } = (await leadwire.api.GET('/manage/webhook-endpoints')).data!

@@ -110,7 +110,7 @@ const readPage = async (database: Database, asked: Asked): Promise<Page> => {
 
 /**
  * The logs of all accounts. A number becomes visible when all lower ones have (`store-events.ts`), so nothing appears behind a cursor.
- * Readers that wait hold no connection of the database; whoever stores events wakes them by a message of NATS.
+ * Readers that wait hold no connection of the database; the copy that stores events wakes them by a message of NATS.
  */
 export const createEventLog = ({ database, draining }: { database: Database; draining: AbortSignal }) => {
   const waiting = new Map<number, Set<() => void>>()
@@ -168,7 +168,7 @@ export const createEventLog = ({ database, draining }: { database: Database; dra
       const { events, nextCursor, gone } = page
       return { events, nextCursor, gone }
     },
-    /** Wakes readers by what `announce` publishes, at this copy and at others. */
+    /** Wakes readers when this copy or another has stored events. */
     connect: (nats: NatsConnection): void => {
       nats.subscribe(LOGGED_SUBJECT, {
         callback: (error, message) => {
