@@ -54,7 +54,7 @@ export const asProblem = (error: unknown): LeadwireProblem =>
     ? error
     : new LeadwireProblem(0, { title: 'The console failed', detail: String(error) })
 
-/** A problem in one sentence or two: the errors of the fields, else its message. */
+/** A problem as a short message: the errors of the fields, else its message. */
 export const sentenceOf = (problem: LeadwireProblem): string =>
   Object.values(problem.errors).flat().join(' ') || problem.message
 
@@ -66,7 +66,7 @@ export const invalidOnly = (error: unknown): LeadwireProblem => {
 
 export type Scope = 'manage' | 'leads:read'
 
-// No operation tells a token's scopes, so each is tried with a cheap read.
+// No operation shows a token's scopes, so each is tried with a cheap read.
 const PROBES: Record<Scope, () => Promise<unknown>> = {
   manage: () => api().GET('/manage/account'),
   'leads:read': () => api().GET('/leads/statuses'),

@@ -127,7 +127,7 @@ export type Quote = Omit<Static<typeof Quote>, 'items'> & { items: QuoteItem[] }
 
 const device = (what: string, example: string) =>
   text({
-    description: `${what}, told from the user agent; \`unknown\` when it can't be.`,
+    description: `${what}, read from the user agent; \`unknown\` when it can't be.`,
     examples: [example],
     ...personal,
   })

@@ -1,4 +1,4 @@
-// What a process needs whatever it speaks. Main files and settings import this door alone: settings are then checked without
+// What a process needs whatever it speaks. Main files and settings import this file alone: settings are then checked without
 // loading gRPC and PostgreSQL.
 
 export * from './config/config'

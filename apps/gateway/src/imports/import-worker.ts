@@ -11,7 +11,7 @@ import { ndjsonRows } from './rows/ndjson-rows'
 import { type Row, UnreadableFile } from './rows/rows'
 
 /** After so long another account's import is claimed. */
-const TURN_MS = 3000
+const SLICE_MS = 3000
 
 /** The rows of one transaction, for which the next create of the account waits. */
 const BATCH_ROWS = 100
@@ -97,7 +97,7 @@ const openRest = async ({ files }: WorkerDeps['clients'], { key, position, fileS
 /** Creates the next leads of an import. Resolves to whether the import has ended. */
 const advance = async ({ clients, check, stopping }: WorkerDeps, claimed: ClaimedImport) => {
   const { claim, columns, delimiter } = claimed
-  const until = Date.now() + TURN_MS
+  const until = Date.now() + SLICE_MS
   let from = claimed.position
   let file: Awaited<ReturnType<typeof openRest>> | undefined
   try {

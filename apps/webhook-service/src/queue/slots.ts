@@ -43,11 +43,11 @@ export const createSlots = (options: {
   const mayStart = (pace: Endpoint['pace'], kept = 0) =>
     free() > kept && slow < concurrency * SLOW_PER_SLOT[pace]
 
-  /** Gives out slots one by one, in turn to each account and to each of its endpoints. Returns how many are left. */
+  /** Gives out slots one by one, round-robin to accounts and to their endpoints. Returns how many are left. */
   const deal = (accounts: number[][], rooms: Map<number, number>, slots: number): number => {
-    const turns = accounts.filter(({ length }) => length > 0)
-    while (slots > 0 && turns.length > 0) {
-      const ofAccount = turns.shift()!
+    const waiting = accounts.filter(({ length }) => length > 0)
+    while (slots > 0 && waiting.length > 0) {
+      const ofAccount = waiting.shift()!
       const id = ofAccount.shift()!
       const room = rooms.get(id) ?? 0
       if (room + endpointOf(id).inFlight < perEndpoint) {
@@ -55,7 +55,7 @@ export const createSlots = (options: {
         ofAccount.push(id)
         slots -= 1
       }
-      if (ofAccount.length > 0) turns.push(ofAccount)
+      if (ofAccount.length > 0) waiting.push(ofAccount)
     }
     return slots
   }

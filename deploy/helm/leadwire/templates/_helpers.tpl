@@ -123,7 +123,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{- /* What the profile `restricted` of Pod Security demands of a pod. Images know no other user than root that may not run. Takes $. */}}
+{{- /* What the profile `restricted` of Pod Security requires of a pod. Images know no other user than root that may not run. Takes $. */}}
 {{- define "leadwire.podSecurity" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false

@@ -65,7 +65,7 @@ export const Endpoints = () => {
       {endpoints.length === 0 ? (
         <Empty>
           <p>No endpoint receives webhooks yet.</p>
-          <p>An endpoint is the address of a program that is told of each new lead.</p>
+          <p>An endpoint is the address of a program that receives each new lead.</p>
         </Empty>
       ) : (
         <Table

@@ -22,15 +22,15 @@ const whenAvailable = <T>(ask: () => Promise<T>): Promise<T> => {
   return untilSuccess(ask, { signal: new AbortController().signal, pauseMs: 250, onFailure })
 }
 
-/** Checks portion by portion to the end. Resolves with what was counted. */
+/** Checks batch by batch to the end. Resolves with what was counted. */
 const reconcileAll = async ({ reconciliation }: Connection, { account: accountId, full }: Options) => {
   const sums: Record<string, number> = {}
   let cursor: ReconcileCursor | undefined
   do {
     const ask = () => reconciliation.reconcile({ accountId, full, cursor })
-    const portion = await (cursor ? whenAvailable(ask) : ask())
-    for (const [name, count] of Object.entries(portion.counts!)) sums[name] = (sums[name] ?? 0) + count
-    cursor = portion.cursor
+    const batch = await (cursor ? whenAvailable(ask) : ask())
+    for (const [name, count] of Object.entries(batch.counts!)) sums[name] = (sums[name] ?? 0) + count
+    cursor = batch.cursor
   } while (cursor)
   return sums
 }

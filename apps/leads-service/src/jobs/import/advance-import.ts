@@ -6,7 +6,7 @@ import { leadErrors } from '../../leads/create/lead-arguments'
 import type { OutboxEvent } from '../../outbox/record-events'
 import { CLAIM, isClaim } from './claim-import'
 
-/** How many faults of an import are kept; more are only counted. */
+/** How many errors of an import are kept; more are only counted. */
 const MAX_FAULTS = 10_000
 
 const SELECT = `
@@ -45,7 +45,7 @@ const createRows = async (
   const actor: Actor | undefined =
     tokenId === null ? undefined : { tokenId, tokenName: '', requestId: requestId ?? '' }
   const items = new Map<number, CreateLead>()
-  const faults = rows.map(({ row }, index): string | null => {
+  const violations = rows.map(({ row }, index): string | null => {
     if (row?.$case !== 'lead') return row?.value ?? null
     const item = {
       accountId: claim!.accountId,
@@ -63,9 +63,9 @@ const createRows = async (
     const outcome = outcomes[at]
     if (!(outcome instanceof ServiceError)) continue
     if (outcome.code !== 'invalid') throw outcome
-    faults[index] = JSON.stringify(outcome.fieldErrors)
+    violations[index] = JSON.stringify(outcome.fieldErrors)
   }
-  return faults
+  return violations
 }
 
 const advance = async (
@@ -81,23 +81,23 @@ const advance = async (
   if (!claimed) throw new ServiceError('conflict', 'The import is worked on by another process.')
   if (claimed.state !== 'running') return { goingOn: false }
   const { rows, to, columns, delimiter, finished, failure } = request
-  const faults = (await createRows(deps, tx, request, claimed, events)).flatMap((errors, at) =>
+  const failed = (await createRows(deps, tx, request, claimed, events)).flatMap((errors, at) =>
     errors === null ? [] : [{ row: claimed.rowsRead + at + 1, errors }],
   )
-  const kept = faults.slice(0, Math.max(0, MAX_FAULTS - claimed.rowsFailed))
+  const kept = failed.slice(0, Math.max(0, MAX_FAULTS - claimed.rowsFailed))
   if (kept.length > 0) {
     const ofFaults = [kept.map(({ row }) => row), kept.map(({ errors }) => errors)]
     tx.send({ name: 'insert-import-faults', text: INSERT_FAULTS, values: [accountId, importId, ...ofFaults] })
   }
   const state = failure !== undefined ? 'failed' : finished ? 'finished' : 'running'
-  const counts = [rows.length, rows.length - faults.length, faults.length]
+  const counts = [rows.length, rows.length - failed.length, failed.length]
   const moved = [accountId, importId, to, columns, ...counts, state, failure ?? null, delimiter]
   tx.send({ name: 'move-import', text: MOVE, values: moved })
   return { goingOn: state === 'running' }
 }
 
 /**
- * Creates the leads of the next rows of an import, records the faults of others, and moves the import behind them, all in one
+ * Creates the leads of the next rows of an import, records the errors of others, and moves the import behind them, all in one
  * transaction: whatever is killed, no row is created twice and none is left out. Without webhooks nothing is written to the
  * outbox, so that the sweep finds no lost event. Throws conflict when another process has the claim.
  */

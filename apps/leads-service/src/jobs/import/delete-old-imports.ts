@@ -1,6 +1,6 @@
 import type { Pruned, Transaction } from '@leadwire/service-kit'
 
-// With their faults, of which each has 10,000 at most.
+// With their errors, of which each has 10,000 at most.
 const BATCH = 10
 
 const DELETE_RESOLVED = `

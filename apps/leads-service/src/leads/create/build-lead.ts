@@ -104,7 +104,7 @@ export interface RenderedLead {
 export const renderNewLead = (
   item: CreateLead,
   stamp: Stamp,
-  { imageOf, jsonFormat, isTold }: Pick<References, 'imageOf'> & { jsonFormat: number; isTold: boolean },
+  { imageOf, jsonFormat, hasEvent }: Pick<References, 'imageOf'> & { jsonFormat: number; hasEvent: boolean },
 ): RenderedLead => {
   const lead = buildLead(item, stamp, imageOf)
   const json = leadJsonOf(lead, jsonFormat)
@@ -124,5 +124,5 @@ export const renderNewLead = (
       traceparent: item.traceparent,
       body: webhookBody(),
     })
-  return { item, number: stamp.number, lead, json, event: isTold ? event() : undefined, body }
+  return { item, number: stamp.number, lead, json, event: hasEvent ? event() : undefined, body }
 }

@@ -68,7 +68,7 @@ export const createAll = async (
   const references = await loadReferences(tx, open, deps.assetsUrl)
   const refused = new Map(open.map((item) => [item, refusalOf(item, references, deps.limits)]))
   const accepted = open.filter((item) => refused.get(item) === undefined)
-  const settings = { ...references, jsonFormat: deps.jsonFormat, isTold: events !== undefined }
+  const settings = { ...references, jsonFormat: deps.jsonFormat, hasEvent: events !== undefined }
   const written = accepted.length > 0 ? await writeAll(tx, accepted, settings) : []
   events?.push(...written.flatMap(({ event }) => event ?? []))
   const made = new Map(written.map(({ item, body }) => [item, { body, replayed: false }]))
