@@ -70,7 +70,7 @@ export const ownEndpoint = signal<number | null>(null)
 
 /** The scopes of the reader's token, with those that they include. */
 export const findScopes = async (): Promise<Set<Scope>> => {
-  const { scopes, endpoint_id } = (await dataOf(api().GET('/manage/token'))).data
+  const { scopes, endpoint_id } = (await dataOf(api().GET('/token'))).data
   ownEndpoint.value = endpoint_id
   return new Set(SCOPES.filter((scope) => grants(scopes, [scope])))
 }

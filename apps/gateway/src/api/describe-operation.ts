@@ -57,6 +57,10 @@ export const problemResponse = (kind: ProblemKind) => {
   }
 }
 
+/** Whether an operation refuses what it does not know in a query: those of the management API do. */
+export const refusesQuery = (scopes: Description['scopes']): boolean =>
+  scopes?.some((scope) => scope.startsWith('manage')) ?? false
+
 const kindsOf = (described: Description): ProblemKind[] => {
   const { scopes, params, query, idempotent, etag, problems = [] } = described
   const hasBody = described.body ?? described.multipart ?? described.stream
@@ -64,7 +68,7 @@ const kindsOf = (described: Description): ProblemKind[] => {
     [scopes, 'unauthenticated', 'forbidden', 'rate-limited'],
     [params, 'not-found'],
     // An unknown parameter, or a key that was used for another request.
-    [query || scopes?.some((scope) => scope.startsWith('manage')) || idempotent || hasBody, 'invalid'],
+    [query || refusesQuery(scopes) || idempotent || hasBody, 'invalid'],
     [idempotent, 'conflict'],
     [etag === 'change', 'precondition-failed'],
     [hasBody, 'timeout', 'too-large', 'unsupported-media-type'],

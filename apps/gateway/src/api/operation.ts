@@ -11,7 +11,7 @@ import type { Body, Checked } from '../validation/checker'
 import { addErrors } from '../validation/errors'
 import { limitsOf } from './call-limits'
 import type { Dependencies } from './dependencies'
-import { type Description, describeOperation } from './describe-operation'
+import { type Description, describeOperation, refusesQuery } from './describe-operation'
 import { idempotencyOf } from './idempotency'
 import { IdParams, LeadParams } from './schemas'
 
@@ -149,7 +149,7 @@ export const operation =
       ],
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
         // The interface ignores what it does not know.
-        if (!parameters && url.startsWith('/manage/')) {
+        if (!parameters && refusesQuery(scopes)) {
           const { errors } = queryOf(request, [])
           if (Object.keys(errors).length > 0) throw ServiceError.invalid(errors)
         }

@@ -91,7 +91,7 @@ test('every operation is described', () => {
       'GET /manage/tokens',
       'POST /manage/tokens',
       'DELETE /manage/tokens/{id}',
-      'GET /manage/token',
+      'GET /token',
       'GET /manage/webhook-endpoints',
       'POST /manage/webhook-endpoints',
       'GET /manage/webhook-endpoints/{id}',

@@ -61,7 +61,7 @@ export const listTokens = operation({
 const ownToken = recordOf(OwnToken)
 
 export const retrieveOwnToken = operation({
-  route: 'GET /manage/token',
+  route: 'GET /token',
   operationId: 'retrieveOwnToken',
   scope: SCOPES,
   endpointTokens: true,

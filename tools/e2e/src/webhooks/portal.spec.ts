@@ -70,7 +70,7 @@ test('a link leads to the console for an hour, and opens a session of eight hour
 
   await tenant.send('DELETE', `/manage/tokens/${link['id']}`)
   await eventually(async () =>
-    expect((await tenant.client.request('GET', '/manage/token', { token })).status).toBe(401),
+    expect((await tenant.client.request('GET', '/token', { token })).status).toBe(401),
   )
   const logs = stage.system.logs().map((line) => JSON.stringify(line))
   expect(logs.filter((line) => line.includes(secret) || line.includes(token))).toEqual([])

@@ -31,7 +31,7 @@ export const addTokens = (program: Command): void => {
       .description('make a token; it is shown this once')
       .requiredOption('--account <id>', 'the account', id)
       .requiredOption('--name <name>', 'what it is for', oneLine)
-      .option('--scopes <list>', `of ${SCOPES.join(', ')}; parted by commas (default: leads)`, list)
+      .option('--scope, --scopes <list>', `of ${SCOPES.join(', ')}; parted by commas (default: leads)`, list)
       .option('--endpoint <id>', 'the one webhook endpoint that it sees, with the scope webhooks', id)
       .option('--expires-at <instant>', 'when it ends, such as 2030-01-01T00:00:00Z', instant)
       .option('--test', 'make its leads test leads', false),
