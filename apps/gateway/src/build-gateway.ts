@@ -27,6 +27,7 @@ import type { Clients } from './clients/connect-clients'
 import type { GatewayConfig } from './config'
 import { listDeliveries, retrieveDelivery, retryDelivery, testWebhookEndpoint } from './deliveries/deliveries'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
+import { createPortalLink, openPortalLink } from './endpoints/portal'
 import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
 import {
@@ -65,7 +66,7 @@ import { exportLead, exportPerson } from './privacy/export-lead'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { serveSite } from './site/serve-pages'
 import { createToken } from './tokens/create-token'
-import { listTokens, revokeToken } from './tokens/tokens'
+import { listTokens, retrieveOwnToken, revokeToken } from './tokens/tokens'
 import { createUser, listUsers, removeUser, retrieveUser, updateUser } from './users/users'
 import { createChecks } from './validation/checker'
 
@@ -191,9 +192,10 @@ const OPERATIONS = [
   ...[createVisitorLead, listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson],
   ...[retrieveAccount, retrieveReconciliation, updateAccount],
   ...[listUsers, createUser, retrieveUser, updateUser, removeUser],
-  ...[listTokens, createToken, revokeToken],
+  ...[listTokens, createToken, revokeToken, retrieveOwnToken],
   ...[listWebhookEndpoints, createWebhookEndpoint, retrieveWebhookEndpoint, updateWebhookEndpoint],
   ...[deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint],
+  ...[createPortalLink, openPortalLink],
   ...[listWebhookEndpointHealth, listDeliveries, retrieveDelivery, retryDelivery],
   ...[listEvents, listNotifications, retrieveNotification, retryNotification, listAudit],
   ...[exportLeads, listImports, retrieveImport, cancelImport, listImportFaults, watchImport],

@@ -36,7 +36,7 @@ import { findLeadNames } from './leads/read/find-lead-names'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { createFairCalls, perCall } from './serve-calls'
-import { createToken, listTokens, revokeToken, verifyTokens } from './tokens/tokens'
+import { createToken, listTokens, openPortalLink, revokeToken, verifyTokens } from './tokens/tokens'
 import * as users from './users/users'
 
 type Deps = CreateLeadsDeps &
@@ -92,7 +92,7 @@ export const addLeadsService = (
   })
   server.add(AccountsServiceDefinition, {
     ...perCalls(deps, { ...accounts, deleteAccount, retrieveAccountDeletion }),
-    ...perCalls(deps, { listTokens, revokeToken, ...users }),
+    ...perCalls(deps, { listTokens, revokeToken, openPortalLink, ...users }),
     createToken: perCall(deps, createToken, CreateTokenResponse),
     createUser: perCall(deps, users.createUser, CreateUserResponse),
     verifyTokens: answerEach(verifyTokens(deps), draining),

@@ -34,6 +34,7 @@ import { addOutboxMetrics, createPublishMetrics } from './outbox/outbox-metrics'
 import { createPublisher } from './outbox/publish'
 import { type Outbox, startOutbox } from './outbox/start-outbox'
 import { createFindPosition } from './outbox/stream-position'
+import { deleteExpiredTokens } from './tokens/tokens'
 
 /**
  * Starts everything in the order in which it is needed. The lifecycle undoes it in reverse: calls are answered, then what
@@ -95,6 +96,7 @@ export const startLeadsService = async ({
   const prune = startPruning({ loops, metrics })
   prune('idempotency_keys', oldKeys(database, config.IDEMPOTENCY_RETENTION))
   prune('imports', { batch: () => deleteOldImports(database), oldestAge: () => oldestImportAge(database) })
+  prune('tokens', { batch: () => deleteExpiredTokens(database) })
   const unnamedFiles = () => deleteUnnamedFiles({ ...elsewhere, signal: lifecycle.signal })
   prune('files', { batch: unnamedFiles, runsApartMs: 3_600_000 })
   const wakeErasures = loops.run('erasures', { pauseMs: 500, idleMs: 5000 }, () => eraseOnce(elsewhere))

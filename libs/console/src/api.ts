@@ -1,9 +1,10 @@
 import { type components, createLeadwire, type Leadwire, LeadwireProblem } from '@leadwire/client'
-import { computed } from '@preact/signals'
-import { signOut, token } from './session'
+import { grants, SCOPES, type Scope } from '@leadwire/contracts/scopes'
+import { computed, signal } from '@preact/signals'
+import { pause, signIn, signOut, token } from './session'
 
 export type Schemas = components['schemas']
-export { LeadwireProblem as Problem }
+export { LeadwireProblem as Problem, type Scope }
 
 // The parts of the console lie in a folder of it. Vite takes a literal `new URL(…, import.meta.url)` for a part.
 const here = import.meta.url
@@ -64,25 +65,20 @@ export const invalidOnly = (error: unknown): LeadwireProblem => {
   throw error
 }
 
-export type Scope = 'manage' | 'leads:read'
+/** The one endpoint that the token sees; null where it is not of one alone. */
+export const ownEndpoint = signal<number | null>(null)
 
-// No operation shows a token's scopes, so each is tried with a cheap read.
-const PROBES: Record<Scope, () => Promise<unknown>> = {
-  manage: () => api().GET('/manage/account'),
-  'leads:read': () => api().GET('/leads/statuses'),
+/** The scopes of the reader's token, with those that they include. */
+export const findScopes = async (): Promise<Set<Scope>> => {
+  const { scopes, endpoint_id } = (await dataOf(api().GET('/token'))).data
+  ownEndpoint.value = endpoint_id
+  return new Set(SCOPES.filter((scope) => grants(scopes, [scope])))
 }
 
-/** The scopes of the reader's token. Throws what is no refusal. */
-export const findScopes = async (): Promise<Set<Scope>> => {
-  const has = async (scope: Scope) => {
-    try {
-      await PROBES[scope]()
-      return [scope]
-    } catch (error) {
-      if (error instanceof LeadwireProblem && error.status === 403) return []
-      throw error
-    }
-  }
-  const found = await Promise.all((Object.keys(PROBES) as Scope[]).map(has))
-  return new Set(found.flat())
+/** Exchanges what a portal link has behind its `#portal=` for a session, which stays in this tab. */
+export const openPortal = async (link: string): Promise<void> => {
+  const client = createLeadwire({ baseUrl: root.href, token: link, retries: 0 })
+  const session = await dataOf(client.api.POST('/portal-sessions')).catch(asProblem)
+  if (session instanceof LeadwireProblem) pause(`The link can't be opened. ${sentenceOf(session)}`)
+  else signIn(session.data.token, false)
 }

@@ -10,11 +10,15 @@ import { Notices } from './parts/notices'
 import { Failure, Loading } from './parts/page'
 import { signOut, token } from './session'
 
+/** The pages of the navigation that the token allows. */
+const navOf = (held: Set<Scope>) =>
+  PAGES.filter(({ nav, scopes }) => nav && scopes.some((scope) => held.has(scope)))
+
 const Navigation = ({ scopes }: { scopes: Set<Scope> }) => {
   const [path] = useLocation()
   return (
     <nav aria-label="Console">
-      {PAGES.filter(({ nav, scope }) => nav && scopes.has(scope)).map(({ nav, path: to }) => (
+      {navOf(scopes).map(({ nav, path: to }) => (
         <Link key={to} href={to} aria-current={`${path}/`.startsWith(`${to}/`) ? 'page' : undefined}>
           {nav}
         </Link>
@@ -24,18 +28,18 @@ const Navigation = ({ scopes }: { scopes: Set<Scope> }) => {
 }
 
 const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
-  const first = PAGES.find(({ nav, scope }) => nav && scopes.has(scope))
+  const [first] = navOf(scopes)
   return (
     <Switch>
-      {PAGES.map(({ path, scope, component: Component }) => (
+      {PAGES.map(({ path, scopes: needed, component: Component }) => (
         <Route key={path} path={path}>
           {({ id = '' }: { id?: string }) =>
-            scopes.has(scope) ? (
+            needed.some((scope) => scopes.has(scope)) ? (
               <Component key={id} id={id} scopes={scopes} />
             ) : (
               <Failure
                 problem={
-                  new Problem(403, { title: 'Forbidden', detail: `The token lacks the scope ${scope}.` })
+                  new Problem(403, { title: 'Forbidden', detail: `The token lacks the scope ${needed[0]}.` })
                 }
               />
             )

@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { consolePath } from './api'
+import { consolePath, openPortal } from './api'
 import { App } from './app'
 import iconUrl from './icon.svg'
 
@@ -7,4 +7,10 @@ import iconUrl from './icon.svg'
 document.querySelector<HTMLLinkElement>('link[rel=icon]')!.href = iconUrl
 // Addresses of the console before 0.3 had the place behind a #.
 if (location.hash.startsWith('#/')) history.replaceState(null, '', consolePath + location.hash.slice(1))
+// The secret of a portal link must not stay in the address.
+const link = /^#portal=(.+)$/.exec(location.hash)?.[1]
+if (link) {
+  history.replaceState(null, '', consolePath)
+  await openPortal(link)
+}
 render(<App />, document.body)

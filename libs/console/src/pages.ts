@@ -21,8 +21,8 @@ import type { PageProps } from './parts/page'
 export interface Page {
   /** Below /console; `:id` reaches the component. The first that matches is shown. */
   path: string
-  /** What a token needs for it. */
-  scope: Scope
+  /** Of these a token needs one. */
+  scopes: Scope[]
   /** Its name in the navigation; absent where another page leads to it. */
   nav?: string
   component: ComponentType<PageProps>
@@ -30,21 +30,21 @@ export interface Page {
 
 /** Every page. The first with a name that the token's scopes allow is where a reader starts. */
 export const PAGES: Page[] = [
-  { path: '/endpoints', scope: 'manage', nav: 'Endpoints', component: Endpoints },
-  { path: '/endpoints/new', scope: 'manage', component: NewEndpoint },
-  { path: '/endpoints/:id', scope: 'manage', component: Endpoint },
-  { path: '/endpoints/:id/edit', scope: 'manage', component: EditEndpoint },
-  { path: '/deliveries', scope: 'manage', nav: 'Deliveries', component: Deliveries },
-  { path: '/deliveries/:id', scope: 'manage', component: Delivery },
-  { path: '/leads', scope: 'leads:read', nav: 'Leads', component: Leads },
-  { path: '/leads/:id', scope: 'leads:read', component: Lead },
-  { path: '/notifications', scope: 'manage', nav: 'Notifications', component: Notifications },
-  { path: '/notifications/:id', scope: 'manage', component: Notification },
-  { path: '/imports', scope: 'manage', nav: 'Imports', component: Imports },
-  { path: '/imports/:id', scope: 'manage', component: Import },
-  { path: '/exports', scope: 'manage', nav: 'Exports', component: Exports },
-  { path: '/users', scope: 'manage', nav: 'Users', component: Users },
-  { path: '/tokens', scope: 'manage', nav: 'Tokens', component: Tokens },
-  { path: '/audit', scope: 'manage', nav: 'Audit log', component: Audit },
-  { path: '/account', scope: 'manage', nav: 'Account', component: Account },
+  { path: '/endpoints', scopes: ['webhooks', 'manage:read'], nav: 'Endpoints', component: Endpoints },
+  { path: '/endpoints/new', scopes: ['webhooks'], component: NewEndpoint },
+  { path: '/endpoints/:id', scopes: ['webhooks', 'manage:read'], component: Endpoint },
+  { path: '/endpoints/:id/edit', scopes: ['webhooks'], component: EditEndpoint },
+  { path: '/deliveries', scopes: ['webhooks', 'manage:read'], nav: 'Deliveries', component: Deliveries },
+  { path: '/deliveries/:id', scopes: ['webhooks', 'manage:read'], component: Delivery },
+  { path: '/leads', scopes: ['leads:read'], nav: 'Leads', component: Leads },
+  { path: '/leads/:id', scopes: ['leads:read'], component: Lead },
+  { path: '/notifications', scopes: ['manage:read'], nav: 'Notifications', component: Notifications },
+  { path: '/notifications/:id', scopes: ['manage:read'], component: Notification },
+  { path: '/imports', scopes: ['manage:read'], nav: 'Imports', component: Imports },
+  { path: '/imports/:id', scopes: ['manage:read'], component: Import },
+  { path: '/exports', scopes: ['manage:read'], nav: 'Exports', component: Exports },
+  { path: '/users', scopes: ['manage:read'], nav: 'Users', component: Users },
+  { path: '/tokens', scopes: ['manage:read'], nav: 'Tokens', component: Tokens },
+  { path: '/audit', scopes: ['manage:read'], nav: 'Audit log', component: Audit },
+  { path: '/account', scopes: ['manage:read'], nav: 'Account', component: Account },
 ]

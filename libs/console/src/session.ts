@@ -25,6 +25,12 @@ export const signOut = (because?: string): void => {
   token.value = null
 }
 
+/** Shows the sign-in in this tab, and keeps the token of the others. */
+export const pause = (because: string): void => {
+  endedBecause.value = because
+  token.value = null
+}
+
 // Another tab signed in or out.
 addEventListener('storage', ({ key }) => {
   if (key === KEPT_AS || key === null) token.value = read()

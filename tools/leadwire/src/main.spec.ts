@@ -133,6 +133,16 @@ describe('an account that does not exist', () => {
   })
 })
 
+test('a token of one endpoint has the scope webhooks alone; the account must have the endpoint', async () => {
+  const { id } = await create('/manage/webhook-endpoints', { url: 'http://127.0.0.1:9/' })
+  const of = (endpoint: number | string) =>
+    ['tokens', 'create', '--name', 'Partner', ...account, '--endpoint', String(endpoint)] as const
+  const made = JSON.parse(await leadwire(...of(id), '--json'))
+  expect(made).toMatchObject({ scopes: ['webhooks'], endpoint_id: id, token: expect.any(String) })
+  expect(await refusal(...of(UNKNOWN))).toBe('leadwire: There is no such webhook endpoint.\n')
+  expect(await refusal(...of(id), '--scope', 'manage')).toMatch(/scopes: .*invalid/)
+})
+
 describe('a value that the API refuses', () => {
   it.each([
     [['deliveries', 'list', '--status', 'exhaustd'], /status: must be one of pending, /],

@@ -1,4 +1,4 @@
-import { INCLUDED_IN, type Scope } from '@leadwire/contracts'
+import { grants, SCOPES } from '@leadwire/contracts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema } from 'fastify'
 import { PROBLEMS, type ProblemKind } from '../http/problem'
@@ -23,8 +23,8 @@ export interface Description {
   tag: string
   summary: string
   description?: string
-  /** Without one no token is needed. */
-  scope: Scope | null
+  /** The scopes of which a token needs one; null needs no token. */
+  scopes: readonly string[] | null
   params: TSchema | undefined
   query?: TSchema
   /** Whether the operation reads the Idempotency-Key. */
@@ -57,14 +57,18 @@ export const problemResponse = (kind: ProblemKind) => {
   }
 }
 
+/** Whether an operation refuses what it does not know in a query: those of the management API do. */
+export const refusesQuery = (scopes: Description['scopes']): boolean =>
+  scopes?.some((scope) => scope.startsWith('manage')) ?? false
+
 const kindsOf = (described: Description): ProblemKind[] => {
-  const { scope, params, query, idempotent, etag, problems = [] } = described
+  const { scopes, params, query, idempotent, etag, problems = [] } = described
   const hasBody = described.body ?? described.multipart ?? described.stream
   const kinds: [applies: unknown, ...ProblemKind[]][] = [
-    [scope, 'unauthenticated', 'forbidden', 'rate-limited'],
+    [scopes, 'unauthenticated', 'forbidden', 'rate-limited'],
     [params, 'not-found'],
     // An unknown parameter, or a key that was used for another request.
-    [query || scope === 'manage' || idempotent || hasBody, 'invalid'],
+    [query || refusesQuery(scopes) || idempotent || hasBody, 'invalid'],
     [idempotent, 'conflict'],
     [etag === 'change', 'precondition-failed'],
     [hasBody, 'timeout', 'too-large', 'unsupported-media-type'],
@@ -76,14 +80,14 @@ const kindsOf = (described: Description): ProblemKind[] => {
 const bytesOf = (types: readonly string[]) =>
   Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]))
 
-const answerOf = ({ answer, scope, idempotent, etag }: Description) => ({
+const answerOf = ({ answer, scopes, idempotent, etag }: Description) => ({
   description: answer.description,
   headers: {
     ...REQUEST_ID,
-    ...(scope && TOKEN_EXPIRES_AT),
+    ...(scopes && TOKEN_EXPIRES_AT),
     ...(idempotent && IDEMPOTENCY_REPLAYED),
     ...(etag && ETAG_HEADER),
-    ...(scope && RATE_LIMIT),
+    ...(scopes && RATE_LIMIT),
   },
   content: 'schema' in answer ? { 'application/json': { schema: answer.schema } } : bytesOf(answer.types),
 })
@@ -138,16 +142,16 @@ const contentOf = ({ body, multipart, stream }: Description) => {
 
 /** The schema of a route, for the OpenAPI document alone: Fastify checks nothing by it. */
 export const describeOperation = (described: Description): FastifySchema => {
-  const { operationId, tag, summary, description, scope, params, query, idempotent, etag } = described
+  const { operationId, tag, summary, description, scopes, params, query, idempotent, etag } = described
   const content = contentOf(described)
   const headers = {
     ...(idempotent && IDEMPOTENCY_KEY),
     ...(etag === 'read' && IF_NONE_MATCH),
     ...(etag === 'change' && IF_MATCH),
   }
+  const granting = scopes && [...new Set([...scopes, ...SCOPES.filter((scope) => grants([scope], scopes))])]
   const needed =
-    scope &&
-    `Needs a token with the scope \`${scope}\`${INCLUDED_IN[scope] ? ` (or \`${INCLUDED_IN[scope]}\`)` : ''}.`
+    granting && `Needs a token with the scope ${granting.map((scope) => `\`${scope}\``).join(' or ')}.`
   const notModified = {
     type: 'null',
     description: 'It is what If-None-Match names. There is no body.',
@@ -156,7 +160,7 @@ export const describeOperation = (described: Description): FastifySchema => {
   return {
     ...{ operationId, tags: [tag], summary },
     description: [description, needed].filter(Boolean).join('\n\n'),
-    ...(scope ? { security: [{ bearer: [] }] } : PUBLIC),
+    ...(granting ? { security: granting.map((scope) => ({ bearer: [scope] })) } : PUBLIC),
     ...(params && { params }),
     ...(query && { querystring: documentedFields(query) }),
     headers: Type.Partial(Type.Object(headers)),

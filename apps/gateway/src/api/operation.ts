@@ -1,16 +1,17 @@
 import { Readable } from 'node:stream'
-import type { Scope } from '@leadwire/contracts'
+import type { PORTAL_LINK, Scope } from '@leadwire/contracts'
 import { isUuid } from '@leadwire/contracts'
 import { type CallLimits, type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { seesEndpoint } from '../auth/authenticate'
 import { bodyOf } from '../body/body'
 import { queryOf } from '../body/query'
 import type { Body, Checked } from '../validation/checker'
 import { addErrors } from '../validation/errors'
 import { limitsOf } from './call-limits'
 import type { Dependencies } from './dependencies'
-import { type Description, describeOperation } from './describe-operation'
+import { type Description, describeOperation, refusesQuery } from './describe-operation'
 import { idempotencyOf } from './idempotency'
 import { IdParams, LeadParams } from './schemas'
 
@@ -35,11 +36,13 @@ export interface Call<Fields>
   valid: (find?: (fields: Record<string, unknown>) => Promise<FieldErrors>) => Promise<Fields>
 }
 
-interface Operation<Schema extends TObject> extends Omit<Description, 'scope' | 'tag' | 'params'> {
+interface Operation<Schema extends TObject> extends Omit<Description, 'scopes' | 'tag' | 'params'> {
   /** Such as `GET /leads/:reference`. */
   route: `${Method} /${string}`
-  /** `manage` by default; null needs no token. */
-  scope?: Scope | null
+  /** The scopes of which a token needs one, by default those of `scopesOf`; null needs no token. */
+  scope?: Scope | typeof PORTAL_LINK | readonly Scope[] | null
+  /** Whether tokens of one endpoint may use it; by default they may below their `/manage/webhook-endpoints/:id`. */
+  endpointTokens?: boolean
   /** `Management` by default. */
   tag?: string
   body?: Schema
@@ -86,6 +89,21 @@ const leadReference = (request: FastifyRequest): string => {
 const paramsOf = (url: string) =>
   url.includes(':reference') ? LeadParams : url.includes(':id') ? IdParams : undefined
 
+const ENDPOINT = '/manage/webhook-endpoints/:id'
+
+/** What the management API needs: what is about endpoints and deliveries also `webhooks`, what only reads `manage:read`. */
+const scopesOf = (method: Method, url: string): Scope[] => {
+  const managing = method === 'GET' ? 'manage:read' : 'manage'
+  return /^\/manage\/(webhook-endpoint|deliveries)/.test(url) ? ['webhooks', managing] : [managing]
+}
+
+/** For a token of one endpoint there is no other. */
+const findEndpoint: onRequestHookHandler = (request, _reply, done) => {
+  const { id } = request.params as { id: string }
+  const isSeen = seesEndpoint(request.principal, Number(id))
+  done(isSeen ? undefined : new ServiceError('not_found', 'There is no such webhook endpoint.'))
+}
+
 const send = (reply: FastifyReply, result: Result) => {
   if (result === undefined || result instanceof Readable) return reply.send(result)
   const isJson = typeof result === 'string' || result instanceof Uint8Array
@@ -98,7 +116,8 @@ const send = (reply: FastifyReply, result: Result) => {
 export const operation =
   <Schema extends TObject>({
     route,
-    scope = 'manage',
+    scope,
+    endpointTokens,
     tag = 'Management',
     checks,
     bodyLimit = 1024 * 1024,
@@ -113,6 +132,8 @@ export const operation =
       dependencies
     const { addressOf, timeZone, draining, fileIdleMs, importMaxBytes, now, logger } = dependencies
     const [method, url] = route.split(' ') as [Method, string]
+    const scopes = scope === undefined ? scopesOf(method, url) : typeof scope === 'string' ? [scope] : scope
+    const isOfEndpoint = url.startsWith(ENDPOINT)
     const sendsFile = 'types' in description.answer
     // Files take as long as their clients do, and have limits of their own.
     const isLimited = !sendsFile && !description.multipart && !description.stream && !waits
@@ -122,12 +143,13 @@ export const operation =
     const options = {
       bodyLimit,
       onRequest: [
-        ...(scope ? [authenticate(scope)] : []),
+        ...(scopes ? [authenticate({ scopes, endpointTokens: endpointTokens ?? isOfEndpoint })] : []),
+        ...(isOfEndpoint ? [findEndpoint] : []),
         ...(isLimited ? [limitRequests({ bodyLimit, isBatched })] : []),
       ],
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
         // The interface ignores what it does not know.
-        if (!parameters && scope === 'manage') {
+        if (!parameters && refusesQuery(scopes)) {
           const { errors } = queryOf(request, [])
           if (Object.keys(errors).length > 0) throw ServiceError.invalid(errors)
         }
@@ -163,7 +185,7 @@ export const operation =
         return send(reply, result)
       },
     }
-    const schema = describeOperation({ tag, idempotent: savesResponse, ...description, scope, params })
+    const schema = describeOperation({ tag, idempotent: savesResponse, ...description, scopes, params })
     app.route({ ...options, method, url, schema, exposeHeadRoute: !sendsFile })
     // Fastify's own HEAD would read the file to its end and throw it away.
     if (sendsFile) app.route({ ...options, method: 'HEAD', url, schema: { hide: true } })

@@ -1,4 +1,4 @@
-import { INCLUDED_IN, type Scope } from '@leadwire/contracts'
+import { grants } from '@leadwire/contracts'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { CountRequest } from '../admission/rate-limit'
 import { ProblemError } from '../http/problem'
@@ -11,17 +11,23 @@ declare module 'fastify' {
   }
 }
 
-/** Makes the hook of a route that needs a token with the scope. */
-export type Authenticate = (scope: Scope) => onRequestHookHandler
+/** The tokens that a route takes. */
+export interface Access {
+  /** Of these one is needed. */
+  scopes: readonly string[]
+  /** Whether a token of one webhook endpoint is taken: the route then sees to it that it reaches no other. */
+  endpointTokens?: boolean
+}
+
+/** Makes the hook of a route that needs a token. */
+export type Authenticate = (access: Access) => onRequestHookHandler
 
 /** Rejects when a token that was valid no longer is: for a request that waits. */
-export type Recheck = (request: FastifyRequest, scope: Scope) => Promise<void>
+export type Recheck = (request: FastifyRequest, access: Access) => Promise<void>
 
-/** `leads` includes `leads:read`, `manage` includes `events:read`. */
-export const grants = (scopes: string[], scope: Scope) => {
-  const wider = INCLUDED_IN[scope]
-  return scopes.includes(scope) || (wider !== undefined && scopes.includes(wider))
-}
+/** Whether a token may see an endpoint: a token of one endpoint sees no other. */
+export const seesEndpoint = ({ endpointId }: Pick<Principal, 'endpointId'>, id: number): boolean =>
+  endpointId === undefined || endpointId === id
 
 // RFC 6750's b64token; a scheme's name is case-insensitive (RFC 9110, 11.1).
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i
@@ -34,8 +40,8 @@ const unauthenticated = (header: string | undefined) => {
   return new ProblemError('unauthenticated', detail, { 'www-authenticate': challenge })
 }
 
-const lacksScope = (scope: Scope) =>
-  new ProblemError('forbidden', `The token lacks the scope ${scope}.`, {
+const lacksScope = ([scope = '', ...others]: readonly string[]) =>
+  new ProblemError('forbidden', `The token lacks the scope ${[scope, ...others].join(' or ')}.`, {
     'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"`,
   })
 
@@ -46,27 +52,30 @@ export const createAuthenticate = (
   countRequest?: CountRequest,
 ): { authenticate: Authenticate; recheck: Recheck } => {
   app.decorateRequest('principal', null as unknown as Principal)
-  const authorize = (request: FastifyRequest, verified: Principal | undefined, scope: Scope) => {
+  const authorize = (request: FastifyRequest, verified: Principal | undefined, access: Access) => {
     if (!verified) return unauthenticated(request.headers.authorization)
     if (verified.suspended)
       return new ProblemError('account-suspended', 'The account of the token is suspended.')
     request.principal = verified
-    return grants(verified.scopes, scope) ? undefined : lacksScope(scope)
+    if (!grants(verified.scopes, access.scopes)) return lacksScope(access.scopes)
+    return verified.endpointId === undefined || access.endpointTokens
+      ? undefined
+      : new ProblemError('forbidden', 'A token of one webhook endpoint can not do this.')
   }
   const verify = ({ headers }: FastifyRequest) => {
     const token = BEARER.exec(headers.authorization ?? '')?.[1]
     return token === undefined ? undefined : verifyToken(token)
   }
-  const recheck: Recheck = async (request, scope) => {
-    const refusal = authorize(request, await verify(request), scope)
+  const recheck: Recheck = async (request, access) => {
+    const refusal = authorize(request, await verify(request), access)
     if (refusal) throw refusal
   }
-  const authenticate: Authenticate = (scope) => (request, reply, done) => {
+  const authenticate: Authenticate = (access) => (request, reply, done) => {
     const verified = verify(request)
-    if (!countRequest && !(verified instanceof Promise)) return done(authorize(request, verified, scope))
+    if (!countRequest && !(verified instanceof Promise)) return done(authorize(request, verified, access))
     const authorizeAndCount = async () => {
       const found = await verified
-      const refusal = authorize(request, found, scope)
+      const refusal = authorize(request, found, access)
       if (found) await countRequest?.(request, reply)
       return refusal
     }

@@ -3,6 +3,7 @@ import {
   type Delivery,
   EVENT_TYPES,
   type FindLeadNamesResponse,
+  grants,
   type WebhookRequest,
 } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
@@ -19,7 +20,7 @@ import {
   orNull,
   timestamp,
 } from '../api/schemas'
-import { grants } from '../auth/authenticate'
+import { seesEndpoint } from '../auth/authenticate'
 import { describe, id, oneOf, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
 
@@ -112,7 +113,7 @@ const withLeadNames = async (
 ) => {
   const references = [...new Set(deliveries.map(({ leadReference }) => leadReference))]
   const { leads } =
-    references.length > 0 && grants(request.principal.scopes, 'leads:read')
+    references.length > 0 && grants(request.principal.scopes, ['leads:read'])
       ? await clients.leads.findLeadNames({ accountId, references }, limits).catch(unlessUnavailable)
       : { leads: [] }
   const names = new Map(leads.map(({ reference, name }) => [reference, name]))
@@ -131,8 +132,9 @@ export const listDeliveries = pagedListOperation({
   operationId: 'listDeliveries',
   tag: 'Webhooks',
   summary: 'List deliveries',
+  endpointTokens: true,
   description:
-    'With `type`, `error` or `failed`, and with few digits of a reference, an answer reads 10,000 deliveries at most of each state: it may have fewer than asked for and a `next_cursor` all the same, and `total` counts among these.',
+    'A token of one endpoint gets those to this endpoint, whatever `endpoint_id` says. With `type`, `error` or `failed`, and with few digits of a reference, an answer reads 10,000 deliveries at most of each state: it may have fewer than asked for and a `next_cursor` all the same, and `total` counts among these.',
   what: 'deliveries',
   filters: Type.Partial(
     Type.Object({
@@ -146,10 +148,11 @@ export const listDeliveries = pagedListOperation({
     }),
   ),
   record: DeliveryRecord,
-  find: async (call, { endpoint_id: endpointId, lead_reference, from, to, ...given }) => {
-    const { accountId, clients, limits } = call
+  find: async (call, { endpoint_id, lead_reference, from, to, ...given }) => {
+    const { accountId, clients, limits, request } = call
     const leadReference = lead_reference?.toLowerCase()
     const times = { from: from && inMicroseconds(from), to: to && inMicroseconds(to) }
+    const endpointId = request.principal.endpointId ?? endpoint_id
     const asked = { accountId, endpointId, leadReference, ...times, ...given }
     const { deliveries, ...rest } = await clients.webhooks.listDeliveries(asked, limits)
     return { ...rest, records: await withLeadNames(call, deliveries) }
@@ -176,17 +179,25 @@ const requestRecord = ({ headers, body }: WebhookRequest) => ({
   body: new TextDecoder().decode(body),
 })
 
+/** The delivery of the address. A token of one endpoint finds none to another. */
+const findDelivery = async ({ pathId, request, accountId, clients, limits }: Call<unknown>) => {
+  const key = { accountId, deliveryId: pathId() }
+  const found = await clients.webhooks.retrieveDelivery(key, limits)
+  if (!seesEndpoint(request.principal, found.delivery!.endpointId))
+    throw new ServiceError('not_found', 'There is no such delivery.')
+  return found
+}
+
 export const retrieveDelivery = operation({
   route: 'GET /manage/deliveries/:id',
   operationId: 'retrieveDelivery',
   tag: 'Webhooks',
   summary: 'Retrieve a delivery',
+  endpointTokens: true,
   description: 'With every attempt that was made, and what each sends.',
   answer: dataOf(DeliveryWithAttempts, 'The delivery.'),
   handler: async (call) => {
-    const { pathId, accountId, clients, limits } = call
-    const key = { accountId, deliveryId: pathId() }
-    const { delivery, attempts, request: sent } = await clients.webhooks.retrieveDelivery(key, limits)
+    const { delivery, attempts, request: sent } = await findDelivery(call)
     return {
       ...(await deliveryWithName(call, delivery)),
       attempts: attempts.map(attemptRecord),
@@ -200,13 +211,15 @@ export const retryDelivery = operation({
   operationId: 'retryDelivery',
   tag: 'Webhooks',
   summary: 'Attempt a delivery again',
+  endpointTokens: true,
   description:
     'One attempt at once, whatever the state of the delivery. It starts no new schedule and moves none. A conflict while an attempt is in flight or due, or when the endpoint is disabled or deleted.',
   savesResponse: true,
   answer: dataOf(DeliveryRecord, 'The delivery, on its way.'),
   problems: ['conflict', 'lead-erased'],
   handler: async (call) => {
-    const { pathId, accountId, clients, limits } = call
+    const { pathId, accountId, clients, limits, request } = call
+    if (request.principal.endpointId !== undefined) await findDelivery(call)
     const key = { accountId, deliveryId: pathId() }
     const { delivery } = await clients.webhooks.retryDelivery(key, limits)
     return deliveryWithName(call, delivery)

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { listOf, named, nullableTimestamp, timestamp } from '../api/schemas'
+import { seesEndpoint } from '../auth/authenticate'
 
 const count = (description: string) => Type.Integer({ description, examples: [0] })
 
@@ -33,9 +34,12 @@ export const listWebhookEndpointHealth = operation({
   operationId: 'listWebhookEndpointHealth',
   tag: 'Webhooks',
   summary: 'Show how webhook endpoints are doing',
-  answer: listOf(Health, "One record for each of the account's endpoints."),
-  handler: async ({ accountId, clients, limits }) => {
+  endpointTokens: true,
+  answer: listOf(Health, "One record for each of the account's endpoints that the token sees."),
+  handler: async ({ accountId, clients, limits, request }) => {
     const { endpoints } = await clients.webhooks.listWebhookEndpointHealth({ accountId }, limits)
-    return endpoints.map((endpoint) => ({ ...healthRecord(endpoint), hours: endpoint.hours.map(hourRecord) }))
+    return endpoints
+      .filter(({ endpointId }) => seesEndpoint(request.principal, endpointId))
+      .map((endpoint) => ({ ...healthRecord(endpoint), hours: endpoint.hours.map(hourRecord) }))
   },
 })

@@ -3,6 +3,8 @@ import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, listOf, named, nullableTimestamp, orNull, timestamp } from '../api/schemas'
+import { seesEndpoint } from '../auth/authenticate'
+import { ProblemError } from '../http/problem'
 import { describe, nullable, oneOf, text } from '../validation/fields'
 
 const endpointFields = {
@@ -98,10 +100,11 @@ export const listWebhookEndpoints = operation({
   operationId: 'listWebhookEndpoints',
   tag: 'Webhooks',
   summary: 'List webhook endpoints',
-  answer: listOf(EndpointRecord, "The account's endpoints."),
-  handler: async ({ accountId, clients, limits }) => {
+  endpointTokens: true,
+  answer: listOf(EndpointRecord, "The account's endpoints that the token sees."),
+  handler: async ({ accountId, clients, limits, request }) => {
     const { endpoints } = await clients.webhooks.listWebhookEndpoints({ accountId }, limits)
-    return endpoints.map(endpointRecord)
+    return endpoints.filter(({ id }) => seesEndpoint(request.principal, id)).map(endpointRecord)
   },
 })
 
@@ -167,18 +170,26 @@ export const readEndpointChange = async <Fields>(call: Call<Fields>) => {
   return { key, value }
 }
 
+/** Not what the endpoint is sent: whom a token of one endpoint was given to must not get more leads by it. */
+const ENDPOINT_TOKEN_FIELDS = ['url', 'description', 'enabled', 'headers']
+
 export const updateWebhookEndpoint = operation({
   route: 'PATCH /manage/webhook-endpoints/:id',
   operationId: 'updateWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Update a webhook endpoint',
-  description: 'Changes what is given and leaves the rest. When it is enabled, held deliveries are sent.',
+  description:
+    'Changes what is given and leaves the rest. When it is enabled, held deliveries are sent. A token of one endpoint changes `url`, `description`, `enabled` and `headers` only.',
   body: Type.Partial(Type.Object({ ...endpointFields, headers: endpointHeaders }), {
     title: 'UpdateWebhookEndpointRequest',
   }),
   answer: dataOf(EndpointRecord, 'The endpoint as it is now.'),
   handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
+    const { endpointId } = call.request.principal
+    const field = Object.keys(value).find((name) => !ENDPOINT_TOKEN_FIELDS.includes(name))
+    if (endpointId !== undefined && field)
+      throw new ProblemError('forbidden', `A token of one webhook endpoint can not change the ${field}.`)
     const { description: text, ...given } = value
     const asked = { ...key, description: text === null ? '' : text, ...requestOf(given) }
     const { endpoint } = await call.clients.webhooks.updateWebhookEndpoint(asked, call.limits)
@@ -191,7 +202,8 @@ export const deleteWebhookEndpoint = operation({
   operationId: 'deleteWebhookEndpoint',
   tag: 'Webhooks',
   summary: 'Delete a webhook endpoint',
-  description: 'What is pending for it is cancelled.',
+  description: 'What is pending for it is cancelled. A token of one endpoint can disable it instead.',
+  endpointTokens: false,
   answer: dataOf(EndpointRecord, 'The endpoint as it was.'),
   handler: async ({ pathId, accountId, clients, limits }) => {
     const key = { accountId, endpointId: pathId() }

@@ -93,7 +93,7 @@ const waitForPage = async (call: Call<unknown>, request: ListEventsRequest, wait
   limits.goneSignal().addEventListener('abort', end)
   if (draining.aborted) end()
   const timer = setInterval(() => {
-    recheck(call.request, SCOPE).catch((error: unknown) => {
+    recheck(call.request, { scopes: [SCOPE] }).catch((error: unknown) => {
       // While tokens can't be verified, the poll goes on.
       if (error instanceof ProblemError) ended.abort(error)
     })

@@ -38,7 +38,7 @@ export const createLead = operation({
   summary: 'Create a lead',
   description:
     "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request.",
-  scope: 'leads',
+  scope: 'leads:create',
   idempotent: true,
   etag: 'new',
   body: CreateLead,

@@ -73,7 +73,7 @@ export const listLeadHistory = leadListOperation({
   operationId: 'listLeadHistory',
   summary: "List a lead's history",
   description: 'Who created and changed a lead, when and how.',
-  scope: 'manage',
+  scope: 'manage:read',
   record: LeadHistoryEntry,
   find: ({ clients, limits }, asked) => clients.leads.listLeadHistory(asked, limits),
 })

@@ -1,19 +1,22 @@
 import { Temporal } from '@js-temporal/polyfill'
 import type { VerifiedToken } from '@leadwire/contracts'
-import { SCOPES } from '@leadwire/contracts'
+import { grants, SCOPES } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { operation } from '../api/operation'
+import { type Call, operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
-import { grants } from '../auth/authenticate'
 import { addErrors } from '../validation/errors'
-import { describe, oneOf, text } from '../validation/fields'
+import { describe, id, oneOf, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
+import { selectedIsInvalid } from '../validation/messages'
 import { TokenRecord, tokenRecord } from './tokens'
+
+const SCOPES_WORDS =
+  '`leads` includes `leads:read` and `leads:create`; `manage` includes `manage:read`, `webhooks` and `events:read`.'
 
 const CreateToken = named('CreateTokenRequest')({
   name: text('What the token is for.', 'Website form'),
-  scopes: Type.Array(oneOf(SCOPES, '`leads` includes `leads:read`, `manage` includes `events:read`.'), {
+  scopes: Type.Array(oneOf(SCOPES, SCOPES_WORDS), {
     minItems: 1,
     maxItems: 10,
     examples: [['leads']],
@@ -23,6 +26,11 @@ const CreateToken = named('CreateTokenRequest')({
       'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
       '2030-01-01T00:00:00Z',
       { format: 'instant' },
+    ),
+  ),
+  endpoint_id: Type.Optional(
+    id(
+      'With the scope `webhooks` alone: the one webhook endpoint that it sees. It creates none and deletes none.',
     ),
   ),
   test: Type.Optional(
@@ -49,7 +57,7 @@ const excessErrors = (
 ): FieldErrors => {
   const errors: FieldErrors = {}
   const wider = SCOPES.filter(
-    (scope) => Array.isArray(scopes) && scopes.includes(scope) && !grants(principal.scopes, scope),
+    (scope) => Array.isArray(scopes) && scopes.includes(scope) && !grants(principal.scopes, [scope]),
   )
   if (wider.length > 0)
     errors['scopes'] = [`This token can not give the scopes ${wider.join(', ')}: it does not have them.`]
@@ -63,6 +71,24 @@ const excessErrors = (
   }
   if (principal.test && test === false) errors['test'] = ['A test token makes test tokens only.']
   return errors
+}
+
+/** Errors of `endpoint_id`: it goes with one scope, and the account has such an endpoint. */
+const endpointErrors = async (
+  { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,
+  { scopes, endpoint_id: endpointId }: Partial<Record<string, unknown>>,
+): Promise<FieldErrors> => {
+  if (typeof endpointId !== 'number' || !Number.isSafeInteger(endpointId) || endpointId < 1) return {}
+  if (Array.isArray(scopes) && scopes.some((scope) => scope !== 'webhooks'))
+    return { endpoint_id: ['The endpoint id needs the scope webhooks alone.'] }
+  return clients.webhooks.retrieveWebhookEndpoint({ accountId, endpointId }, limits).then(
+    () => ({}),
+    (error: unknown) => {
+      if (error instanceof ServiceError && error.code === 'not_found')
+        return { endpoint_id: [selectedIsInvalid('endpoint_id')] }
+      throw error
+    },
+  )
 }
 
 export const createToken = operation({
@@ -79,7 +105,8 @@ export const createToken = operation({
     const given = fields ?? value
     const isPast = (instantMs(given.expires_at) ?? Number.POSITIVE_INFINITY) <= now()
     const past = isPast ? { expires_at: ['The expires at must be a date in the future.'] } : {}
-    const allErrors = [past, excessErrors(given, principal)].reduce(addErrors, errors)
+    const unknown = await endpointErrors({ accountId, clients, limits }, given)
+    const allErrors = [past, excessErrors(given, principal), unknown].reduce(addErrors, errors)
     if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(allErrors)
     const { token, secret } = await clients.accounts.createToken(
       {
@@ -87,6 +114,7 @@ export const createToken = operation({
         name: value.name,
         scopes: SCOPES.filter((scope) => value.scopes.includes(scope)),
         test: value.test ?? principal.test,
+        endpointId: value.endpoint_id,
         expiresAt: value.expires_at && inMicroseconds(value.expires_at),
       },
       limits,

@@ -1,9 +1,9 @@
 import type { Token } from '@leadwire/contracts'
-import { SCOPES } from '@leadwire/contracts'
+import { PORTAL_LINK, SCOPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, listOf, named, nullableTimestamp, timestamp } from '../api/schemas'
+import { dataOf, listOf, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
 import { endsSoon } from '../auth/token-verifier'
 import { describe, oneOf } from '../validation/fields'
 
@@ -12,15 +12,25 @@ export const TokenName = named('TokenName')({
   name: Type.String({ examples: ['CRM'] }),
 })
 
+const OwnToken = named(
+  'OwnToken',
+  'What the token of the request may do.',
+)({
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['Website form'] }),
+  scopes: Type.Array(oneOf([...SCOPES, PORTAL_LINK], '`portal-link`: the link was not opened yet.'), {
+    examples: [['leads']],
+  }),
+  endpoint_id: nullableOf('integer', 'The one webhook endpoint that it sees; null: it is not of one alone.'),
+  test: Type.Boolean({ description: 'Leads made with it are test leads.', examples: [false] }),
+  expires_at: nullableTimestamp('Null when it does not expire.'),
+})
+
 export const TokenRecord = named(
   'Token',
   'What is known of a bearer token. The token itself is shown once, when it is made.',
 )({
-  id: Type.Integer({ examples: [1] }),
-  name: Type.String({ examples: ['Website form'] }),
-  scopes: Type.Array(oneOf(SCOPES), { examples: [['leads']] }),
-  test: Type.Boolean({ description: 'Leads made with it are test leads.', examples: [false] }),
-  expires_at: nullableTimestamp('Null when it does not expire.'),
+  ...OwnToken.properties,
   last_used_at: nullableTimestamp('Null when it was never used.'),
   revoked_at: nullableTimestamp('Null until it is revoked.'),
   created_at: timestamp('When it was made.'),
@@ -46,6 +56,18 @@ export const listTokens = operation({
     const { tokens } = await clients.accounts.listTokens({ accountId }, limits)
     return tokens.map((token) => tokenRecord(token, now()))
   },
+})
+
+const ownToken = recordOf(OwnToken)
+
+export const retrieveOwnToken = operation({
+  route: 'GET /token',
+  operationId: 'retrieveOwnToken',
+  scope: SCOPES,
+  endpointTokens: true,
+  summary: 'Retrieve the token of the request',
+  answer: dataOf(OwnToken, 'What the token may do.'),
+  handler: async ({ request: { principal } }) => ownToken({ ...principal, id: principal.tokenId }),
 })
 
 export const revokeToken = operation({

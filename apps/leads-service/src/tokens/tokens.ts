@@ -3,28 +3,57 @@ import {
   type Actor,
   type CreateTokenRequest,
   type ListTokensRequest,
+  type OpenPortalLinkRequest,
+  PORTAL_LINK,
   type RevokeTokenRequest,
   SCOPES,
   Token,
   VerifiedToken,
   type VerifyTokensRequest,
 } from '@leadwire/contracts'
-import { isInvalidTime, type OpenTransaction, ServiceError, violatedConstraint } from '@leadwire/service-kit'
+import {
+  isInvalidTime,
+  type OpenTransaction,
+  type Pruned,
+  ServiceError,
+  type Transaction,
+  violatedConstraint,
+} from '@leadwire/service-kit'
 import { errorsOf, isId, nameErrors, refuse, validate } from '../arguments'
 import { type ManagementDeps, managedRecords } from '../database/managed-records'
 
-const TOKENS = managedRecords(Token, 'tokens', 'token')
+/**
+ * A token of one endpoint has the scope `webhooks`, and is stored with none: a release that does not know of the endpoint must
+ * not let it see the others.
+ */
+const shownToken = <Shown extends { scopes: string[] }>(token: Shown): Shown =>
+  token.scopes.length > 0 ? token : { ...token, scopes: ['webhooks'] }
+
+const TOKENS = managedRecords(
+  { fromPartial: (fields: object) => shownToken(Token.fromPartial(fields)) },
+  'tokens',
+  'token',
+)
+
+const newSecret = (test: boolean) => {
+  const secret = `lw_${test ? 'test' : 'live'}_${randomBytes(32).toString('base64url')}`
+  // A fast hash is enough: there is nothing to guess in 256 random bits.
+  return { secret, hash: createHash('sha256').update(secret).digest() }
+}
 
 export const insertToken = async (
   tx: OpenTransaction,
-  { accountId, name, scopes, test, expiresAt }: CreateTokenRequest,
+  { accountId, name, scopes, test, expiresAt, endpointId }: CreateTokenRequest,
   actor: Actor | undefined,
 ) => {
-  const secret = `lw_${test ? 'test' : 'live'}_${randomBytes(32).toString('base64url')}`
-  // A fast hash is enough: there is nothing to guess in 256 random bits.
-  const hash = createHash('sha256').update(secret).digest()
-  const row = { account_id: accountId, name, hash, scopes: [...new Set(scopes)], test, expires_at: expiresAt }
-  return { token: await TOKENS.insert(tx, actor, row, ['name', 'scopes', 'test', 'expiresAt']), secret }
+  const { secret, hash } = newSecret(test)
+  const stored = endpointId !== undefined && scopes.includes('webhooks') ? [] : [...new Set(scopes)]
+  const row = {
+    ...{ account_id: accountId, name, hash, scopes: stored, test },
+    ...{ expires_at: expiresAt, endpoint_id: endpointId },
+  }
+  const logged = ['name', 'scopes', 'test', 'expiresAt', 'endpointId'] as const
+  return { token: await TOKENS.insert(tx, actor, row, [...logged]), secret }
 }
 
 const creationFailure = (error: unknown): unknown => {
@@ -42,14 +71,18 @@ const creationFailure = (error: unknown): unknown => {
 export const createToken =
   ({ database, actor }: ManagementDeps) =>
   async (request: CreateTokenRequest) => {
-    const { accountId, name, scopes, expiresAt } = request
+    const { accountId, name, scopes, expiresAt, endpointId } = request
+    const known: readonly string[] = endpointId === undefined ? SCOPES : ['webhooks', PORTAL_LINK]
     const areKnown =
-      scopes.length > 0 && scopes.every((scope) => (SCOPES as readonly string[]).includes(scope))
+      scopes.length > 0 &&
+      scopes.every((scope) => known.includes(scope)) &&
+      (endpointId === undefined || scopes.length === 1)
     const expiry = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
     refuse({
       ...errorsOf({
         account_id: isId(accountId),
         expires_at: !Number.isNaN(expiry),
+        endpoint_id: endpointId === undefined || isId(endpointId),
       }),
       ...nameErrors(name),
       ...(!areKnown && { scopes: ['The selected scopes are invalid.'] }),
@@ -86,6 +119,42 @@ export const revokeToken =
     return { token }
   }
 
+/** Ends a link and starts its session, which is the same token with another secret. Throws not_found, and conflict but for the first. */
+export const openPortalLink =
+  (deps: ManagementDeps) =>
+  async ({ accountId, tokenId }: OpenPortalLinkRequest) => {
+    const { secret, hash } = newSecret(false)
+    const token = await TOKENS.change(
+      deps,
+      { account_id: accountId, token_id: tokenId },
+      {
+        action: 'token.opened',
+        logged: ['scopes', 'expiresAt'],
+        set: "hash = $3, scopes = '{}', expires_at = clock_timestamp() + interval '8 hours'",
+        values: [hash],
+        check: ({ scopes, revokedAt }) => {
+          if (!scopes.includes(PORTAL_LINK) || revokedAt !== undefined)
+            throw new ServiceError('conflict', 'The link was opened before, or revoked.')
+        },
+      },
+    )
+    return { token, secret }
+  }
+
+const AT_ONCE = 1000
+
+const DELETE_EXPIRED = `
+  DELETE FROM tokens WHERE id IN (
+    SELECT id FROM tokens WHERE endpoint_id IS NOT NULL AND expires_at < now() - interval '1 day'
+    ORDER BY expires_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED)
+  RETURNING id`
+
+/** Deletes a batch of the tokens of one endpoint that expired a day ago: those of the portal are many. */
+export const deleteExpiredTokens = async (db: Transaction): Promise<Pruned> => {
+  const rows = await db.query({ text: DELETE_EXPIRED })
+  return { rows: rows.length, more: rows.length === AT_ONCE }
+}
+
 // last_used_at is written every ten seconds at most. A row that another verification is writing is skipped.
 const VERIFY = `
   WITH found AS (
@@ -100,7 +169,7 @@ const VERIFY = `
       FOR NO KEY UPDATE OF t SKIP LOCKED
     )
   )
-  SELECT hash, name, id AS "tokenId", account_id AS "accountId", scopes, test, suspended,
+  SELECT hash, name, id AS "tokenId", account_id AS "accountId", scopes, test, suspended, endpoint_id AS "endpointId",
     floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs", expires_at AS "expiresAt"
   FROM found`
 
@@ -111,6 +180,8 @@ export const verifyTokens =
     const query = { name: 'verify-tokens', text: VERIFY, values: [hashes] }
     const rows = await database.query<VerifiedToken & { hash: Buffer }>(query)
     // NULL is undefined in a message.
-    const tokens = new Map(rows.map((row) => [row.hash.toString('hex'), VerifiedToken.fromPartial(row)]))
+    const tokens = new Map(
+      rows.map((row) => [row.hash.toString('hex'), shownToken(VerifiedToken.fromPartial(row))]),
+    )
     return { results: hashes.map((hash) => ({ token: tokens.get(Buffer.from(hash).toString('hex')) })) }
   }

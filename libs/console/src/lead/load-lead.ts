@@ -9,7 +9,7 @@ export type Attachment = Schemas['Image']
 export type HistoryEntry = Schemas['LeadHistoryEntry']
 export type Erasure = Schemas['Erasure']
 
-/** What a token with the scope `manage` sees beside. */
+/** What a token with the scope `manage:read` sees beside. */
 interface Managed {
   users: User[]
   history: HistoryEntry[]
@@ -57,7 +57,7 @@ export const loadLead = async (
     dataOf(api().GET('/leads/{reference}/callbacks', asked)),
     dataOf(api().GET('/leads/{reference}/attachments', asked)),
     !isErased(lead) && mayChange(reference),
-    scopes.has('manage') ? loadManaged(lead, signal) : undefined,
+    scopes.has('manage:read') ? loadManaged(lead, signal) : undefined,
   ])
   return {
     ...{ lead, canChange, managed },

@@ -1,5 +1,5 @@
 import { useLocation } from 'wouter-preact'
-import { api, dataOf } from '../api'
+import { api, dataOf, ownEndpoint } from '../api'
 import {
   type Endpoint,
   EVENT_OPTIONS,
@@ -31,8 +31,10 @@ const headersOf = (text: string): Record<string, string | null> =>
 const bodyOf = (fields: FormData) => ({
   url: String(fields.get('url')),
   description: String(fields.get('description')) || null,
-  events: fields.getAll('events') as EventType[],
-  leads: fields.get('leads') as Endpoint['leads'],
+  ...(ownEndpoint.value === null && {
+    events: fields.getAll('events') as EventType[],
+    leads: fields.get('leads') as Endpoint['leads'],
+  }),
   headers: headersOf(String(fields.get('headers'))),
 })
 
@@ -56,20 +58,24 @@ const EndpointForm = ({
       <Field name="description" label="Name" errors={errors} help="For your own eyes, such as CRM.">
         {(attributes) => <input defaultValue={endpoint?.description ?? ''} {...attributes} />}
       </Field>
-      <Boxes
-        name="events"
-        label="Events"
-        options={EVENT_OPTIONS}
-        checked={endpoint?.events ?? ['lead.created']}
-        errors={errors}
-      />
-      <Field name="leads" label="Leads" errors={errors}>
-        {(attributes) => (
-          <select {...attributes}>
-            <Options options={Object.entries(LEADS_WORDS)} chosen={endpoint?.leads ?? 'all'} />
-          </select>
-        )}
-      </Field>
+      {ownEndpoint.value === null && (
+        <>
+          <Boxes
+            name="events"
+            label="Events"
+            options={EVENT_OPTIONS}
+            checked={endpoint?.events ?? ['lead.created']}
+            errors={errors}
+          />
+          <Field name="leads" label="Leads" errors={errors}>
+            {(attributes) => (
+              <select {...attributes}>
+                <Options options={Object.entries(LEADS_WORDS)} chosen={endpoint?.leads ?? 'all'} />
+              </select>
+            )}
+          </Field>
+        </>
+      )}
       <Field
         name="headers"
         label="Own headers"

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { api, dataOf, type Schemas } from '../api'
+import { api, dataOf, ownEndpoint, type Schemas } from '../api'
 import { listDeliveries, outcomeOf } from '../deliveries'
 import {
   deliveriesOf,
@@ -98,6 +98,8 @@ export const Endpoint = ({ id: text }: { id: string }) => {
   const [sent, setSent] = useState<Tested>()
   const [type, setType] = useState<EventType>()
   const [asked, setAsked] = useState<Recovered>()
+  const [link, setLink] = useState<string>()
+  const isOwn = ownEndpoint.value !== null
   useEffect(
     () => () => {
       revealed.value = undefined
@@ -134,12 +136,17 @@ export const Endpoint = ({ id: text }: { id: string }) => {
     navigate('/endpoints')
   }
 
+  const share = async () => {
+    const { url } = (await dataOf(api().POST('/manage/webhook-endpoints/{id}/portal', { params }))).data
+    setLink(url)
+  }
+
   const waiting = health.pending + health.held
   return (
     <>
       <Title
         title={nameOf(endpoint)}
-        from={['Endpoints', '/endpoints']}
+        from={isOwn ? undefined : ['Endpoints', '/endpoints']}
         actions={
           <>
             {enabled && (
@@ -174,21 +181,26 @@ export const Endpoint = ({ id: text }: { id: string }) => {
                 }}
               />
             )}
-            <Action
-              label="Delete"
-              quiet
-              danger
-              run={remove}
-              question={{
-                title: `Delete ${nameOf(endpoint)}?`,
-                content: (
-                  <p>
-                    {`Nothing is sent to it any more. Waiting or paused now: ${deliveries(waiting)}. They are cancelled. This can not be undone.`}
-                  </p>
-                ),
-                yes: 'Delete',
-              }}
-            />
+            {!isOwn && (
+              <>
+                <Action label="Share" quiet run={share} />
+                <Action
+                  label="Delete"
+                  quiet
+                  danger
+                  run={remove}
+                  question={{
+                    title: `Delete ${nameOf(endpoint)}?`,
+                    content: (
+                      <p>
+                        {`Nothing is sent to it any more. Waiting or paused now: ${deliveries(waiting)}. They are cancelled. This can not be undone.`}
+                      </p>
+                    ),
+                    yes: 'Delete',
+                  }}
+                />
+              </>
+            )}
           </>
         }
       >
@@ -205,6 +217,14 @@ export const Endpoint = ({ id: text }: { id: string }) => {
       )}
       <TestOutcome sent={sent} />
       <SecretOnce />
+      {link && (
+        <Secret
+          title="A link to this endpoint, shown only now"
+          secret={link}
+          note="For whoever runs the receiver. It opens once, within an hour, and shows this endpoint and its deliveries alone. To end it, revoke its token."
+          onStored={() => setLink(undefined)}
+        />
+      )}
       <RecoveryProgress endpoint={endpoint} asked={asked} />
       <Figures endpoint={endpoint} />
       {enabled && (

@@ -1,4 +1,5 @@
-import { Link } from 'wouter-preact'
+import { Link, Redirect } from 'wouter-preact'
+import { ownEndpoint } from '../api'
 import { deliveriesOf, nameOf, verdictOf, type WatchedEndpoint, watchEndpoints } from '../endpoints'
 import { Badge } from '../parts/badge'
 import { number } from '../parts/format'
@@ -50,6 +51,7 @@ const COLUMNS: Column<WatchedEndpoint>[] = [
 /** /endpoints: every endpoint with its health, the failing ones first. */
 export const Endpoints = () => {
   const { data: endpoints, problem, refresh } = useLive('endpoints', watchEndpoints)
+  if (ownEndpoint.value !== null) return <Redirect to={`/endpoints/${ownEndpoint.value}`} replace />
   if (!endpoints) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const worstFirst = endpoints.toSorted((one, other) => verdictOf(one).rank - verdictOf(other).rank)
   return (

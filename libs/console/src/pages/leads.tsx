@@ -77,7 +77,7 @@ const NoLead = ({ isFiltered, isEnd }: { isFiltered: boolean; isEnd: boolean }) 
 /** /leads: the leads that the filters match. */
 export const Leads = ({ scopes }: PageProps) => {
   const [query] = useQuery()
-  const isManager = scopes.has('manage')
+  const isManager = scopes.has('manage:read')
   const { data, problem, refresh } = useLive(String(query), (signal) => load(query, isManager, signal))
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const { users, page, errors } = data

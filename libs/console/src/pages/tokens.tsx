@@ -11,12 +11,15 @@ import { type Column, Table } from '../parts/table'
 import { Ago, Ahead } from '../parts/time'
 
 type Token = Schemas['Token']
-type Scope = Token['scopes'][number]
+type Scope = Schemas['CreateTokenRequest']['scopes'][number]
 
 const SCOPES: Record<Scope, string> = {
   leads: 'Create, change and read leads (leads)',
   'leads:read': 'Read leads only (leads:read)',
+  'leads:create': 'Create leads only (leads:create)',
   'events:read': 'Read the log of events only (events:read)',
+  webhooks: 'Manage webhook endpoints and deliveries only (webhooks)',
+  'manage:read': 'Read all pages but leads (manage:read)',
   manage: 'Manage the account: all pages but leads (manage)',
 }
 
@@ -32,6 +35,14 @@ const formOf = (errors: FieldErrors) => (
       checked={['leads']}
       errors={errors}
     />
+    <Field
+      name="endpoint_id"
+      label="Endpoint"
+      errors={errors}
+      help="With the scope webhooks alone: the number of the one endpoint that it sees. Empty: all."
+    >
+      {(attributes) => <input inputMode="numeric" {...attributes} />}
+    </Field>
     <Field name="expires_at" label="Expires" errors={errors} help="Empty: never.">
       {(attributes) => <input type="datetime-local" {...attributes} />}
     </Field>
@@ -50,6 +61,8 @@ const bodyOf = (fields: FormData) => {
   return {
     name: String(fields.get('name')),
     scopes: fields.getAll('scopes') as Scope[],
+    // Text that is no number is left to the API to refuse.
+    endpoint_id: (fields.get('endpoint_id') || undefined) as number | undefined,
     expires_at: expires ? new Date(expires).toISOString() : undefined,
     // A test token makes test tokens by default, and false is refused.
     test: fields.has('test') || undefined,
@@ -103,7 +116,12 @@ const columnsOf = (refresh: () => Promise<void>): Column<Token>[] => [
       </span>
     ),
   },
-  { name: 'Scopes', cell: ({ scopes }) => <span class="mono">{scopes.join(', ')}</span> },
+  {
+    name: 'Scopes',
+    cell: ({ scopes, endpoint_id: endpoint }) => (
+      <span class="mono">{scopes.join(', ') + (endpoint ? ` of endpoint ${endpoint}` : '')}</span>
+    ),
+  },
   {
     name: 'Last used',
     cell: ({ last_used_at: at }) => (at ? <Ago at={at} /> : <span class="none">never</span>),
@@ -143,7 +161,7 @@ export const Tokens = () => {
             question={{
               title: 'New token',
               yes: 'Create',
-              names: ['name', 'scopes', 'expires_at', 'test'],
+              names: ['name', 'scopes', 'endpoint_id', 'expires_at', 'test'],
               content: formOf,
             }}
           />

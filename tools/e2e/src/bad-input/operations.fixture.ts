@@ -223,16 +223,17 @@ export const createToken: Operation = {
         what: JSON.stringify(value).slice(0, 40),
         value,
       })),
-      right: [['leads'], ['leads:read'], ['events:read'], ['manage'], ['leads', 'leads:read', 'manage']].map(
-        (value) => ({
-          what: value.join(),
-          value,
-        }),
-      ),
+      right: [
+        ...[['leads'], ['leads:read'], ['leads:create'], ['events:read'], ['webhooks'], ['manage:read']],
+        ...[['manage'], ['leads', 'leads:read', 'manage']],
+      ].map((value) => ({
+        what: value.join(),
+        value,
+      })),
     }),
     'scopes.0': {
       wrong: [
-        ...oneOf(['leads', 'leads:read', 'manage'], ['admin', '*', 'write']).wrong,
+        ...oneOf(['leads', 'leads:read', 'manage'], ['admin', '*', 'write', 'portal-link']).wrong,
         { what: 'null', value: null },
       ],
       right: [],

@@ -170,6 +170,7 @@ test('every change under /manage is in the audit log, with its token and request
       `${endpoint}/recover`,
       { json: { since: '2026-01-01T00:00:00Z' } },
     ],
+    'POST /manage/webhook-endpoints/{id}/portal': [`${endpoint}/portal`, {}],
     'POST /manage/deliveries/{id}/retry': [
       `/manage/deliveries/${await firstOf('/manage/deliveries')}/retry`,
       {},

@@ -29,13 +29,21 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true })
 })
 
+const tokenFor = async (path: string, { token, listen, send }: Tenant) => {
+  if (path !== '/portal-sessions') return token
+  const link = await send<{ url: string }>('POST', `/manage/webhook-endpoints/${(await listen()).id}/portal`)
+  return link.url.split('#portal=')[1]!
+}
+
 /** The variables that a sample reads, on an account of its own. */
-const furnish = async (path: string): Promise<{ tenant: Tenant; variables: Record<string, string> }> => {
+const furnish = async (
+  path: string,
+): Promise<{ tenant: Tenant; variables: Record<string, string>; token: string }> => {
   const tenant = await stage.newTenant()
   const identifiers = await identifiersOf(path, tenant)
   if (path.endsWith('/erasure')) await tenant.send('POST', `/manage/leads/${identifiers['reference']}/erase`)
   const variables = Object.entries(identifiers).map(([name, value]) => [name.toUpperCase(), value])
-  return { tenant, variables: Object.fromEntries(variables) }
+  return { tenant, variables: Object.fromEntries(variables), token: await tokenFor(path, tenant) }
 }
 
 /** The example of a body names the user 1. A new account has no user at all. */
@@ -44,9 +52,9 @@ const withUser = async (source: string, tenant: Tenant) =>
 
 const runSample = async ({ path, operation }: Route, changes: Record<string, string> = {}) => {
   const { source } = operation['x-codeSamples']![0]!
-  const { tenant, variables } = await furnish(path)
+  const { tenant, variables, token } = await furnish(path)
   await writeFile(join(folder, 'sample.sh'), await withUser(source, tenant))
-  const env = { ...process.env, ...variables, BASE_URL: proxy.url, TOKEN: tenant.token, ...changes }
+  const env = { ...process.env, ...variables, BASE_URL: proxy.url, TOKEN: token, ...changes }
   proxy.seen.length = 0
   const { code, stdout, stderr } = await run('bash', ['-eu', 'sample.sh'], {
     cwd: folder,

@@ -82,6 +82,7 @@ test('tokens: made, listed without themselves, revoked for good', async () => {
   expect(record).toEqual({
     ...{ id: expect.any(Number), name: 'Website', scopes: ['leads', 'manage'], test: true },
     ...{
+      endpoint_id: null,
       expires_at: '2099-01-01T00:00:00.000000Z',
       last_used_at: null,
       revoked_at: null,

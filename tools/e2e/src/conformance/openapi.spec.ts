@@ -135,6 +135,7 @@ const furnish = async () => {
     '/manage/deliveries/{id}': await delivered('/manage/deliveries'),
     '/manage/notifications/{id}': await delivered('/manage/notifications'),
   }
+  const portal = await tenant.send<{ url: string }>('POST', `/manage/webhook-endpoints/${endpointId}/portal`)
   const bodies: Record<string, RequestOptions> = {
     'POST /leads': { json: LEAD },
     'PATCH /leads/{reference}': { json: { value: 1 } },
@@ -153,6 +154,7 @@ const furnish = async () => {
     'POST /manage/webhook-endpoints/{id}/rotate-secret': { json: { overlap: '15m' } },
     'POST /manage/webhook-endpoints/{id}/test': { json: { type: 'lead.updated' } },
     'POST /manage/webhook-endpoints/{id}/recover': { json: { since: '2026-01-01T00:00:00Z' } },
+    'POST /portal-sessions': { token: portal.url.split('#portal=')[1]! },
   }
   const addressOf = (path: string) => {
     const [, id = 1] = Object.entries(ids).find(([prefix]) => path.startsWith(prefix)) ?? []

@@ -55,7 +55,7 @@ describeConsole('the console', {}, (world) => {
     await open('/endpoints', token)
     await heading('Forbidden').waitFor()
     const main = world.page.getByRole('main')
-    expect(await main.innerText()).toContain('The token lacks the scope manage.')
+    expect(await main.innerText()).toContain('The token lacks the scope webhooks.')
     expect(await world.page.getByRole('link', { name: 'Endpoints' }).count()).toBe(0)
     await world.page.getByRole('button', { name: 'Use another token' }).click()
     await signIn()

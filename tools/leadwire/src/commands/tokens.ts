@@ -1,11 +1,12 @@
-import { oneLine, type Token } from '@leadwire/contracts'
+import { oneLine, SCOPES, type Token } from '@leadwire/contracts'
 import type { Command } from 'commander'
-import { does, id, instant } from './run'
+import { does, id, instant, list } from './run'
 
 const tokenOutput = (token: Token) => ({
   id: token.id,
   name: token.name,
   scopes: token.scopes,
+  endpoint_id: token.endpointId ?? null,
   test: token.test,
   expires_at: token.expiresAt ?? null,
   last_used_at: token.lastUsedAt ?? null,
@@ -17,17 +18,27 @@ const tokenOutput = (token: Token) => ({
 export const addTokens = (program: Command): void => {
   const tokens = program.command('tokens').description('bearer tokens of an account')
 
-  does<{ account: number; name: string; scopes: string; expiresAt?: string; test: boolean }>(
+  does<{
+    account: number
+    name: string
+    scopes?: string[]
+    endpoint?: number
+    expiresAt?: string
+    test: boolean
+  }>(
     tokens
       .command('create')
       .description('make a token; it is shown this once')
       .requiredOption('--account <id>', 'the account', id)
       .requiredOption('--name <name>', 'what it is for', oneLine)
-      .option('--scopes <list>', 'of leads, leads:read, manage; parted by commas', 'leads')
+      .option('--scope, --scopes <list>', `of ${SCOPES.join(', ')}; parted by commas (default: leads)`, list)
+      .option('--endpoint <id>', 'the one webhook endpoint that it sees, with the scope webhooks', id)
       .option('--expires-at <instant>', 'when it ends, such as 2030-01-01T00:00:00Z', instant)
       .option('--test', 'make its leads test leads', false),
-    async ({ accounts }, { account, name, scopes, expiresAt, test }) => {
-      const request = { accountId: account, name, scopes: scopes.split(','), test, expiresAt }
+    async ({ accounts, webhooks }, { account: accountId, endpoint: endpointId, name, test, ...options }) => {
+      const { expiresAt, scopes = [endpointId === undefined ? 'leads' : 'webhooks'] } = options
+      if (endpointId !== undefined) await webhooks.retrieveWebhookEndpoint({ accountId, endpointId })
+      const request = { accountId, name, scopes, test, expiresAt, endpointId }
       const { token, secret } = await accounts.createToken(request)
       return { ...tokenOutput(token!), token: secret }
     },

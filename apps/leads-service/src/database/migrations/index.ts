@@ -1,5 +1,6 @@
 import { type Migration, type ServiceContext, untilMigrated } from '@leadwire/service-kit'
 import type { Config } from '../../config'
+import { tokenEndpoint } from './0003-token-endpoint'
 import { TABLES } from './schema'
 
 const sql = (name: string, text: string): Migration => ({
@@ -15,6 +16,7 @@ export const migrations: Migration[] = [
     '0002-scopes',
     `ALTER TABLE tokens DROP CONSTRAINT tokens_scopes_check, ADD CONSTRAINT tokens_scopes_check CHECK (cardinality(scopes) > 0)`,
   ),
+  tokenEndpoint,
 ]
 
 /** Brings the database `leads` to the newest schema, and waits for it while it is unavailable. */

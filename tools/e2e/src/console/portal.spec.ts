@@ -1,0 +1,63 @@
+import { eventually } from '@leadwire/test-kit'
+import { describeConsole } from './console.fixture'
+
+describeConsole('a portal link in the console', {}, (world) => {
+  const { heading } = world
+  const button = (name: string) => world.page.getByRole('button', { name, exact: true })
+  const link = (name: string) => world.page.getByRole('link', { name, exact: true })
+
+  test('it shows its endpoint and the deliveries of it alone, and opens once', async () => {
+    world.expected = [/403/, /401/, /404/]
+    const { id } = await world.tenant.listen({ description: 'Partner' })
+    const other = await world.tenant.listen({ description: 'Other' })
+    const lead = await world.tenant.createLead()
+    await eventually(() => expect(other.receiver.requests).toHaveLength(1))
+
+    await world.open(`/endpoints/${id}`)
+    await button('Share').click()
+    const url = await world.page.getByText(/#portal=/).innerText()
+    await world.inspect('portal-link')
+
+    await world.newTab()
+    await world.page.goto(url)
+    await heading(/^Partner/).waitFor()
+    expect(world.page.url()).toBe(`${world.stage.system.baseUrl}/console/endpoints/${id}`)
+    const { baseUrl } = world.stage.system
+    const addresses = await world.page
+      .getByRole('link')
+      .evaluateAll((links) => links.map((one) => (one as unknown as { href: string }).href))
+    const known = ['', '#main', '/endpoints', '/deliveries', `/endpoints/${id}/edit`]
+    expect(
+      addresses
+        .map((address) => address.replace(`${baseUrl}/console`, '').replace(/[?].*/, ''))
+        .filter(
+          (path) =>
+            !known.includes(path.replace(/^\/endpoints\/\d+#main$/, '#main')) &&
+            !/^\/deliveries\/\d+$/.test(path),
+        ),
+    ).toEqual([])
+    expect(await button('Delete').count()).toBe(0)
+    expect(await button('Share').count()).toBe(0)
+    await world.inspect('portal')
+
+    await link('Edit').click()
+    await world.page.getByLabel('Name').fill('Partner of ours')
+    expect(await world.page.getByLabel('Lead created').count()).toBe(0)
+    await button('Save').click()
+    await heading(/^Partner of ours/).waitFor()
+
+    await link('Deliveries').click()
+    await heading('Deliveries').waitFor()
+    expect(await world.page.getByRole('rowheader').count()).toBe(1)
+    await world.page.goto(`${baseUrl}/console/endpoints/${other.id}`)
+    await world.page.getByText('There is no such webhook endpoint.').waitFor()
+    await world.page.goto(`${baseUrl}/console/leads/${lead.reference}`)
+    await world.page.getByText('The token lacks the scope leads:read.').waitFor()
+
+    await world.newTab()
+    await world.page.goto(url)
+    await heading('Sign in').waitFor()
+    await world.page.getByText(/The link can't be opened/).waitFor()
+    expect(world.page.url()).toBe(`${baseUrl}/console`)
+  })
+})

@@ -1,0 +1,112 @@
+import { eventually } from '@leadwire/test-kit'
+import { Client as Database } from 'pg'
+import { type Stage, startStage, type Tenant } from '../stage.fixture'
+
+type Session = { token: string; endpoint_id: number; expires_at: string }
+
+let stage: Stage
+let tenant: Tenant
+let endpoint: number
+beforeAll(async () => {
+  stage = await startStage({ env: { LOG_LEVEL: 'trace' } })
+})
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  tenant = await stage.newTenant()
+  endpoint = (await tenant.listen()).id
+})
+
+const create = async (options: object = {}) => {
+  const path = `/manage/webhook-endpoints/${endpoint}/portal`
+  const link = await tenant.send<{ url: string; expires_at: string }>('POST', path, options)
+  return { ...link, secret: link.url.split('#portal=')[1]! }
+}
+
+const open = (token: string) =>
+  tenant.client.request<{ data: Session }>('POST', '/portal-sessions', { token })
+
+const tokens = () => tenant.send<Record<string, unknown>[]>('GET', '/manage/tokens')
+
+const hours = (time: string) => (Date.parse(time) - Date.now()) / 3_600_000
+
+test('a link leads to the console for an hour, and opens a session of eight hours', async () => {
+  const { url, expires_at, secret } = await create()
+  expect(url).toBe(`${stage.system.baseUrl}/console#portal=${secret}`)
+  expect(hours(expires_at)).toBeCloseTo(1, 1)
+  const link = (await tokens()).at(-1)!
+  expect(link).toMatchObject({ scopes: ['portal-link'], endpoint_id: endpoint, expires_at })
+
+  const { status, json } = await open(secret)
+  expect(status).toBe(200)
+  const { token, ...session } = json.data
+  expect(session).toEqual({ endpoint_id: endpoint, expires_at: expect.any(String) })
+  expect(hours(session.expires_at)).toBeCloseTo(8, 1)
+  expect((await tokens()).at(-1)).toMatchObject({
+    id: link['id'],
+    scopes: ['webhooks'],
+    endpoint_id: endpoint,
+  })
+  const list = await tenant.client.request<{ data: object[] }>('GET', '/manage/webhook-endpoints', { token })
+  expect(list.json.data).toMatchObject([{ id: endpoint }])
+  expect(await tenant.send('GET', '/manage/audit')).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({
+        ...{ action: 'token.opened', target: { type: 'token', id: link['id'] } },
+        changes: expect.objectContaining({ scopes: { from: ['portal-link'], to: ['webhooks'] } }),
+      }),
+    ]),
+  )
+  // Its name in the audit log of what is done with it.
+  await tenant.client.request('PATCH', `/manage/webhook-endpoints/${endpoint}`, {
+    json: { enabled: false },
+    token,
+  })
+  expect((await tenant.send<object[]>('GET', '/manage/audit'))[0]).toMatchObject({
+    ...{
+      action: 'webhook_endpoint.updated',
+      token: { id: link['id'], name: `Portal of endpoint ${endpoint}` },
+    },
+  })
+
+  await tenant.send('DELETE', `/manage/tokens/${link['id']}`)
+  await eventually(async () =>
+    expect((await tenant.client.request('GET', '/token', { token })).status).toBe(401),
+  )
+  const logs = stage.system.logs().map((line) => JSON.stringify(line))
+  expect(logs.filter((line) => line.includes(secret) || line.includes(token))).toEqual([])
+})
+
+test('of those who open it at once, one does', async () => {
+  const { secret } = await create()
+  const answers = await Promise.all(Array.from({ length: 8 }, () => open(secret)))
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 409)])
+  await eventually(async () => expect((await open(secret)).status).toBe(401))
+})
+
+test('one that was revoked, or is over, opens nothing', async () => {
+  const { secret } = await create()
+  await tenant.send('DELETE', `/manage/tokens/${(await tokens()).at(-1)!['id']}`)
+  expect((await open(secret)).status).toBe(401)
+
+  const late = await create()
+  const settings = stage.system.services.find(({ service }) => service === 'leads-service')!.env
+  const database = new Database({ connectionString: settings['DATABASE_URL'] })
+  await database.connect()
+  const id = (await tokens()).at(-1)!['id']
+  await database.query('UPDATE tokens SET expires_at = clock_timestamp() WHERE id = $1', [id])
+  await database.end()
+  expect((await open(late.secret)).status).toBe(401)
+})
+
+test('under one Idempotency-Key it is one link', async () => {
+  const headers = { 'idempotency-key': 'once' }
+  const { url } = await create({ headers })
+  expect((await create({ headers })).url).toBe(url)
+  expect(await tokens()).toHaveLength(2)
+})
+
+test('no other token opens a session, and an endpoint that is not there has no link', async () => {
+  expect((await open(tenant.token)).status).toBe(403)
+  const missing = await tenant.client.request('POST', '/manage/webhook-endpoints/999999999/portal')
+  expect(missing.status).toBe(404)
+})
