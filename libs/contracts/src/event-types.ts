@@ -5,6 +5,7 @@ export const EVENT_TYPES = [
   'appointment.scheduled',
   'callback.scheduled',
   'attachment.added',
+  'lead.erased',
 ] as const
 
 export type EventType = (typeof EVENT_TYPES)[number]

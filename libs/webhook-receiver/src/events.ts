@@ -39,6 +39,12 @@ export interface AttachmentAdded {
   data: Image & { lead_reference: string }
 }
 
+/** The personal data of a lead was erased. It is the last event of the lead: delete what you keep of it. */
+export interface LeadErased {
+  type: 'lead.erased'
+  data: { reference: string }
+}
+
 /** What an endpoint may subscribe to. Lead Created alone has no `type`. */
 export type WebhookEvent =
   | LeadCreated
@@ -46,3 +52,4 @@ export type WebhookEvent =
   | AppointmentScheduled
   | CallbackScheduled
   | AttachmentAdded
+  | LeadErased

@@ -23,7 +23,7 @@ import { grants } from '../auth/authenticate'
 import { describe, id, oneOf, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
 
-const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
 
 /** The filters of deliveries and notifications. */
 export const DELIVERY_FILTERS = {

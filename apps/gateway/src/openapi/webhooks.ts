@@ -48,12 +48,15 @@ const AddedAttachment = named(
   'Its url needs the bearer token.',
 )({ ...Image.properties, lead_reference: leadReferenceSchema() })
 
+const ErasedLead = named('LeadErasedLead')({ reference: leadReferenceSchema() })
+
 const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
   'lead.created': { data: PayloadLead, when: 'a lead was created' },
   'lead.updated': { data: UpdatedLead, when: 'a lead was changed' },
   'appointment.scheduled': { data: Scheduled, when: 'an appointment was scheduled' },
   'callback.scheduled': { data: Scheduled, when: 'a callback was scheduled' },
   'attachment.added': { data: AddedAttachment, when: 'a file was attached to a lead' },
+  'lead.erased': { data: ErasedLead, when: 'the personal data of a lead was erased' },
 }
 
 /** `lead.created` is LeadCreated: the component of the webhook, and of its body. */

@@ -46,6 +46,8 @@ const causes: Record<EventType, (leadwire: Leadwire, reference: string) => Promi
       ...{ name: 'Test of leadwire trigger', fileName: 'test.txt' },
       content: new Blob(['A test of leadwire trigger.\n']),
     }),
+  'lead.erased': ({ api }, reference) =>
+    api.POST('/manage/leads/{reference}/erase', { params: { path: { reference } } }),
 }
 
 /** `leadwire trigger` */

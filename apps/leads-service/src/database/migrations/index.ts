@@ -1,5 +1,6 @@
 import { type Migration, type ServiceContext, untilMigrated } from '@leadwire/service-kit'
 import type { Config } from '../../config'
+import { erasureReceivers } from './0004-erasure-receivers'
 import { TABLES } from './schema'
 
 const sql = (name: string, text: string): Migration => ({
@@ -15,6 +16,7 @@ export const migrations: Migration[] = [
     '0002-scopes',
     `ALTER TABLE tokens DROP CONSTRAINT tokens_scopes_check, ADD CONSTRAINT tokens_scopes_check CHECK (cardinality(scopes) > 0)`,
   ),
+  erasureReceivers,
 ]
 
 /** Brings the database `leads` to the newest schema, and waits for it while it is unavailable. */
