@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from './gateway.fixture'
 import { cursorOf } from './validation/cursor'
@@ -366,9 +367,7 @@ test('the error of an unknown type of event lists the known ones', async () => {
   expect([status, body.errors]).toEqual([
     422,
     {
-      'events.0': [
-        'The selected events.0 is invalid. It may be: lead.created, lead.updated, appointment.scheduled, callback.scheduled, attachment.added.',
-      ],
+      'events.0': [`The selected events.0 is invalid. It may be: ${EVENT_TYPES.join(', ')}.`],
     },
   ])
 })

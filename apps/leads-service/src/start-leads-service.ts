@@ -23,6 +23,7 @@ import { connectFilesService } from './attachments/files-service'
 import type { Config } from './config'
 import { migrateDatabase } from './database/migrations'
 import { deleteOnce } from './jobs/delete/run-account-deletions'
+import { confirmOnce } from './jobs/erase/confirm-erasures'
 import { eraseOnce } from './jobs/erase/run-erasures'
 import { deleteOldImports, oldestImportAge } from './jobs/import/delete-old-imports'
 import { reconcileInTurn } from './jobs/reconcile/reconcile'
@@ -100,6 +101,7 @@ export const startLeadsService = async ({
   const unnamedFiles = () => deleteUnnamedFiles({ ...elsewhere, signal: lifecycle.signal })
   prune('files', { batch: unnamedFiles, runsApartMs: 3_600_000 })
   const wakeErasures = loops.run('erasures', { pauseMs: 500, idleMs: 5000 }, () => eraseOnce(elsewhere))
+  loops.run('erasure receivers', { pauseMs: 500, idleMs: 2000 }, () => confirmOnce(elsewhere))
   loops.run('account deletions', { pauseMs: 1000, idleMs: 5000 }, () => deleteOnce(elsewhere))
   const { RECONCILE_INTERVAL: intervalMs } = config
   if (Number.isFinite(intervalMs))

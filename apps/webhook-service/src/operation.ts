@@ -3,8 +3,8 @@ import type { Database, Sealer } from '@leadwire/service-kit'
 import type { Clock } from './clock'
 import type { EventLog } from './event-log/event-log'
 
-/** What finds work in the database: the senders of both kinds, and the loops for changed endpoints and for recoveries. */
-export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'recoveries'
+/** What finds work in the database: the senders of both kinds, and the loops for changed endpoints, recoveries and reports. */
+export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'recoveries' | 'reports'
 
 export interface Dependencies {
   database: Database

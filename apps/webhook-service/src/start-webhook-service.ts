@@ -36,6 +36,7 @@ import { createMailboxes } from './notifications/notify-contact'
 import { deleteMessagesFrom, notifyUser } from './notifications/notify-user'
 import type { Loop } from './operation'
 import { createPruneEvents, oldestEventAge } from './removal/prune-events'
+import { sendEndpointReport } from './reports/send-endpoint-report'
 import { webhooksService } from './webhooks-service'
 
 /** Connections to the mail server, for all accounts and for one. Mail servers accept few from one client. */
@@ -125,6 +126,11 @@ export const startWebhookService = async (
     webhooks: [webhooks.wake],
     notifications: [notifications.wake],
     syncs,
+    reports: [
+      loops.run('endpoint reports', { pauseMs: 500, idleMs: 2000 }, () =>
+        sendEndpointReport({ database: leads.database, clock, wake }),
+      ),
+    ],
     recoveries: [
       loops.run('recoveries', { pauseMs: 500, idleMs: 5000 }, () => runRecovery(leads.database, { clock })),
     ],

@@ -1,11 +1,26 @@
-/** In the order in which they are listed. */
-export const EVENT_TYPES = [
+/** Of leads: in the log of their account. In the order in which they are listed. */
+export const LEAD_EVENT_TYPES = [
   'lead.created',
   'lead.updated',
   'appointment.scheduled',
   'callback.scheduled',
   'attachment.added',
+  'lead.erased',
 ] as const
+
+/** About webhook endpoints: in no log, and never sent to the endpoint that they are about. */
+export const ENDPOINT_EVENT_TYPES = [
+  'endpoint.failing',
+  'endpoint.disabled',
+  'endpoint.recovered',
+  'delivery.exhausted',
+] as const
+
+export const EVENT_TYPES = [...LEAD_EVENT_TYPES, ...ENDPOINT_EVENT_TYPES] as const
+
+export type LeadEventType = (typeof LEAD_EVENT_TYPES)[number]
+
+export type EndpointEventType = (typeof ENDPOINT_EVENT_TYPES)[number]
 
 export type EventType = (typeof EVENT_TYPES)[number]
 

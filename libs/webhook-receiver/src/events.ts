@@ -39,6 +39,42 @@ export interface AttachmentAdded {
   data: Image & { lead_reference: string }
 }
 
+/** The personal data of a lead was erased. It is the last event of the lead: delete what you keep of it. */
+export interface LeadErased {
+  type: 'lead.erased'
+  data: { reference: string }
+}
+
+/** The endpoint that an event is about: never the one that receives it. */
+export interface ReportedEndpoint {
+  id: number
+  host: string
+  description: string | null
+}
+
+/** Three attempts of a delivery failed, and none of the endpoint's succeeded since the first. */
+export interface EndpointFailing {
+  type: 'endpoint.failing'
+  data: { endpoint: ReportedEndpoint; since: Timestamp }
+}
+
+/** It was disabled because it only failed. */
+export interface EndpointDisabled {
+  type: 'endpoint.disabled'
+  data: { endpoint: ReportedEndpoint; since: Timestamp; disabled_at: Timestamp }
+}
+
+export interface EndpointRecovered {
+  type: 'endpoint.recovered'
+  data: { endpoint: ReportedEndpoint; since: Timestamp; recovered_at: Timestamp }
+}
+
+/** `count` deliveries were given up since the event before. */
+export interface DeliveryExhausted {
+  type: 'delivery.exhausted'
+  data: { endpoint: ReportedEndpoint; since: Timestamp; count: number; last_delivery_id: number }
+}
+
 /** What an endpoint may subscribe to. Lead Created alone has no `type`. */
 export type WebhookEvent =
   | LeadCreated
@@ -46,3 +82,8 @@ export type WebhookEvent =
   | AppointmentScheduled
   | CallbackScheduled
   | AttachmentAdded
+  | LeadErased
+  | EndpointFailing
+  | EndpointDisabled
+  | EndpointRecovered
+  | DeliveryExhausted

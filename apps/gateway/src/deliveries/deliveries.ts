@@ -21,10 +21,10 @@ import {
   timestamp,
 } from '../api/schemas'
 import { seesEndpoint } from '../auth/authenticate'
-import { describe, id, oneOf, text } from '../validation/fields'
+import { describe, id, nullable, oneOf, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
 
-const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
 
 /** The filters of deliveries and notifications. */
 export const DELIVERY_FILTERS = {
@@ -56,7 +56,7 @@ export const DELIVERY_FIELDS = {
     examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
   }),
   event: oneOf(EVENT_TYPES, 'What it is about.', 'lead.created'),
-  lead_reference: leadReferenceSchema(),
+  lead_reference: nullable(leadReferenceSchema('Null of an event about a webhook endpoint.')),
   status: oneOf(DELIVERY_STATUSES, undefined, 'delivered'),
   attempt_count: Type.Integer({ examples: [1] }),
   next_attempt_at: nullableTimestamp('Null unless another attempt is to come.'),
@@ -96,7 +96,12 @@ export const AttemptRecord = named('Attempt')({
   response: nullableOf('string', 'The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.', 'ok'),
 })
 
-export const deliveryRecord = recordOf(Type.Object(DELIVERY_FIELDS))
+const recordOfDelivery = recordOf(Type.Object(DELIVERY_FIELDS))
+
+export const deliveryRecord = (delivery: Delivery) => ({
+  ...recordOfDelivery(delivery),
+  lead_reference: delivery.leadReference || null,
+})
 
 export const attemptRecord = recordOf(AttemptRecord)
 
@@ -111,7 +116,7 @@ const withLeadNames = async (
   { request, accountId, clients, limits }: Call<unknown>,
   deliveries: Delivery[],
 ) => {
-  const references = [...new Set(deliveries.map(({ leadReference }) => leadReference))]
+  const references = [...new Set(deliveries.flatMap(({ leadReference }) => leadReference || []))]
   const { leads } =
     references.length > 0 && grants(request.principal.scopes, ['leads:read'])
       ? await clients.leads.findLeadNames({ accountId, references }, limits).catch(unlessUnavailable)

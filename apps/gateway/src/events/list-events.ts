@@ -1,4 +1,4 @@
-import { EVENT_TYPES, type ListEventsRequest, type LoggedEvent } from '@leadwire/contracts'
+import { LEAD_EVENT_TYPES, type ListEventsRequest, type LoggedEvent } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { holdPlace } from '../admission/admission'
@@ -27,7 +27,7 @@ const EventRecord = named(
     description: '1, 2, 3 … in the order of storing; the `webhook-sequence` of its deliveries.',
     examples: [1],
   }),
-  type: oneOf(EVENT_TYPES, undefined, 'lead.created'),
+  type: oneOf(LEAD_EVENT_TYPES, undefined, 'lead.created'),
   lead_reference: leadReferenceSchema(),
   lead_version: Type.Integer({
     description: 'Of two changes of a lead, the one with the higher version is newer.',
@@ -35,7 +35,7 @@ const EventRecord = named(
   }),
   test: Type.Boolean({ description: 'Whether it is of a test lead.', examples: [false] }),
   created_at: timestamp('When it happened.'),
-  erased: Type.Boolean({ description: 'Whether the lead was erased.', examples: [false] }),
+  erased: Type.Boolean({ description: 'Whether it was erased with its lead.', examples: [false] }),
   body: Type.Unsafe({
     type: ['object', 'null'],
     description: 'The body of the webhook; null when the lead was erased.',
@@ -59,9 +59,9 @@ const Query = Type.Object({
 const typesOf = (given: string | undefined): string[] => {
   if (given === undefined) return []
   const types = given.split(',').map((type) => type.trim())
-  const known: readonly string[] = EVENT_TYPES
+  const known: readonly string[] = LEAD_EVENT_TYPES
   if (types.every((type) => known.includes(type))) return types
-  throw ServiceError.invalid({ types: [`The types must be of: ${EVENT_TYPES.join(', ')}.`] })
+  throw ServiceError.invalid({ types: [`The types must be of: ${LEAD_EVENT_TYPES.join(', ')}.`] })
 }
 
 // The body is JSON already, and not parsed.

@@ -2,7 +2,7 @@ import type { Notification } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { pagedListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
-import { dataOf, named, nullableOf, nullableTimestamp } from '../api/schemas'
+import { dataOf, leadReferenceSchema, named, nullableOf, nullableTimestamp } from '../api/schemas'
 import {
   AttemptRecord,
   attemptRecord,
@@ -12,7 +12,7 @@ import {
 } from '../deliveries/deliveries'
 import { describe, nullable, oneOf } from '../validation/fields'
 
-const { endpoint_id: _, event: __, event_id, lead_reference, ...fields } = DELIVERY_FIELDS
+const { endpoint_id: _, event: __, event_id, ...fields } = DELIVERY_FIELDS
 
 const NotificationRecord = named(
   'Notification',
@@ -25,7 +25,7 @@ const NotificationRecord = named(
     "What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
     'appointment',
   ),
-  lead_reference: nullable(lead_reference),
+  lead_reference: nullable(leadReferenceSchema()),
   endpoint_id: nullableOf('integer', 'The webhook endpoint that fails; null of the others.'),
   user_id: nullableOf('integer', "Null when it goes to the account's contact.", 1),
   user_email: Type.String(
@@ -42,7 +42,6 @@ const notificationRecord = (notification: Notification) => {
   const { event: _, ...record } = deliveryRecord(delivery!)
   return {
     ...record,
-    lead_reference: record.lead_reference || null,
     endpoint_id: endpointId ?? null,
     subject,
     user_id: userId || null,

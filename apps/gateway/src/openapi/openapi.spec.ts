@@ -203,6 +203,7 @@ test('each kind of event is described, and its body says which it is', () => {
   const { 'lead.created': _, ...changes } = document.webhooks as Record<string, { $ref: string }>
   expect(Object.keys(changes)).toEqual([
     ...['lead.updated', 'appointment.scheduled', 'callback.scheduled', 'attachment.added'],
+    ...['lead.erased', 'endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'],
   ])
   for (const [kind, { $ref }] of Object.entries(changes)) {
     const name = $ref.replace('#/components/pathItems/', '')

@@ -1,6 +1,15 @@
-import { EVENT_TYPES, type EventType, Image, Lead, LeadListItem, Quote, QuoteItem } from '@leadwire/contracts'
+import {
+  ENDPOINT_EVENT_TYPES,
+  EVENT_TYPES,
+  type EventType,
+  Image,
+  Lead,
+  LeadListItem,
+  Quote,
+  QuoteItem,
+} from '@leadwire/contracts'
 import { type TSchema, Type } from '@sinclair/typebox'
-import { leadReferenceSchema, named } from '../api/schemas'
+import { leadReferenceSchema, named, nullableOf, timestamp } from '../api/schemas'
 import { FieldChange } from '../leads/leads'
 import { Scheduled } from '../scheduling/schedule'
 import { oneOf } from '../validation/fields'
@@ -22,6 +31,10 @@ const HEADERS = Object.entries({
   ...{ name, in: 'header', required: name !== 'webhook-sequence' },
   ...{ description, schema: { type: 'string' } },
 }))
+
+const OF_LEADS = ['webhook-sequence', 'webhook-lead-version']
+
+const isAboutEndpoint = (type: EventType) => ENDPOINT_EVENT_TYPES.some((each) => each === type)
 
 const RETRIES =
   'An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.'
@@ -48,12 +61,48 @@ const AddedAttachment = named(
   'Its url needs the bearer token.',
 )({ ...Image.properties, lead_reference: leadReferenceSchema() })
 
+const ErasedLead = named('LeadErasedLead')({ reference: leadReferenceSchema() })
+
+const ReportedEndpoint = named('ReportedEndpoint')({
+  id: Type.Integer({ examples: [1] }),
+  host: Type.String({ description: 'Of its URL; the rest may hold secrets.', examples: ['crm.example.com'] }),
+  description: nullableOf('string', 'Its description.', 'CRM'),
+})
+
+const about = (more: Record<string, TSchema>, since: string) =>
+  Type.Object({ endpoint: ReportedEndpoint, since: timestamp(since), ...more })
+
+const FAILED_SINCE = 'Since when all attempts had failed.'
+
 const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
   'lead.created': { data: PayloadLead, when: 'a lead was created' },
   'lead.updated': { data: UpdatedLead, when: 'a lead was changed' },
   'appointment.scheduled': { data: Scheduled, when: 'an appointment was scheduled' },
   'callback.scheduled': { data: Scheduled, when: 'a callback was scheduled' },
   'attachment.added': { data: AddedAttachment, when: 'a file was attached to a lead' },
+  'lead.erased': { data: ErasedLead, when: 'the personal data of a lead was erased' },
+  'endpoint.failing': {
+    data: about({}, 'Since when all attempts have failed.'),
+    when: 'another endpoint has answered no attempt with 2xx since the first of three attempts of a delivery',
+  },
+  'endpoint.disabled': {
+    data: about({ disabled_at: timestamp('When it was disabled.') }, FAILED_SINCE),
+    when: 'another endpoint was disabled because it only failed',
+  },
+  'endpoint.recovered': {
+    data: about({ recovered_at: timestamp('When an attempt succeeded.') }, FAILED_SINCE),
+    when: 'an attempt at another endpoint, of which `endpoint.failing` was sent, has succeeded',
+  },
+  'delivery.exhausted': {
+    data: about(
+      {
+        count: Type.Integer({ description: 'How many since the event before.', examples: [1] }),
+        last_delivery_id: Type.Integer({ examples: [1] }),
+      },
+      'When the last attempt of the first of them began.',
+    ),
+    when: 'the last retry of deliveries to another endpoint has failed',
+  },
 }
 
 /** `lead.created` is LeadCreated: the component of the webhook, and of its body. */
@@ -63,6 +112,8 @@ const pathItemOf = (type: EventType) => {
   const { data, when } = EVENTS[type]
   const name = nameOf(type)
   const isDefault = type === 'lead.created'
+  const isReport = isAboutEndpoint(type)
+  const note = isReport ? 'At most once an hour for each endpoint. It is in no log. ' : ''
   const subscriber = isDefault
     ? `of the account that subscribes to \`${type}\`, as all do by default,`
     : `that subscribes to \`${type}\``
@@ -72,9 +123,9 @@ const pathItemOf = (type: EventType) => {
     operationId: `${name[0]!.toLowerCase()}${name.slice(1)}`,
     tags: ['Events'],
     summary: name.replace(/(?<=[a-z])(?=[A-Z])/, ' '),
-    description: `Sent to each webhook endpoint ${subscriber} when ${when}. ${RETRIES}`,
+    description: `Sent to each webhook endpoint ${subscriber} when ${when}. ${note}${RETRIES}`,
     security: [],
-    parameters: HEADERS,
+    parameters: isReport ? HEADERS.filter(({ name }) => !OF_LEADS.includes(name)) : HEADERS,
     requestBody: { required: true, content: { 'application/json': { schema: body } } },
     responses: {
       '2XX': { description: 'The webhook has arrived. The body of the answer is kept, up to 4 KiB.' },

@@ -1,6 +1,15 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { dataOf, leadReferenceSchema, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
+import {
+  dataOf,
+  leadReferenceSchema,
+  named,
+  nullableOf,
+  nullableTimestamp,
+  orNull,
+  timestamp,
+} from '../api/schemas'
+import { DELIVERY_STATUSES } from '../deliveries/deliveries'
 import { describe, oneOf } from '../validation/fields'
 
 const ErasedPlace = named('ErasedPlace')({
@@ -22,6 +31,19 @@ const Remains = named('ErasureRemains')({
   ),
 })
 
+const ErasureReceiver = named(
+  'ErasureReceiver',
+  'An endpoint to which `lead.erased` is sent.',
+)({
+  endpoint_id: Type.Integer({ examples: [1] }),
+  delivery_id: Type.Integer({ examples: [1] }),
+  status: oneOf(DELIVERY_STATUSES, undefined, 'delivered'),
+  delivered_at: nullableTimestamp(
+    'When the endpoint confirmed it with 2xx; null until then.',
+    '2026-11-21T09:30:05.123456Z',
+  ),
+})
+
 export const Erasure = named(
   'Erasure',
   "The receipt of a lead's erasure.",
@@ -31,6 +53,10 @@ export const Erasure = named(
   requested_at: timestamp('When it was asked for.'),
   finished_at: nullableTimestamp('When everything was done.'),
   erased: Type.Array(ErasedPlace, { description: 'What was erased where.' }),
+  receivers: orNull(
+    Type.Array(ErasureReceiver),
+    'Null until the event is recorded. Renewed 2, 4, 8 … seconds after the request, at last once a day.',
+  ),
   remains: Type.Array(Remains, {
     description: 'What can no longer be reached through the service, and ends later.',
   }),

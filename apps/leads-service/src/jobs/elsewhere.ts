@@ -7,7 +7,7 @@ export interface Elsewhere {
   logger: Logger
   webhooks: Pick<
     WebhooksServiceClient,
-    'eraseLeadEvents' | 'holdAccount' | 'removeLeadEvents' | 'removeAccount'
+    'eraseLeadEvents' | 'exportLeadEvents' | 'holdAccount' | 'removeLeadEvents' | 'removeAccount'
   >
   deleteFiles: (keys: string[]) => Promise<void>
   /** Deletes a message from the stream, if it still is the event's. */

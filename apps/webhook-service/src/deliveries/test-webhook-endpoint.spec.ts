@@ -80,6 +80,11 @@ test.each([
   [['appointment.scheduled'], 'appointment.scheduled', { data: { id: 0, user_id: 0 } }],
   [['callback.scheduled'], 'callback.scheduled', { data: { id: 0, user_id: 0 } }],
   [['attachment.added'], 'attachment.added', { data: { id: 0, file_name: 'sample.png' } }],
+  [['lead.erased'], 'lead.erased', { data: { reference: '00000000-0000-4000-8000-000000000000' } }],
+  [['endpoint.failing'], 'endpoint.failing', { data: { endpoint: { id: 0, host: 'example.com' } } }],
+  [['endpoint.disabled'], 'endpoint.disabled', { data: { disabled_at: '2026-01-01T10:30:00.000000Z' } }],
+  [['endpoint.recovered'], 'endpoint.recovered', { data: { recovered_at: '2026-01-01T10:30:00.000000Z' } }],
+  [['delivery.exhausted'], 'delivery.exhausted', { data: { count: 1, last_delivery_id: 0 } }],
 ] as const)('an endpoint that subscribes to %j gets a sample of %s', async (types, type, body) => {
   const { id } = await service.endpoint(7, receiver.url, { types: [...types] })
   const { delivery } = await testWebhookEndpoint(7, id)
@@ -88,6 +93,8 @@ test.each([
   const sent = JSON.parse(receiver.requests[0]!.body.toString())
   expect(sent).toMatchObject(body)
   expect(sent.type).toBe(type === 'lead.created' ? undefined : type)
+  const version = /^(endpoint|delivery)/.test(type) ? undefined : '1'
+  expect(receiver.requests[0]!.headers['webhook-lead-version']).toBe(version)
 })
 
 test('the sample of another type comes when it is asked for', async () => {

@@ -4,6 +4,7 @@ import {
   EVENT_TYPES,
   type EventType,
   exampleOf,
+  LEAD_EVENT_TYPES,
   Lead,
   LeadListItem,
   type TestWebhookEndpointResponse,
@@ -40,17 +41,19 @@ const SAMPLES: Record<EventType, object> = {
   ...samples,
 }
 
+const isOfLead = (type: EventType) => LEAD_EVENT_TYPES.some((each) => each === type)
+
 const subscribed = statement<{ events: string[] }>('types-of-endpoint')`
   SELECT events FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE`
 
-/** Stores an event, with a delivery for the one endpoint $2 of the account $1. */
-export const storeForEndpoint = statement('store-for-endpoint')`
+/** Stores an event, with a delivery for each of the endpoints $2 of the account $1. */
+export const storeForEndpoints = statement('store-for-endpoints')`
   WITH receiving AS (
     SELECT id, account_id, enabled FROM endpoints
-    WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE
+    WHERE account_id = $1 AND id = ANY ($2::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE
   ), stored AS (
     INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, type, lead_version, sample)
-    SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, $9, $10, $11 FROM receiving
+    SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, $9, $10, $11 FROM receiving LIMIT 1
     RETURNING id, account_id, lead_reference
   )
   INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
@@ -75,7 +78,8 @@ export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
     const type = (asked as EventType | undefined) ?? first
     const body = Buffer.from(JSON.stringify(SAMPLES[type]).replaceAll('{now}', microseconds(now)))
     const values = [randomUUID(), accountKey, REFERENCE, body, newTraceparent(), now, type]
-    const [row] = await storeForEndpoint(tx, ...key, ...values, 1, true)
+    const version = isOfLead(type) ? 1 : null
+    const [row] = await storeForEndpoints(tx, accountId, [endpointId], ...values, version, true)
     // The statement does not see the event that it stores.
     const stored = deliveryOf({ ...row, event: type })
     const changes = differences({}, { delivery_id: stored.id })

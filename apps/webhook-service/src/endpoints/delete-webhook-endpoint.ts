@@ -3,6 +3,7 @@ import type { Operation } from '../operation'
 import { statement } from '../statement'
 import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
 import type { SealedSecrets } from './secrets/sealed-secrets'
+import { deleteReports } from './state/endpoint-reports'
 import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
 
 const markDeleted = statement<SealedSecrets>('delete-webhook-endpoint')`
@@ -21,6 +22,7 @@ export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint'> = async (
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.deleted', targetId: endpointId, changes })
     await markOutOfSync(tx, [endpointId])
     await deleteFailures(tx, endpointId)
+    await deleteReports(tx, endpointId)
   })
   wake('syncs')
   return {}

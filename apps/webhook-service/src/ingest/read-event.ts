@@ -1,4 +1,4 @@
-import { EVENT_TYPES, Event, NotificationRequested } from '@leadwire/contracts'
+import { Event, LEAD_EVENT_TYPES, NotificationRequested } from '@leadwire/contracts'
 import { parseTraceparent } from '@leadwire/service-kit'
 import { isHeaderValue, isInstant, isUuid } from '../arguments'
 
@@ -45,7 +45,7 @@ const reader =
     return { id, ...read(message, bytes) }
   }
 
-const TYPES: ReadonlySet<string> = new Set(EVENT_TYPES)
+const TYPES: ReadonlySet<string> = new Set(LEAD_EVENT_TYPES)
 
 export const readEvent = reader(
   Event,

@@ -4,7 +4,7 @@ import type { Database, OpenTransaction } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import { validate } from '../arguments'
 import { microseconds } from '../clock'
-import { storeForEndpoint } from '../deliveries/test-webhook-endpoint'
+import { storeForEndpoints } from '../deliveries/test-webhook-endpoint'
 import { below, LAST, NEWEST_FIRST, readInOrder } from '../delivery-sql'
 import { notifiedSince } from '../endpoints/state/list-failing-endpoints'
 import type { Operation } from '../operation'
@@ -91,7 +91,7 @@ export const notifyContact: Operation<'notifyContact'> = async (
     const body = Buffer.from(NotificationRequested.encode(event).finish())
     const values = [eventId, '', null, body, null, now, 'notification.requested', null, false]
     // Its mailbox has the account's id.
-    await storeForEndpoint(tx, accountId, accountId, ...values)
+    await storeForEndpoints(tx, accountId, [accountId], ...values)
     return true
   })
   if (isStored) wake('notifications')

@@ -6,7 +6,8 @@ export const LARGE_BYTES = 16 * 1024
 const BYTES = 64 * 1024 * 1024
 const BYTES_OF_ACCOUNT = 16 * 1024 * 1024
 
-const bodyOf = statement<{ body: Buffer }>('large-body')`SELECT body FROM events WHERE id = $1`
+const bodyOf = statement<{ body: Buffer }>('large-body')`
+  SELECT body FROM events WHERE id = $1 AND erased_at IS NULL`
 
 interface Body {
   bytes: Promise<Buffer>
@@ -26,7 +27,7 @@ export const createLargeBodies = (database: Database) => {
 
   const read = async (eventId: string): Promise<Buffer> => {
     const [event] = await bodyOf(database, eventId)
-    if (!event) throw new Error('the event was removed')
+    if (!event) throw new Error('the event was removed or erased')
     return event.body
   }
 

@@ -7,6 +7,7 @@ import {
   untilSuccess,
 } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
+import { ADD_TO_REPORT } from '../endpoints/state/endpoint-reports'
 import { columnsOf, statement } from '../statement'
 import type { ClaimedDelivery } from './claim-deliveries'
 import type { DeliveryMetrics } from './delivery-metrics'
@@ -15,11 +16,14 @@ const MAX_BATCH = 100
 /** A statement for each attempt would cost more than the attempt: what ends meanwhile joins the next batch. */
 const INTERVAL_MS = 50
 
+/** An endpoint is failing when so many attempts of one delivery have failed, or all of them, and none succeeded since the first. */
+const FAILING_ATTEMPTS = 3
+
 const record = statement<{ id: number }>('record-attempts')`
   WITH ended AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::int[], $3::timestamptz[], $4::int[], $5::int[], $6::text[],
-      $7::text[], $8::timestamptz[], $9::boolean[], $10::text[])
-      AS r (id, claim, started_at, duration_ms, status, error, response, retry_at, manual, reason)
+      $7::text[], $8::timestamptz[], $9::boolean[], $10::text[], $11::boolean[])
+      AS r (id, claim, started_at, duration_ms, status, error, response, retry_at, manual, reason, logged)
     ORDER BY id
   ), moved AS (
     UPDATE deliveries d SET
@@ -43,7 +47,8 @@ const record = statement<{ id: number }>('record-attempts')`
       claimed_until = NULL,
       updated_at = clock_timestamp()
     FROM ended e WHERE d.id = e.id AND d.claim = e.claim
-    RETURNING d.id, d.endpoint_id, d.attempt_count AS number, e.started_at, e.duration_ms, e.status, e.error, e.response, e.reason
+    RETURNING d.id, d.endpoint_id, d.attempt_count AS number, e.started_at, e.duration_ms, e.status, e.error, e.response, e.reason,
+      e.logged, d.status = 'exhausted' AND NOT e.manual AS exhausted
   ), recorded AS (
     INSERT INTO attempts (delivery_id, number, started_at, duration_ms, status, error, response, reason)
     SELECT id, number, started_at, duration_ms, status, error, response, reason FROM moved
@@ -66,6 +71,25 @@ const record = statement<{ id: number }>('record-attempts')`
     SELECT endpoint_id, min(started_at) FROM moved WHERE (SELECT count(*) FROM counted) > 0
     GROUP BY 1 HAVING count(error) = count(*) ORDER BY 1
     ON CONFLICT DO NOTHING
+  ), recovered_reports AS (
+    UPDATE endpoint_reports r SET open = false, due_at = coalesce(due_at, at),
+      at = (SELECT max(started_at) FROM moved m WHERE m.endpoint_id = r.endpoint_id AND m.error IS NULL)
+    WHERE (SELECT count(*) FROM counted) > 0 AND type = 'endpoint.failing' AND open
+      AND endpoint_id = ANY (ARRAY (SELECT endpoint_id FROM moved WHERE error IS NULL))
+  ), reported AS (
+    INSERT INTO endpoint_reports AS r (endpoint_id, type, open, count, since, at, due_at, delivery_id)
+    SELECT * FROM (
+      SELECT endpoint_id, 'endpoint.failing', true, 0, min(f.since), max(started_at), max(started_at), NULL::bigint
+      FROM moved m CROSS JOIN LATERAL (SELECT since FROM endpoint_failures f WHERE f.endpoint_id = m.endpoint_id OFFSET 0) f
+      WHERE logged AND error IS NOT NULL AND (number >= ${FAILING_ATTEMPTS} OR exhausted)
+        AND f.since <= coalesce((SELECT a.started_at FROM attempts a WHERE a.delivery_id = m.id AND a.number = 1), m.started_at)
+        AND endpoint_id <> ALL (ARRAY (SELECT endpoint_id FROM moved WHERE error IS NULL))
+      GROUP BY 1
+      UNION ALL
+      SELECT endpoint_id, 'delivery.exhausted', false, count(*), min(started_at), max(started_at), max(started_at), max(id)
+      FROM moved WHERE logged AND exhausted GROUP BY 1
+    ) e WHERE (SELECT count(*) FROM counted) > 0 ORDER BY 1, 2
+    ${ADD_TO_REPORT}
   )
   SELECT id FROM moved`
 
@@ -80,6 +104,7 @@ const COLUMNS = [
   'retryAt',
   'manual',
   'reason',
+  'logged',
 ] as const
 
 export interface AttemptOptions {
@@ -101,11 +126,13 @@ interface Ended {
 /**
  * Records attempts and moves their deliveries on. A record whose claim was replaced changes nothing; a claim that ended is valid until
  * then. A held or cancelled delivery stays so, unless it was delivered. `endpoint_hours` is updated in one order, before
- * `endpoint_failures`: its row locks serialise writers of the same endpoint. Answers with whether each was written.
+ * `endpoint_failures` and `endpoint_reports`: its row locks serialise writers of the same endpoint. Only attempts at events of the log
+ * count for reports, not those at reports. Answers with whether each was written.
  */
 const recordAll = async (database: Database, ended: Ended[]): Promise<boolean[]> => {
-  const attempts = ended.map(({ delivery: { id, claim, manual }, outcome, retryAt }) => ({
-    ...{ id, claim, manual, retryAt },
+  const attempts = ended.map(({ delivery, outcome, retryAt }) => ({
+    ...{ id: delivery.id, claim: delivery.claim, manual: delivery.manual, retryAt },
+    logged: delivery.sequence !== null,
     ...outcome,
   }))
   const rows = await record(database, ...columnsOf(attempts, ...COLUMNS))

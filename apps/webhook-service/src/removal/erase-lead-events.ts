@@ -9,19 +9,24 @@ import { eventsOfLeads, lockDeliveries, messagesOf } from './remove-lead-events'
 /** Events that one transaction erases; each has a delivery for each endpoint. */
 const BATCH = 20
 
+// The event of the erasure itself stays.
 const nextEvents = statement<{ id: string; body: Buffer }>('events-to-erase')`
   SELECT id, body FROM events
-  WHERE lead_reference = $2 AND account_id = $1 AND erased_at IS NULL ORDER BY id LIMIT ${BATCH} FOR UPDATE`
+  WHERE lead_reference = $2 AND account_id = $1 AND erased_at IS NULL AND type <> 'lead.erased'
+  ORDER BY id LIMIT ${BATCH} FOR UPDATE`
 
 const eraseEvents = statement('erase-events')`
   UPDATE events SET body = e.body, traceparent = NULL, erased_at = clock_timestamp()
   FROM unnest($1::uuid[], $2::bytea[]) AS e (id, body) WHERE events.id = e.id`
 
-// Exhausted deliveries too: they could be attempted again. An attempt in flight loses its claim, so that its response is not recorded.
+// Exhausted deliveries too: they could be attempted again. An attempt in flight loses its claim to a number that no process has, so that
+// its response is not recorded, and its end is known.
 const cancelDeliveries = statement('cancel-deliveries-of-events')`
   UPDATE deliveries SET
     status = CASE WHEN status = 'delivered' THEN status ELSE 'cancelled' END,
-    next_attempt_at = NULL, manual_at = NULL, claim = NULL, claimed_until = NULL, updated_at = clock_timestamp()
+    next_attempt_at = NULL, manual_at = NULL, updated_at = clock_timestamp(),
+    claim = CASE WHEN claimed_until > now() THEN -1 END,
+    claimed_until = CASE WHEN claimed_until > now() THEN claimed_until END
   WHERE event_id = ANY ($1::uuid[])`
 
 const eraseResponses = statement('erase-responses')`
@@ -33,7 +38,13 @@ const insertTombstones = statement('insert-tombstones')`
   SELECT id, $1, '', $2, '', clock_timestamp() FROM unnest($3::uuid[]) AS id ORDER BY id
   ON CONFLICT (id) DO NOTHING`
 
-type Counts = { events: number; cancelled: number; attempts: number; unplacedAt: string | null }
+interface Counts {
+  events: number
+  cancelled: number
+  attempts: number
+  inFlight: boolean
+  unplacedAt: string | null
+}
 
 // By way of the events, which have the index.
 const count = statement<Counts>('count-erased')`
@@ -43,6 +54,7 @@ const count = statement<Counts>('count-erased')`
   )
   SELECT (SELECT count(*)::int FROM of_lead) AS events, count(*) FILTER (WHERE d.status = 'cancelled')::int AS cancelled,
     coalesce(sum(d.attempt_count), 0)::int AS attempts,
+    coalesce(bool_or(d.claimed_until > clock_timestamp()), false) AS "inFlight",
     (SELECT max(created_at) FROM of_lead WHERE stream_sequence IS NULL AND NOT sample) AS "unplacedAt"
   FROM deliveries d WHERE d.event_id = ANY (ARRAY (SELECT id FROM of_lead))`
 
@@ -104,6 +116,7 @@ export const eraseLeadEvents: Operation<'eraseLeadEvents'> = async (dependencies
     attempts: webhooks.attempts + messages.attempts,
     messages: messagesOf([...webhooks.stored, ...messages.stored]),
     missingEventIds: tombstone ? [] : missing,
+    attemptsInFlight: webhooks.inFlight,
     unplacedAt: unplaced.toSorted().at(-1),
   }
 }

@@ -2655,6 +2655,24 @@ export interface components {
              */
             erased_at: string | null;
         };
+        /** @description An endpoint to which `lead.erased` is sent. */
+        ErasureReceiver: {
+            /** @example 1 */
+            endpoint_id: number;
+            /** @example 1 */
+            delivery_id: number;
+            /**
+             * @example delivered
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "exhausted" | "held" | "cancelled";
+            /**
+             * Format: date-time
+             * @description When the endpoint confirmed it with 2xx; null until then.
+             * @example 2026-11-21T09:30:05.123456Z
+             */
+            delivered_at: string | null;
+        };
         ErasureRemains: {
             /**
              * @description `imports`: files of imports that are not done. `stream`: events from before their place in the stream was recorded, or that were published twice. `wal`: the write-ahead log of PostgreSQL. `backups`: of all stores.
@@ -2695,6 +2713,8 @@ export interface components {
             finished_at: string | null;
             /** @description What was erased where. */
             erased: components["schemas"]["ErasedPlace"][];
+            /** @description Null until the event is recorded. Renewed 2, 4, 8 … seconds after the request, at last once a day. */
+            receivers: components["schemas"]["ErasureReceiver"][] | null;
             /** @description What can no longer be reached through the service, and ends later. */
             remains: components["schemas"]["ErasureRemains"][];
         };
@@ -2753,12 +2773,13 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
+             * @description Null of an event about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
-            lead_reference: string;
+            lead_reference: string | null;
             /**
              * @example delivered
              * @enum {string}
@@ -3256,7 +3277,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3323,7 +3344,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3360,7 +3381,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3405,7 +3426,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3497,7 +3518,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3566,7 +3587,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3601,7 +3622,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3665,7 +3686,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3726,7 +3747,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
         };
         TestWebhookEndpointRequestForm: {
             /**
@@ -3734,7 +3755,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
         };
         TestedWebhookEndpoint: {
             /** @example 1 */
@@ -3752,12 +3773,13 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
+             * @description Null of an event about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
-            lead_reference: string;
+            lead_reference: string | null;
             /**
              * @example delivered
              * @enum {string}
@@ -3913,12 +3935,13 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
+             * @description Null of an event about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
-            lead_reference: string;
+            lead_reference: string | null;
             /**
              * @example delivered
              * @enum {string}
@@ -4051,12 +4074,13 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
+             * @description Null of an event about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
-            lead_reference: string;
+            lead_reference: string | null;
             /**
              * @example delivered
              * @enum {string}
@@ -4125,7 +4149,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased";
             /**
              * Format: uuid
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
@@ -6987,7 +7011,7 @@ export interface operations {
                  * @description Only those about this.
                  * @example lead.created
                  */
-                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added";
+                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
                 /**
                  * @description Only those whose last attempt failed so.
                  * @example timeout

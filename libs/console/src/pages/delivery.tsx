@@ -105,6 +105,8 @@ const factsOf = ({ delivery, endpoint }: Shown): Parameters<typeof Facts>[0]['ro
     'Lead',
     isTest(delivery) ? (
       'A sample that no customer asked for'
+    ) : delivery.lead_reference === null ? (
+      'None'
     ) : (
       <>
         {delivery.lead_name && (

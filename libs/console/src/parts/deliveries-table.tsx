@@ -36,6 +36,8 @@ const COLUMNS: Column<Delivery>[] = [
     cell: (delivery) =>
       isTest(delivery) ? (
         <Badge word="Test" tone="calm" />
+      ) : delivery.lead_reference === null ? (
+        <span class="none">–</span>
       ) : delivery.lead_name ? (
         // The name is there only for a token that may read leads.
         <Link class="cut" href={`/leads/${delivery.lead_reference}`}>

@@ -11,6 +11,7 @@ const EVENTS = [
   'appointment.scheduled',
   'callback.scheduled',
   'attachment.added',
+  'lead.erased',
 ]
 
 let system: System

@@ -1,5 +1,5 @@
 import type { CreateLeadRequest, Leadwire, ScheduleRequest } from '@leadwire/client'
-import { EVENT_TYPES, type EventType } from '@leadwire/contracts'
+import { LEAD_EVENT_TYPES, type LeadEventType } from '@leadwire/contracts'
 import { Argument, type Command } from 'commander'
 import { connectApi } from '../api'
 import { type Api, findApi } from '../connection'
@@ -34,7 +34,7 @@ const entry = async ({ api }: Leadwire): Promise<ScheduleRequest> => {
 }
 
 /** What causes an event of each type for a lead that was just created. */
-const causes: Record<EventType, (leadwire: Leadwire, reference: string) => Promise<unknown>> = {
+const causes: Record<LeadEventType, (leadwire: Leadwire, reference: string) => Promise<unknown>> = {
   'lead.created': async () => undefined,
   'lead.updated': ({ leads }, reference) => leads.update(reference, { value: 1 }),
   'appointment.scheduled': async (leadwire, reference) =>
@@ -46,15 +46,17 @@ const causes: Record<EventType, (leadwire: Leadwire, reference: string) => Promi
       ...{ name: 'Test of leadwire trigger', fileName: 'test.txt' },
       content: new Blob(['A test of leadwire trigger.\n']),
     }),
+  'lead.erased': ({ api }, reference) =>
+    api.POST('/manage/leads/{reference}/erase', { params: { path: { reference } } }),
 }
 
 /** `leadwire trigger` */
 export const addTrigger = (program: Command): void => {
   addApiOptions(program.command('trigger'))
     .description('create a test lead, and with it an event of a type')
-    .addArgument(new Argument('<event>').choices(EVENT_TYPES))
+    .addArgument(new Argument('<event>').choices(LEAD_EVENT_TYPES))
     .option('--json', 'print JSON', false)
-    .action(async (event: EventType, options: Partial<Api> & { json: boolean }) => {
+    .action(async (event: LeadEventType, options: Partial<Api> & { json: boolean }) => {
       const leadwire = connectApi(findApi(process.env, options))
       const { reference } = await leadwire.leads.create(LEAD)
       await causes[event](leadwire, reference)

@@ -1,6 +1,7 @@
 import { type Migration, type ServiceContext, untilMigrated } from '@leadwire/service-kit'
 import type { Config } from '../../config'
 import { tokenEndpoint } from './0003-token-endpoint'
+import { erasureReceivers } from './0004-erasure-receivers'
 import { TABLES } from './schema'
 
 const sql = (name: string, text: string): Migration => ({
@@ -17,6 +18,7 @@ export const migrations: Migration[] = [
     `ALTER TABLE tokens DROP CONSTRAINT tokens_scopes_check, ADD CONSTRAINT tokens_scopes_check CHECK (cardinality(scopes) > 0)`,
   ),
   tokenEndpoint,
+  erasureReceivers,
 ]
 
 /** Brings the database `leads` to the newest schema, and waits for it while it is unavailable. */

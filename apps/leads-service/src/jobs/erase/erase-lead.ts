@@ -3,34 +3,38 @@ import {
   Customer,
   type EraseLeadRequest,
   type EraseLeadResponse,
+  eventBody,
   fieldsOf,
   LeadListItem,
   Quote,
   QuoteItem,
 } from '@leadwire/contracts'
-import { type Database, type OpenTransaction, recordAudit } from '@leadwire/service-kit'
+import { activeTraceparent, type Database, type OpenTransaction, recordAudit } from '@leadwire/service-kit'
 import type { TObject } from '@sinclair/typebox'
 import { isActor, isId, isUuid, validate } from '../../arguments'
+import { insertTogether } from '../../database/inserter'
 import { recordLeadChange } from '../../leads/history/record-lead-change'
 import { type JsonSettings, leadJsonOf, leadNotFound } from '../../leads/read/lead-response'
 import { leadsFromColumns } from '../../leads/read/lead-rows'
+import { leadEvent } from '../../outbox/lead-event'
+import { CHANGED_LEAD, type ChangedLead } from '../../outbox/record-change'
+import { eventsOf } from '../../outbox/record-events'
 import { lockProgress } from '../search/write-terms'
 import { receiptOf } from './retrieve-erasure'
 import { type ErasedPlace, type LooseEvent, PLACES } from './run-erasures'
 
-interface LockedLead {
+interface LockedLead extends ChangedLead {
   id: number
-  reference: string
-  version: number
   erased: boolean
   now: string
+  heldUntil: string
 }
 
 // FOR UPDATE, for which those wait that add something to the lead (`lock-lead.ts`). The clock is read when the row is locked, so
 // that the transaction has its id before: change-horizon.ts counts on it.
 const LOCK = `
-  SELECT id, reference, version, erased_at IS NOT NULL AS erased,
-    greatest(clock_timestamp(), updated_at) AS now
+  SELECT id, erased_at IS NOT NULL AS erased, greatest(clock_timestamp(), updated_at) AS now,
+    clock_timestamp() + interval '1 day' AS "heldUntil", ${CHANGED_LEAD}
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR UPDATE) l`
 
 const OF_LEAD = 'account_id = $1 AND lead_id = $2'
@@ -78,8 +82,8 @@ const SEAL = `
   WHERE account_id = $1 AND id = $2`
 
 const INSERT = `
-  INSERT INTO erasures (account_id, lead_id, requested_at, places, events, due_at)
-  VALUES ($1, $2, $3, $4, $5, clock_timestamp())`
+  INSERT INTO erasures (account_id, lead_id, requested_at, places, events, event_id, due_at, confirm_at)
+  VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp(), clock_timestamp())`
 
 type Deps = JsonSettings & {
   database: Database
@@ -103,6 +107,22 @@ const eraseRows = async (tx: OpenTransaction, accountId: number, lead: LockedLea
   return { places, events }
 }
 
+/**
+ * Records the event `lead.erased`. The job (`run-erasures.ts`) has it published when all other events of the lead are erased, so that it
+ * is the last. The sweep would publish it after a day: a copy of the previous release does the job without releasing it.
+ */
+const recordErased = (tx: OpenTransaction, accountId: number, lead: LockedLead): string => {
+  const event = leadEvent({
+    ...{ accountId, accountKey: lead.api_key, at: lead.now },
+    type: 'lead.erased',
+    lead: { ...lead, version: lead.version + 1 },
+    traceparent: activeTraceparent(),
+    body: eventBody('lead.erased', JSON.stringify({ reference: lead.reference })),
+  })
+  insertTogether(tx, [eventsOf([{ ...event, publishedAt: lead.heldUntil }])])
+  return event.eventId
+}
+
 const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, deps: Deps) => {
   const { actor } = deps
   const { places, events } = await eraseRows(tx, accountId, lead)
@@ -119,7 +139,8 @@ const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, d
     erases.map((what): ErasedPlace => ({ store, what, count: null, erased_at: null })),
   )
   const receipt = [JSON.stringify([...places, ...waiting]), JSON.stringify(events)]
-  tx.send({ text: INSERT, values: [accountId, leadId, at, ...receipt] })
+  const eventId = recordErased(tx, accountId, lead)
+  tx.send({ text: INSERT, values: [accountId, leadId, at, ...receipt, eventId] })
 }
 
 /**

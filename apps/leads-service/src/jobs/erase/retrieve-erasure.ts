@@ -4,7 +4,7 @@ import { isId, isUuid, validate } from '../../arguments'
 
 const SELECT = `
   SELECT l.reference AS lead_reference, CASE WHEN e.finished_at IS NULL THEN 'running' ELSE 'done' END AS status,
-    e.requested_at, e.finished_at, e.places AS erased,
+    e.requested_at, e.finished_at, e.places AS erased, e.receivers,
     (
       SELECT max(i.created_at) + interval '24 hours' FROM imports i
       WHERE i.account_id = l.account_id AND i.key IS NOT NULL AND i.created_at < e.requested_at
@@ -25,7 +25,7 @@ export const receiptOf = async (
     ? await db.query<Record<string, string | null>>({ name: 'select-receipt', text: SELECT, values })
     : []
   if (!row) throw new ServiceError('not_found', 'There is no erasure of a lead with this reference.')
-  const { imports_until, stream_until, backups_until, erased, ...receipt } = row
+  const { imports_until, stream_until, backups_until, erased, receivers, ...receipt } = row
   // The file of an import is deleted when the import ends, which it does within a day. The WAL of a running server and the pages
   // of tables hold what was before a change until they are written over, which no time bounds. None can be asked for through the
   // service.
@@ -35,7 +35,12 @@ export const receiptOf = async (
     { where: 'wal', until: backups_until },
     { where: 'backups', until: backups_until },
   ]
-  const data = { ...receipt, erased: JSON.parse(erased!), remains }
+  const data = {
+    ...receipt,
+    erased: JSON.parse(erased!),
+    receivers: JSON.parse(receivers ?? 'null'),
+    remains,
+  }
   return { body: Buffer.from(JSON.stringify({ data })) }
 }
 

@@ -11,7 +11,7 @@ const IN_FLIGHT_S = 15
 const CLAIM = claimDue(
   'erasures',
   AT_ONCE,
-  `account_id AS "accountId", lead_id AS "leadId", places, events,
+  `account_id AS "accountId", lead_id AS "leadId", places, events, event_id AS "eventId",
     (SELECT reference FROM leads l WHERE l.account_id = job.account_id AND l.id = job.lead_id) AS reference,
     requested_at < clock_timestamp() - interval '${IN_FLIGHT_S} seconds' AS arrived`,
 )
@@ -24,6 +24,9 @@ const RECORD = `
     finished_at = CASE WHEN $5 THEN clock_timestamp() END, events = CASE WHEN $5 THEN '[]' ELSE events END,
     due_at = clock_timestamp() + interval '1 second'
   WHERE account_id = $1 AND lead_id = $2 AND finished_at IS NULL`
+
+const RELEASE_EVENT = `
+  UPDATE outbox SET published_at = NULL WHERE event_id = $1 AND published_at > clock_timestamp()`
 
 /** How the erasure of one kind of data in one store fares; null until it is done. */
 export interface ErasedPlace {
@@ -43,6 +46,8 @@ interface ClaimedRow {
   accountId: number
   leadId: number
   reference: string
+  /** The event that reports it; null where a copy of the previous release erased the lead. */
+  eventId: string | null
   /** JSON. */
   places: string
   events: string
@@ -68,7 +73,7 @@ const eraseFiles: Erase = async ({ accountId, leadId, places }, deps) => {
 }
 
 // An event in flight is waited for, so that its place in the stream becomes known; one that did not come by then is dropped should
-// it still come.
+// it still come. An attempt in flight is waited for, so that `lead.erased` is not sent before it ends.
 const eraseEvents: Erase = async (job, { webhooks }) => {
   const erased = await webhooks.eraseLeadEvents({
     accountId: job.accountId,
@@ -78,7 +83,7 @@ const eraseEvents: Erase = async (job, { webhooks }) => {
   })
   job.events.push(...erased.messages.map(({ eventId, sequence }) => ({ id: eventId, sequence })))
   job.unplacedAt = erased.unplacedAt ?? null
-  if (erased.missingEventIds.length > 0) return undefined
+  if (erased.missingEventIds.length > 0 || erased.attemptsInFlight) return undefined
   return [erased.webhookEvents, erased.notificationEvents, erased.cancelledDeliveries, erased.attempts]
 }
 
@@ -120,7 +125,11 @@ const work = async (row: ClaimedRow, deps: Elsewhere): Promise<void> => {
   }
   const done = job.places.every(({ erased_at }) => erased_at !== null)
   const values = [job.accountId, job.leadId, JSON.stringify(job.places), job.unplacedAt, done]
-  await database.query({ name: 'record-erasure', text: RECORD, values })
+  const isLast = job.places.find(({ what }) => what === 'webhook_events')!.erased_at !== null
+  await database.transaction(async (tx) => {
+    tx.send({ name: 'record-erasure', text: RECORD, values })
+    if (isLast) tx.send({ name: 'release-erasure-event', text: RELEASE_EVENT, values: [job.eventId] })
+  })
 }
 
 /** Takes up a few erasures that are open, for what is beyond this service's database. */

@@ -1,10 +1,11 @@
 import { differences, recordAudit } from '@leadwire/service-kit'
 import type { Dependencies } from '../../operation'
 import { statement } from '../../statement'
+import { reportDisabled } from './endpoint-reports'
 import { deleteFailures, markOutOfSync } from './sync-deliveries'
 
-const findFailing = statement<{ endpointId: number }>('find-failing')`
-  SELECT endpoint_id AS "endpointId" FROM endpoint_failures WHERE since <= $1 ORDER BY since LIMIT 1`
+const findFailing = statement<{ endpointId: number; since: string }>('find-failing')`
+  SELECT endpoint_id AS "endpointId", since FROM endpoint_failures WHERE since <= $1 ORDER BY since LIMIT 1`
 
 const disable = statement<{ accountId: number }>('disable-failing')`
   UPDATE endpoints SET enabled = false, disabled_reason = 'failing', updated_at = clock_timestamp()
@@ -16,9 +17,10 @@ export const disableFailingEndpoint = async (
   afterMs: number,
 ): Promise<boolean> => {
   const isFound = await database.transaction(async (tx) => {
-    const [found] = await findFailing(tx, new Date(clock.now().getTime() - afterMs))
+    const now = clock.now()
+    const [found] = await findFailing(tx, new Date(now.getTime() - afterMs))
     if (!found) return false
-    const { endpointId } = found
+    const { endpointId, since } = found
     const [disabled] = await disable(tx, endpointId)
     if (disabled) {
       await markOutOfSync(tx, [endpointId])
@@ -27,8 +29,9 @@ export const disableFailingEndpoint = async (
       recordAudit(tx, undefined, { ...disabled, action, targetId: endpointId, changes })
     }
     await deleteFailures(tx, endpointId)
+    if (disabled) reportDisabled.send(tx, endpointId, since, now)
     return true
   })
-  if (isFound) wake('syncs')
+  if (isFound) for (const loop of ['syncs', 'reports'] as const) wake(loop)
   return isFound
 }
