@@ -14,7 +14,7 @@ const nextEvents = statement<{ id: string; body: Buffer }>('events-to-erase')`
   WHERE lead_reference = $2 AND account_id = $1 AND erased_at IS NULL ORDER BY id LIMIT ${BATCH} FOR UPDATE`
 
 const eraseEvents = statement('erase-events')`
-  UPDATE events SET body = e.body, traceparent = NULL, erased_at = clock_timestamp()
+  UPDATE events SET body = e.body, match = NULL, traceparent = NULL, erased_at = clock_timestamp()
   FROM unnest($1::uuid[], $2::bytea[]) AS e (id, body) WHERE events.id = e.id`
 
 // Exhausted deliveries too: they could be attempted again. An attempt in flight loses its claim, so that its response is not recorded.
