@@ -27,6 +27,7 @@ import { retrieveReconciliation } from './jobs/reconcile/unexplained'
 import { type CreateLeadsDeps, createLeads } from './leads/create/create-leads'
 import { checkReferences } from './leads/create/references'
 import { listLeadHistory } from './leads/history/list-lead-history'
+import { retrieveLeadMatch } from './leads/history/retrieve-lead-match'
 import { updateLead } from './leads/history/update-lead'
 import { exportLeads } from './leads/list/export-leads'
 import { findLeads } from './leads/list/find-leads'
@@ -77,6 +78,7 @@ export const addLeadsService = (
   const fairly = createFairCalls(READS_AT_ONCE, meters?.('long_reads'))
   server.add(LeadsServiceDefinition, {
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences, findLeadNames }),
+    ...perCalls(deps, { retrieveLeadMatch }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
     createLeads: answerEach(createLeads(deps), draining),
     retrieveLeads: answerEach(retrieveLeads(deps), draining),

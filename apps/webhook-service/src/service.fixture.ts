@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   AuditServiceDefinition,
+  type EndpointFilter,
   Event,
   type EventType,
   eventBody,
@@ -85,6 +86,7 @@ export const newEvent = (accountId: number, over: Partial<Event> = {}): Event =>
     test: false,
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     createdAt: new Date().toISOString().replace('Z', '000Z'),
+    match: undefined,
     body: eventBody(type as EventType, JSON.stringify({ reference: leadReference, name: 'Zoë Ångström' })),
     ...over,
   }
@@ -198,7 +200,16 @@ export const startService = async (
     endpoint: async (
       accountId: number,
       url: string,
-      { types, ...rest }: { enabled?: boolean; secret?: string; types?: EventType[]; leads?: string } = {},
+      {
+        types,
+        ...rest
+      }: {
+        enabled?: boolean
+        secret?: string
+        types?: EventType[]
+        leads?: string
+        filter?: EndpointFilter
+      } = {},
     ) => {
       const { endpoint, secret } = await client.createWebhookEndpoint({
         accountId,

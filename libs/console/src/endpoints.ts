@@ -1,6 +1,7 @@
 import { EVENT_TYPES } from '@leadwire/contracts/event-types'
 import { signal } from '@preact/signals'
 import { api, dataOf, type Schemas } from './api'
+import { STATUS_WORDS } from './leads'
 import type { Tone } from './parts/badge'
 import { type Counts, counted, successRate } from './parts/format'
 
@@ -28,6 +29,28 @@ export const LEADS_WORDS: Record<Endpoint['leads'], string> = {
   live: 'Live leads only',
   test: 'Test leads only',
 }
+
+const anyOf = (what: string, values: string[] = []) =>
+  values.length > 0 ? [`${what} ${values.join(' or ')}`] : []
+
+/** What a filter asks of a lead, such as Status Open or Sold. Postcode SW1A. */
+export const filterWords = ({
+  status,
+  referrer,
+  postcode,
+  user_email,
+}: NonNullable<Endpoint['filter']>): string =>
+  [
+    ...anyOf(
+      'Status',
+      status?.map((one) => STATUS_WORDS[one]),
+    ),
+    ...anyOf('Referrer', referrer),
+    ...anyOf('Postcode', postcode),
+    ...anyOf('Assigned to', user_email),
+  ]
+    .map((part) => `${part}.`)
+    .join(' ')
 
 export const nameOf = ({ description, url }: Pick<Endpoint, 'description' | 'url'>): string =>
   description || url.replace(/^https?:\/\//, '')

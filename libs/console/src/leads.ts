@@ -40,6 +40,8 @@ const REFERRERS: Record<Lead['referrer'], true> = {
   Website: true,
 }
 
+export const REFERRER_OPTIONS = Object.keys(REFERRERS).map((one): [string, string] => [one, one])
+
 /** An erasure empties the name, which no other lead lacks. */
 export const isErased = ({ name }: Pick<Lead, 'name'>): boolean => name === ''
 
@@ -70,7 +72,7 @@ export const leadFilters = (users: User[] | undefined): Filter[] => [
   {
     name: 'referrer',
     label: 'Referrer',
-    options: Object.keys(REFERRERS).map((one) => [one, one]),
+    options: REFERRER_OPTIONS,
     isRare: true,
   },
   {

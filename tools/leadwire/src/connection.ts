@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
   AccountsServiceDefinition,
+  LeadsServiceDefinition,
   ReconciliationServiceDefinition,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
@@ -122,6 +123,7 @@ export const connect = ({ leads, webhooks, tokens, tls }: Targets) => {
   const leadsService = connectGrpc(leads, options)
   return {
     accounts: leadsService.client(AccountsServiceDefinition, client),
+    leads: leadsService.client(LeadsServiceDefinition, client),
     reconciliation: leadsService.client(ReconciliationServiceDefinition, client),
     webhooks: connectGrpc(webhooks, options).client(WebhooksServiceDefinition, client),
     close: () => lifecycle.stop(),

@@ -28,7 +28,7 @@ const cell = (value: unknown): string => {
 
 const table = (rows: Output[]): string => {
   const columns = Object.keys(rows[0]!)
-  const cells = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]
+  const cells = [columns, ...rows.map((row) => columns.map((column) => cell(row[column]).trim()))]
   const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]!.length)))
   return cells
     .map((line) =>

@@ -107,7 +107,7 @@ const inJsonSchema = ({ format, ...rest }: TSchema) => {
 /** The fields of a request in terms of JSON Schema alone. */
 const documentedFields = (schema: TSchema): TSchema => {
   const { properties, items, required = [] } = schema
-  if (items) return { ...schema, items: documentedFields(items) }
+  if (items) return { ...schema, items: inJsonSchema(documentedFields(items)) }
   if (!properties) return schema
   const documented = mapFields(schema, (field, name) => ({
     // An empty text counts as absent.

@@ -2,6 +2,7 @@ import {
   ATTEMPT_ERRORS,
   type Delivery,
   EVENT_TYPES,
+  FILTER_KEYS,
   type FindLeadNamesResponse,
   grants,
   type WebhookRequest,
@@ -21,8 +22,10 @@ import {
   timestamp,
 } from '../api/schemas'
 import { seesEndpoint } from '../auth/authenticate'
+import { readEndpointChange } from '../endpoints/webhook-endpoints'
 import { describe, id, nullable, oneOf, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
+import { selectedIsInvalid } from '../validation/messages'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
 
@@ -231,17 +234,53 @@ export const retryDelivery = operation({
   },
 })
 
+const FilterResult = named('WebhookEndpointFilterResult')({
+  passes: Type.Boolean({ examples: [false] }),
+  failed: Type.Array(oneOf(FILTER_KEYS), {
+    description: 'What the filter names and the lead does not have.',
+    examples: [['status']],
+  }),
+})
+
 const TestedEndpoint = named('TestedWebhookEndpoint')({
   ...DeliveryRecord.properties,
   attempt: orNull(
     AttemptRecord,
     'The first attempt; null when it did not end within 5 seconds, and while the endpoint is disabled.',
   ),
+  filter: orNull(
+    FilterResult,
+    "Whether the events of the lead `lead_reference`, as it is now, pass the endpoint's filter; null without `lead_reference`.",
+  ),
 })
 
 const TestWebhookEndpoint = named('TestWebhookEndpointRequest')({
   type: Type.Optional(oneOf(EVENT_TYPES, 'Which sample.', 'lead.created')),
+  lead_reference: Type.Optional(
+    text(
+      'A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.',
+      undefined,
+      {
+        format: 'uuid',
+      },
+    ),
+  ),
 })
+
+/** What filters compare, of the lead that a body names. The endpoint comes first. Throws not_found, invalid and lead_erased. */
+const matchOf = async (
+  { accountId, clients, limits }: Call<unknown>,
+  key: { accountId: number; endpointId: number },
+  reference: string,
+) => {
+  try {
+    return (await clients.leads.retrieveLeadMatch({ accountId, reference }, limits)).match
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
+    await clients.webhooks.retrieveWebhookEndpoint(key, limits)
+    throw ServiceError.invalid({ lead_reference: [selectedIsInvalid('lead_reference')] })
+  }
+}
 
 export const testWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/test',
@@ -253,16 +292,19 @@ export const testWebhookEndpoint = operation({
   body: TestWebhookEndpoint,
   savesResponse: true,
   answer: dataOf(TestedEndpoint, 'The delivery, and how its first attempt ended.'),
+  problems: ['lead-erased'],
   handler: async (call) => {
-    const { pathId, accountId, clients, limits } = call
-    const key = { accountId, endpointId: pathId() }
-    const { type } = await call.valid()
+    const { accountId, clients, limits } = call
+    const { key, value } = await readEndpointChange(call)
+    const { type, lead_reference: reference } = value
+    const match = reference === undefined ? undefined : await matchOf(call, key, reference)
     const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)
-    const asked = { ...key, accountKey: account!.apiKey, type }
-    const { delivery, attempt } = await clients.webhooks.testWebhookEndpoint(asked, limits)
+    const asked = { ...key, accountKey: account!.apiKey, type, match }
+    const { delivery, attempt, filter } = await clients.webhooks.testWebhookEndpoint(asked, limits)
     return {
       ...(await deliveryWithName(call, delivery)),
       attempt: attempt ? attemptRecord(attempt) : null,
+      filter: filter ?? null,
     }
   },
 })

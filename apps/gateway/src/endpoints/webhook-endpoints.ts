@@ -1,5 +1,13 @@
-import { ENDPOINT_LEADS, type Endpoint, EVENT_TYPES } from '@leadwire/contracts'
-import { Type } from '@sinclair/typebox'
+import {
+  ENDPOINT_LEADS,
+  type Endpoint,
+  EVENT_TYPES,
+  filterRecord,
+  LEAD_STATUSES,
+  MAX_FILTER_VALUES,
+  VISITOR_REFERRERS,
+} from '@leadwire/contracts'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, listOf, named, nullableTimestamp, orNull, timestamp } from '../api/schemas'
@@ -38,15 +46,50 @@ const endpointHeaders = Type.Record(
   },
 )
 
+const valuesOf = <Schema extends TSchema>(schema: Schema, description: string) =>
+  Type.Array(schema, { minItems: 1, maxItems: MAX_FILTER_VALUES, description })
+
+const filterValues = {
+  status: valuesOf(oneOf(LEAD_STATUSES), 'Its status after the change.'),
+  referrer: valuesOf(oneOf(VISITOR_REFERRERS), 'Its referrer.'),
+  postcode: valuesOf(
+    text(undefined, undefined, { maxLength: 10, format: 'postcode-start' }),
+    'What its postcode starts with; `M1` also finds `M12 4AB`. Case and spaces do not matter.',
+  ),
+  user_email: valuesOf(
+    text(undefined, undefined, { format: 'email' }),
+    'The email address of its user, in any case.',
+  ),
+}
+
+const endpointFilter = nullable(
+  Type.Partial(Type.Object(filterValues), {
+    description:
+      'The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only.',
+  }),
+)
+
+/** Fields that an endpoint shows in another form. */
+const moreFields = { filter: endpointFilter, headers: endpointHeaders }
+
+const FilterRecord = named('WebhookEndpointFilter')({
+  status: Type.Optional(Type.Array(oneOf(LEAD_STATUSES))),
+  referrer: Type.Optional(Type.Array(oneOf(VISITOR_REFERRERS))),
+  postcode: Type.Optional(Type.Array(Type.String())),
+  user_email: Type.Optional(Type.Array(Type.String())),
+})
+
 interface Given {
   events?: string[]
+  filter?: Static<typeof endpointFilter>
   headers?: Record<string, string | null>
 }
 
 /** The fields as webhook-service's requests have them. */
-const requestOf = <Fields extends Given>({ events, headers, ...fields }: Fields) => ({
+const requestOf = <Fields extends Given>({ events, filter, headers, ...fields }: Fields) => ({
   ...fields,
   events: events && { types: events },
+  filter: filter === undefined ? undefined : { ...filter, userEmail: filter?.user_email },
   headers: headers && {
     headers: Object.entries(headers).map(([name, value]) => ({ name, value: value ?? undefined })),
   },
@@ -69,6 +112,7 @@ export const EndpointRecord = named(
     examples: ['https://crm.example.com/webhooks/leads'],
   }),
   ...otherFields,
+  filter: orNull(FilterRecord, 'Which leads it gets the events of; null: of all.'),
   disabled_reason: Type.Unsafe<string | null>({
     type: ['string', 'null'],
     enum: ['failing', null],
@@ -92,6 +136,7 @@ const recordOfEndpoint = recordOf(EndpointRecord)
 export const endpointRecord = (endpoint: Endpoint) => ({
   ...recordOfEndpoint(endpoint),
   events: EVENT_TYPES.filter((kind) => endpoint.events.includes(kind)),
+  filter: filterRecord(endpoint.filter),
   headers: Object.fromEntries(endpoint.headerNames.map((name) => [name, null])),
 })
 
@@ -110,8 +155,7 @@ export const listWebhookEndpoints = operation({
 
 const CreateWebhookEndpoint = named('CreateWebhookEndpointRequest')({
   url,
-  ...Type.Partial(Type.Object({ ...otherFields, headers: endpointHeaders, secret: endpointSecret }))
-    .properties,
+  ...Type.Partial(Type.Object({ ...otherFields, ...moreFields, secret: endpointSecret })).properties,
 })
 
 const CreatedEndpoint = named('CreatedWebhookEndpoint')({
@@ -180,7 +224,7 @@ export const updateWebhookEndpoint = operation({
   summary: 'Update a webhook endpoint',
   description:
     'Changes what is given and leaves the rest. When it is enabled, held deliveries are sent. A token of one endpoint changes `url`, `description`, `enabled` and `headers` only.',
-  body: Type.Partial(Type.Object({ ...endpointFields, headers: endpointHeaders }), {
+  body: Type.Partial(Type.Object({ ...endpointFields, ...moreFields }), {
     title: 'UpdateWebhookEndpointRequest',
   }),
   answer: dataOf(EndpointRecord, 'The endpoint as it is now.'),

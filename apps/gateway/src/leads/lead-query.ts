@@ -1,8 +1,7 @@
-import { LEAD_STATUSES, type LeadFilters, VISITOR_REFERRERS } from '@leadwire/contracts'
+import { LEAD_STATUSES, type LeadFilters, postcodeBeginning, VISITOR_REFERRERS } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
 import { describe, id, integer, oneOf, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
-import { postcodeBeginning } from '../validation/postcode'
 
 const instant = (description: string) => text(description, '2026-11-21T09:30:00Z', { format: 'instant' })
 

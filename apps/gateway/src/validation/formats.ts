@@ -1,10 +1,20 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
-import { isEmail, isOneLine, isUuid, manyLines, oneLine, POSTCODE, UUID_START } from '@leadwire/contracts'
+import {
+  isEmail,
+  isOneLine,
+  isUuid,
+  manyLines,
+  normalPostcode,
+  oneLine,
+  POSTCODE,
+  POSTCODE_START,
+  postcodeBeginning,
+  UUID_START,
+} from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
 import { placeOf } from './cursor'
 import { FIRST_YEAR, LAST_YEAR, localInstant } from './local-instant'
-import { normalPostcode } from './postcode'
 
 /**
  * Longer than any text with a format may be. Longer texts are not parsed: normalising takes time with the square of the length, a
@@ -76,6 +86,13 @@ export const FORMATS: Record<string, Format> = {
         )
         .replaceAll(' ', ' *'),
     },
+  },
+  'postcode-start': {
+    normalise: (text) => postcodeBeginning(oneLine(text)),
+    isValid: (text) => POSTCODE_START.test(text),
+    message: 'must be the start of a UK postcode.',
+    // Case and spaces do not matter.
+    schema: { pattern: '^[A-Za-z][A-Za-z0-9 ]*$' },
   },
   ip: {
     isValid: (text) => isIP(text) !== 0,

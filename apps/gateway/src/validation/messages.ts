@@ -1,6 +1,6 @@
+import { postcodeWithZero } from '@leadwire/contracts'
 import type { ErrorObject } from 'ajv'
 import { FORMATS } from './formats'
-import { postcodeWithZero } from './postcode'
 
 /** `quotes.0.items.1.image_id` is named "quotes.0.items.1.image id", as in Laravel 7. A field may be all underscores. */
 export const labelOf = (field: string): string => field.replace(/(?<=[^_])_(?=[^_])/g, ' ')

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Event, type EventType } from '@leadwire/contracts'
+import { Event, type EventType, type Match } from '@leadwire/contracts'
 import { isTracing } from '@leadwire/service-kit'
 import type { OutboxEvent } from './record-events'
 
@@ -11,14 +11,15 @@ export const leadEvent = (of: {
   lead: { reference: string; test: boolean; version: number }
   at: string
   traceparent: string | undefined
+  match: Match
   body: Buffer
 }): OutboxEvent => {
-  const { accountId, accountKey, type, lead, at, traceparent = '', body } = of
+  const { accountId, accountKey, type, lead, at, traceparent = '', match, body } = of
   const eventId = randomUUID()
   const leadReference = lead.reference
   const payload = Event.encode({
     ...{ eventId, accountId, accountKey, type, leadReference, leadVersion: lead.version, test: lead.test },
-    ...{ traceparent, createdAt: at, body },
+    ...{ traceparent, createdAt: at, match, body },
   }).finish()
   return {
     ...{ eventId, accountId, type, payload, leadReference, publishedAt: at },

@@ -1,10 +1,11 @@
 import { type EventType, eventBody } from '@leadwire/contracts'
 import { activeTraceparent } from '@leadwire/service-kit'
 import { leadEvent } from './lead-event'
+import { MATCH, type MatchColumns, matchOf } from './lead-match'
 import type { RecordingTransaction } from './record-events'
 
 /** What an event says of its lead. */
-export interface ChangedLead {
+export interface ChangedLead extends MatchColumns {
   reference: string
   test: boolean
   version: number
@@ -13,7 +14,7 @@ export interface ChangedLead {
 
 /** The columns of it, of a lead `l`. */
 export const CHANGED_LEAD = `l.reference, l.test OR l.status = 'test' AS test, l.version,
-  (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key`
+  (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key, ${MATCH}`
 
 /**
  * Records an event of a lead for the account's webhooks, in the transaction of what it reports. Which endpoints subscribe to
@@ -30,6 +31,6 @@ export const recordChange = (
   },
 ): void => {
   const { data, lead, ...rest } = change
-  const body = eventBody(change.type, data)
-  tx.record(leadEvent({ ...rest, lead, accountKey: lead.api_key, traceparent: activeTraceparent(), body }))
+  const event = { accountKey: lead.api_key, traceparent: activeTraceparent(), match: matchOf(lead) }
+  tx.record(leadEvent({ ...rest, ...event, lead, body: eventBody(change.type, data) }))
 }

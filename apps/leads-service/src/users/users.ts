@@ -1,5 +1,6 @@
 import {
   type CreateUserRequest,
+  emailForm,
   isEmail,
   type ListUsersRequest,
   type RemoveUserRequest,
@@ -9,7 +10,6 @@ import {
 } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError, violatedConstraint } from '@leadwire/service-kit'
 import { errorsOf, isId, isText, nameErrors, refuse, validate } from '../arguments'
-import { emailForm } from '../contacts/email-form'
 import { type ManagementDeps, managedRecords } from '../database/managed-records'
 
 const USERS = managedRecords(User, 'users', 'user')

@@ -13,6 +13,7 @@ import { type Database, differences, newTraceparent, recordAudit } from '@leadwi
 import { isHeaderValue, validate } from '../arguments'
 import { microseconds } from '../clock'
 import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
+import { failedKeys, matchColumn } from '../endpoints/filter'
 import type { Operation } from '../operation'
 import { statement, theRow } from '../statement'
 import { findDelivery } from './retrieve-delivery'
@@ -43,8 +44,8 @@ const SAMPLES: Record<EventType, object> = {
 
 const isOfLead = (type: EventType) => LEAD_EVENT_TYPES.some((each) => each === type)
 
-const subscribed = statement<{ events: string[] }>('types-of-endpoint')`
-  SELECT events FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE`
+const subscribed = statement<{ events: string[]; failed: string[] }>('types-of-endpoint')`
+  SELECT events, ${failedKeys('filter', '$3::jsonb')} AS failed FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE`
 
 /** Stores an event, with a delivery for each of the endpoints $2 of the account $1. */
 export const storeForEndpoints = statement('store-for-endpoints')`
@@ -61,19 +62,22 @@ export const storeForEndpoints = statement('store-for-endpoints')`
   FROM stored s CROSS JOIN receiving r
   RETURNING ${DELIVERY_COLUMNS}`
 
-/** Sends a sample of a type, or of the first that an endpoint subscribes to, like an event without a number. Throws invalid and not_found. */
+/**
+ * Sends a sample of a type, or of the first that an endpoint subscribes to, like an event without a number. Whether the lead of `match`
+ * passes the filter changes nothing of that. Throws invalid and not_found.
+ */
 export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
   { database, actor, clock, wake },
-  { accountId, endpointId, accountKey, type: asked },
+  { accountId, endpointId, accountKey, type: asked, match },
 ) => {
   validate({
     account_key: isHeaderValue(accountKey) || 'must be a header value',
     type: asked === undefined || Object.hasOwn(SAMPLES, asked) || `must be one of ${EVENT_TYPES.join(', ')}`,
   })
   const now = clock.now()
-  const delivery = await database.transaction(async (tx) => {
+  const tested = await database.transaction(async (tx) => {
     const key = [accountId, endpointId]
-    const { events } = theRow(await subscribed(tx, ...key), 'webhook endpoint')
+    const { events, failed } = theRow(await subscribed(tx, ...key, matchColumn(match)), 'webhook endpoint')
     const first = EVENT_TYPES.find((each) => events.includes(each)) ?? 'lead.created'
     const type = (asked as EventType | undefined) ?? first
     const body = Buffer.from(JSON.stringify(SAMPLES[type]).replaceAll('{now}', microseconds(now)))
@@ -84,10 +88,10 @@ export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
     const stored = deliveryOf({ ...row, event: type })
     const changes = differences({}, { delivery_id: stored.id })
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.tested', targetId: endpointId, changes })
-    return stored
+    return { delivery: stored, filter: match && { passes: failed.length === 0, failed } }
   })
   wake('webhooks')
-  return { delivery }
+  return tested
 }
 
 const WAIT_MS = 5000
@@ -97,7 +101,7 @@ const POLL_MS = 100
 export const withFirstAttempt = async (
   database: Database,
   accountId: number,
-  { delivery: sent }: Pick<TestWebhookEndpointResponse, 'delivery'>,
+  { delivery: sent, filter }: TestWebhookEndpointResponse,
 ) => {
   const until = performance.now() + WAIT_MS
   for (;;) {
@@ -107,7 +111,7 @@ export const withFirstAttempt = async (
       'delivery',
     )
     const isOver = attempts.length > 0 || delivery.status !== 'pending' || performance.now() > until
-    if (isOver) return { delivery, attempt: attempts[0] }
+    if (isOver) return { delivery, attempt: attempts[0], filter }
     await pause(POLL_MS)
   }
 }

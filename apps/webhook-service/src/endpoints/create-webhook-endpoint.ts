@@ -3,6 +3,7 @@ import { validate } from '../arguments'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
 import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, endpointViolations } from './endpoint-row'
+import { filterColumn, normalFilter } from './filter'
 import { headerValues, headerViolations } from './secrets/endpoint-headers'
 import { newSecret, type SealedSecrets, sealSecrets, secretViolation } from './secrets/sealed-secrets'
 
@@ -13,8 +14,8 @@ const lockAccount = statement('lock-account')`
   SELECT pg_advisory_xact_lock(${ACCOUNT_LOCKS}, ($1::bigint % 2147483647)::int)`
 
 const create = statement<SealedSecrets>('create-webhook-endpoint')`
-  INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names)
-  SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[]
+  INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names, filter)
+  SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[], $10::jsonb
   WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
   RETURNING ${ENDPOINT_COLUMNS}`
 
@@ -24,16 +25,21 @@ export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (
   const { accountId, url, description, enabled, secret = newSecret(), leads = 'all' } = request
   const events = request.events?.types ?? ['lead.created']
   const headers = request.headers?.headers ?? []
+  const filter = request.filter && normalFilter(request.filter)
   const { values, missing } = headerValues(headers)
   validate({
-    ...{ ...missing, ...headerViolations(headers), ...endpointViolations({ url, events, leads, refusal }) },
+    ...{
+      ...missing,
+      ...headerViolations(headers),
+      ...endpointViolations({ url, events, leads, filter, refusal }),
+    },
     secret: secretViolation(secret),
   })
   const { sealed } = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })
   const endpoint = await database.transaction(async (tx) => {
     lockAccount.send(tx, accountId)
     const columns = [accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)]
-    const [row] = await create(tx, ...columns, endpointsPerAccount)
+    const [row] = await create(tx, ...columns, endpointsPerAccount, filterColumn(filter))
     validate({
       webhook_endpoints: row ? undefined : `must not be more than ${endpointsPerAccount} for an account`,
     })

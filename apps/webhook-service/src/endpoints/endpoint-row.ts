@@ -1,27 +1,49 @@
-import { ENDPOINT_LEADS, Endpoint, EVENT_TYPES, isOneLine } from '@leadwire/contracts'
+import {
+  ENDPOINT_LEADS,
+  Endpoint,
+  type EndpointFilter,
+  EVENT_TYPES,
+  filterRecord,
+  isOneLine,
+} from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
 import { microseconds } from '../clock'
 import type { Dependencies } from '../operation'
 import { statement, theRow } from '../statement'
+import { filterOfColumn, filterViolations } from './filter'
 import { lastEnd, type SealedSecrets } from './secrets/sealed-secrets'
 
 const MAX_URL = 2048
 
-export const ENDPOINT_COLUMNS = `id, url, description, enabled, events, leads, header_names AS "headerNames",
+export const ENDPOINT_COLUMNS = `id, url, description, enabled, events, leads, filter, header_names AS "headerNames",
   disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
   account_id AS "accountId", CASE WHEN secrets_end_at IS NOT NULL THEN sealed_secrets END AS "sealedSecrets"`
+
+type Row = SealedSecrets & { filter?: ReturnType<typeof filterRecord> }
 
 type Shown = Pick<Dependencies, 'sealer' | 'clock'>
 
 /** The endpoint of a row with these columns. NULL is undefined in a message. */
-export const endpointOf = ({ sealer, clock }: Shown, row: SealedSecrets): Endpoint => {
+export const endpointOf = ({ sealer, clock }: Shown, row: Row): Endpoint => {
   const end = row.sealedSecrets === null ? undefined : lastEnd(sealer, row, clock.now())
-  return Endpoint.fromPartial({ ...row, ...(end && { previousSecretUntil: microseconds(end) }) })
+  return Endpoint.fromPartial({
+    ...row,
+    filter: filterOfColumn(row.filter),
+    ...(end && { previousSecretUntil: microseconds(end) }),
+  })
 }
 
 /** The fields of an endpoint that the audit log compares. */
-export const auditedEndpoint = ({ url, description, enabled, events, leads, headerNames }: Endpoint) => ({
-  ...{ url, description, enabled, events, leads },
+export const auditedEndpoint = ({
+  url,
+  description,
+  enabled,
+  events,
+  leads,
+  filter,
+  headerNames,
+}: Endpoint) => ({
+  ...{ url, description, enabled, events, leads, filter: filterRecord(filter) },
   ...(headerNames.length > 0 && { headers: headerNames }),
 })
 
@@ -68,11 +90,12 @@ interface Fields {
   url?: string | undefined
   events?: string[] | undefined
   leads?: string | undefined
+  filter?: EndpointFilter | undefined
   /** Why the egress guard refuses the URL. */
   refusal?: string | undefined
 }
 
-export const endpointViolations = ({ url, events, leads, refusal }: Fields) => ({
+export const endpointViolations = ({ url, events, leads, filter, refusal }: Fields) => ({
   url: url === undefined ? undefined : (urlViolation(url) ?? refusal),
   events:
     events === undefined || areTypes(events) || `must be one or more of ${EVENT_TYPES.join(', ')}, each once`,
@@ -80,4 +103,5 @@ export const endpointViolations = ({ url, events, leads, refusal }: Fields) => (
     leads === undefined ||
     ENDPOINT_LEADS.some((each) => each === leads) ||
     `must be one of ${ENDPOINT_LEADS.join(', ')}`,
+  ...filterViolations(filter),
 })

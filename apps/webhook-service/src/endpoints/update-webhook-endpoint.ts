@@ -9,6 +9,7 @@ import {
   findEndpoint,
   theEndpoint,
 } from './endpoint-row'
+import { filterColumn, normalFilter } from './filter'
 import { headerViolations, replaceHeaders } from './secrets/endpoint-headers'
 import type { SealedSecrets } from './secrets/sealed-secrets'
 import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
@@ -26,6 +27,7 @@ const update = statement<SealedSecrets>('update-webhook-endpoint')`
     events = coalesce($6::text[], events),
     leads = coalesce($7, leads),
     header_names = coalesce($8::text[], header_names),
+    filter = CASE WHEN $9 THEN $10::jsonb ELSE filter END,
     updated_at = clock_timestamp()
   WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`
 
@@ -35,16 +37,21 @@ export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async (
   const { accountId, endpointId, url, description, enabled, leads } = request
   const events = request.events?.types
   const headers = request.headers?.headers
+  const filter = request.filter && normalFilter(request.filter)
   const known = await findEndpoint(dependencies, request)
-  if ([url, description, enabled, events, leads, headers].every((given) => given === undefined))
+  if ([url, description, enabled, events, leads, headers, filter].every((given) => given === undefined))
     return { endpoint: known }
   const refusal = url === known.url ? undefined : dependencies.refusal
-  validate({ ...endpointViolations({ url, events, leads, refusal }), ...headerViolations(headers ?? []) })
+  validate({
+    ...endpointViolations({ url, events, leads, filter, refusal }),
+    ...headerViolations(headers ?? []),
+  })
   const endpoint = await database.transaction(async (tx) => {
     const before = theEndpoint(dependencies, await lock(tx, accountId, endpointId))
     const headerNames = headers && (await replaceHeaders(tx, sealer, { accountId, endpointId, headers }))
     const fields = [url, description, enabled, events, leads, headerNames].map((each) => each ?? null)
-    const updated = theEndpoint(dependencies, await update(tx, accountId, endpointId, ...fields))
+    const filtered = [filter !== undefined, filterColumn(filter)]
+    const updated = theEndpoint(dependencies, await update(tx, accountId, endpointId, ...fields, ...filtered))
     const changes = differences(auditedEndpoint(before), auditedEndpoint(updated))
     // Values are not compared: the same names may have new ones.
     if (headers) changes['headers'] ??= { from: updated.headerNames, to: updated.headerNames }

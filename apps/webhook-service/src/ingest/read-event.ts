@@ -1,6 +1,7 @@
 import { Event, LEAD_EVENT_TYPES, NotificationRequested } from '@leadwire/contracts'
 import { parseTraceparent } from '@leadwire/service-kit'
 import { isHeaderValue, isInstant, isUuid } from '../arguments'
+import { matchColumn } from '../endpoints/filter'
 
 export interface StoredEvent {
   id: string
@@ -15,6 +16,8 @@ export interface StoredEvent {
   traceparent: string | null
   /** When the event happened, ISO 8601; null: when it is stored. */
   createdAt: string | null
+  /** JSON of what filters of endpoints compare; null: it passes them all. */
+  match: string | null
   streamSequence?: number
 }
 
@@ -58,8 +61,9 @@ export const readEvent = reader(
     if (!isInstant(event.createdAt)) return 'it has no time'
     return event.body.length === 0 ? 'it has no body' : undefined
   },
-  ({ eventId: _, body, traceparent, ...event }) => ({
+  ({ eventId: _, body, traceparent, match, ...event }) => ({
     ...event,
+    match: matchColumn(match),
     body: Buffer.from(body),
     traceparent: parseTraceparent(traceparent) ?? null,
   }),
@@ -79,7 +83,7 @@ export const readNotification = reader(
   },
   ({ accountId, leadReference }, bytes) => ({
     ...{ type: 'notification.requested', accountId, accountKey: '', leadReference },
-    ...{ leadVersion: null, test: false, createdAt: null, traceparent: null },
+    ...{ leadVersion: null, test: false, createdAt: null, traceparent: null, match: null },
     body: Buffer.from(bytes),
   }),
 )

@@ -1,4 +1,5 @@
 import { type Transaction, violatedConstraint } from '@leadwire/service-kit'
+import { passesFilter } from '../endpoints/filter'
 import type { ClaimedDelivery } from '../queue/claim-deliveries'
 import type { DueEndpoint } from '../queue/due-endpoints'
 import type { Claimable } from '../queue/send-deliveries'
@@ -28,8 +29,8 @@ type Row = Omit<ClaimedDelivery, 'claim' | 'body' | 'dueAt' | 'storedAt'> & {
 const storeStatement = statement<Row>('store-events')`
   WITH asked AS (
     SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $8::int[], $9::int[], $10::text[], $11::boolean[],
-      $12::bigint[], $19::int[], $20::timestamptz[]) WITH ORDINALITY
-      AS e (id, account_id, account_key, lead_reference, traceparent, first, length, type, test, stream_sequence, lead_version, created_at, ord)
+      $12::bigint[], $19::int[], $20::timestamptz[], $21::jsonb[]) WITH ORDINALITY
+      AS e (id, account_id, account_key, lead_reference, traceparent, first, length, type, test, stream_sequence, lead_version, created_at, match, ord)
   ), sizes AS MATERIALIZED (
     SELECT account_id, count(*) AS endpoints FROM endpoints
     WHERE account_id = ANY ($2) AND deleted_at IS NULL GROUP BY 1
@@ -40,7 +41,7 @@ const storeStatement = statement<Row>('store-events')`
       WINDOW smallest AS (ORDER BY endpoints NULLS FIRST, id)
     ) a WHERE rows <= $18 OR place = 1
   ), receiving AS (
-    SELECT id, account_id, enabled, url, sealed_secrets, events, leads FROM endpoints
+    SELECT id, account_id, enabled, url, sealed_secrets, events, leads, filter FROM endpoints
     WHERE id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = ANY (ARRAY (SELECT account_id FROM given)) AND deleted_at IS NULL))
       AND deleted_at IS NULL
     ORDER BY id
@@ -49,6 +50,7 @@ const storeStatement = statement<Row>('store-events')`
     SELECT account_id, g.id AS event_id, g.lead_reference, g.place, r.id AS endpoint_id, r.enabled
     FROM given g JOIN receiving r USING (account_id)
     WHERE g.type = ANY (r.events) AND (r.leads = 'all' OR (r.leads = 'test') = g.test)
+      AND ${passesFilter('r.filter', 'g.match')}
   ), counted AS MATERIALIZED (
     SELECT event_id, count(*) AS fan_out FROM wanted GROUP BY event_id
   ), fresh AS MATERIALIZED (
@@ -62,9 +64,9 @@ const storeStatement = statement<Row>('store-events')`
     RETURNING account_id, last
   ), stored AS (
     INSERT INTO events (id, account_id, account_key, lead_reference, type, body, traceparent, stream_sequence, fan_out,
-      number, lead_version, test, created_at)
+      number, lead_version, test, match, created_at)
     SELECT id, account_id, account_key, lead_reference, type, substring($5::bytea FROM first FOR length), traceparent,
-      stream_sequence, fan_out, last - behind, lead_version, test, coalesce(created_at, clock_timestamp())
+      stream_sequence, fan_out, last - behind, lead_version, test, match, coalesce(created_at, clock_timestamp())
     FROM fresh LEFT JOIN counters USING (account_id)
     ORDER BY id
     RETURNING id, number
@@ -113,7 +115,7 @@ const store = async (database: Transaction, options: StoreOptions): Promise<Stor
     ...columnsOf(events, 'type', 'test', 'streamSequence'),
     ...[claim.number, claim.validMs, options.claimable, options.perEndpoint, options.waiting],
     options.maxRows,
-    ...columnsOf(events, 'leadVersion', 'createdAt'),
+    ...columnsOf(events, 'leadVersion', 'createdAt', 'match'),
   )
   const bodies = new Map(events.map(({ id, body }) => [id, body]))
   const claimed = rows.filter((row) => row.claim !== null)
@@ -129,7 +131,8 @@ const store = async (database: Transaction, options: StoreOptions): Promise<Stor
 }
 
 /**
- * Stores events with a delivery for each endpoint that subscribes to them, in one statement. A stored event changes nothing.
+ * Stores events with a delivery for each endpoint that subscribes to them and whose filter they pass, in one statement. A stored event
+ * changes nothing.
  *
  * An event of a lead gets its account's next number. The counters are locked until the commit, so numbers have no gaps and become
  * visible in order; the commit waits for the disk, so that a number which a receiver saw is never given again. An event that another

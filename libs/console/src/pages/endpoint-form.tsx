@@ -8,12 +8,18 @@ import {
   revealed,
   watchEndpoint,
 } from '../endpoints'
+import { REFERRER_OPTIONS, STATUS_WORDS } from '../leads'
 import { Boxes, Field, Options, useForm } from '../parts/form'
 import { useLive } from '../parts/live'
 import { say } from '../parts/notices'
 import { Failure, Loading, Title } from '../parts/page'
 
-const NAMES = ['url', 'description', 'events', 'leads', 'headers', 'secret']
+const NAMES = ['url', 'description', 'events', 'leads', 'filter', 'headers', 'secret']
+
+const LISTS = [
+  ['postcode', 'Postcodes', 'What they start with, such as SW1A, M1.'],
+  ['user_email', 'Assigned users', 'Their e-mail addresses, parted by commas.'],
+] as const
 
 /** One header a line; a name alone keeps the value that its header has. */
 const headersOf = (text: string): Record<string, string | null> =>
@@ -28,12 +34,30 @@ const headersOf = (text: string): Record<string, string | null> =>
       }),
   )
 
+const itemsOf = (text: FormDataEntryValue | null): string[] =>
+  String(text)
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+
+/** The lists of a filter that are not empty; without any there is no filter. */
+const filterOf = (fields: FormData) =>
+  Object.fromEntries(
+    Object.entries({
+      status: fields.getAll('filter.status'),
+      referrer: fields.getAll('filter.referrer'),
+      postcode: itemsOf(fields.get('filter.postcode')),
+      user_email: itemsOf(fields.get('filter.user_email')),
+    }).filter(([, values]) => values.length > 0),
+  ) as Endpoint['filter']
+
 const bodyOf = (fields: FormData) => ({
   url: String(fields.get('url')),
   description: String(fields.get('description')) || null,
   ...(ownEndpoint.value === null && {
     events: fields.getAll('events') as EventType[],
     leads: fields.get('leads') as Endpoint['leads'],
+    filter: filterOf(fields),
   }),
   headers: headersOf(String(fields.get('headers'))),
 })
@@ -74,6 +98,31 @@ const EndpointForm = ({
               </select>
             )}
           </Field>
+          <details open={Boolean(endpoint?.filter)}>
+            <summary>Filter</summary>
+            <p class="faint help">It gets the events of leads that have one of the values of each list.</p>
+            <Boxes
+              name="filter.status"
+              label="Status"
+              options={Object.entries(STATUS_WORDS)}
+              checked={endpoint?.filter?.status ?? []}
+              errors={errors}
+            />
+            <Boxes
+              name="filter.referrer"
+              label="Referrer"
+              options={REFERRER_OPTIONS}
+              checked={endpoint?.filter?.referrer ?? []}
+              errors={errors}
+            />
+            {LISTS.map(([key, label, help]) => (
+              <Field key={key} name={`filter.${key}`} label={label} errors={errors} help={help}>
+                {(attributes) => (
+                  <input defaultValue={endpoint?.filter?.[key]?.join(', ') ?? ''} {...attributes} />
+                )}
+              </Field>
+            ))}
+          </details>
         </>
       )}
       <Field

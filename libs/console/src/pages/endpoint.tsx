@@ -6,6 +6,7 @@ import {
   deliveriesOf,
   EVENT_OPTIONS,
   eventWords,
+  filterWords,
   LEADS_WORDS,
   nameOf,
   revealed,
@@ -210,6 +211,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
       <p class="faint">
         {`${because}. ${LEADS_WORDS[endpoint.leads]}. Events: ${endpoint.events.map(eventWords).join(', ')}.`}
       </p>
+      {endpoint.filter && <p class="faint">{`Only of leads with: ${filterWords(endpoint.filter)}`}</p>}
       {endpoint.previous_secret_until && (
         <p class="faint">
           The secret before signs too, until <Exactly at={endpoint.previous_secret_until} />.

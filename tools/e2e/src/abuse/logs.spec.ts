@@ -64,7 +64,10 @@ const form = (name: string) => [
 
 /** A body for each operation that takes one, with what must not be logged wherever it fits. */
 const bodies = (url: string): Record<string, RequestOptions> => {
-  const endpoint = { url, description: MARK, secret: SECRET, headers: { Authorization: `Bearer ${SECRET}` } }
+  const endpoint = {
+    ...{ url, description: MARK, secret: SECRET, headers: { Authorization: `Bearer ${SECRET}` } },
+    filter: { user_email: [EMAIL], postcode: ['SW1A'] },
+  }
   const lead = { json: { ...LEAD_OF_PERSON, user_id: userId } }
   return {
     'POST /leads': lead,

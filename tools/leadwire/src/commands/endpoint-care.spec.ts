@@ -82,3 +82,16 @@ test('another state is refused', async () => {
     json: { errors: { state: ['The selected state is invalid. It may be: undelivered, exhausted, all.'] } },
   })
 })
+
+test('a test send says whether a lead passes the filter', async () => {
+  const { json } = await ask('/leads', LEAD)
+  const { reference } = json.data as unknown as { reference: string }
+  const filter = { status: ['sold'], postcode: ['SW1A'] }
+  const { data } = (await ask('/manage/webhook-endpoints', { url: receiver.url, filter })).json
+  const sent = (...args: string[]) => leadwire('endpoints', 'test', '--id', String(data.id), ...args)
+  expect(await sent('--lead', reference)).toMatchObject({ filter: { passes: false, failed: ['status'] } })
+  expect(await sent()).toMatchObject({ endpoint_id: data.id, filter: null })
+  await expect(sent('--lead', 'nonsense')).rejects.toMatchObject({
+    stderr: expect.stringContaining('no lead'),
+  })
+})

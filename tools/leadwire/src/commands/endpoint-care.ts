@@ -32,17 +32,23 @@ export const addEndpointCare = (endpoints: Command): void => {
     },
   )
 
-  does<{ account: number; id: number; type?: string }>(
-    named(endpoints.command('test').description('send it a sample')).addOption(
-      new Option('--type <type>', 'of an event; the first that it subscribes to when absent').choices(
-        EVENT_TYPES,
-      ),
-    ),
-    async (connection, { account: accountId, id: endpointId, type }) => {
+  does<{ account: number; id: number; type?: string; lead?: string }>(
+    named(endpoints.command('test').description('send it a sample'))
+      .addOption(
+        new Option('--type <type>', 'of an event; the first that it subscribes to when absent').choices(
+          EVENT_TYPES,
+        ),
+      )
+      .option('--lead <reference>', 'a lead to try its filter on'),
+    async (connection, { account: accountId, id: endpointId, type, lead: reference }) => {
       const { apiKey } = await theAccount(connection, accountId)
-      const request = { accountId, endpointId, accountKey: apiKey, type }
-      const { delivery, attempt } = await connection.webhooks.testWebhookEndpoint(request)
-      return { ...deliveryOutput(delivery!), reason: attempt ? attemptOutput(attempt).reason : null }
+      const found =
+        reference === undefined
+          ? undefined
+          : await connection.leads.retrieveLeadMatch({ accountId, reference })
+      const request = { accountId, endpointId, accountKey: apiKey, type, match: found?.match }
+      const { delivery, attempt, filter = null } = await connection.webhooks.testWebhookEndpoint(request)
+      return { ...deliveryOutput(delivery!), reason: attempt ? attemptOutput(attempt).reason : null, filter }
     },
   )
 

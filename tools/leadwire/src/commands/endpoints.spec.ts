@@ -43,6 +43,7 @@ test('an endpoint is made and changed with all that the API has', async () => {
   const made = await endpoints(
     ...(['create', '--url', `${receiver.url}/a`, '--description', 'CRM', '--enabled', 'false'] as const),
     ...['--events', 'lead.created,attachment.added', '--leads', 'test', '--secret', 'a-secret-of-my-own'],
+    ...['--filter-status', 'open,sold', '--filter-postcode', 'sw1a,m1'],
     ...['--header', 'X-Gate: opens: wide', '--header', 'Authorization: Bearer key'],
   )
   const path = `/manage/webhook-endpoints/${made.id}`
@@ -50,21 +51,30 @@ test('an endpoint is made and changed with all that the API has', async () => {
   expect((await call('GET', path)).data).toMatchObject({
     ...{ url: `${receiver.url}/a`, description: 'CRM', enabled: false, leads: 'test' },
     events: ['lead.created', 'attachment.added'],
+    filter: { status: ['open', 'sold'], postcode: ['SW1A', 'M1'] },
     headers: { 'X-Gate': null, Authorization: null },
   })
+  expect(made.filter).toEqual({ status: ['open', 'sold'], postcode: ['SW1A', 'M1'] })
 
   const change = ['--id', String(made.id), '--url', receiver.url, '--description', '', '--enabled', 'true']
   const more = ['--events', 'lead.updated', '--leads', 'live', '--header', 'X-Gate', '--header', 'X-Key: 2']
-  await endpoints('update', ...change, ...more)
+  const filter = ['--filter-referrer', 'Live Chat,Direct', '--filter-user-email', 'Sam@example.com']
+  await endpoints('update', ...change, ...more, ...filter)
   expect((await call('GET', path)).data).toMatchObject({
     ...{ url: receiver.url, description: null, enabled: true, leads: 'live', events: ['lead.updated'] },
+    filter: { referrer: ['Live Chat', 'Direct'], user_email: ['sam@example.com'] },
     headers: { 'X-Gate': null, 'X-Key': null },
   })
   await call('POST', `${path}/test`)
   await eventually(() => expect(receiver.requests).toHaveLength(1))
   expect(receiver.requests[0]!.headers).toMatchObject({ 'x-gate': 'opens: wide', 'x-key': '2' })
 
-  expect(await endpoints('update', '--id', String(made.id), '--no-headers')).toMatchObject({ headers: [] })
+  const filtered = { referrer: ['Live Chat', 'Direct'], user_email: ['sam@example.com'] }
+  expect(await endpoints('update', '--id', String(made.id), '--no-headers')).toMatchObject({
+    headers: [],
+    filter: filtered,
+  })
+  expect(await endpoints('update', '--id', String(made.id), '--no-filter')).toMatchObject({ filter: null })
   expect((await call('GET', path)).data).toMatchObject({ leads: 'live', headers: {} })
 })
 
@@ -76,6 +86,10 @@ test.each<[string, string[], object]>([
   ['--events', ['--events', 'lead.created,lead.created'], { events: ['lead.created', 'lead.created'] }],
   ['--events', ['--events', ''], { events: [''] }],
   ['--leads', ['--leads', 'some'], { leads: 'some' }],
+  ['--filter-status', ['--filter-status', 'asleep'], { filter: { status: ['asleep'] } }],
+  ['--filter-referrer', ['--filter-referrer', ''], { filter: { referrer: [''] } }],
+  ['--filter-postcode', ['--filter-postcode', '1AA'], { filter: { postcode: ['1AA'] } }],
+  ['--filter-user-email', ['--filter-user-email', 'sam'], { filter: { user_email: ['sam'] } }],
   ['--header Host', ['--header', 'Host: a.example'], { headers: { Host: 'a.example' } }],
   ['--header X-Key', ['--header', 'X-Key'], { headers: { 'X-Key': null } }],
   ['--header Ä', ['--header', 'Ä: 1'], { headers: { Ä: '1' } }],

@@ -1,4 +1,11 @@
-import { ENDPOINT_LEADS, type Endpoint, type EndpointHeader, EVENT_TYPES, oneLine } from '@leadwire/contracts'
+import {
+  ENDPOINT_LEADS,
+  type Endpoint,
+  type EndpointHeader,
+  EVENT_TYPES,
+  filterRecord,
+  oneLine,
+} from '@leadwire/contracts'
 import { type Command, Option } from 'commander'
 import { does, id, list, theAccount } from './run'
 
@@ -9,6 +16,7 @@ export const endpointOutput = (endpoint: Endpoint) => ({
   enabled: endpoint.enabled,
   events: endpoint.events,
   leads: endpoint.leads,
+  filter: filterRecord(endpoint.filter),
   disabled_reason: endpoint.disabledReason ?? null,
   headers: endpoint.headerNames,
   created_at: endpoint.createdAt,
@@ -32,6 +40,10 @@ interface Fields {
   enabled?: string
   events?: string[]
   leads?: string
+  filterStatus?: string[]
+  filterReferrer?: string[]
+  filterPostcode?: string[]
+  filterUserEmail?: string[]
   header?: EndpointHeader[]
 }
 
@@ -49,14 +61,26 @@ const addFields = (command: Command): Command =>
     )
     .option('--events <types>', `some of ${EVENT_TYPES.join(',')}`, list)
     .option('--leads <which>', `whose events it gets: ${ENDPOINT_LEADS.join(', ')}`)
+    .option('--filter-status <statuses>', 'only leads with one of these statuses, such as open,sold', list)
+    .option('--filter-referrer <referrers>', 'only leads with one of these referrers', list)
+    .option('--filter-postcode <starts>', 'only leads whose postcode starts with one of these', list)
+    .option('--filter-user-email <emails>', 'only leads that are assigned to one of these users', list)
     .option('--header <header>', "'Name: value', for each attempt; may be repeated", header)
 
+const filterOf = (fields: Fields) => {
+  const { filterStatus: status, filterReferrer: referrer } = fields
+  const { filterPostcode: postcode, filterUserEmail: userEmail } = fields
+  const filter = { status, referrer, postcode, userEmail }
+  return Object.values(filter).some(Boolean) ? filter : undefined
+}
+
 /** The fields as webhook-service's requests have them. */
-const requestOf = ({ description, enabled, events, leads, header: headers }: Fields) => ({
+const requestOf = ({ description, enabled, events, leads, header: headers, ...rest }: Fields) => ({
   ...{ description, leads },
   enabled: enabled === undefined ? undefined : enabled === 'true',
   events: events && { types: events },
   headers: headers && { headers },
+  filter: filterOf(rest),
 })
 
 /** `leadwire endpoints …`; answers with the command, for more to be added to it. */
@@ -81,18 +105,21 @@ export const addEndpoints = (program: Command): Command => {
     },
   )
 
-  does<Fields & { account: number; id: number; url?: string; headers: boolean }>(
+  does<Fields & { account: number; id: number; url?: string; headers: boolean; filter: boolean }>(
     addFields(
       named(endpoints.command('update').description('change what is given of an endpoint'))
         .option('--url <url>', 'http or https')
         .option(
           '--no-headers',
           'remove all its headers; --header replaces them, its name alone keeps a value',
-        ),
+        )
+        .option('--no-filter', 'remove its filter; any --filter-… replaces it'),
     ),
-    async ({ webhooks }, { account, id, url, headers, ...fields }) => {
-      const change = requestOf(headers ? fields : { ...fields, header: [] })
-      const request = { accountId: account, endpointId: id, url, ...change }
+    async ({ webhooks }, { account, id, url, headers, filter, ...fields }) => {
+      const { filter: given = filter ? undefined : {}, ...change } = requestOf(
+        headers ? fields : { ...fields, header: [] },
+      )
+      const request = { accountId: account, endpointId: id, url, ...change, filter: given }
       return endpointOutput((await webhooks.updateWebhookEndpoint(request)).endpoint!)
     },
   )

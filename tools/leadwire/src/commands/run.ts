@@ -66,8 +66,10 @@ export const addApiOptions = (command: Command): Command =>
     .option('--url <url>', 'where Leadwire is (LEADWIRE_URL); the stack of npm start when absent')
     .option('--token <token>', 'a bearer token of the account (LEADWIRE_TOKEN)')
 
-/** An invalid field by the option that gives it, such as --header X-Key of `headers.X-Key`, where the command has one. */
+/** An invalid field by the option that gives it, such as --filter-status, or --header X-Key of `headers.X-Key`, where the command has one. */
 const optionOf = (field: string, options: string[]): string => {
+  const whole = `--${field.replaceAll(/[._]/g, '-')}`
+  if (options.includes(whole)) return whole
   const [name = '', key] = field.split(/\.(.*)/s)
   const option = `--${name.replaceAll('_', '-')}`
   if (options.includes(option)) return option

@@ -1,4 +1,4 @@
-import { emailForm } from '../../contacts/email-form'
+import { emailForm } from '@leadwire/contracts'
 import { asciiDigits, isAscii, phoneKeys, takeNumbers } from '../../contacts/phone-numbers'
 
 // With each change of what termsOf answers SEARCH_FORMAT of contracts is raised.

@@ -104,7 +104,12 @@ export interface RenderedLead {
 export const renderNewLead = (
   item: CreateLead,
   stamp: Stamp,
-  { imageOf, jsonFormat, hasEvent }: Pick<References, 'imageOf'> & { jsonFormat: number; hasEvent: boolean },
+  {
+    imageOf,
+    userEmailOf,
+    jsonFormat,
+    hasEvent,
+  }: Pick<References, 'imageOf' | 'userEmailOf'> & { jsonFormat: number; hasEvent: boolean },
 ): RenderedLead => {
   const lead = buildLead(item, stamp, imageOf)
   const json = leadJsonOf(lead, jsonFormat)
@@ -122,6 +127,12 @@ export const renderNewLead = (
       lead: { reference: lead.reference, test: lead.test === 1, version: 1 },
       at: stamp.createdAt,
       traceparent: item.traceparent,
+      match: {
+        status: lead.status,
+        referrer: lead.referrer,
+        postcode: lead.postcode,
+        userEmail: userEmailOf(item),
+      },
       body: webhookBody(),
     })
   return { item, number: stamp.number, lead, json, event: hasEvent ? event() : undefined, body }

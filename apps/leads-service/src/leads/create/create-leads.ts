@@ -33,7 +33,7 @@ type Outcome = Answer | ServiceError
 /** Why an item may not be created; undefined when it may. */
 const refusalOf = (item: CreateLead, references: References, limits: Limits): ServiceError | undefined =>
   invalidBy({ ...countErrors(item, limits), ...references.errorsOf(item) }) ??
-  invalidBy(sizeErrors(item, references.imageOf, limits))
+  invalidBy(sizeErrors(item, references, limits))
 
 /** Writes leads, their events and saved answers. Leaves out those of accounts that are not there. */
 const writeAll = async (

@@ -44,12 +44,12 @@ const longestStamp = (item: CreateLead): Stamp => {
  */
 export const sizeErrors = (
   item: CreateLead,
-  imageOf: References['imageOf'],
+  references: Pick<References, 'imageOf' | 'userEmailOf'>,
   { maxEventBytes }: Limits,
 ): FieldErrors => {
   const hasQuotes = item.lead!.quotes.length > 0
   if (!hasQuotes && maxEventBytes >= MOST_WITHOUT_QUOTES) return {}
-  const { event } = renderNewLead(item, longestStamp(item), { imageOf, jsonFormat: 0, hasEvent: true })
+  const { event } = renderNewLead(item, longestStamp(item), { ...references, jsonFormat: 0, hasEvent: true })
   const bytes = event!.payload.length + HEADER_BYTES
   if (bytes <= maxEventBytes) return {}
   const limit = `The event of a lead may not have more than ${figure(maxEventBytes)} bytes`

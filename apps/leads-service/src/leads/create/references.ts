@@ -2,11 +2,11 @@ import {
   type CheckReferencesRequest,
   CheckReferencesResponse,
   type CreateLead,
+  emailForm,
   type Image,
 } from '@leadwire/contracts'
 import type { Database, FieldErrors, Transaction } from '@leadwire/service-kit'
 import { isId, isText, isUuid, validate } from '../../arguments'
-import { emailForm } from '../../contacts/email-form'
 import type { Row } from '../../database/row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
 
@@ -14,10 +14,12 @@ import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
 export interface References {
   errorsOf(item: CreateLead): FieldErrors
   imageOf(accountId: number, imageId: number): Image
+  /** Of the user that an item is assigned to. */
+  userEmailOf(item: CreateLead): string | undefined
 }
 
 const SELECT_USERS = `
-  SELECT account_id, id FROM users
+  SELECT account_id, id, email FROM users
   WHERE (account_id, id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[])) AND removed_at IS NULL`
 
 const SELECT_IMAGES = `
@@ -63,6 +65,7 @@ export const loadReferences = async (
       ...missing(imagesOf(item), images, 'The selected image id is invalid.'),
     }),
     imageOf: (accountId, id) => images.get(keyOf({ accountId, id }))!,
+    userEmailOf: (item) => userOf(item).map((user) => users.get(keyOf(user))!['email'] as string)[0],
   }
 }
 

@@ -1,7 +1,12 @@
-import { type Actor, type IfMatch, leadItemJson, type UpdateLeadRequest } from '@leadwire/contracts'
+import {
+  type Actor,
+  emailForm,
+  type IfMatch,
+  leadItemJson,
+  type UpdateLeadRequest,
+} from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { isActor, isId, isOptional, isText, validate } from '../../arguments'
-import { emailForm } from '../../contacts/email-form'
 import type { Row } from '../../database/row-mapper'
 import { recordNotification } from '../../notifications/record-notification'
 import { recordChange } from '../../outbox/record-change'
@@ -18,6 +23,7 @@ import { fieldChanges, recordLeadChange } from './record-lead-change'
 const LOCK_LEAD = `
   SELECT ${LEAD.columns}, l.user_id, l.test AS marked, l.version, l.erased_at IS NOT NULL AS erased,
     (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key, greatest(clock_timestamp(), l.updated_at) AS now,
+    (SELECT email FROM users WHERE account_id = $1 AND id = l.user_id) AS user_email,
     (SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($3) AND removed_at IS NULL) AS assignee_id
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR NO KEY UPDATE) l`
 
@@ -29,6 +35,7 @@ const UPDATE_LEAD = `
 
 interface LockedRow extends Row {
   user_id: number | null
+  user_email: string | null
   /** Whether it is a test lead whatever its status. */
   marked: boolean
   version: number
@@ -79,7 +86,8 @@ export const updateLead =
         tx.send({ name: 'update-lead', text: UPDATE_LEAD, values: [accountId, leadId, ...changed] })
         recordLeadChange(tx, { accountId, leadId, version, actor: deps.actor, changes, at })
         const data = `${json.slice(0, -1)},"changes":${JSON.stringify(changes)}}`
-        const event = { reference: lead.reference, test, version, api_key }
+        const match = { status: after.status, user_email: email ?? row.user_email }
+        const event = { ...lead, ...match, test, version, api_key }
         recordChange(tx, { accountId, lead: event, type: 'lead.updated', at, data })
       }
       if (request.notify && userId !== null)

@@ -1,7 +1,6 @@
-import type { FindPersonLeadsRequest, FindPersonLeadsResponse } from '@leadwire/contracts'
+import { emailKey, type FindPersonLeadsRequest, type FindPersonLeadsResponse } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { isId, isOptional, isSaid, validate } from '../../arguments'
-import { emailKey } from '../../contacts/email-form'
 import { phoneKeys, phoneNumbers } from '../../contacts/phone-numbers'
 import { catchUp } from '../../jobs/search/index-leads'
 import { emailTerm, phoneTerm, type Searched } from '../../jobs/search/search-terms'

@@ -1,4 +1,4 @@
-import { POSTCODE } from '@leadwire/contracts'
+import { POSTCODE } from './lead-values'
 
 const inCapitals = (text: string): string =>
   // Only ASCII letters, because toUpperCase would make postcodes of ſ and ß.
@@ -23,6 +23,9 @@ export const postcodeWithZero = (text: string): string | undefined => {
 
 // `SW11` is an outward code, although `SW1 1AA` starts with its letters too.
 const OUTWARD = /^[A-Z]{1,2}[0-9]?[A-Z0-9]?$/
+
+/** What may be the start of a postcode as it is stored. */
+export const POSTCODE_START = /^([A-Z]{1,4}|[A-Z]{1,2}[0-9][A-Z0-9]?)( [0-9][A-Z0-9]{0,3})?$/
 
 /** The start of a postcode as it is stored: with the space, if the text goes beyond the outward code. */
 export const postcodeBeginning = (text: string): string => {
