@@ -10,7 +10,6 @@ import {
 } from '@leadwire/service-kit'
 import { createDatabase, manualClock } from '@leadwire/test-kit'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
-import { createEventLog } from './event-log/event-log'
 import { migrations } from './migrations'
 import type { Dependencies } from './operation'
 
@@ -26,7 +25,6 @@ export const dependenciesOf = (database: Database, over: Partial<Dependencies> =
     longestPauseMs: 3_600_000,
   },
   claimMs: { webhooks: 14_000, notifications: 14_000 },
-  log: createEventLog({ database, draining: new AbortController().signal }),
   wake: () => undefined,
   ...over,
 })
@@ -53,6 +51,7 @@ export const openTables = async () => {
   const database = connectDatabase({ url: ground.url, poolSize: 4, lifecycle })
   return {
     database,
+    url: ground.url,
     endpoint: async (accountId: number, { enabled = true } = {}): Promise<number> => {
       const request = { accountId, url: 'http://127.0.0.1:1/', enabled }
       const made = await createWebhookEndpoint(dependenciesOf(database), request)
@@ -73,6 +72,8 @@ interface Plan {
   'Actual Rows': number
   'Actual Loops': number
   'Rows Removed by Filter'?: number
+  'Shared Hit Blocks': number
+  'Shared Read Blocks': number
   Plans?: Plan[]
 }
 
@@ -83,19 +84,21 @@ const rowsOf = (plan: Plan): number => {
   return (plan['Relation Name'] ? own : 0) + below
 }
 
-/** What the statements of `work` read. What they would change is undone before they do. */
-export const rowsRead = async (database: Database, work: (counted: Database) => Promise<unknown>) => {
-  let rows = 0
+type Work = (counted: Database) => Promise<unknown>
+
+/** The sum over the statements of `work`. What they would change is undone before they do. */
+const measured = async (database: Database, work: Work, costOf: (plan: Plan) => number) => {
+  let cost = 0
   const count = async (tx: OpenTransaction, { text, values = [] }: Query) => {
     if (!/^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text)) return
     tx.send({ text: 'SAVEPOINT counted' })
     const [row] = await tx.query<{ 'QUERY PLAN': [{ Plan: Plan }] | string }>({
-      text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+      text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
       values,
     })
     tx.send({ text: 'ROLLBACK TO counted' })
     const plan = row!['QUERY PLAN']
-    rows += rowsOf((typeof plan === 'string' ? JSON.parse(plan) : plan)[0].Plan)
+    cost += costOf((typeof plan === 'string' ? JSON.parse(plan) : plan)[0].Plan)
   }
   const inTransaction = async <T>(tx: OpenTransaction, inner: (tx: OpenTransaction) => Promise<T>) => {
     let sent: Promise<unknown> = Promise.resolve()
@@ -116,5 +119,11 @@ export const rowsRead = async (database: Database, work: (counted: Database) => 
     query: (each) => database.transaction((tx) => inTransaction(tx, (counted) => counted.query(each))),
     transaction: (inner) => database.transaction((tx) => inTransaction(tx, inner)),
   })
-  return rows
+  return cost
 }
+
+export const rowsRead = (database: Database, work: Work) => measured(database, work, rowsOf)
+
+/** Pages of tables and indexes, those of dead rows too. */
+export const pagesRead = (database: Database, work: Work) =>
+  measured(database, work, (plan) => plan['Shared Hit Blocks'] + plan['Shared Read Blocks'])

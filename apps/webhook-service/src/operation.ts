@@ -1,7 +1,6 @@
 import type { Actor, WebhooksServiceClient, WebhooksServiceImplementation } from '@leadwire/contracts'
 import type { Database, Sealer } from '@leadwire/service-kit'
 import type { Clock } from './clock'
-import type { EventLog } from './event-log/event-log'
 
 /** What finds work in the database: the senders of both kinds, and the loops for changed endpoints, recoveries and reports. */
 export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'recoveries' | 'reports'
@@ -24,9 +23,6 @@ export interface Dependencies {
   longestPauseMs: number
   /** For how long deliveries of each kind are claimed. */
   claimMs: { webhooks: number; notifications: number }
-  log: EventLog
-  /** Aborts when the caller has gone. */
-  signal?: AbortSignal | undefined
   /** Starts a round of a loop at once, or after the commit of the operation's transaction. */
   wake: (loop: Loop) => void
 }

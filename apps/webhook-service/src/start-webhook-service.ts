@@ -29,7 +29,7 @@ import { runRecovery } from './endpoints/recovery/recovery'
 import { reencryptSecrets, removeEndedSecrets } from './endpoints/secrets/store-secrets'
 import { disableFailingEndpoint } from './endpoints/state/disable-failing-endpoint'
 import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
-import { createEventLog } from './event-log/event-log'
+import { createLogWatch } from './event-log/watch-logs'
 import { addStreamMetrics } from './ingest/stream-metrics'
 import { migrateDatabase } from './migrations'
 import { createMailboxes } from './notifications/notify-contact'
@@ -84,7 +84,7 @@ export const startWebhookService = async (
     ...{ schedule: config.WEBHOOK_RETRY_SCHEDULE, replicas: config.NATS_REPLICAS },
     ...{ clock, metrics, meters: createBatcherMeters(metrics), logger },
   }
-  const log = createEventLog({ database: leads.database, draining: lifecycle.signal })
+  const logs = createLogWatch(lifecycle.signal)
   const webhooks = deliverEvents({
     ...shared,
     kind: 'webhook',
@@ -151,12 +151,11 @@ export const startWebhookService = async (
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
     disableAfterMs: afterMs,
     keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),
-    log,
     longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
     claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
     wake,
   }
-  grpc.add(WebhooksServiceDefinition, webhooksService(dependencies, createUrlCheck({ guard })))
+  grpc.add(WebhooksServiceDefinition, webhooksService(dependencies, createUrlCheck({ guard }), logs))
   grpc.add(AuditServiceDefinition, auditService(leads))
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
   lifecycle.onStop('senders', () => Promise.all(both.map(({ stop }) => stop())))
@@ -164,7 +163,7 @@ export const startWebhookService = async (
   const server = { url: config.NATS_URL, caFile: config.NATS_CA_FILE, name: 'webhook-service' }
   const connection = await connectNats({ ...server, logger, lifecycle })
   nats = connection
-  log.connect(connection)
+  logs.connect(connection)
   addStreamMetrics({ metrics, nats: connection, logger })
 
   lifecycle.onStop('messages in flight', () => Promise.all(both.map(({ done }) => done())))

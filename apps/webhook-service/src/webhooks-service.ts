@@ -26,6 +26,8 @@ import { rotateWebhookSecret } from './endpoints/secrets/rotate-webhook-secret'
 import { holdAccount } from './endpoints/state/hold-account'
 import { listFailingEndpoints } from './endpoints/state/list-failing-endpoints'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
+import { listEvents } from './event-log/list-events'
+import type { LogWatch } from './event-log/watch-logs'
 import { findStoredEvents } from './ingest/find-stored-events'
 import { listNotifications } from './notifications/list-notifications'
 import { notifyContact } from './notifications/notify-contact'
@@ -44,6 +46,7 @@ type Context = Pick<CallContext, 'signal' | 'metadata' | 'header'>
 export const webhooksService = (
   dependencies: Dependencies,
   checkUrl: (url: string) => Promise<string | undefined>,
+  logs: LogWatch,
 ): WebhooksServiceImplementation => {
   // With a codec of its response an operation runs once for each Idempotency-Key. `changes` is the database that it changes.
   const serve =
@@ -60,7 +63,7 @@ export const webhooksService = (
       const woken = new Set<Loop>()
       // After the commit: a poll before it would find nothing.
       const wake = (loop: Loop) => void woken.add(loop)
-      const given = { ...dependencies, database, notifications, actor: actorOfCall(metadata), wake, signal }
+      const given = { ...dependencies, database, notifications, actor: actorOfCall(metadata), wake }
       const once = { ...given, database: given[changes], underKey: withIdempotencyKey, response }
       const answer = await answerOnce(context, once, (tx) => run({ ...given, [changes]: tx }, request))
       for (const loop of woken) dependencies.wake(loop)
@@ -100,7 +103,8 @@ export const webhooksService = (
     notifyContact: serve(notifyContact),
     findStoredEvents: serve(findStoredEvents),
     check: serve(check),
-    listEvents: serve((given, request) => given.log.list(request, given.signal!)),
+    listEvents: serve(listEvents),
+    watchLogs: (_request, { signal }) => logs.watch(signal),
     eraseLeadEvents: serve(eraseLeadEvents),
     exportLeadEvents: serve(exportLeadEvents),
     holdAccount: serve(holdAccount),

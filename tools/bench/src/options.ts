@@ -21,6 +21,7 @@ export const scenarioNames = [
     'find',
     'isolation',
     'memory',
+    'polls',
     'schedule',
     'overload',
     'bystander',

@@ -16,6 +16,7 @@ import { history } from './scenarios/history'
 import { isolation } from './scenarios/isolation'
 import { memory } from './scenarios/memory'
 import { overload } from './scenarios/overload'
+import { polls } from './scenarios/polls'
 import { schedule } from './scenarios/schedule'
 import { create, list, retrieve } from './scenarios/single-process'
 import { steady } from './scenarios/steady'
@@ -35,6 +36,7 @@ const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) 
     bystander,
     overload,
     memory,
+    polls,
     schedule,
     copies,
     history,

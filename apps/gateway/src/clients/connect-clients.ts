@@ -29,6 +29,7 @@ import {
 } from '@leadwire/service-kit'
 import { askOnce, halveWhenTooLarge, inTime } from './batches'
 import { connectFiles } from './connect-files'
+import { watchLogs } from './watch-logs'
 
 const DEADLINE_MS = 10_000
 const FILE_IDLE_MS = 30_000
@@ -86,6 +87,7 @@ export const connectClients = (
   const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, { lifecycle, ...access })
   const leads = connectGrpc(config.LEADS_SERVICE_URL, { lifecycle, ...access })
   const batches = connectBatches(config.LEADS_SERVICE_URL, { lifecycle, ...access })
+  const webhooksClient = webhooks.client(WebhooksServiceDefinition, deadline)
   const retrieveLeads = batches.method(LeadsServiceDefinition, 'retrieveLeads')
   const listPages = batches.method(LeadsServiceDefinition, 'listLeads')
   const createLeads = batches.method(LeadsServiceDefinition, 'createLeads')
@@ -141,7 +143,8 @@ export const connectClients = (
     attachments: leads.client(AttachmentsServiceDefinition, deadline),
     imports: leads.client(ImportsServiceDefinition, deadline),
     reconciliation: leads.client(ReconciliationServiceDefinition, deadline),
-    webhooks: webhooks.client(WebhooksServiceDefinition, deadline),
+    webhooks: webhooksClient,
+    logs: watchLogs(webhooksClient, lifecycle.signal),
     /** Each service has the audit log of what it changes. */
     audits: [leads, webhooks].map((service) => service.client(AuditServiceDefinition, deadline)),
     verifyToken: (hash: Uint8Array) => {

@@ -11,8 +11,8 @@ import { integer, oneOf, text } from '../validation/fields'
 
 const SCOPE = 'events:read'
 const RECHECK_MS = 1000
-/** Of webhook-service, beyond the time that it waits. */
-const RESPONSE_MS = 5000
+/** Before a poll reads again that could not. */
+const RETRY_MS = 500
 
 const EventRecord = named(
   'Event',
@@ -82,43 +82,56 @@ const itemsOf = (events: LoggedEvent[]): Buffer => {
   return Buffer.concat([Buffer.from('['), ...items.slice(1), Buffer.from(']')])
 }
 
-/** Waits for the next page, or for the end of the time, of the token, of the connection or of this process: undefined then. */
-const waitForPage = async (call: Call<unknown>, request: ListEventsRequest, waitMs: number) => {
+/** Throws gone. */
+const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
+  clients.logs.share(asked.accountId, JSON.stringify(asked), async () => {
+    const { events, nextCursor, gone, ended } = await clients.webhooks.listEvents(asked)
+    if (gone)
+      throw new ProblemError(
+        'gone',
+        'The cursor is no place in the log of events any more.',
+        {},
+        { oldest_cursor: cursorOf(nextCursor) },
+      )
+    // With `types` a page may be empty although events follow.
+    const isEnd = ended && events.length === 0
+    return { isEnd, nextCursor, json: cursorPageJson(itemsOf(events), nextCursor) }
+  })
+
+/** The next page that is not the empty end of the log; that one when the time, the connection or this process ends. Throws gone. */
+const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs: number) => {
   const until = performance.now() + waitMs
-  const { clients, limits, draining, recheck } = call
-  const ended = new AbortController()
-  const end = () => ended.abort()
-  // Not AbortSignal.any: in Node 20 the signal of the drain, which lasts, would keep each that was made of it.
-  draining.addEventListener('abort', end)
-  limits.goneSignal().addEventListener('abort', end)
-  if (draining.aborted) end()
+  const { clients, limits, draining, recheck, request, reply } = call
+  const { wake, sleep, leave } = clients.logs.join(asked.accountId)
+  let refusal: ProblemError | undefined
   const timer = setInterval(() => {
-    recheck(call.request, { scopes: [SCOPE] }).catch((error: unknown) => {
+    recheck(request, { scopes: [SCOPE] }).catch((error: unknown) => {
       // While tokens can't be verified, the poll goes on.
-      if (error instanceof ProblemError) ended.abort(error)
+      if (!(error instanceof ProblemError)) return
+      refusal = error
+      wake()
     })
   }, RECHECK_MS)
-  const ask = async (leftMs: number) => {
-    const limit = { deadline: leftMs + RESPONSE_MS, signal: ended.signal, actor: limits.actor }
-    try {
-      return await clients.webhooks.listEvents({ ...request, waitMs: leftMs }, limit)
-    } catch (error) {
-      if (ended.signal.reason instanceof ProblemError) throw ended.signal.reason
-      // Connections to webhook-service end after 30 s, and with them what waits.
-      if (ended.signal.aborted || (error instanceof ServiceError && error.code === 'unavailable'))
-        return undefined
-      throw error
-    }
-  }
+  reply.raw.once('close', wake)
   try {
-    for (let leftMs = waitMs; leftMs >= 1; leftMs = Math.floor(until - performance.now())) {
-      const page = await ask(leftMs)
-      if (page || ended.signal.aborted) return page
+    let page = await readPage(call, asked)
+    const isOver = () => performance.now() >= until || draining.aborted || limits.isGone()
+    for (let pauseMs = waitMs; page.isEnd && !isOver(); ) {
+      await sleep(Math.min(until - performance.now(), pauseMs))
+      if (refusal) throw refusal
+      if (isOver()) break
+      pauseMs = waitMs
+      try {
+        page = await readPage(call, { ...asked, after: page.nextCursor })
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.code === 'unavailable')) throw error
+        pauseMs = RETRY_MS
+      }
     }
-    return undefined
+    return page
   } finally {
     clearInterval(timer)
-    draining.removeEventListener('abort', end)
+    leave()
   }
 }
 
@@ -145,21 +158,12 @@ export const listEvents = operation({
   },
   problems: ['gone'],
   handler: async (call) => {
-    const { accountId, admission, clients, limits, reply } = call
+    const { accountId, admission, reply } = call
     const { after, types, limit = 50, wait = 0 } = await call.valid()
     const place = after === undefined || after === 'now' ? after : placeOf(after)
     const asked = { accountId, after: place, types: typesOf(types), limit }
     await holdPlace(reply, admission.polls(accountId))
-    let page = await clients.webhooks.listEvents(asked, limits)
-    if (page.gone)
-      throw new ProblemError(
-        'gone',
-        'The cursor is no place in the log of events any more.',
-        {},
-        { oldest_cursor: cursorOf(page.nextCursor) },
-      )
-    if (wait > 0 && page.events.length === 0)
-      page = (await waitForPage(call, { ...asked, after: page.nextCursor }, wait * 1000)) ?? page
-    return cursorPageJson(itemsOf(page.events), page.nextCursor)
+    const page = wait > 0 ? await waitForPage(call, asked, wait * 1000) : await readPage(call, asked)
+    return page.json
   },
 })

@@ -64,6 +64,8 @@ export const observeCalls = (metrics: Metrics): ServerMiddleware => {
       }
     }
     if (call.requestStream) return yield* call.next(call.request, { ...context, observe } as ObservedContext)
+    // It lasts as long as its caller wants.
+    if (call.responseStream) return yield* call.next(call.request, context)
     // A unary call yields nothing: its response is what it returns.
     return await observe(
       { traceparent: context.metadata.get('traceparent') },

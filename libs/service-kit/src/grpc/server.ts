@@ -33,9 +33,8 @@ const CALLS_OF_AN_ACCOUNT = 3
 const boundAccounts = (): ServerMiddleware => {
   const enter = createFairQueue({ shareOf: () => CALLS_OF_AN_ACCOUNT, maxWaiting: 2000, maxWaitMs: 3000 })
   return async function* (call, context) {
-    const { accountId, waitMs } = call.request as { accountId?: number; waitMs?: number }
-    // A call that waits for an event holds no connection meanwhile.
-    if (accountId === undefined || waitMs !== undefined) return yield* call.next(call.request, context)
+    const { accountId } = call.request as { accountId?: number }
+    if (accountId === undefined) return yield* call.next(call.request, context)
     const leave = await enter(accountId)
     try {
       context.signal.throwIfAborted()

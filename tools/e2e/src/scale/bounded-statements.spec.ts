@@ -96,11 +96,22 @@ const deliveryQueries = ({ endpoints }: World) => [
   ]),
 ]
 
+const eventQueries = async () => {
+  const [middle] = await webhooks.rows<{ place: string }>(
+    `SELECT number || '.' || id AS place FROM events
+     WHERE account_id = $1 AND number = (SELECT last / 2 FROM event_counters WHERE account_id = $1)`,
+    [system.account.id],
+  )
+  const after = `after=${Buffer.from(middle!.place).toString('base64url')}`
+  return ['', 'after=now', 'types=attachment.added', after, `${after}&limit=100`, `${after}&types=lead.erased`]
+}
+
 /** One round of what an account does. */
 const use = async (world: World) => {
   const { endpoints, userId } = world
   for (const query of listQueries) await data('GET', `/leads?${query}`)
   for (const query of deliveryQueries(world)) await data('GET', `/manage/deliveries?${query}`)
+  for (const query of await eventQueries()) await data('GET', `/manage/events?${query}`)
   const path = `/leads/${(await data<{ reference: string }>('POST', '/leads', NEW_LEAD)).reference}`
   await data('GET', path)
   await data('PATCH', path, { status: 'sold', name: 'Bay', user_id: userId })

@@ -4,13 +4,8 @@ import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
 let services: Awaited<ReturnType<typeof startService>>[]
-const list = (request: {
-  accountId: number
-  after?: string
-  types?: string[]
-  limit?: number
-  waitMs?: number
-}) => services[0]!.client.listEvents({ types: [], limit: 100, ...request })
+const list = (request: { accountId: number; after?: string; types?: string[]; limit?: number }) =>
+  services[0]!.client.listEvents({ types: [], limit: 100, ...request })
 
 beforeAll(async () => {
   doors = await openDoors()
@@ -66,7 +61,7 @@ test('pages have all events in order, with their bodies, and end where the log d
   await store(1, 30)
   expect((await readAll(1, { after: nextCursor, limit: 7 })).sequences).toEqual(upTo(31).slice(1))
   expect((await readAll(1)).sequences).toEqual(upTo(31))
-  expect((await list({ accountId: 1, after: 'now' })).events).toEqual([])
+  expect(await list({ accountId: 1, after: 'now' })).toMatchObject({ events: [], ended: true })
 })
 
 test('a page with types moves behind what it left out', async () => {
@@ -74,9 +69,10 @@ test('a page with types moves behind what it left out', async () => {
   await store(2, 2, { type: 'lead.updated' })
   const page = await list({ accountId: 2, types: ['lead.updated'], limit: 1 })
   expect(page.events.map(({ sequence }) => sequence)).toEqual([4])
+  expect(page.ended).toBe(false)
   expect((await readAll(2, { types: ['lead.updated'], limit: 1 })).sequences).toEqual([4, 5])
   const none = await list({ accountId: 2, types: ['attachment.added'] })
-  expect(none.events).toEqual([])
+  expect(none).toMatchObject({ events: [], ended: true })
   expect((await readAll(2, { after: none.nextCursor })).sequences).toEqual([])
 })
 
@@ -101,19 +97,8 @@ test('an erased event keeps its place, without its body', async () => {
   ])
 })
 
-test('a reader that waits has the event as soon as any copy has stored it; the end of the time is an empty page', async () => {
-  const { nextCursor: after } = await list({ accountId: 5, after: 'now' })
-  expect((await list({ accountId: 5, after, waitMs: 50 })).events).toEqual([])
-  for (const sequence of upTo(20)) {
-    const { cursor } = await readAll(5)
-    const waiting = list({ accountId: 5, waitMs: 30_000, ...(cursor && { after: cursor }) })
-    await doors.publish(doors.event(5))
-    expect((await waiting).events.map((event) => event.sequence)).toEqual([sequence])
-  }
-})
-
 test('what is no cursor is refused', async () => {
-  for (const after of ['', 'x', 'NOW'])
+  for (const after of ['', 'x', 'NOW', '1.x'])
     await expect(list({ accountId: 6, after })).rejects.toMatchObject({ code: 'invalid' })
 })
 
@@ -131,6 +116,7 @@ test('a cursor is gone when events behind it were pruned, or when another log ha
   expect((await readAll(7, { after: gone.nextCursor })).sequences).toEqual([3])
   await store(8, 3)
   expect(await list({ accountId: 8, after: end! })).toMatchObject({ gone: true })
+  expect(await list({ accountId: 8, after: `2.${'-'.repeat(36)}` })).toMatchObject({ gone: true })
   // As after a restore of a backup that was made before the event.
   await doors.rows('UPDATE event_counters SET last = 2 WHERE account_id = 8')
   const { cursor: later } = await readAll(8)
@@ -144,25 +130,16 @@ test('a cursor is gone when events behind it were pruned, or when another log ha
 
 test('eight readers see each sequence once, in order, while two copies store', async () => {
   const count = 600
-  const reader = async (waitMs: number) => {
+  const reader = async () => {
     const sequences: number[] = []
     for (let after: string | undefined; sequences.length < count; ) {
-      const page = await list({ accountId: 9, limit: 40, waitMs, ...(after && { after }) })
+      const page = await list({ accountId: 9, limit: 40, ...(after && { after }) })
       sequences.push(...page.events.map(({ sequence }) => sequence))
       after = page.nextCursor
     }
     return sequences
   }
-  const readers = upTo(8).map((at) => reader(at % 2 ? 30_000 : 1))
+  const readers = upTo(8).map(reader)
   for (let at = 0; at < count; at += 100) await doors.publish(...upTo(100).map(() => doors.event(9)))
   for (const sequences of await Promise.all(readers)) expect(sequences).toEqual(upTo(count))
-})
-
-test('a drain answers those that wait', async () => {
-  const service = await startService(doors)
-  const waiting = service.client.listEvents({ accountId: 10, types: [], limit: 1, waitMs: 30_000 })
-  // Sent behind it on the same connection.
-  await service.client.findStoredEvents({ eventIds: [] })
-  await service.stop()
-  expect((await waiting).events).toEqual([])
 })

@@ -1,0 +1,108 @@
+import type { ListEventsRequest } from '@leadwire/contracts'
+import { validate } from '../arguments'
+import type { Operation } from '../operation'
+import { statement } from '../statement'
+import { cursorOf, placeOf } from './log-cursor'
+
+/** A page with types looks at so many events, and may be empty behind them. */
+const SCANNED = 1000
+const MAX_LIMIT = 100
+/** Of bodies in a page; one event may have more. */
+const PAGE_BYTES = 2 * 1024 * 1024
+
+type Scanned = {
+  /** The place of the cursor: its number, and the id of the event that has it. */
+  start: number
+  startId: string | null
+  /** The place before the oldest event that is kept; null when it makes no difference. */
+  oldest: number | null
+  number: number | null
+  id: string
+  type: string
+  bytes: number
+}
+
+// One snapshot of the counter and the events. The oldest event is looked for only without a cursor that names an event: index entries of
+// pruned events are before it until they are vacuumed. `octet_length` reads no body.
+const scan = statement<Scanned>('scan-log')`
+  WITH counter AS MATERIALIZED (
+    SELECT coalesce((SELECT last FROM public.event_counters WHERE account_id = $1), 0) AS last
+  ), kept AS MATERIALIZED (
+    SELECT last, CASE
+      WHEN $4 OR EXISTS (SELECT FROM events WHERE account_id = $1 AND number = $2 AND id::text = $3) THEN NULL
+      ELSE coalesce((SELECT number FROM events WHERE account_id = $1 AND number IS NOT NULL ORDER BY number LIMIT 1), last + 1) - 1
+    END AS oldest
+    FROM counter
+  ), place AS MATERIALIZED (
+    SELECT coalesce($2::bigint, oldest, last) AS start, oldest FROM kept
+  )
+  SELECT start, (SELECT id FROM events WHERE account_id = $1 AND number = start) AS "startId", oldest, e.*
+  FROM place LEFT JOIN LATERAL (
+    SELECT number, id, type, octet_length(body) AS bytes FROM events
+    WHERE account_id = $1 AND number > start ORDER BY number LIMIT $5
+  ) e ON true
+  ORDER BY number`
+
+const readEvents = statement<{
+  id: string
+  sequence: number
+  type: string
+  leadReference: string
+  leadVersion: number
+  test: boolean
+  createdAt: string
+  body: Buffer
+}>('read-log')`
+  SELECT id, number AS sequence, type, lead_reference AS "leadReference", lead_version AS "leadVersion", test,
+    created_at AS "createdAt", body
+  FROM events WHERE account_id = $1 AND number = ANY ($2::bigint[]) ORDER BY number`
+
+type Asked = Pick<ListEventsRequest, 'types' | 'limit'>
+
+/** The events that fit into a page, and the place behind them. */
+const cut = (rows: Scanned[], { types, limit }: Asked) => {
+  const page: Scanned[] = []
+  let last: Scanned | undefined
+  let bytes = 0
+  for (const row of rows) {
+    if (types.length === 0 || types.includes(row.type)) {
+      bytes += row.bytes
+      if (page.length === limit || (page.length > 0 && bytes > PAGE_BYTES)) break
+      page.push(row)
+    }
+    last = row
+  }
+  return { page, last }
+}
+
+/**
+ * At most `limit` events (1 to 100) behind a cursor, by number. `gone`: the cursor is no place in the log of this account. Throws
+ * invalid. A number becomes visible when all lower ones have (`store-events.ts`), so nothing appears behind a cursor.
+ */
+export const listEvents: Operation<'listEvents'> = async (dependencies, request) => {
+  const { database } = dependencies
+  const { accountId, after, types, limit } = request
+  const now = after === 'now'
+  const place = after === undefined || now ? undefined : placeOf(after)
+  validate({
+    after: after === undefined || now || place !== undefined || 'must be a cursor or now',
+    limit: limit <= MAX_LIMIT || `must be at most ${MAX_LIMIT}`,
+  })
+  const scanned = types.length === 0 ? limit : SCANNED
+  const rows = await scan(database, accountId, place?.number ?? null, place?.id ?? null, now, scanned)
+  const { start, startId, oldest } = rows[0]!
+  // A cursor whose event is not the one that it named is of another log: of another installation, or of before a restore.
+  if (place && oldest !== null && oldest !== start) {
+    const nextCursor = cursorOf({ number: oldest, id: undefined })
+    return { events: [], gone: true, nextCursor, ended: false }
+  }
+  const found = rows.filter(({ number }) => number !== null)
+  const { page, last } = cut(found, request)
+  const next = last ? { number: last.number!, id: last.id } : { number: start, id: startId ?? undefined }
+  const numbers = page.map(({ number }) => number)
+  const events = numbers.length === 0 ? [] : await readEvents(database, accountId, numbers)
+  // Pruned since the scan.
+  if (events.length < numbers.length) return listEvents(dependencies, request)
+  const ended = found.length < scanned && last === found.at(-1)
+  return { events, gone: false, nextCursor: cursorOf(next), ended }
+}
