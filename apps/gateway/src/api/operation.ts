@@ -65,7 +65,7 @@ interface Operation<Schema extends TObject> extends Omit<Description, 'scopes' |
 /** What describes an operation whose handler is made elsewhere. */
 export type About = Pick<
   Operation<TObject>,
-  'route' | 'operationId' | 'tag' | 'summary' | 'description' | 'scope'
+  'route' | 'operationId' | 'tag' | 'summary' | 'description' | 'scope' | 'endpointTokens'
 >
 
 export type Handler<Fields> = (call: Call<Fields>) => Promise<Uint8Array | string | undefined>

@@ -89,7 +89,7 @@ interface Given {
 const requestOf = <Fields extends Given>({ events, filter, headers, ...fields }: Fields) => ({
   ...fields,
   events: events && { types: events },
-  filter: filter === undefined ? undefined : { ...filter, userEmail: filter?.user_email },
+  filter: filter === undefined ? undefined : { ...filter, userEmail: filter?.user_email ?? [] },
   headers: headers && {
     headers: Object.entries(headers).map(([name, value]) => ({ name, value: value ?? undefined })),
   },

@@ -11,7 +11,8 @@ export const leadEvent = (of: {
   lead: { reference: string; test: boolean; version: number }
   at: string
   traceparent: string | undefined
-  match: Match
+  /** Absent: it passes every filter. */
+  match?: Match
   body: Buffer
 }): OutboxEvent => {
   const { accountId, accountKey, type, lead, at, traceparent = '', match, body } = of

@@ -68,10 +68,10 @@ const addFields = (command: Command): Command =>
     .option('--header <header>', "'Name: value', for each attempt; may be repeated", header)
 
 const filterOf = (fields: Fields) => {
-  const { filterStatus: status, filterReferrer: referrer } = fields
-  const { filterPostcode: postcode, filterUserEmail: userEmail } = fields
+  const { filterStatus: status = [], filterReferrer: referrer = [] } = fields
+  const { filterPostcode: postcode = [], filterUserEmail: userEmail = [] } = fields
   const filter = { status, referrer, postcode, userEmail }
-  return Object.values(filter).some(Boolean) ? filter : undefined
+  return Object.values(filter).some(({ length }) => length > 0) ? filter : undefined
 }
 
 /** The fields as webhook-service's requests have them. */
