@@ -19,6 +19,8 @@ type Scanned = {
   startId: string | null
   /** The place before the oldest event that is kept. */
   oldest: number
+  /** The number of the newest event. */
+  last: number
   number: number | null
   id: string
   type: string
@@ -27,9 +29,9 @@ type Scanned = {
 
 // One snapshot of the counter and the events. The sub-selects are one index entry each; `octet_length` reads no body.
 const scan = statement<Scanned>('scan-log')`
-  SELECT start, (SELECT id FROM events WHERE account_id = $1 AND number = start) AS "startId", oldest, e.*
+  SELECT start, (SELECT id FROM events WHERE account_id = $1 AND number = start) AS "startId", oldest, last, e.*
   FROM (
-    SELECT oldest, CASE WHEN $3 THEN last ELSE coalesce($2::bigint, oldest) END AS start
+    SELECT oldest, last, CASE WHEN $3 THEN last ELSE coalesce($2::bigint, oldest) END AS start
     FROM (
       SELECT last, coalesce((SELECT number FROM events WHERE account_id = $1 AND number IS NOT NULL ORDER BY number LIMIT 1),
         last + 1) - 1 AS oldest
@@ -85,9 +87,12 @@ const readPage = async (database: Database, asked: Asked): Promise<Page> => {
   const { accountId, place, now, types, limit } = asked
   const scanned = types.length === 0 ? limit : SCANNED
   const rows = await scan(database, accountId, place?.number ?? null, now, scanned)
-  const { start, startId, oldest } = rows[0]!
+  const { start, startId, oldest, last: newest } = rows[0]!
   // A cursor whose event is not the one that it named is of another log: of another installation, or of before a restore.
-  const isKnown = !place || start === oldest || (startId !== null && startId === place.id)
+  const isPlace = place?.isSequence
+    ? start > oldest && start <= newest
+    : startId !== null && startId === place?.id
+  const isKnown = !place || start === oldest || isPlace
   if (!isKnown) {
     const place = { number: oldest, id: undefined }
     return { events: [], gone: true, place, nextCursor: cursorOf(place), ended: true }
@@ -153,14 +158,16 @@ export const createEventLog = ({ database, draining }: { database: Database; dra
 
   return {
     /**
-     * At most `limit` events (1 to 100) behind a cursor, by number; waits up to `waitMs` for the first. `gone`: the cursor is no place
-     * in the log of this account. Throws invalid.
+     * At most `limit` events (1 to 100) behind a cursor or from a sequence on, by number; waits up to `waitMs` for the first. `gone`: that
+     * is no place in the log of this account. Throws invalid.
      */
     list: async (request: ListEventsRequest, signal: AbortSignal): Promise<ListEventsResponse> => {
-      const { accountId, after, types, limit, waitMs = 0 } = request
-      const place = after === undefined || after === 'now' ? undefined : placeOf(after)
+      const { accountId, after, fromSequence, types, limit, waitMs = 0 } = request
+      const cursor = after === undefined || after === 'now' ? undefined : placeOf(after)
+      const named = fromSequence && { number: fromSequence - 1, id: undefined, isSequence: true }
+      const place = named || cursor
       validate({
-        after: after === undefined || after === 'now' || place !== undefined || 'must be a cursor or now',
+        after: after === undefined || after === 'now' || cursor !== undefined || 'must be a cursor or now',
         limit: limit <= MAX_LIMIT || `must be at most ${MAX_LIMIT}`,
       })
       const asked = { accountId, place, now: after === 'now', types, limit }
