@@ -10,6 +10,8 @@ export class LeadwireProblem extends Error {
   readonly requestId: string | undefined
   /** With status 422: what is wrong with each invalid field, by its dotted path. */
   readonly errors: Record<string, string[]>
+  /** With status 410 of `GET /manage/events`: the cursor to continue with. */
+  readonly oldestCursor: string | undefined
 
   constructor(status: number, body: Partial<Problem>, options?: ErrorOptions) {
     super(body.detail ?? `The answer has the status ${status}.`, options)
@@ -18,6 +20,7 @@ export class LeadwireProblem extends Error {
     this.title = body.title ?? `Status ${status}`
     this.requestId = body.request_id
     this.errors = body.errors ?? {}
+    this.oldestCursor = body.oldest_cursor
   }
 }
 
@@ -27,6 +30,7 @@ interface Problem {
   detail: string
   request_id: string
   errors: Record<string, string[]>
+  oldest_cursor: string
 }
 
 export const problemOf = async (response: Response): Promise<LeadwireProblem> => {

@@ -40,5 +40,5 @@ export const callApi = async (
   return response
 }
 
-export const connectApi = ({ url, token }: Api): Leadwire =>
-  createLeadwire({ baseUrl: url, token, retries: 1, timeoutMs: 10_000, fetch: fetchFrom(url) })
+export const connectApi = ({ url, token }: Api, timeoutMs = 10_000): Leadwire =>
+  createLeadwire({ baseUrl: url, token, retries: 1, timeoutMs, fetch: fetchFrom(url) })

@@ -19,6 +19,10 @@ const AccountRecord = named(
   'The account that the token belongs to.',
 )({
   name: Type.String({ examples: ['Clear Windows'] }),
+  api_key: Type.String({
+    description: 'What `X-SERVICE-Account-Key` of webhooks carries.',
+    examples: ['6f1c2d3e4a5b4c6d8e7f901a2b3c4d5e'],
+  }),
   ...accountFields,
   created_at: timestamp('When the account was made.'),
 })

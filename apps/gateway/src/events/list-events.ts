@@ -49,6 +49,10 @@ const Query = Type.Object({
       'The `next_cursor` of the answer before, or `now` for what is stored from now on. Without it the oldest events come.',
     ),
   ),
+  // A cursor is opaque and a receiver knows only numbers: without this it would read the log from its start.
+  from_sequence: Type.Optional(
+    integer('In place of `after`: begin with the event of this sequence.', undefined, { minimum: 1 }),
+  ),
   limit: Type.Optional(integer('At most so many events, 50 unless given.', 50, { minimum: 1, maximum: 100 })),
   types: Type.Optional(text('Only these types, separated by commas.', 'lead.created,lead.updated')),
   wait: Type.Optional(
@@ -89,7 +93,9 @@ const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
     if (gone)
       throw new ProblemError(
         'gone',
-        'The cursor is no place in the log of events any more.',
+        asked.fromSequence === undefined
+          ? 'The cursor is no place in the log of events any more.'
+          : `There is no event ${asked.fromSequence} in the log, and it is not the next.`,
         {},
         { oldest_cursor: cursorOf(nextCursor) },
       )
@@ -122,7 +128,7 @@ const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs
       if (isOver()) break
       pauseMs = waitMs
       try {
-        page = await readPage(call, { ...asked, after: page.nextCursor })
+        page = await readPage(call, { ...asked, fromSequence: undefined, after: page.nextCursor })
       } catch (error) {
         if (!(error instanceof ServiceError && error.code === 'unavailable')) throw error
         pauseMs = RETRY_MS
@@ -159,9 +165,11 @@ export const listEvents = operation({
   problems: ['gone'],
   handler: async (call) => {
     const { accountId, admission, reply } = call
-    const { after, types, limit = 50, wait = 0 } = await call.valid()
+    const { after, from_sequence: fromSequence, types, limit = 50, wait = 0 } = await call.valid()
+    if (after !== undefined && fromSequence !== undefined)
+      throw ServiceError.invalid({ from_sequence: ['Give either after or from_sequence.'] })
     const place = after === undefined || after === 'now' ? after : placeOf(after)
-    const asked = { accountId, after: place, types: typesOf(types), limit }
+    const asked = { accountId, after: place, fromSequence, types: typesOf(types), limit }
     await holdPlace(reply, admission.polls(accountId))
     const page = wait > 0 ? await waitForPage(call, asked, wait * 1000) : await readPage(call, asked)
     return page.json

@@ -4,8 +4,13 @@ import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
 let services: Awaited<ReturnType<typeof startService>>[]
-const list = (request: { accountId: number; after?: string; types?: string[]; limit?: number }) =>
-  services[0]!.client.listEvents({ types: [], limit: 100, ...request })
+const list = (request: {
+  accountId: number
+  after?: string
+  fromSequence?: number
+  types?: string[]
+  limit?: number
+}) => services[0]!.client.listEvents({ types: [], limit: 100, ...request })
 
 beforeAll(async () => {
   doors = await openDoors()
@@ -74,6 +79,31 @@ test('a page with types moves behind what it left out', async () => {
   const none = await list({ accountId: 2, types: ['attachment.added'] })
   expect(none).toMatchObject({ events: [], ended: true })
   expect((await readAll(2, { after: none.nextCursor })).sequences).toEqual([])
+})
+
+test('a reader begins with a sequence, the next one at most, and goes on by its cursor', async () => {
+  await store(11, 3)
+  const from = async (fromSequence: number) => {
+    const { events, gone, nextCursor } = await list({ accountId: 11, fromSequence, limit: 1 })
+    return { sequences: events.map(({ sequence }) => sequence), gone, nextCursor }
+  }
+  for (const sequence of [1, 2, 3]) {
+    const page = await from(sequence)
+    expect(page).toMatchObject({ sequences: [sequence], gone: false })
+    const { sequences } = await readAll(11, { after: page.nextCursor })
+    expect(sequences).toEqual(upTo(3).slice(sequence))
+  }
+  expect(await from(5)).toMatchObject({ sequences: [], gone: true })
+  const next = await from(4)
+  expect(next).toMatchObject({ sequences: [], gone: false })
+  const waiting = list({ accountId: 11, fromSequence: 4, waitMs: 30_000 })
+  await doors.publish(doors.event(11))
+  expect((await waiting).events.map(({ sequence }) => sequence)).toEqual([4])
+  expect((await readAll(11, { after: next.nextCursor })).sequences).toEqual([4])
+  await doors.rows('DELETE FROM deliveries WHERE account_id = 11')
+  await doors.rows('DELETE FROM events WHERE account_id = 11 AND number <= 2')
+  expect(await from(2)).toMatchObject({ sequences: [], gone: true })
+  expect(await from(3)).toMatchObject({ sequences: [3], gone: false })
 })
 
 test('a page has two megabytes of bodies, and at least one event', async () => {

@@ -16,6 +16,8 @@ type Scanned = {
   startId: string | null
   /** The place before the oldest event that is kept; null when it makes no difference. */
   oldest: number | null
+  /** The number of the newest event. */
+  last: number
   number: number | null
   id: string
   type: string
@@ -34,9 +36,9 @@ const scan = statement<Scanned>('scan-log')`
     END AS oldest
     FROM counter
   ), place AS MATERIALIZED (
-    SELECT coalesce($2::bigint, oldest, last) AS start, oldest FROM kept
+    SELECT coalesce($2::bigint, oldest, last) AS start, oldest, last FROM kept
   )
-  SELECT start, (SELECT id FROM events WHERE account_id = $1 AND number = start) AS "startId", oldest, e.*
+  SELECT start, (SELECT id FROM events WHERE account_id = $1 AND number = start) AS "startId", oldest, last, e.*
   FROM place LEFT JOIN LATERAL (
     SELECT number, id, type, octet_length(body) AS bytes FROM events
     WHERE account_id = $1 AND number > start ORDER BY number LIMIT $5
@@ -76,23 +78,25 @@ const cut = (rows: Scanned[], { types, limit }: Asked) => {
 }
 
 /**
- * At most `limit` events (1 to 100) behind a cursor, by number. `gone`: the cursor is no place in the log of this account. Throws
- * invalid. A number becomes visible when all lower ones have (`store-events.ts`), so nothing appears behind a cursor.
+ * At most `limit` events (1 to 100) behind a cursor or from a sequence on, by number. `gone`: that is no place in the log of this
+ * account. Throws invalid. A number becomes visible when all lower ones have (`store-events.ts`), so nothing appears behind a cursor.
  */
 export const listEvents: Operation<'listEvents'> = async (dependencies, request) => {
   const { database } = dependencies
-  const { accountId, after, types, limit } = request
+  const { accountId, after, fromSequence, types, limit } = request
   const now = after === 'now'
-  const place = after === undefined || now ? undefined : placeOf(after)
+  const cursor = after === undefined || now ? undefined : placeOf(after)
+  const place = fromSequence ? { number: fromSequence - 1, id: undefined } : cursor
   validate({
-    after: after === undefined || now || place !== undefined || 'must be a cursor or now',
+    after: after === undefined || now || cursor !== undefined || 'must be a cursor or now',
     limit: limit <= MAX_LIMIT || `must be at most ${MAX_LIMIT}`,
   })
   const scanned = types.length === 0 ? limit : SCANNED
   const rows = await scan(database, accountId, place?.number ?? null, place?.id ?? null, now, scanned)
-  const { start, startId, oldest } = rows[0]!
+  const { start, startId, oldest, last: newest } = rows[0]!
   // A cursor whose event is not the one that it named is of another log: of another installation, or of before a restore.
-  if (place && oldest !== null && oldest !== start) {
+  const isSequence = fromSequence && oldest !== null && oldest <= start && start <= newest
+  if (place && oldest !== null && oldest !== start && !isSequence) {
     const nextCursor = cursorOf({ number: oldest, id: undefined })
     return { events: [], gone: true, nextCursor, ended: false }
   }

@@ -5,6 +5,8 @@
 export interface Place {
   number: number
   id: string | undefined
+  /** Of a reader that gave a sequence: it knows no event to compare. */
+  isSequence?: boolean
 }
 
 const FORM = /^(\d{1,15})\.([0-9a-f-]{36})?$/

@@ -2928,6 +2928,11 @@ export interface components {
             /** @example Clear Windows */
             name: string;
             /**
+             * @description What `X-SERVICE-Account-Key` of webhooks carries.
+             * @example 6f1c2d3e4a5b4c6d8e7f901a2b3c4d5e
+             */
+            api_key: string;
+            /**
              * Format: email
              * @description Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
              * @example it@example.com
@@ -7151,6 +7156,8 @@ export interface operations {
             query?: {
                 /** @description The `next_cursor` of the answer before, or `now` for what is stored from now on. Without it the oldest events come. */
                 after?: string;
+                /** @description In place of `after`: begin with the event of this sequence. */
+                from_sequence?: number;
                 /**
                  * @description At most so many events, 50 unless given.
                  * @example 50

@@ -1,18 +1,23 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { eventually, freePort, startReceiver } from '@leadwire/test-kit'
+import { createDatabase, eventually, freePort, startReceiver, type TestDatabase } from '@leadwire/test-kit'
 import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
 
-const GUIDES = resolve(__dirname, '../../../../docs/guides')
+const ROOT = resolve(__dirname, '../../../..')
+const GUIDES = join(ROOT, 'docs/guides')
 
 let stage: Stage
+let database: TestDatabase
 beforeAll(async () => {
-  stage = await startStage()
+  ;[stage, database] = await Promise.all([startStage(), createDatabase({ name: 'reader' })])
 })
-afterAll(() => stage.stop())
+afterAll(async () => {
+  await stage?.stop()
+  await database?.drop()
+})
 
 /** The blocks of a guide in one language. */
 const blocksOf = (text: string, language: string) =>
@@ -46,6 +51,8 @@ const follow = async (name: string, { env = {}, aliases = '' }: Reader = {}) => 
   try {
     for (let lead = 0; lead < 21; lead += 1) await client.request('POST', '/leads', { json: LEAD })
     if (name === 'missing-webhook') await deliverOne(tenant)
+    // What a reader installs.
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
     for (const program of blocksOf(text, 'js')) {
       const [, file] = /^\/\/ ([\w-]+\.mjs)\n/.exec(program) ?? []
       if (file) await writeFile(join(folder, file), program)
@@ -62,6 +69,7 @@ const follow = async (name: string, { env = {}, aliases = '' }: Reader = {}) => 
         ...process.env,
         BASE_URL: stage.system.baseUrl,
         TOKEN: token,
+        DATABASE_URL: database.url,
         WEBHOOK_PORT: String(await freePort()),
         ...env,
       },
@@ -94,6 +102,7 @@ const SEEN: Record<string, RegExp[]> = {
     /the same bytes/,
   ],
   webhooks: [/verified: lead \S{36} from /, /"status":"delivered"|"status":"pending"/],
+  'never-miss-a-lead': [/listening on/, /"secret":/, /lead\.created: While it was away/],
   'missing-webhook': [/^\S{36}$/m, /"attempts":\[\{"number":1,.*"status":200/, /"status":"pending"/],
   errors: [/HTTP\/1\.1 422/, /"request_id"/, /^email: The email must be a valid email address\.$/m],
   idempotency: [/the same response twice/, /idempotency-replayed: true/i, /created \S{36}/],

@@ -40,6 +40,7 @@ test('an account has a contact, which is set, shown and cleared', async () => {
   const contact = async () =>
     (await tenant.send<Record<string, unknown>>('GET', '/manage/account'))['contact_email']
   expect(await tenant.send('GET', '/manage/account')).toEqual({
+    api_key: tenant.account.api_key,
     ...{ name: 'Spec', contact_email: null, created_at: expect.any(String) },
   })
   for (const cleared of [null, '']) {

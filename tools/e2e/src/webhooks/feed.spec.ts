@@ -144,11 +144,32 @@ test.each([
   ['?types=lead.eaten', 'types'],
   ['?after=nonsense', 'after'],
   ['?before=1', 'before'],
+  ['?from_sequence=0', 'from_sequence'],
+  ['?from_sequence=1&after=now', 'from_sequence'],
 ])('%s is refused', async (query, field) => {
   const tenant = await stage.newTenant()
   const { status, json } = await tenant.client.request('GET', `/manage/events${query}`)
   expect(status).toBe(422)
   expect(Object.keys((json as { errors: object }).errors)).toEqual([field])
+})
+
+test('a reader that knows a sequence alone begins with it', async () => {
+  const tenant = await stage.newTenant()
+  const { reference } = await tenant.createLead()
+  await tenant.send('PATCH', `/leads/${reference}`, { json: { status: 'sold' } })
+  await storedEvents(tenant, 2)
+  const from = async (sequence: number, more = '') =>
+    (await pageOf(tenant, `?from_sequence=${sequence}${more}`)).data.map((event) => event.sequence)
+  expect([await from(1), await from(2), await from(3)]).toEqual([[1, 2], [2], []])
+  const waiting = from(3, '&wait=30')
+  await tenant.send('PATCH', `/leads/${reference}`, { json: { status: 'lost' } })
+  expect(await waiting).toEqual([3])
+  const { status, json } = await tenant.client.request('GET', '/manage/events?from_sequence=9')
+  expect(status).toBe(410)
+  expect(json).toMatchObject({
+    detail: 'There is no event 9 in the log, and it is not the next.',
+    oldest_cursor: expect.any(String),
+  })
 })
 
 test('a cursor of another log is gone, and the answer says where to begin', async () => {

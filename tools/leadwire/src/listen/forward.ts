@@ -1,31 +1,21 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { buffer } from 'node:stream/consumers'
-import { type Arrival, endToEnd } from './arrival'
+import type { Arrival } from './arrival'
 
-export interface Forwarded {
-  status: number
-  contentType: string | undefined
-  body: Buffer
-}
+/** Longer than a delivery has: the program may stand at a breakpoint. */
+const TIMEOUT_MS = 30_000
 
 /**
- * Posts what arrived to `url`: the same bytes, the same headers in the same order and case. Redirects are answers.
- * Rejects with what the network threw, or when `signal` says that nobody waits any more.
+ * Posts a webhook to `url`: its bytes, its headers in their order and case. Redirects are answers. Resolves with the status; rejects
+ * with what the network threw, or when the time is up.
  */
-export const forward = async (
-  { rawHeaders, body }: Arrival,
-  url: URL,
-  signal: AbortSignal,
-): Promise<Forwarded> => {
+export const forward = async ({ rawHeaders, body }: Arrival, url: URL): Promise<number> => {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp
-  const headers = ['Host', url.host, ...endToEnd(rawHeaders), 'Content-Length', String(body.length)]
+  const headers = ['Host', url.host, ...rawHeaders, 'Content-Length', String(body.length)]
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     send(url, { method: 'POST', headers, signal, agent: false }, resolve).once('error', reject).end(body)
   })
-  return {
-    status: response.statusCode!,
-    contentType: response.headers['content-type'],
-    body: await buffer(response),
-  }
+  for await (const _ of response);
+  return response.statusCode!
 }
