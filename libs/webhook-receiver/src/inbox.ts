@@ -199,7 +199,7 @@ export const createInbox = <Tx>({
       if (inProgress.has(id)) return { status: 409, outcome: 'in_progress' }
       const number = (name: string) => Number(headerOf(headers, name)) || undefined
       const sequence = number('webhook-sequence')
-      const data: { reference?: string; lead_reference?: string } = payload.data
+      const data = payload.data as { reference?: string; lead_reference?: string }
       const kept = keep({
         id,
         type: payload.type ?? 'lead.created',

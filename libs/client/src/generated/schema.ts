@@ -17,7 +17,7 @@ export interface paths {
          *
          *     Filters can be combined. A response looks at 10,000 leads at most, so it may have fewer than asked for and a `next_cursor` all the same: `next_cursor` is null at the end alone. With filters `total` stops at 10,000 (`total_capped`). With `cursor` the response has `data` and `next_cursor`; following the cursors repeats no lead and leaves out none while others are created. With `updated_since`, and sorted by `updated_at`, changes are shown when none can come before them any more. With any parameter beside `page`, or another spelling of one such as `status[]`, an unknown or repeated one is refused.
          *
-         *     Needs a token with the scope `leads:read` (or `leads`).
+         *     Needs a token with the scope `leads:read` or `leads`.
          */
         get: operations["listLeads"];
         put?: never;
@@ -25,7 +25,7 @@ export interface paths {
          * Create a lead
          * @description Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request.
          *
-         *     Needs a token with the scope `leads`.
+         *     Needs a token with the scope `leads:create` or `leads`.
          */
         post: operations["createLead"];
         delete?: never;
@@ -43,7 +43,7 @@ export interface paths {
         };
         /**
          * List lead statuses
-         * @description Needs a token with the scope `leads:read` (or `leads`).
+         * @description Needs a token with the scope `leads:read` or `leads`.
          */
         get: operations["listLeadStatuses"];
         put?: never;
@@ -63,7 +63,7 @@ export interface paths {
         };
         /**
          * Retrieve a lead
-         * @description Needs a token with the scope `leads:read` (or `leads`).
+         * @description Needs a token with the scope `leads:read` or `leads`.
          */
         get: operations["retrieveLead"];
         put?: never;
@@ -91,7 +91,7 @@ export interface paths {
          * List appointments
          * @description Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
          *
-         *     Needs a token with the scope `leads:read` (or `leads`).
+         *     Needs a token with the scope `leads:read` or `leads`.
          */
         get: operations["listAppointments"];
         put?: never;
@@ -119,7 +119,7 @@ export interface paths {
          * List callbacks
          * @description Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
          *
-         *     Needs a token with the scope `leads:read` (or `leads`).
+         *     Needs a token with the scope `leads:read` or `leads`.
          */
         get: operations["listCallbacks"];
         put?: never;
@@ -145,7 +145,7 @@ export interface paths {
         };
         /**
          * Download an attachment
-         * @description Needs a token with the scope `leads:read` (or `leads`).
+         * @description Needs a token with the scope `leads:read` or `leads`.
          */
         get: operations["downloadAttachment"];
         put?: never;
@@ -167,7 +167,7 @@ export interface paths {
          * List attachments
          * @description Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
          *
-         *     Needs a token with the scope `leads:read` (or `leads`).
+         *     Needs a token with the scope `leads:read` or `leads`.
          */
         get: operations["listAttachments"];
         put?: never;
@@ -228,7 +228,7 @@ export interface paths {
          *
          *     Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["listLeadHistory"];
         put?: never;
@@ -272,7 +272,7 @@ export interface paths {
          * Retrieve the receipt of a lead's erasure
          * @description 404 for a lead whose erasure was not requested.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["retrieveErasure"];
         put?: never;
@@ -294,7 +294,7 @@ export interface paths {
          * Export all that is held of a lead
          * @description At most 1000 records of its history, appointments, callbacks and attachments each, 100 events of each kind with 500 deliveries, and 8 MB of their bodies.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["exportLead"];
         put?: never;
@@ -316,7 +316,7 @@ export interface paths {
          * Export all that is held of a person
          * @description Every lead of the account whose customer has this `email`, or this `phone` as a telephone or mobile number, also with an extension or beside other numbers. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["exportPerson"];
         put?: never;
@@ -336,7 +336,7 @@ export interface paths {
         };
         /**
          * Retrieve the account
-         * @description Needs a token with the scope `manage`.
+         * @description Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["retrieveAccount"];
         put?: never;
@@ -364,7 +364,7 @@ export interface paths {
          * Retrieve the last reconciliation
          * @description What the check came to that goes over new leads, their events and open deliveries each minute. A finding stays until a later check explains it.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["retrieveReconciliation"];
         put?: never;
@@ -384,7 +384,7 @@ export interface paths {
         };
         /**
          * List users
-         * @description Needs a token with the scope `manage`.
+         * @description Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["listUsers"];
         put?: never;
@@ -410,7 +410,7 @@ export interface paths {
          * Retrieve a user
          * @description Also one that was removed.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["retrieveUser"];
         put?: never;
@@ -442,7 +442,7 @@ export interface paths {
         };
         /**
          * List tokens
-         * @description Needs a token with the scope `manage`.
+         * @description Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["listTokens"];
         put?: never;
@@ -481,6 +481,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the token of the request
+         * @description Needs a token with the scope `leads` or `leads:read` or `leads:create` or `events:read` or `webhooks` or `manage:read` or `manage`.
+         */
+        get: operations["retrieveOwnToken"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/webhook-endpoints": {
         parameters: {
             query?: never;
@@ -490,13 +510,13 @@ export interface paths {
         };
         /**
          * List webhook endpoints
-         * @description Needs a token with the scope `manage`.
+         * @description Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
         get: operations["listWebhookEndpoints"];
         put?: never;
         /**
          * Create a webhook endpoint
-         * @description Needs a token with the scope `manage`.
+         * @description Needs a token with the scope `webhooks` or `manage`.
          */
         post: operations["createWebhookEndpoint"];
         delete?: never;
@@ -514,25 +534,25 @@ export interface paths {
         };
         /**
          * Retrieve a webhook endpoint
-         * @description Needs a token with the scope `manage`.
+         * @description Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
         get: operations["retrieveWebhookEndpoint"];
         put?: never;
         post?: never;
         /**
          * Delete a webhook endpoint
-         * @description What is pending for it is cancelled.
+         * @description What is pending for it is cancelled. A token of one endpoint can disable it instead.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `webhooks` or `manage`.
          */
         delete: operations["deleteWebhookEndpoint"];
         options?: never;
         head?: never;
         /**
          * Update a webhook endpoint
-         * @description Changes what is given and leaves the rest. When it is enabled, held deliveries are sent.
+         * @description Changes what is given and leaves the rest. When it is enabled, held deliveries are sent. A token of one endpoint changes `url`, `description`, `enabled` and `headers` only.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `webhooks` or `manage`.
          */
         patch: operations["updateWebhookEndpoint"];
         trace?: never;
@@ -550,7 +570,7 @@ export interface paths {
          * Rotate a webhook endpoint's secret
          * @description Until the overlap ends `X-SERVICE-Signature` is made with the old secret, and `webhook-signature` carries a signature of each; after it both are made with the new one alone. Rotated again meanwhile, the oldest secret keeps the header, and no old one lasts longer than the newest overlap: `0s` ends them all.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `webhooks` or `manage`.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -572,7 +592,7 @@ export interface paths {
          * Send a sample to a webhook endpoint
          * @description A sample (of a lead, `test` is 1 and ids are 0) of the `type`, or else of the first type that the endpoint subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `webhooks` or `manage`.
          */
         post: operations["testWebhookEndpoint"];
         delete?: never;
@@ -594,9 +614,53 @@ export interface paths {
          * Attempt deliveries again
          * @description One more attempt of every delivery of this endpoint that is of the `state`, ten a second: first the exhausted ones, the oldest first. Retries keep their schedule, and a delivery whose retry is due is left to it. It continues in the background; the endpoint shows what is left (`recovery`). Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `webhooks` or `manage`.
          */
         post: operations["recoverWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/webhook-endpoints/{id}/portal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a link to the console for one webhook endpoint
+         * @description For whoever runs the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it.
+         *
+         *     Needs a token with the scope `webhooks` or `manage`.
+         */
+        post: operations["createPortalLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/portal-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open a portal link
+         * @description Exchanges a portal link for the token of a session, once. The bearer token of the request is what the link has after `#portal=`.
+         *
+         *     Needs a token with the scope `portal-link`.
+         */
+        post: operations["openPortalLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -612,7 +676,7 @@ export interface paths {
         };
         /**
          * Show how webhook endpoints are doing
-         * @description Needs a token with the scope `manage`.
+         * @description Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
         get: operations["listWebhookEndpointHealth"];
         put?: never;
@@ -632,9 +696,9 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; with `cursor` all can be read, 100 at a time, and none twice while others are created. With `type`, `error` or `failed`, and with few digits of a reference, an answer reads 10,000 deliveries at most of each state: it may have fewer than asked for and a `next_cursor` all the same, and `total` counts among these.
+         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; with `cursor` all can be read, 100 at a time, and none twice while others are created. A token of one endpoint gets those to this endpoint, whatever `endpoint_id` says. With `type`, `error` or `failed`, and with few digits of a reference, an answer reads 10,000 deliveries at most of each state: it may have fewer than asked for and a `next_cursor` all the same, and `total` counts among these.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -656,7 +720,7 @@ export interface paths {
          * Retrieve a delivery
          * @description With every attempt that was made, and what each sends.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
         get: operations["retrieveDelivery"];
         put?: never;
@@ -680,7 +744,7 @@ export interface paths {
          * Attempt a delivery again
          * @description One attempt at once, whatever the state of the delivery. It starts no new schedule and moves none. A conflict while an attempt is in flight or due, or when the endpoint is disabled or deleted.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `webhooks` or `manage`.
          */
         post: operations["retryDelivery"];
         delete?: never;
@@ -700,7 +764,7 @@ export interface paths {
          * List events
          * @description The log of the account: every event that webhooks carry, in order, from a cursor. A reader is one loop that passes `next_cursor` as `after`: nothing ever appears behind a cursor. A page may be empty while its cursor has moved. With `wait` the response comes as soon as there is an event.
          *
-         *     Needs a token with the scope `events:read` (or `manage`).
+         *     Needs a token with the scope `events:read` or `manage`.
          */
         get: operations["listEvents"];
         put?: never;
@@ -722,7 +786,7 @@ export interface paths {
          * List notifications
          * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; with `cursor` all can be read, 100 at a time, and none twice while others are created.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["listNotifications"];
         put?: never;
@@ -744,7 +808,7 @@ export interface paths {
          * Retrieve a notification
          * @description With every attempt that was made.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["retrieveNotification"];
         put?: never;
@@ -788,7 +852,7 @@ export interface paths {
          * List what was changed
          * @description Who changed users, tokens, images and webhook endpoints, and asked for attempts, by the API or the command line. Leads have a history of their own. Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["listAudit"];
         put?: never;
@@ -810,7 +874,7 @@ export interface paths {
          * Export leads
          * @description All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. Either can be imported again. A connection that breaks off says that the file is not complete. An account may have four exports at once.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["exportLeads"];
         put?: never;
@@ -832,7 +896,7 @@ export interface paths {
          * List imports
          * @description Newest first. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["listImports"];
         put?: never;
@@ -860,7 +924,7 @@ export interface paths {
          * Retrieve an import
          * @description How far it is. An import that ended 30 days ago is deleted.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["retrieveImport"];
         put?: never;
@@ -904,7 +968,7 @@ export interface paths {
          * List the rows of an import that were refused
          * @description In the order of the file. The first 10,000 are kept, and `rows_failed` counts all. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["listImportFaults"];
         put?: never;
@@ -926,7 +990,7 @@ export interface paths {
          * Watch an import
          * @description Server-sent events whose data is the import: `progress` when it has moved, at most once a second, and `end` when it has ended. Then the stream ends, and who connects again with the `Last-Event-ID` of the end gets 204.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["watchImport"];
         put?: never;
@@ -1086,6 +1150,86 @@ export interface webhooks {
         trace?: never;
     };
     "attachment.added": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "lead.erased": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "endpoint.failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "endpoint.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "endpoint.recovered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "delivery.exhausted": {
         parameters: {
             query?: never;
             header?: never;
@@ -1371,32 +1515,32 @@ export interface components {
              */
             referrer_url: string | null;
             /**
-             * @description Class of the device, told from the user agent; `unknown` when it can't be.
+             * @description Class of the device, read from the user agent; `unknown` when it can't be.
              * @example desktop
              */
             device_type: string;
             /**
-             * @description Name of the device, told from the user agent; `unknown` when it can't be.
+             * @description Name of the device, read from the user agent; `unknown` when it can't be.
              * @example unknown
              */
             device_name: string;
             /**
-             * @description Browser, told from the user agent; `unknown` when it can't be.
+             * @description Browser, read from the user agent; `unknown` when it can't be.
              * @example Firefox
              */
             browser: string;
             /**
-             * @description Version of the browser, told from the user agent; `unknown` when it can't be.
+             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
              * @example 145.0
              */
             browser_version: string;
             /**
-             * @description Operating system, told from the user agent; `unknown` when it can't be.
+             * @description Operating system, read from the user agent; `unknown` when it can't be.
              * @example Linux
              */
             os: string;
             /**
-             * @description Version of the operating system, told from the user agent; `unknown` when it can't be.
+             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
              * @example unknown
              */
             os_version: string;
@@ -1494,32 +1638,32 @@ export interface components {
              */
             referrer_url: string | null;
             /**
-             * @description Class of the device, told from the user agent; `unknown` when it can't be.
+             * @description Class of the device, read from the user agent; `unknown` when it can't be.
              * @example desktop
              */
             device_type: string;
             /**
-             * @description Name of the device, told from the user agent; `unknown` when it can't be.
+             * @description Name of the device, read from the user agent; `unknown` when it can't be.
              * @example unknown
              */
             device_name: string;
             /**
-             * @description Browser, told from the user agent; `unknown` when it can't be.
+             * @description Browser, read from the user agent; `unknown` when it can't be.
              * @example Firefox
              */
             browser: string;
             /**
-             * @description Version of the browser, told from the user agent; `unknown` when it can't be.
+             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
              * @example 145.0
              */
             browser_version: string;
             /**
-             * @description Operating system, told from the user agent; `unknown` when it can't be.
+             * @description Operating system, read from the user agent; `unknown` when it can't be.
              * @example Linux
              */
             os: string;
             /**
-             * @description Version of the operating system, told from the user agent; `unknown` when it can't be.
+             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
              * @example unknown
              */
             os_version: string;
@@ -1667,6 +1811,118 @@ export interface components {
             type: "attachment.added";
             data: components["schemas"]["AttachmentAddedAttachment"];
         };
+        LeadErasedLead: {
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            reference: string;
+        };
+        LeadErased: {
+            /**
+             * @example lead.erased
+             * @enum {string}
+             */
+            type: "lead.erased";
+            data: components["schemas"]["LeadErasedLead"];
+        };
+        ReportedEndpoint: {
+            /** @example 1 */
+            id: number;
+            /**
+             * @description Of its URL; the rest may hold secrets.
+             * @example crm.example.com
+             */
+            host: string;
+            /**
+             * @description Its description.
+             * @example CRM
+             */
+            description: string | null;
+        };
+        EndpointFailing: {
+            /**
+             * @example endpoint.failing
+             * @enum {string}
+             */
+            type: "endpoint.failing";
+            data: {
+                endpoint: components["schemas"]["ReportedEndpoint"];
+                /**
+                 * Format: date-time
+                 * @description Since when all attempts have failed.
+                 * @example 2026-11-21T09:30:00.123456Z
+                 */
+                since: string;
+            };
+        };
+        EndpointDisabled: {
+            /**
+             * @example endpoint.disabled
+             * @enum {string}
+             */
+            type: "endpoint.disabled";
+            data: {
+                endpoint: components["schemas"]["ReportedEndpoint"];
+                /**
+                 * Format: date-time
+                 * @description Since when all attempts had failed.
+                 * @example 2026-11-21T09:30:00.123456Z
+                 */
+                since: string;
+                /**
+                 * Format: date-time
+                 * @description When it was disabled.
+                 * @example 2026-11-21T09:30:00.123456Z
+                 */
+                disabled_at: string;
+            };
+        };
+        EndpointRecovered: {
+            /**
+             * @example endpoint.recovered
+             * @enum {string}
+             */
+            type: "endpoint.recovered";
+            data: {
+                endpoint: components["schemas"]["ReportedEndpoint"];
+                /**
+                 * Format: date-time
+                 * @description Since when all attempts had failed.
+                 * @example 2026-11-21T09:30:00.123456Z
+                 */
+                since: string;
+                /**
+                 * Format: date-time
+                 * @description When an attempt succeeded.
+                 * @example 2026-11-21T09:30:00.123456Z
+                 */
+                recovered_at: string;
+            };
+        };
+        DeliveryExhausted: {
+            /**
+             * @example delivery.exhausted
+             * @enum {string}
+             */
+            type: "delivery.exhausted";
+            data: {
+                endpoint: components["schemas"]["ReportedEndpoint"];
+                /**
+                 * Format: date-time
+                 * @description When the last attempt of the first of them began.
+                 * @example 2026-11-21T09:30:00.123456Z
+                 */
+                since: string;
+                /**
+                 * @description How many since the event before.
+                 * @example 1
+                 */
+                count: number;
+                /** @example 1 */
+                last_delivery_id: number;
+            };
+        };
         /** @description A lead in a list. */
         LeadListItem: {
             /** @example 1 */
@@ -1712,32 +1968,32 @@ export interface components {
              */
             referrer_url: string | null;
             /**
-             * @description Class of the device, told from the user agent; `unknown` when it can't be.
+             * @description Class of the device, read from the user agent; `unknown` when it can't be.
              * @example desktop
              */
             device_type: string;
             /**
-             * @description Name of the device, told from the user agent; `unknown` when it can't be.
+             * @description Name of the device, read from the user agent; `unknown` when it can't be.
              * @example unknown
              */
             device_name: string;
             /**
-             * @description Browser, told from the user agent; `unknown` when it can't be.
+             * @description Browser, read from the user agent; `unknown` when it can't be.
              * @example Firefox
              */
             browser: string;
             /**
-             * @description Version of the browser, told from the user agent; `unknown` when it can't be.
+             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
              * @example 145.0
              */
             browser_version: string;
             /**
-             * @description Operating system, told from the user agent; `unknown` when it can't be.
+             * @description Operating system, read from the user agent; `unknown` when it can't be.
              * @example Linux
              */
             os: string;
             /**
-             * @description Version of the operating system, told from the user agent; `unknown` when it can't be.
+             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
              * @example unknown
              */
             os_version: string;
@@ -2127,32 +2383,32 @@ export interface components {
              */
             referrer_url: string | null;
             /**
-             * @description Class of the device, told from the user agent; `unknown` when it can't be.
+             * @description Class of the device, read from the user agent; `unknown` when it can't be.
              * @example desktop
              */
             device_type: string;
             /**
-             * @description Name of the device, told from the user agent; `unknown` when it can't be.
+             * @description Name of the device, read from the user agent; `unknown` when it can't be.
              * @example unknown
              */
             device_name: string;
             /**
-             * @description Browser, told from the user agent; `unknown` when it can't be.
+             * @description Browser, read from the user agent; `unknown` when it can't be.
              * @example Firefox
              */
             browser: string;
             /**
-             * @description Version of the browser, told from the user agent; `unknown` when it can't be.
+             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
              * @example 145.0
              */
             browser_version: string;
             /**
-             * @description Operating system, told from the user agent; `unknown` when it can't be.
+             * @description Operating system, read from the user agent; `unknown` when it can't be.
              * @example Linux
              */
             os: string;
             /**
-             * @description Version of the operating system, told from the user agent; `unknown` when it can't be.
+             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
              * @example unknown
              */
             os_version: string;
@@ -2842,9 +3098,10 @@ export interface components {
             event_id: string;
             /**
              * Format: uuid
+             * @description Null of an event about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
-            lead_reference: string;
+            lead_reference: string | null;
             /**
              * @example delivered
              * @enum {string}
@@ -3112,7 +3369,12 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "events:read" | "manage")[];
+            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage" | "portal-link")[];
+            /**
+             * @description The one webhook endpoint that it sees; null: it is not of one alone.
+             * @example null
+             */
+            endpoint_id: number | null;
             /**
              * @description Leads made with it are test leads.
              * @example false
@@ -3162,13 +3424,15 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "events:read" | "manage")[];
+            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage")[];
             /**
              * Format: date-time
              * @description When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.
              * @example 2030-01-01T00:00:00Z
              */
             expires_at?: string;
+            /** @description With the scope `webhooks` alone: the one webhook endpoint that it sees. It creates none and deletes none. */
+            endpoint_id?: number;
             /**
              * @description Its leads are test leads. By default false; with a test token true.
              * @example false
@@ -3186,13 +3450,18 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "events:read" | "manage")[];
+            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage")[];
             /**
              * Format: date-time
              * @description When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.
              * @example 2030-01-01T00:00:00Z
              */
             expires_at?: string;
+            /**
+             * @description With the scope `webhooks` alone: the one webhook endpoint that it sees. It creates none and deletes none.
+             * @default
+             */
+            endpoint_id: number | string;
             /**
              * @description Its leads are test leads. By default false; with a test token true.
              * @example false
@@ -3209,7 +3478,12 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "events:read" | "manage")[];
+            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage" | "portal-link")[];
+            /**
+             * @description The one webhook endpoint that it sees; null: it is not of one alone.
+             * @example null
+             */
+            endpoint_id: number | null;
             /**
              * @description Leads made with it are test leads.
              * @example false
@@ -3256,6 +3530,44 @@ export interface components {
         TokenResponse: {
             data: components["schemas"]["Token"];
         };
+        /** @description What the token of the request may do. */
+        OwnToken: {
+            /** @example 1 */
+            id: number;
+            /** @example Website form */
+            name: string;
+            /**
+             * @example [
+             *       "leads"
+             *     ]
+             */
+            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage" | "portal-link")[];
+            /**
+             * @description The one webhook endpoint that it sees; null: it is not of one alone.
+             * @example null
+             */
+            endpoint_id: number | null;
+            /**
+             * @description Leads made with it are test leads.
+             * @example false
+             */
+            test: boolean;
+            /**
+             * Format: date-time
+             * @description Null when it does not expire.
+             * @example null
+             */
+            expires_at: string | null;
+        };
+        OwnTokenResponse: {
+            data: components["schemas"]["OwnToken"];
+        };
+        WebhookEndpointFilter: {
+            status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
+            referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
+            postcode?: string[];
+            user_email?: string[];
+        };
         /** @description An address that webhooks are sent to. */
         WebhookEndpoint: {
             /** @example 1 */
@@ -3289,6 +3601,8 @@ export interface components {
              * @enum {string}
              */
             leads: "all" | "live" | "test";
+            /** @description Which leads it gets the events of; null: of all. */
+            filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
              * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
              * @example null
@@ -3356,6 +3670,17 @@ export interface components {
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
+            /** @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only. */
+            filter?: {
+                /** @description Its status after the change. */
+                status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
+                /** @description Its referrer. */
+                referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
+                /** @description What its postcode starts with; `M1` also finds `M12 4AB`. Case and spaces do not matter. */
+                postcode?: string[];
+                /** @description The email address of its user, in any case. */
+                user_email?: string[];
+            } | null;
             /** @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`. */
             headers?: {
                 [key: string]: string | null;
@@ -3393,6 +3718,20 @@ export interface components {
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
+            /**
+             * @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only.
+             * @default
+             */
+            filter: ({
+                /** @description Its status after the change. */
+                status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
+                /** @description Its referrer. */
+                referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
+                /** @description What its postcode starts with; `M1` also finds `M12 4AB`. Case and spaces do not matter. */
+                postcode?: string[];
+                /** @description The email address of its user, in any case. */
+                user_email?: string[];
+            } | null) | string;
             /**
              * @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`.
              * @default
@@ -3438,6 +3777,8 @@ export interface components {
              * @enum {string}
              */
             leads: "all" | "live" | "test";
+            /** @description Which leads it gets the events of; null: of all. */
+            filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
              * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
              * @example null
@@ -3530,6 +3871,8 @@ export interface components {
              * @enum {string}
              */
             leads: "all" | "live" | "test";
+            /** @description Which leads it gets the events of; null: of all. */
+            filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
              * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
              * @example null
@@ -3599,6 +3942,17 @@ export interface components {
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
+            /** @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only. */
+            filter?: {
+                /** @description Its status after the change. */
+                status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
+                /** @description Its referrer. */
+                referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
+                /** @description What its postcode starts with; `M1` also finds `M12 4AB`. Case and spaces do not matter. */
+                postcode?: string[];
+                /** @description The email address of its user, in any case. */
+                user_email?: string[];
+            } | null;
             /** @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`. */
             headers?: {
                 [key: string]: string | null;
@@ -3634,6 +3988,20 @@ export interface components {
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
+            /**
+             * @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only.
+             * @default
+             */
+            filter: ({
+                /** @description Its status after the change. */
+                status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
+                /** @description Its referrer. */
+                referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
+                /** @description What its postcode starts with; `M1` also finds `M12 4AB`. Case and spaces do not matter. */
+                postcode?: string[];
+                /** @description The email address of its user, in any case. */
+                user_email?: string[];
+            } | null) | string;
             /**
              * @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`.
              * @default
@@ -3698,6 +4066,8 @@ export interface components {
              * @enum {string}
              */
             leads: "all" | "live" | "test";
+            /** @description Which leads it gets the events of; null: of all. */
+            filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
              * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
              * @example null
@@ -3753,6 +4123,11 @@ export interface components {
              * @enum {string}
              */
             type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            /**
+             * Format: uuid
+             * @description A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.
+             */
+            lead_reference?: string;
         };
         TestWebhookEndpointRequestForm: {
             /**
@@ -3761,6 +4136,22 @@ export interface components {
              * @enum {string}
              */
             type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            /**
+             * @description A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.
+             * @default
+             */
+            lead_reference: string;
+        };
+        WebhookEndpointFilterResult: {
+            /** @example false */
+            passes: boolean;
+            /**
+             * @description What the filter names and the lead does not have.
+             * @example [
+             *       "status"
+             *     ]
+             */
+            failed: ("status" | "referrer" | "postcode" | "user_email")[];
         };
         TestedWebhookEndpoint: {
             /** @example 1 */
@@ -3828,6 +4219,8 @@ export interface components {
             lead_name: string | null;
             /** @description The first attempt; null when it did not end within 5 seconds, and while the endpoint is disabled. */
             attempt: components["schemas"]["Attempt"] | null;
+            /** @description Whether the events of the lead `lead_reference`, as it is now, pass the endpoint's filter; null without `lead_reference`. */
+            filter: components["schemas"]["WebhookEndpointFilterResult"] | null;
         };
         TestedWebhookEndpointResponse: {
             data: components["schemas"]["TestedWebhookEndpoint"];
@@ -3874,6 +4267,40 @@ export interface components {
         };
         RecoveredDeliveriesResponse: {
             data: components["schemas"]["RecoveredDeliveries"];
+        };
+        PortalLink: {
+            /**
+             * Format: uri
+             * @example https://api.example.com/console#portal=lw_live_bGluaw
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * @description Until then it can be opened.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            expires_at: string;
+        };
+        PortalLinkResponse: {
+            data: components["schemas"]["PortalLink"];
+        };
+        PortalSession: {
+            /**
+             * @description A token of the endpoint, shown only here.
+             * @example lw_live_…
+             */
+            token: string;
+            /** @example 1 */
+            endpoint_id: number;
+            /**
+             * Format: date-time
+             * @description When the session ends.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            expires_at: string;
+        };
+        PortalSessionResponse: {
+            data: components["schemas"]["PortalSession"];
         };
         WebhookEndpointHour: {
             /**
@@ -4177,7 +4604,7 @@ export interface components {
              */
             created_at: string;
             /**
-             * @description Whether the lead was erased.
+             * @description Whether it was erased with its lead.
              * @example false
              */
             erased: boolean;
@@ -4203,6 +4630,11 @@ export interface components {
         Notification: {
             /** @example 1 */
             id: number;
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string | null;
             /**
              * @example delivered
              * @enum {string}
@@ -4251,11 +4683,6 @@ export interface components {
              * @enum {string}
              */
             subject: "assigned" | "appointment" | "callback" | "webhook_endpoint.failing";
-            /**
-             * Format: uuid
-             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
-             */
-            lead_reference: string | null;
             /**
              * @description The webhook endpoint that fails; null of the others.
              * @example null
@@ -4339,6 +4766,11 @@ export interface components {
             /** @example 1 */
             id: number;
             /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string | null;
+            /**
              * @example delivered
              * @enum {string}
              */
@@ -4386,11 +4818,6 @@ export interface components {
              * @enum {string}
              */
             subject: "assigned" | "appointment" | "callback" | "webhook_endpoint.failing";
-            /**
-             * Format: uuid
-             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
-             */
-            lead_reference: string | null;
             /**
              * @description The webhook endpoint that fails; null of the others.
              * @example null
@@ -4909,6 +5336,106 @@ export interface components {
              * @description Sent to each webhook endpoint that subscribes to `attachment.added` when a file was attached to a lead. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["attachmentAdded"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        LeadErased: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Lead Erased
+             * @description Sent to each webhook endpoint that subscribes to `lead.erased` when the personal data of a lead was erased. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["leadErased"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        EndpointFailing: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Endpoint Failing
+             * @description Sent to each webhook endpoint that subscribes to `endpoint.failing` when another endpoint has answered no attempt with 2xx since the first of three attempts of a delivery. At most once an hour for each endpoint. It is in no log. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["endpointFailing"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        EndpointDisabled: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Endpoint Disabled
+             * @description Sent to each webhook endpoint that subscribes to `endpoint.disabled` when another endpoint was disabled because it only failed. At most once an hour for each endpoint. It is in no log. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["endpointDisabled"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        EndpointRecovered: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Endpoint Recovered
+             * @description Sent to each webhook endpoint that subscribes to `endpoint.recovered` when an attempt at another endpoint, of which `endpoint.failing` was sent, has succeeded. At most once an hour for each endpoint. It is in no log. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["endpointRecovered"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        DeliveryExhausted: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Delivery Exhausted
+             * @description Sent to each webhook endpoint that subscribes to `delivery.exhausted` when the last retry of deliveries to another endpoint has failed. At most once an hour for each endpoint. It is in no log. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["deliveryExhausted"];
             delete?: never;
             options?: never;
             head?: never;
@@ -6496,6 +7023,42 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    retrieveOwnToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the token may do. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnTokenResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listWebhookEndpoints: {
         parameters: {
             query?: never;
@@ -6505,7 +7068,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The account's endpoints. */
+            /** @description The account's endpoints that the token sees. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -6948,6 +7511,88 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    createPortalLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. It is shown only here. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortalLinkResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    openPortalLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortalSessionResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            409: components["responses"]["Problem409"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listWebhookEndpointHealth: {
         parameters: {
             query?: never;
@@ -6957,7 +7602,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One record for each of the account's endpoints. */
+            /** @description One record for each of the account's endpoints that the token sees. */
             200: {
                 headers: {
                     /** @description Quote it when you ask us about the request. */
@@ -8108,6 +8753,230 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AttachmentAdded"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    leadErased: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LeadErased"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    endpointFailing: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointFailing"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    endpointDisabled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointDisabled"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    endpointRecovered: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointRecovered"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    deliveryExhausted: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeliveryExhausted"];
             };
         };
         responses: {

@@ -45,9 +45,9 @@ test('an endpoint gets the events of leads that have one value of each list of i
     [{}, ['a', 'b', 'c', 'd']],
     [null, ['a', 'b', 'c', 'd']],
   ]
-  const listening = []
-  for (const [filter, found] of expected)
-    listening.push({ ...(await tenant.listen({ filter })), filter, found })
+  const listening = await Promise.all(
+    expected.map(async ([filter, found]) => ({ ...(await tenant.listen({ filter })), filter, found })),
+  )
   await tenant.createLead({ name: 'a', user_id })
   await tenant.createLead({ name: 'b', status: 'sold', referrer: 'Phone', postcode: 'm124ab' })
   await tenant.createLead({ name: 'c', referrer: 'Phone', postcode: 'M1 1AE' })
