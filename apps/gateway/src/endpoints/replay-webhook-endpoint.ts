@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, IdParams, named, timestamp } from '../api/schemas'
+import { ProblemError } from '../http/problem'
 import { describe, integer, oneOf, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
 import { readEndpointChange } from './webhook-endpoints'
@@ -67,7 +68,7 @@ export const replayWebhookEndpoint = operation({
   tag: 'Webhooks',
   summary: 'Replay events',
   description:
-    'Sends a range of the event log to this endpoint again, or for the first time: in the order of the log, a hundred a second at most, in the background, behind a hundred waiting attempts at most. An event with a delivery gets one more attempt, and its retries keep their schedule; a delivery whose retry is due is left to it. An event without one, such as one from before the endpoint existed, gets a delivery with all retries. The subscription as it is now decides which events match (`leads` always, `events` unless `types` are given); erased events never do. Without a range it is everything that is kept. One replay runs at a time at an endpoint: 409 otherwise. Disabling or deleting the endpoint cancels it. The answer waits 2 s at most for the count.',
+    'Sends a range of the event log to this endpoint again, or for the first time: in the order of the log, a hundred a second at most, in the background, behind a hundred waiting attempts at most. An event with a delivery gets one more attempt, and its retries keep their schedule; a delivery whose retry is due is left to it. An event without one, such as one from before the endpoint existed, gets a delivery with all retries. The subscription as it is now decides which events match (`leads` and `filter` always, `events` unless `types` are given); erased events never do. Without a range it is everything that is kept. One replay runs at a time at an endpoint: 409 otherwise. Disabling or deleting the endpoint cancels it. The answer waits 2 s at most for the count.',
   body: ReplayWebhookEndpoint,
   savesResponse: true,
   answer: dataOf(ReplayRecord, 'The replay.'),
@@ -75,6 +76,11 @@ export const replayWebhookEndpoint = operation({
   handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const { from, to, types, dry_run = false } = value
+    if (types && call.request.principal.endpointId !== undefined) {
+      const { endpoint } = await call.clients.webhooks.retrieveWebhookEndpoint(key, call.limits)
+      if (types.some((type) => !endpoint!.events.includes(type)))
+        throw new ProblemError('forbidden', 'A token of one webhook endpoint replays no other types.')
+    }
     const { replay } = await call.clients.webhooks.replayWebhookEndpoint(
       {
         ...key,

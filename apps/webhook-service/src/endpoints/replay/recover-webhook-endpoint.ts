@@ -20,7 +20,7 @@ const IS_REQUESTED = `EXISTS (
 const countNewest = statement<{ count: number; capped: boolean }>('count-to-recover')`
   SELECT least(sum(count), ${MAX_COUNT})::int AS count, bool_or(capped) OR sum(count) > ${MAX_COUNT} AS capped
   FROM (
-    SELECT events, leads, NULL::text[] AS types, $3::timestamptz AS since, 'infinity'::timestamptz AS before
+    SELECT events, leads, filter, NULL::text[] AS types, $3::timestamptz AS since, 'infinity'::timestamptz AS before
     FROM endpoints WHERE id = $1
   ) r CROSS JOIN unnest($2::text[]) AS s (status) CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE ${isWaiting('d')} AND ${IS_WANTED} AND NOT ${IS_REQUESTED}) AS count,

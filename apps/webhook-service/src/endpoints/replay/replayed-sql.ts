@@ -1,4 +1,5 @@
 import { UNCLAIMED } from '../../delivery-sql'
+import { passesFilter } from '../filter'
 
 // Held deliveries that are out of sync only move to pending. An event without a delivery is `missing`.
 const RECOVERED = ['exhausted', 'held', 'pending']
@@ -19,6 +20,7 @@ export const STATE_VIOLATION = `must be one of ${Object.keys(STATUSES).join(', '
 export const IS_WANTED = `(
   e.erased_at IS NULL AND e.created_at >= r.since AND e.created_at < r.before
   AND e.type = ANY (coalesce(r.types, r.events)) AND (r.leads = 'all' OR (r.leads = 'test') = e.test)
+  AND ${passesFilter('r.filter', 'e.match')}
 )`
 
 /** SQL: the delivery that `alias` names has no manual attempt, is not due and not claimed. */

@@ -52,7 +52,7 @@ const lockUnchanging = statement<{ receives: boolean }>('lock-endpoint-to-replay
 /** SQL: of the next events behind $2, those that the replay $1 sends, $3 at most. What is older than $4 may have had a delivery. */
 const FOUND = `
   asked AS MATERIALIZED (
-    SELECT r.*, p.events, p.leads, (
+    SELECT r.*, p.events, p.leads, p.filter, (
       SELECT number FROM events WHERE account_id = r.account_id AND number > $2::bigint AND number <= r.until_number
       ORDER BY number OFFSET ${BATCH - 1} LIMIT 1
     ) AS batch_end
