@@ -29,6 +29,7 @@ import { listDeliveries, retrieveDelivery, retryDelivery, testWebhookEndpoint } 
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { createPortalLink, openPortalLink } from './endpoints/portal'
 import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
+import { cancelReplay, replayWebhookEndpoint, retrieveReplay } from './endpoints/replay-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
 import {
   createWebhookEndpoint,
@@ -195,6 +196,7 @@ const OPERATIONS = [
   ...[listTokens, createToken, revokeToken, retrieveOwnToken],
   ...[listWebhookEndpoints, createWebhookEndpoint, retrieveWebhookEndpoint, updateWebhookEndpoint],
   ...[deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint],
+  ...[replayWebhookEndpoint, retrieveReplay, cancelReplay],
   ...[createPortalLink, openPortalLink],
   ...[listWebhookEndpointHealth, listDeliveries, retrieveDelivery, retryDelivery],
   ...[listEvents, listNotifications, retrieveNotification, retryNotification, listAudit],

@@ -61,6 +61,7 @@ beforeAll(async () => {
     revokedAt: NOW,
     createdAt: NOW,
   }
+  const replay = { id: 8, state: 'running', matched: 7, enqueued: 0, createdAt: NOW }
   const behind = {
     leads: { findLeadNames: async () => names() },
     accounts: {
@@ -102,6 +103,9 @@ beforeAll(async () => {
         },
       })),
       recoverWebhookEndpoint: note(() => ({ recovered: 2, recoveredCapped: false })),
+      replayWebhookEndpoint: note(() => ({ replay })),
+      retrieveReplay: note(() => ({ replay })),
+      cancelReplay: note(() => ({ replay: { ...replay, state: 'cancelled' } })),
       retryDelivery: note(({ deliveryId }: { deliveryId: number }) => {
         if (deliveryId !== 4) throw new ServiceError('conflict', 'An attempt is in flight.')
         return { delivery }
@@ -572,6 +576,30 @@ test('recovering says how many; it needs an instant', async () => {
   })
   expect((await call('POST', 'webhook-endpoints/1/recover', { since: 'yesterday' })).status).toBe(422)
   expect((await call('POST', 'webhook-endpoints/9/recover', {})).status).toBe(404)
+})
+
+test('a replay takes a range, and is watched and cancelled', async () => {
+  const shown = { id: 8, state: 'running', matched: 7, enqueued: 0, created_at: NOW }
+  const range = { after_sequence: '0', until_sequence: 9, from: '2026-11-20T01:00:00.1234567+01:00' }
+  const body = { ...range, types: ['lead.updated'], state: 'all', dry_run: 'true' }
+  expect((await call('POST', 'webhook-endpoints/1/replay', body)).body).toEqual({ data: shown })
+  expect((await call('POST', 'webhook-endpoints/1/replay')).body).toEqual({ data: shown })
+  expect((await call('GET', 'webhook-endpoints/1/replay/8')).body).toEqual({ data: shown })
+  expect((await call('DELETE', 'webhook-endpoints/1/replay/8')).body.data.state).toBe('cancelled')
+  const key = { accountId: 3, endpointId: 1 }
+  expect(asked).toMatchObject([
+    {
+      ...{ ...key, afterSequence: 0, untilSequence: 9, from: '2026-11-20T00:00:00.123456Z', to: undefined },
+      ...{ types: { types: ['lead.updated'] }, state: 'all', dryRun: true },
+    },
+    { ...key, dryRun: false },
+    { ...key, replayId: 8 },
+    { ...key, replayId: 8 },
+  ])
+  const faults = (await call('POST', 'webhook-endpoints/1/replay', { from: 'now', types: [] })).body.errors
+  expect(Object.keys(faults)).toEqual(['from', 'types'])
+  expect((await call('POST', 'webhook-endpoints/9/replay', { from: 'now' })).status).toBe(404)
+  expect((await call('GET', 'webhook-endpoints/1/replay/x')).status).toBe(404)
 })
 
 test('a retry answers with the delivery, or says why there is none', async () => {

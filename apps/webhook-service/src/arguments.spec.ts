@@ -40,6 +40,22 @@ const CALLS: [operation: string, request: object, wrong: object[]][] = [
     { ...ENDPOINT, since: '2026-01-01T00:00:00Z' },
     [{ since: '\0' }, { since: 'soon' }, { accountId: 0 }],
   ],
+  [
+    'replayWebhookEndpoint',
+    { ...ENDPOINT, dryRun: true },
+    [
+      ...[
+        { afterSequence: -1 },
+        { untilSequence: 0 },
+        { afterSequence: 5, untilSequence: 5 },
+        { accountId: 0 },
+      ],
+      ...[{ from: 'soon' }, { to: '0000-01-01T00:00:00Z' }, { state: 'held' }, { types: { types: [] } }],
+      ...[{ from: '2026-01-02T00:00:00Z', to: '2026-01-02T00:00:00Z' }, { types: { types: ['lead.lost'] } }],
+    ],
+  ],
+  ['retrieveReplay', { ...ENDPOINT, replayId: 1 }, [{ replayId: 0 }]],
+  ['cancelReplay', { ...ENDPOINT, replayId: 1 }, [{ replayId: -1 }, { accountId: 0 }]],
   ['listWebhookEndpointHealth', { accountId: 1 }, [{ accountId: -1 }]],
   [
     'listDeliveries',

@@ -15,7 +15,7 @@ export const validate = (violations: Record<string, string | true | undefined>):
     )
 }
 
-const SELF_CHECKED = new Set(['url', 'secret', 'eventIds', 'page', 'overlapMs'])
+const SELF_CHECKED = new Set(['url', 'secret', 'eventIds', 'page', 'overlapMs', 'afterSequence'])
 // The limit of the API: the command line calls without the gateway.
 const MAX_TEXT = 255
 

@@ -29,13 +29,17 @@ export const dependenciesOf = (database: Database, over: Partial<Dependencies> =
   ...over,
 })
 
-// An event for each, since a list shows its kind. They are made a second apart, the newest now.
+// An event of the log for each. They are made a second apart, the newest now.
 const FILL = `
   WITH made AS MATERIALIZED (
     SELECT gen_random_uuid() AS event_id, gen_random_uuid() AS lead_reference, n FROM generate_series(1, $4::int) n
+  ), counter AS (
+    INSERT INTO event_counters AS c (account_id, last) VALUES ($1, $4)
+    ON CONFLICT (account_id) DO UPDATE SET last = c.last + excluded.last RETURNING last
   ), event AS (
-    INSERT INTO events (id, account_id, account_key, lead_reference, body)
-    SELECT event_id, $1, 'key', lead_reference, '' FROM made
+    INSERT INTO events (id, account_id, account_key, lead_reference, body, number, lead_version, fan_out, created_at)
+    SELECT event_id, $1, 'key', lead_reference, '', last - $4::int + n, 1, 1, now() - ($4::int - n) * interval '1 second'
+    FROM made CROSS JOIN counter
   )
   INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, attempt_count, next_attempt_at, created_at, updated_at)
   SELECT $1, event_id, $2, lead_reference, $3, CASE WHEN $3 IN ('delivered', 'exhausted') THEN 1 ELSE 0 END,

@@ -2,8 +2,9 @@ import { manualClock } from '@leadwire/test-kit'
 import { listDeliveries } from './deliveries/list-deliveries'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
-import { recoverWebhookEndpoint } from './endpoints/recovery/recover-webhook-endpoint'
-import { runRecovery } from './endpoints/recovery/recovery'
+import { recoverWebhookEndpoint } from './endpoints/replay/recover-webhook-endpoint'
+import { replayWebhookEndpoint } from './endpoints/replay/replay-webhook-endpoint'
+import { runReplay } from './endpoints/replay/run-replay'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
@@ -110,20 +111,43 @@ test('the health of endpoints, and the metric', async () => {
   await costsTheSame((_, database) => countOpenDeliveries(database, 10_000))
 })
 
-test('a recovery: the request, what remains, its progress in each status', async () => {
+test('a recovery and a replay: the requests, what remains, the count, the progress at both ends of the log', async () => {
   const request = { since: '2020-01-01T00:00:00Z', state: 'all' }
   const key = (endpointId: number) => ({ accountId: ACCOUNT, endpointId })
   await costsTheSame(({ on }, database) =>
     recoverWebhookEndpoint(dependenciesOf(database), { ...key(on), ...request }),
   )
   await costsTheSame(({ on }, database) => retrieveWebhookEndpoint(dependenciesOf(database), key(on)))
-  for (const status of ['exhausted', 'held', 'pending', 'delivered']) {
-    await costsTheSame((_, database) => runRecovery(database, { clock }))
-    for (const { database } of [small, large]) {
-      await database.query({ text: 'DELETE FROM recoveries WHERE status = $1', values: [status] })
-      await database.query({ text: 'UPDATE deliveries SET manual_at = NULL WHERE manual_at IS NOT NULL' })
-    }
+  const run = (database: Filled['database']) =>
+    runReplay(database, { clock, keptMs: Number.POSITIVE_INFINITY })
+  const both = (work: (tables: Filled) => Promise<unknown>) => Promise.all([small, large].map(work))
+  await costsTheSame((_, database) => run(database))
+  await both(({ database }) =>
+    database.query({ text: 'UPDATE replays SET replayed_to = until_number - 200' }),
+  )
+  await costsTheSame((_, database) => run(database))
+  await both(({ database }) => database.query({ text: 'DELETE FROM replays' }))
+
+  const range = {
+    from: '2020-01-01T00:00:00Z',
+    to: '2099-01-01T00:00:00Z',
+    types: { types: ['lead.created'] },
   }
+  await costsTheSame(({ on }, database) =>
+    replayWebhookEndpoint(dependenciesOf(database), { ...key(on), ...range, dryRun: false }),
+  )
+  await costsTheSame((_, database) => run(database))
+  // To an endpoint that is new all of the log is missing.
+  await both(async ({ database, endpoint }) => {
+    const text = `UPDATE replays SET counted_to = until_number, endpoint_id = $1`
+    await database.query({ text, values: [await endpoint(ACCOUNT)] })
+  })
+  await costsTheSame((_, database) => run(database))
+  await both(async ({ database }) => {
+    const ofNew = 'endpoint_id IN (SELECT endpoint_id FROM replays)'
+    const made = await database.query({ text: `DELETE FROM deliveries WHERE ${ofNew} RETURNING id` })
+    expect(made).toHaveLength(100)
+  })
 })
 
 test('a check of open deliveries, whatever endpoints without any there are', async () => {

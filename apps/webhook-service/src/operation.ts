@@ -2,8 +2,8 @@ import type { Actor, WebhooksServiceClient, WebhooksServiceImplementation } from
 import type { Database, Sealer } from '@leadwire/service-kit'
 import type { Clock } from './clock'
 
-/** What finds work in the database: the senders of both kinds, and the loops for changed endpoints, recoveries and reports. */
-export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'recoveries' | 'reports'
+/** What finds work in the database: the senders of both kinds, and the loops for changed endpoints, replays and reports. */
+export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'replays' | 'reports'
 
 export interface Dependencies {
   database: Database

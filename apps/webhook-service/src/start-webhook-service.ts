@@ -25,7 +25,8 @@ import { claimMsOf, deliverEvents, tablesOf } from './deliver-events'
 import { createUrlCheck } from './egress/create-url-check'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
-import { runRecovery } from './endpoints/recovery/recovery'
+import { oldReplays } from './endpoints/replay/replays'
+import { runReplay } from './endpoints/replay/run-replay'
 import { reencryptSecrets, removeEndedSecrets } from './endpoints/secrets/store-secrets'
 import { disableFailingEndpoint } from './endpoints/state/disable-failing-endpoint'
 import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
@@ -115,6 +116,9 @@ export const startWebhookService = async (
   loops.run('ended secrets', 60_000, () => removeEndedSecrets(leads.database, { sealer, clock }))
   const prune = startPruning({ loops, metrics })
   prune('idempotency_keys', oldKeys(leads.database, config.IDEMPOTENCY_RETENTION))
+  // A response that is saved under a key names its replay.
+  const replaysMs = Math.max(config.DELIVERY_RETENTION, config.IDEMPOTENCY_RETENTION)
+  prune('replays', oldReplays(leads.database, replaysMs))
   const kept = { doneMs: config.DELIVERY_RETENTION, exhaustedMs: config.EXHAUSTED_RETENTION }
   for (const [rows, { database }] of Object.entries({ webhooks: leads, notifications: messages }))
     prune(rows, { batch: createPruneEvents(database, kept), oldestAge: () => oldestEventAge(database) })
@@ -122,6 +126,7 @@ export const startWebhookService = async (
     ([name, { database }]) =>
       loops.run(name, { pauseMs: 250, idleMs: 5000 }, sync ?? createSyncDeliveries(database)),
   )
+  const keptMs = Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION)
   const wakes: Record<Loop, (() => void)[]> = {
     webhooks: [webhooks.wake],
     notifications: [notifications.wake],
@@ -131,8 +136,10 @@ export const startWebhookService = async (
         sendEndpointReport({ database: leads.database, clock, wake }),
       ),
     ],
-    recoveries: [
-      loops.run('recoveries', { pauseMs: 500, idleMs: 5000 }, () => runRecovery(leads.database, { clock })),
+    replays: [
+      loops.run('replays', { pauseMs: 500, idleMs: 5000 }, () =>
+        runReplay(leads.database, { clock, keptMs }),
+      ),
     ],
   }
   const wake = (loop: Loop) => {
@@ -150,7 +157,7 @@ export const startWebhookService = async (
     deleteMessages: deleteMessagesFrom(config.SMTP_URL),
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
     disableAfterMs: afterMs,
-    keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),
+    keptMs,
     longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
     claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
     wake,

@@ -1,6 +1,7 @@
 import {
   CreateWebhookEndpointResponse,
   RecoverWebhookEndpointResponse,
+  ReplayWebhookEndpointResponse,
   RetryDeliveryResponse,
   RetryNotificationResponse,
   RotateWebhookSecretResponse,
@@ -20,7 +21,9 @@ import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
 import { urlViolation } from './endpoints/endpoint-row'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { listWebhookEndpoints } from './endpoints/list-webhook-endpoints'
-import { recoverWebhookEndpoint } from './endpoints/recovery/recover-webhook-endpoint'
+import { recoverWebhookEndpoint } from './endpoints/replay/recover-webhook-endpoint'
+import { replayWebhookEndpoint } from './endpoints/replay/replay-webhook-endpoint'
+import { cancelReplay, retrieveReplay, whenCounted } from './endpoints/replay/replays'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/secrets/rotate-webhook-secret'
 import { holdAccount } from './endpoints/state/hold-account'
@@ -92,6 +95,12 @@ export const webhooksService = (
       return withFirstAttempt(dependencies.database.until(context.signal), request.accountId, test)
     },
     recoverWebhookEndpoint: serve(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
+    replayWebhookEndpoint: async (request, context) => {
+      const { replay } = await serve(replayWebhookEndpoint, ReplayWebhookEndpointResponse)(request, context)
+      return whenCounted(dependencies.database.until(context.signal), { ...request, replayId: replay!.id })
+    },
+    retrieveReplay: serve(retrieveReplay),
+    cancelReplay: serve(cancelReplay),
     listWebhookEndpointHealth: serve(listWebhookEndpointHealth),
     listDeliveries: serve(listDeliveries),
     retrieveDelivery: serve(retrieveDelivery),

@@ -14,6 +14,7 @@ import { Lead } from './pages/lead'
 import { Leads } from './pages/leads'
 import { Notification } from './pages/notification'
 import { Notifications } from './pages/notifications'
+import { Replay } from './pages/replay'
 import { Tokens } from './pages/tokens'
 import { Users } from './pages/users'
 import type { PageProps } from './parts/page'
@@ -34,6 +35,7 @@ export const PAGES: Page[] = [
   { path: '/endpoints/new', scopes: ['webhooks'], component: NewEndpoint },
   { path: '/endpoints/:id', scopes: ['webhooks', 'manage:read'], component: Endpoint },
   { path: '/endpoints/:id/edit', scopes: ['webhooks'], component: EditEndpoint },
+  { path: '/endpoints/:id/replay', scopes: ['webhooks'], component: Replay },
   { path: '/deliveries', scopes: ['webhooks', 'manage:read'], nav: 'Deliveries', component: Deliveries },
   { path: '/deliveries/:id', scopes: ['webhooks', 'manage:read'], component: Delivery },
   { path: '/leads', scopes: ['leads:read'], nav: 'Leads', component: Leads },

@@ -26,8 +26,8 @@ export interface Call<Fields>
   reply: FastifyReply
   accountId: number
   limits: CallLimits
-  /** The `id` of the address. Throws not_found for what is no positive integer. */
-  pathId: () => number
+  /** The `id` of the address, or another. Throws not_found for what is no positive integer. */
+  pathId: (name?: string) => number
   /** The `reference` of the address in lower case. Throws not_found for what is no UUID. */
   leadReference: () => string
   /** Checks the request's query where the operation has one, else its body; or other fields of it. */
@@ -73,8 +73,8 @@ export type Handler<Fields> = (call: Call<Fields>) => Promise<Uint8Array | strin
 // One for all operations with nothing to check: Ajv compiles a schema it knows no second time.
 const NOTHING = Type.Object({})
 
-const pathId = (request: FastifyRequest): number => {
-  const { id } = request.params as { id: string }
+const pathId = (request: FastifyRequest, name = 'id'): number => {
+  const { [name]: id = '' } = request.params as Record<string, string>
   const number = /^[1-9]\d{0,15}$/.test(id) ? Number(id) : Number.NaN
   if (!Number.isSafeInteger(number)) throw new ServiceError('not_found', 'There is nothing with this id.')
   return number
@@ -173,7 +173,7 @@ export const operation =
           reply,
           accountId: request.principal?.accountId,
           limits: limitsOf(reply, idempotency),
-          pathId: () => pathId(request),
+          pathId: (name) => pathId(request, name),
           leadReference: () => leadReference(request),
           check,
           valid: async (find) => {

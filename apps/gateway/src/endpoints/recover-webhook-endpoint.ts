@@ -7,9 +7,13 @@ import { describe, oneOf, text } from '../validation/fields'
 import { readEndpointChange } from './webhook-endpoints'
 
 const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest')({
-  since: text('Deliveries recorded then or later, ISO 8601 with an offset.', '2026-11-20T00:00:00Z', {
-    format: 'instant',
-  }),
+  since: text(
+    'Deliveries of events created then or later, ISO 8601 with an offset.',
+    '2026-11-20T00:00:00Z',
+    {
+      format: 'instant',
+    },
+  ),
   state: Type.Optional(
     oneOf(
       ['undelivered', 'exhausted', 'all'],
@@ -34,7 +38,7 @@ export const recoverWebhookEndpoint = operation({
   tag: 'Webhooks',
   summary: 'Attempt deliveries again',
   description:
-    'One more attempt of every delivery of this endpoint that is of the `state`, ten a second: first the exhausted ones, the oldest first. Retries keep their schedule, and a delivery whose retry is due is left to it. It continues in the background; the endpoint shows what is left (`recovery`). Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.',
+    'One more attempt of every delivery of this endpoint that is of the `state`, ten a second, the oldest events first: a replay since a time, of what has a delivery. Retries keep their schedule, and a delivery whose retry is due is left to it. It continues in the background; the endpoint shows what is left (`recovery`). Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.',
   body: RecoverWebhookEndpoint,
   savesResponse: true,
   answer: dataOf(Recovered, 'How many there are.'),

@@ -181,7 +181,7 @@ export const createWebhookEndpoint = operation({
 })
 
 const RecoveryRecord = named('WebhookEndpointRecovery')({
-  since: timestamp('Deliveries recorded then or later.'),
+  since: timestamp('Deliveries of events created then or later.'),
   remaining: Type.Integer(describe('How many are still to be attempted; 10,000 at most are counted.', 12)),
   remaining_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
 })

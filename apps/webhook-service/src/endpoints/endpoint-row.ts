@@ -6,7 +6,7 @@ import {
   filterRecord,
   isOneLine,
 } from '@leadwire/contracts'
-import type { Transaction } from '@leadwire/service-kit'
+import { ServiceError, type Transaction } from '@leadwire/service-kit'
 import { microseconds } from '../clock'
 import type { Dependencies } from '../operation'
 import { statement, theRow } from '../statement'
@@ -71,6 +71,17 @@ const lock = statement<LockedEndpoint>('lock-endpoint')`
 export const lockEndpoint = async (tx: Transaction, endpointId: number): Promise<LockedEndpoint> =>
   (await lock(tx, endpointId))[0] ?? { accountId: 0, enabled: false, deleted: true }
 
+/** Locks the endpoint of an account against changes. Throws not_found, and conflict while it is disabled. */
+export const lockReceiving = async (
+  tx: Transaction,
+  { accountId, endpointId }: { accountId: number; endpointId: number },
+): Promise<void> => {
+  const endpoint = await lockEndpoint(tx, endpointId)
+  if (endpoint.deleted || endpoint.accountId !== accountId)
+    throw new ServiceError('not_found', 'There is no such webhook endpoint.')
+  if (!endpoint.enabled) throw new ServiceError('conflict', 'The endpoint is disabled. Enable it first.')
+}
+
 /** Why a text is no URL for webhooks. */
 export const urlViolation = (text: string): string | undefined => {
   if ([...text].length > MAX_URL) return `must not be longer than ${MAX_URL} characters`
@@ -81,9 +92,12 @@ export const urlViolation = (text: string): string | undefined => {
   return username === '' && password === '' ? undefined : 'must not carry a user name or a password'
 }
 
-const areTypes = (types: string[]) => {
+/** Why these are no types of event. */
+export const typesViolation = (types: string[] | undefined): string | true => {
+  if (types === undefined) return true
   const known = EVENT_TYPES.filter((type) => types.includes(type))
-  return types.length > 0 && known.length === types.length
+  const areTypes = types.length > 0 && known.length === types.length
+  return areTypes || `must be one or more of ${EVENT_TYPES.join(', ')}, each once`
 }
 
 interface Fields {
@@ -97,8 +111,7 @@ interface Fields {
 
 export const endpointViolations = ({ url, events, leads, filter, refusal }: Fields) => ({
   url: url === undefined ? undefined : (urlViolation(url) ?? refusal),
-  events:
-    events === undefined || areTypes(events) || `must be one or more of ${EVENT_TYPES.join(', ')}, each once`,
+  events: typesViolation(events),
   leads:
     leads === undefined ||
     ENDPOINT_LEADS.some((each) => each === leads) ||

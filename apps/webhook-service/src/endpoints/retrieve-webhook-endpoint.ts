@@ -1,6 +1,6 @@
 import type { Operation } from '../operation'
 import { findEndpoint } from './endpoint-row'
-import { recoveryOf } from './recovery/recovery'
+import { recoveryOf } from './replay/replays'
 
 /** An endpoint, and what remains to be recovered there. Throws not_found. */
 export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint'> = async (

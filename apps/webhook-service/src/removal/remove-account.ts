@@ -10,7 +10,14 @@ const remainingEvents = statement<{ id: string }>('remaining-events')`
   SELECT event_id AS id FROM deliveries WHERE account_id = $1 ORDER BY id LIMIT ${BATCH}`
 
 const deleteAll = [
-  ...['recoveries', 'endpoint_syncs', 'endpoint_failures', 'endpoint_hours', 'endpoint_reports'].map(
+  ...[
+    'replays',
+    'recoveries',
+    'endpoint_syncs',
+    'endpoint_failures',
+    'endpoint_hours',
+    'endpoint_reports',
+  ].map(
     (table) => statement(`delete-${table}-of-account`)`
       DELETE FROM ${table} WHERE endpoint_id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = $1))`,
   ),

@@ -238,6 +238,9 @@ export const Endpoint = ({ id: text }: { id: string }) => {
               await refresh()
             }}
           />
+          <Link class="button quiet" href={`/endpoints/${id}/replay`}>
+            Replay events
+          </Link>
         </div>
       )}
       <AttemptsChart hours={health.hours} />

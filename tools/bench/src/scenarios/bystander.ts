@@ -69,6 +69,7 @@ const deliveries = async (context: Context): Promise<Heavy[]> => {
     (await fillEndpoints(webhooks, { accountId: account.id, count: copies, url, encryptionKeys })).ids[0]!
   const heldId = await endpointOf(held!)
   const [exhaustedId, deletedId] = [await endpointOf(exhausted!), await endpointOf(deleted!)]
+  const newId = await endpointOf(exhausted!)
   const failingId = await endpointOf(failing!, `http://127.0.0.1:${receiver.refusingPort}/refuse`)
   const some = count / 10
   await fillDeliveries(context, { endpointId: heldId, count, status: 'held' })
@@ -80,6 +81,9 @@ const deliveries = async (context: Context): Promise<Heavy[]> => {
   const heldPath = `/manage/webhook-endpoints/${heldId}`
   const since = { since: '2020-01-01T00:00:00Z' }
   const recover = jsonRequest(exhausted!, 'POST', `/manage/webhook-endpoints/${exhaustedId}/recover`, since)
+  const replay = jsonRequest(exhausted!, 'POST', `/manage/webhook-endpoints/${newId}/replay`, {
+    state: 'all',
+  })
   const lists = ['', `?endpoint_id=${heldId}`, '?status=held', '?status=pending', '?page=500', '?cursor=']
   return [
     {
@@ -91,6 +95,7 @@ const deliveries = async (context: Context): Promise<Heavy[]> => {
       requests: [true, false].map((enabled) => jsonRequest(held!, 'PATCH', heldPath, { enabled })),
     },
     { what: `recovers ${some} deliveries`, connections: 4, requests: [recover] },
+    { what: `replays ${some} events to a new endpoint`, connections: 1, requests: [replay] },
     {
       ...{ what: `deletes an endpoint with ${some} deliveries`, connections: 1 },
       requests: [{ ...getRequest(deleted!, `/manage/webhook-endpoints/${deletedId}`), method: 'DELETE' }],

@@ -92,6 +92,7 @@ const bodies = (url: string): Record<string, RequestOptions> => {
     'POST /manage/webhook-endpoints/{id}/rotate-secret': { json: { overlap: '15m', secret: `${SECRET}-2` } },
     'POST /manage/webhook-endpoints/{id}/test': { json: { type: 'lead.updated' } },
     'POST /manage/webhook-endpoints/{id}/recover': { json: { since: '2026-01-01T00:00:00Z' } },
+    'POST /manage/webhook-endpoints/{id}/replay': { json: { from: '2026-01-01T00:00:00Z', state: 'all' } },
   }
 }
 

@@ -145,6 +145,8 @@ test('every change under /manage is in the audit log, with its token and request
       return json.data[0]!.id
     })
   const endpoint = `/manage/webhook-endpoints/${endpointId}`
+  // The one after it is the next.
+  const counted = await tenant.send('POST', `${endpoint}/replay`, { json: { dry_run: true } })
   const lent = await tenant.newToken({ name: 'Lent' })
   const multipart = [{ name: 'file', value: PNG, fileName: 'a.png' }]
   const file = {
@@ -179,6 +181,8 @@ test('every change under /manage is in the audit log, with its token and request
       `/manage/notifications/${await firstOf('/manage/notifications')}/retry`,
       {},
     ],
+    'POST /manage/webhook-endpoints/{id}/replay': [`${endpoint}/replay`, { json: { state: 'all' } }],
+    'DELETE /manage/webhook-endpoints/{id}/replay/{replay_id}': [`${endpoint}/replay/${counted.id + 1}`, {}],
     'DELETE /manage/webhook-endpoints/{id}': [endpoint, {}],
     'POST /manage/leads/{reference}/erase': [`/manage/leads/${reference}/erase`, {}],
   }
@@ -228,6 +232,8 @@ test('every change under /manage is in the audit log, with its token and request
     ['webhook_endpoint.recovered'],
     ['delivery.retried'],
     ['notification.retried'],
+    ['webhook_endpoint.replayed'],
+    ['webhook_endpoint.replay_cancelled'],
     ['webhook_endpoint.deleted'],
     ['lead.erased'],
   ])

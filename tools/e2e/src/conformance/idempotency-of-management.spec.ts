@@ -77,6 +77,11 @@ describe('sent again under its key, it is answered as it was and does nothing fu
     await expectOnce(`/manage/webhook-endpoints/${id}/recover`, { since: '2026-01-01T00:00:00Z' })
   })
 
+  test('a replay', async () => {
+    const { id } = await tenant.listen()
+    await expectOnce(`/manage/webhook-endpoints/${id}/replay`, {})
+  })
+
   test('one more attempt of a delivery', async () => {
     const { receiver, deliveryId } = await endpointWithDelivery()
     await expectOnce(`/manage/deliveries/${deliveryId}/retry`, {})

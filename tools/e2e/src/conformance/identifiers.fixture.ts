@@ -63,6 +63,10 @@ export const identifiersOf = async (path: string, tenant: Tenant): Promise<Recor
   }
   const [, make] = (names.includes('id') && MAKERS.find(([prefix]) => path.startsWith(prefix))) || []
   if (make) found['id'] = String(await make(tenant, found['reference']!))
+  if (names.includes('replay_id')) {
+    const path = `/manage/webhook-endpoints/${found['id']}/replay`
+    found['replay_id'] = String((await tenant.send('POST', path, { json: { dry_run: true } })).id)
+  }
   const unknown = names.filter((name) => found[name] === undefined)
   if (unknown.length > 0) throw new Error(`${path}: nobody says what ${unknown.join(', ')} stands for`)
   return found

@@ -126,6 +126,8 @@ const furnish = async () => {
       expect(json.data).toHaveLength(1)
       return json.data[0]!.id
     })
+  const replayPath = `/manage/webhook-endpoints/${endpointId}/replay`
+  const replay = await tenant.send('POST', replayPath, { json: { dry_run: true } })
   const ids = {
     '/leads/{reference}/attachments/{id}': attachment.id,
     '/manage/users/{id}': user.id,
@@ -155,11 +157,19 @@ const furnish = async () => {
     'POST /manage/webhook-endpoints/{id}/test': { json: { type: 'lead.updated' } },
     'POST /manage/webhook-endpoints/{id}/recover': { json: { since: '2026-01-01T00:00:00Z' } },
     'POST /portal-sessions': { token: portal.url.split('#portal=')[1]! },
+    'POST /manage/webhook-endpoints/{id}/replay': {
+      json: { from: '2026-01-01T00:00:00Z', state: 'exhausted' },
+    },
   }
   const addressOf = (path: string) => {
     const [, id = 1] = Object.entries(ids).find(([prefix]) => path.startsWith(prefix)) ?? []
     const query = path === '/manage/persons/export' ? `?email=${LEAD.email}` : ''
-    return path.replace('{reference}', reference).replace('{id}', String(id)) + query
+    return (
+      path
+        .replace('{reference}', reference)
+        .replace('{id}', String(id))
+        .replace('{replay_id}', String(replay.id)) + query
+    )
   }
   return { addressOf, bodies }
 }

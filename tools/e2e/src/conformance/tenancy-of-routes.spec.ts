@@ -11,7 +11,11 @@ import { FORM, identifiersOf, newUser } from './identifiers.fixture'
 type Victim = { path: string; tenant: Tenant; identifiers: Record<string, string> }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-const NOWHERE: Record<string, string> = { reference: randomUUID(), id: '999999999' }
+const NOWHERE: Record<string, string> = {
+  reference: randomUUID(),
+  id: '999999999',
+  replay_id: '999999999',
+}
 
 let stage: Stage
 let document: OpenApi

@@ -142,11 +142,35 @@ const use = async (world: World) => {
   await settle(webhooks, ['deliveries'])
 }
 
+const RUNNING_REPLAYS = `SELECT FROM replays WHERE state = 'running'`
+
 const finished = async (path: string) =>
   eventually(
     async () => expect(await data('GET', path)).toMatchObject({ finished_at: expect.stringContaining('T') }),
     { timeoutMs: 60_000 },
   )
+
+/** Counts all of the log, and replays its last hundred events to an endpoint that is new. */
+const replay = async (endpoint: string) => {
+  const since = { from: '2001-01-01T00:00:00Z', to: '2999-01-01T00:00:00Z', types: ['lead.created'] }
+  const counted = await data<{ id: number }>('POST', `${endpoint}/replay`, { ...since, dry_run: true })
+  const path = `${endpoint}/replay/${counted.id}`
+  const matched = await eventually(
+    async () => {
+      const found = await data<{ state: string; matched: number }>('GET', path)
+      expect(found.state).toBe('counted')
+      return found.matched
+    },
+    { timeoutMs: 60_000 },
+  )
+  expect(matched).toBeGreaterThan(SMALL)
+  await data('DELETE', path)
+  const [last] = await webhooks.rows<{ last: number }>('SELECT last FROM event_counters')
+  await data('POST', `${endpoint}/replay`, { after_sequence: Number(last!.last) - 100 })
+  await eventually(async () => expect(await webhooks.rows(RUNNING_REPLAYS)).toEqual([]), {
+    timeoutMs: 60_000,
+  })
+}
 
 /** What else an account does: imports, exports, an endpoint with a past that is recovered and deleted, a person that is erased. */
 const manage = async () => {
@@ -167,7 +191,12 @@ const manage = async () => {
   await fillDeliveries(target, { endpointId: ids[0]!, count: 50, status: 'exhausted' })
   const endpoint = `/manage/webhook-endpoints/${ids[0]}`
   await data('POST', `${endpoint}/recover`, { since: '2000-01-01T00:00:00Z', state: 'all' })
-  await eventually(async () => expect(await webhooks.rows('SELECT FROM recoveries')).toEqual([]))
+  await eventually(async () => expect(await webhooks.rows(RUNNING_REPLAYS)).toEqual([]), {
+    timeoutMs: 60_000,
+  })
+  await replay(endpoint)
+  // Each manual attempt left a dead entry of an index.
+  await settle(webhooks, ['deliveries'])
   await data('DELETE', endpoint)
   await eventually(async () => expect(await webhooks.rows('SELECT FROM endpoint_syncs')).toEqual([]))
 

@@ -74,6 +74,25 @@ test('what waits for a retry is attempted at once, by the command line and by th
   await eventually(async () => expect(await recover('--state', 'all')).toMatchObject({ recovered: 1 }))
 })
 
+test('a replay is counted, shown and cancelled', async () => {
+  const replay = (...args: string[]) => leadwire('endpoints', 'replay', '--id', String(id), ...args)
+  const all = ['--state', 'all', '--from', '2026-01-01T01:00:00+01:00']
+  expect(await replay('--dry-run', ...all)).toMatchObject({ state: 'counted', matched: 1, enqueued: 0 })
+  expect(await replay('--dry-run', ...all, '--to', '2026-01-02T00:00:00Z')).toMatchObject({ matched: 0 })
+  expect(await replay('--dry-run', ...all, '--types', 'lead.updated')).toMatchObject({ matched: 0 })
+  expect(await replay('--dry-run', ...all, '--after-sequence', '1')).toMatchObject({ matched: 0 })
+  const before = receiver.requests.length
+  const { id: replayId } = await replay(...all, '--until-sequence', '1')
+  const show = (name: string) =>
+    leadwire('endpoints', `${name}-replay`, '--id', String(id), '--replay', String(replayId))
+  await eventually(() => expect(receiver.requests).toHaveLength(before + 1))
+  await eventually(async () => expect(await show('show')).toMatchObject({ state: 'done', enqueued: 1 }))
+  expect(await show('cancel')).toMatchObject({ id: replayId, state: 'done', matched: 1 })
+  await expect(replay('--types', 'lead.lost')).rejects.toMatchObject({
+    stderr: expect.stringContaining('--types'),
+  })
+})
+
 test('another state is refused', async () => {
   await expect(recover('--state', 'held')).rejects.toMatchObject({ stderr: expect.stringContaining('state') })
   const request = { since: '2026-01-01T00:00:00Z', state: 'held' }

@@ -1,9 +1,9 @@
-import { EVENT_TYPES } from '@leadwire/contracts'
+import { EVENT_TYPES, type Replay } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { attemptOutput, deliveryOutput } from './deliveries'
 import { endpointOutput, named } from './endpoints'
-import { does, instant, theAccount } from './run'
+import { does, id, instant, list, theAccount } from './run'
 
 const milliseconds = (text: string): number => {
   try {
@@ -13,7 +13,66 @@ const milliseconds = (text: string): number => {
   }
 }
 
-/** `leadwire endpoints rotate-secret|test|recover` */
+const replayOutput = ({ id, state, matched, enqueued, createdAt }: Replay) => ({
+  ...{ id, state, matched, enqueued },
+  created_at: createdAt,
+})
+
+const sequence = (text: string): number => (text === '0' ? 0 : id(text))
+
+const inUtc = (text: string | undefined) => text && new Date(text).toISOString()
+
+interface ReplayOptions {
+  account: number
+  id: number
+  afterSequence?: number
+  untilSequence?: number
+  from?: string
+  to?: string
+  types?: string[]
+  state: string
+  dryRun: boolean
+}
+
+/** `leadwire endpoints replay|show-replay|cancel-replay` */
+const addReplays = (endpoints: Command): void => {
+  does<ReplayOptions>(
+    named(
+      endpoints.command('replay').description('send it a range of the event log again, or what it never got'),
+    )
+      .option('--after-sequence <number>', 'events with higher numbers', sequence)
+      .option('--until-sequence <number>', 'events up to this number', id)
+      .option('--from <instant>', 'events created then or later, such as 2026-01-31T09:30:00Z', instant)
+      .option('--to <instant>', 'events created before', instant)
+      .option('--types <types>', 'these, subscribed or not; what it subscribes to when absent', list)
+      .addOption(
+        new Option('--state <state>', 'undelivered: also events without a delivery; all: also delivered ones')
+          .choices(['undelivered', 'exhausted', 'all'])
+          .default('undelivered'),
+      )
+      .option('--dry-run', 'only count', false),
+    async ({ webhooks }, { account, id: endpointId, types, from, to, ...options }) => {
+      const range = { from: inUtc(from), to: inUtc(to), types: types && { types } }
+      const request = { ...options, ...range, accountId: account, endpointId }
+      return replayOutput((await webhooks.replayWebhookEndpoint(request)).replay!)
+    },
+  )
+  for (const [name, description, method] of [
+    ['show-replay', 'how far a replay is', 'retrieveReplay'],
+    ['cancel-replay', 'end a replay; what it enqueued is still sent', 'cancelReplay'],
+  ] as const)
+    does<{ account: number; id: number; replay: number }>(
+      named(endpoints.command(name).description(description)).requiredOption(
+        '--replay <id>',
+        'the replay',
+        id,
+      ),
+      async ({ webhooks }, { account: accountId, id: endpointId, replay: replayId }) =>
+        replayOutput((await webhooks[method]({ accountId, endpointId, replayId })).replay!),
+    )
+}
+
+/** `leadwire endpoints rotate-secret|test|recover|replay|show-replay|cancel-replay` */
 export const addEndpointCare = (endpoints: Command): void => {
   does<{ account: number; id: number; overlap: number; secret?: string }>(
     named(endpoints.command('rotate-secret').description('give it a new secret, which is shown this once'))
@@ -54,7 +113,11 @@ export const addEndpointCare = (endpoints: Command): void => {
 
   does<{ account: number; id: number; since: string; state: string }>(
     named(endpoints.command('recover').description('attempt its deliveries once more, ten a second'))
-      .requiredOption('--since <instant>', 'those made then or later, such as 2026-01-31T09:30:00Z', instant)
+      .requiredOption(
+        '--since <instant>',
+        'of events created then or later, such as 2026-01-31T09:30:00Z',
+        instant,
+      )
       .addOption(
         new Option(
           '--state <state>',
@@ -73,4 +136,5 @@ export const addEndpointCare = (endpoints: Command): void => {
       return { recovered, recovered_capped: recoveredCapped }
     },
   )
+  addReplays(endpoints)
 }

@@ -10,15 +10,16 @@ const mark = statement('mark-out-of-sync')`
   INSERT INTO endpoint_syncs (endpoint_id) SELECT id FROM unnest($1::bigint[]) AS id ORDER BY id
   ON CONFLICT (endpoint_id) DO UPDATE SET endpoint_id = excluded.endpoint_id`
 
-const endRecoveries = statement('end-recoveries')`DELETE FROM recoveries WHERE endpoint_id = ANY ($1)`
+const cancelReplays = statement('cancel-replays')`
+  UPDATE replays SET state = 'cancelled', ended_at = clock_timestamp() WHERE endpoint_id = ANY ($1) AND state = 'running'`
 
 /**
- * Marks endpoints that the same transaction disabled, enabled or deleted before, and ends their recoveries. Waits for a batch that is
+ * Marks endpoints that the same transaction disabled, enabled or deleted before, and ends their replays. Waits for a batch that is
  * being moved by their state of before.
  */
 export const markOutOfSync = async (tx: OpenTransaction, endpointIds: number[]): Promise<void> => {
   await mark(tx, endpointIds)
-  await endRecoveries(tx, endpointIds)
+  await cancelReplays(tx, endpointIds)
 }
 
 /** Deletes the failures of a changed or deleted endpoint. Every transaction that writes deliveries too writes them first. */

@@ -1,0 +1,83 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Recovery, Replay } from '@leadwire/contracts'
+import { type Database, type Pruned, recordAudit, type Transaction } from '@leadwire/service-kit'
+import type { Operation } from '../../operation'
+import { statement, theRow } from '../../statement'
+
+export const REPLAY_COLUMNS = 'id, state, matched, enqueued, created_at AS "createdAt"'
+
+/** The replay of a row with these columns. */
+export const replayOf = (row: object): Replay => Replay.fromPartial(row)
+
+const find = statement<{ counting: boolean }>('retrieve-replay')`
+  SELECT ${REPLAY_COLUMNS}, state = 'running' AND (dry_run OR counted_to < until_number) AS counting FROM replays
+  WHERE account_id = $1 AND endpoint_id = $2 AND id = $3 AND NOT recovers`
+
+const cancel = statement('cancel-replay')`
+  UPDATE replays SET state = 'cancelled', ended_at = clock_timestamp()
+  WHERE account_id = $1 AND endpoint_id = $2 AND id = $3 AND NOT recovers AND state = 'running' RETURNING id`
+
+interface Key {
+  accountId: number
+  endpointId: number
+  replayId: number
+}
+
+const findReplay = async (database: Transaction, { accountId, endpointId, replayId }: Key) =>
+  theRow(await find(database, accountId, endpointId, replayId), 'replay')
+
+/** Throws not_found. */
+export const retrieveReplay: Operation<'retrieveReplay'> = async ({ database }, key) => ({
+  replay: replayOf(await findReplay(database, key)),
+})
+
+/** Ends a replay; one that has ended stays as it is. What it enqueued is attempted all the same. Throws not_found. */
+export const cancelReplay: Operation<'cancelReplay'> = ({ database, actor }, key) =>
+  database.transaction(async (tx) => {
+    const { accountId, endpointId, replayId } = key
+    const cancelled = await cancel(tx, accountId, endpointId, replayId)
+    const replay = replayOf(await findReplay(tx, key))
+    const action = 'webhook_endpoint.replay_cancelled'
+    if (cancelled.length > 0) recordAudit(tx, actor, { accountId, action, targetId: endpointId })
+    return { replay }
+  })
+
+const WAIT_MS = 2000
+const POLL_MS = 50
+
+/** A replay when it is counted, if that is within 2 s. Any copy may count it, so the database is polled. */
+export const whenCounted = async (database: Database, key: Key) => {
+  const until = performance.now() + WAIT_MS
+  for (;;) {
+    const row = await findReplay(database, key)
+    if (!row.counting || performance.now() > until) return { replay: replayOf(row) }
+    await pause(POLL_MS)
+  }
+}
+
+const recovery = statement<{ since: string; remaining: number; remainingCapped: boolean }>(
+  'recovery-of-endpoint',
+)`
+  SELECT min(since) AS since, bool_or(matched_capped) AS "remainingCapped",
+    sum(greatest(0, matched - enqueued))::int
+      + (SELECT count(*)::int FROM (SELECT FROM deliveries WHERE endpoint_id = $1 AND manual_at IS NOT NULL LIMIT 1000) manual)
+      AS remaining
+  FROM replays WHERE endpoint_id = $1 AND state = 'running' AND recovers HAVING count(*) > 0`
+
+export const recoveryOf = async (database: Database, endpointId: number): Promise<Recovery | undefined> =>
+  (await recovery(database, endpointId))[0]
+
+const PRUNED = 1000
+
+const deleteOld = statement('delete-old-replays')`
+  DELETE FROM replays WHERE id = ANY (ARRAY (
+    SELECT id FROM replays WHERE ended_at < now() - $1::bigint * interval '1 ms'
+    ORDER BY ended_at LIMIT ${PRUNED} FOR UPDATE SKIP LOCKED
+  )) RETURNING id`
+
+export const oldReplays = (database: Database, keptMs: number) => ({
+  batch: async (): Promise<Pruned> => {
+    const { length: rows } = await deleteOld(database, keptMs)
+    return { rows, more: rows === PRUNED }
+  },
+})
