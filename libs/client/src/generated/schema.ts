@@ -612,12 +612,62 @@ export interface paths {
         put?: never;
         /**
          * Attempt deliveries again
-         * @description One more attempt of every delivery of this endpoint that is of the `state`, ten a second: first the exhausted ones, the oldest first. Retries keep their schedule, and a delivery whose retry is due is left to it. It continues in the background; the endpoint shows what is left (`recovery`). Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.
+         * @description One more attempt of every delivery of this endpoint that is of the `state`, ten a second, the oldest events first: a replay since a time, of what has a delivery. Retries keep their schedule, and a delivery whose retry is due is left to it. It continues in the background; the endpoint shows what is left (`recovery`). Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
         post: operations["recoverWebhookEndpoint"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/webhook-endpoints/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay events
+         * @description Sends a range of the event log to this endpoint again, or for the first time: in the order of the log, a hundred a second at most, in the background, behind a hundred waiting attempts at most. An event with a delivery gets one more attempt, and its retries keep their schedule; a delivery whose retry is due is left to it. An event without one, such as one from before the endpoint existed, gets a delivery with all retries. The subscription as it is now decides which events match (`leads` and `filter` always, `events` unless `types` are given); erased events never do. Without a range it is everything that is kept. One replay runs at a time at an endpoint: 409 otherwise. Disabling or deleting the endpoint cancels it. The answer waits 2 s at most for the count.
+         *
+         *     Needs a token with the scope `webhooks` or `manage`.
+         */
+        post: operations["replayWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/webhook-endpoints/{id}/replay/{replay_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a replay
+         * @description How far it is. It is deleted some time after its end, as deliveries are (30 days).
+         *
+         *     Needs a token with the scope `webhooks` or `manage:read` or `manage`.
+         */
+        get: operations["retrieveReplay"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a replay
+         * @description What is enqueued is still sent. A replay that has ended stays as it is.
+         *
+         *     Needs a token with the scope `webhooks` or `manage`.
+         */
+        delete: operations["cancelReplay"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3824,7 +3874,7 @@ export interface components {
         WebhookEndpointRecovery: {
             /**
              * Format: date-time
-             * @description Deliveries recorded then or later.
+             * @description Deliveries of events created then or later.
              * @example 2026-11-21T09:30:00.123456Z
              */
             since: string;
@@ -4228,7 +4278,7 @@ export interface components {
         RecoverWebhookEndpointRequest: {
             /**
              * Format: date-time
-             * @description Deliveries recorded then or later, ISO 8601 with an offset.
+             * @description Deliveries of events created then or later, ISO 8601 with an offset.
              * @example 2026-11-20T00:00:00Z
              */
             since: string;
@@ -4242,7 +4292,7 @@ export interface components {
         RecoverWebhookEndpointRequestForm: {
             /**
              * Format: date-time
-             * @description Deliveries recorded then or later, ISO 8601 with an offset.
+             * @description Deliveries of events created then or later, ISO 8601 with an offset.
              * @example 2026-11-20T00:00:00Z
              */
             since: string;
@@ -4267,6 +4317,120 @@ export interface components {
         };
         RecoveredDeliveriesResponse: {
             data: components["schemas"]["RecoveredDeliveries"];
+        };
+        ReplayWebhookEndpointRequest: {
+            /**
+             * @description Events with a higher `sequence`.
+             * @example 1200
+             */
+            after_sequence?: number;
+            /**
+             * @description Events up to this `sequence`; by default the last one now.
+             * @example 1800
+             */
+            until_sequence?: number;
+            /**
+             * Format: date-time
+             * @description Events created then or later, ISO 8601 with an offset (`created_at` of an event).
+             * @example 2026-11-20T09:00:00Z
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Events created before.
+             * @example 2026-11-20T11:00:00Z
+             */
+            to?: string;
+            /**
+             * @description Only these types, subscribed or not; by default those that the endpoint subscribes to.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            /**
+             * @description `undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.
+             * @example undelivered
+             * @enum {string}
+             */
+            state?: "undelivered" | "exhausted" | "all";
+            /**
+             * @description Only count.
+             * @example false
+             */
+            dry_run?: boolean;
+        };
+        ReplayWebhookEndpointRequestForm: {
+            /**
+             * @description Events with a higher `sequence`.
+             * @example 1200
+             */
+            after_sequence?: number;
+            /**
+             * @description Events up to this `sequence`; by default the last one now.
+             * @example 1800
+             */
+            until_sequence?: number;
+            /**
+             * Format: date-time
+             * @description Events created then or later, ISO 8601 with an offset (`created_at` of an event).
+             * @example 2026-11-20T09:00:00Z
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Events created before.
+             * @example 2026-11-20T11:00:00Z
+             */
+            to?: string;
+            /**
+             * @description Only these types, subscribed or not; by default those that the endpoint subscribes to.
+             * @example [
+             *       "lead.created"
+             *     ]
+             */
+            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            /**
+             * @description `undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.
+             * @example undelivered
+             * @enum {string}
+             */
+            state?: "undelivered" | "exhausted" | "all";
+            /**
+             * @description Only count.
+             * @example false
+             */
+            dry_run?: boolean;
+        };
+        /** @description A replay of a range of the event log to an endpoint. */
+        WebhookEndpointReplay: {
+            /** @example 1 */
+            id: number;
+            /**
+             * @description `counted`: a dry run that has ended.
+             * @example running
+             * @enum {string}
+             */
+            state: "counted" | "running" | "done" | "cancelled";
+            /**
+             * @description Events that match. It grows while they are counted, before the first is sent.
+             * @example 600
+             */
+            matched: number;
+            /**
+             * @description Of these, events that were sent or are about to be. Fewer than `matched` at the end: others were delivered or erased meanwhile.
+             * @example 200
+             */
+            enqueued: number;
+            /**
+             * Format: date-time
+             * @description When it was requested.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+        };
+        WebhookEndpointReplayResponse: {
+            data: components["schemas"]["WebhookEndpointReplay"];
         };
         PortalLink: {
             /**
@@ -7504,6 +7668,170 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replayWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "after_sequence": 1200,
+                 *       "until_sequence": 1800,
+                 *       "from": "2026-11-20T09:00:00Z",
+                 *       "to": "2026-11-20T11:00:00Z",
+                 *       "types": [
+                 *         "lead.created"
+                 *       ],
+                 *       "state": "undelivered",
+                 *       "dry_run": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplayWebhookEndpointRequest"];
+                /**
+                 * @example {
+                 *       "after_sequence": 1200,
+                 *       "until_sequence": 1800,
+                 *       "from": "2026-11-20T09:00:00Z",
+                 *       "to": "2026-11-20T11:00:00Z",
+                 *       "types": [
+                 *         "lead.created"
+                 *       ],
+                 *       "state": "undelivered",
+                 *       "dry_run": false
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["ReplayWebhookEndpointRequestForm"];
+            };
+        };
+        responses: {
+            /** @description The replay. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointReplayResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+                /** @example 1 */
+                replay_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The replay. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointReplayResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    cancelReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+                /** @example 1 */
+                replay_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The replay as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointReplayResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];

@@ -103,7 +103,14 @@ const eventQueries = async () => {
     [system.account.id],
   )
   const after = `after=${Buffer.from(middle!.place).toString('base64url')}`
-  return ['', 'after=now', 'types=attachment.added', after, `${after}&limit=100`, `${after}&types=lead.erased`]
+  return [
+    '',
+    'after=now',
+    'types=attachment.added',
+    after,
+    `${after}&limit=100`,
+    `${after}&types=lead.erased`,
+  ]
 }
 
 /** One round of what an account does. */
