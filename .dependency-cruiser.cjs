@@ -49,7 +49,7 @@ module.exports = {
         path: '^libs/[^/]+/src/.+',
         pathNot: [
           '^libs/[^/]+/src/index\\.ts$',
-          '^libs/(service-kit/src/runtime|contracts/src/event-types)\\.ts$',
+          '^libs/(service-kit/src/runtime|contracts/src/(event-types|scopes))\\.ts$',
           '^$1/$2/',
         ],
       },
