@@ -127,6 +127,10 @@ export const startWebhookService = async (
       loops.run(name, { pauseMs: 250, idleMs: 5000 }, sync ?? createSyncDeliveries(database)),
   )
   const keptMs = Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION)
+  // Before the loops: `run` starts each at once.
+  const wake = (loop: Loop) => {
+    for (const each of wakes[loop]) each()
+  }
   const wakes: Record<Loop, (() => void)[]> = {
     webhooks: [webhooks.wake],
     notifications: [notifications.wake],
@@ -141,9 +145,6 @@ export const startWebhookService = async (
         runReplay(leads.database, { clock, keptMs }),
       ),
     ],
-  }
-  const wake = (loop: Loop) => {
-    for (const each of wakes[loop]) each()
   }
   const { WEBHOOK_DISABLE_AFTER: afterMs } = config
   if (Number.isFinite(afterMs))
