@@ -64,6 +64,13 @@ import { listNotifications, retrieveNotification, retryNotification } from './no
 import { serveOpenApi } from './openapi/serve-openapi'
 import { eraseLead, retrieveErasure } from './privacy/erasures'
 import { exportLead, exportPerson } from './privacy/export-lead'
+import { createUserCalendar, readCalendar, revokeUserCalendar } from './scheduling/calendars'
+import {
+  cancelAppointment,
+  cancelCallback,
+  rescheduleAppointment,
+  rescheduleCallback,
+} from './scheduling/change-scheduled'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { serveSite } from './site/serve-pages'
 import { createToken } from './tokens/create-token'
@@ -190,9 +197,10 @@ const OPERATIONS = [
   ...[listLeads, createLead, listLeadStatuses, retrieveLead, updateLead],
   ...[scheduleAppointment, scheduleCallback, downloadAttachment],
   ...[listAppointments, listCallbacks, listAttachments],
+  ...[rescheduleAppointment, cancelAppointment, rescheduleCallback, cancelCallback, readCalendar],
   ...[createVisitorLead, listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson],
   ...[retrieveAccount, retrieveReconciliation, updateAccount],
-  ...[listUsers, createUser, retrieveUser, updateUser, removeUser],
+  ...[listUsers, createUser, retrieveUser, updateUser, removeUser, createUserCalendar, revokeUserCalendar],
   ...[listTokens, createToken, revokeToken, retrieveOwnToken],
   ...[listWebhookEndpoints, createWebhookEndpoint, retrieveWebhookEndpoint, updateWebhookEndpoint],
   ...[deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint],

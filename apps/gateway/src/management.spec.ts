@@ -158,10 +158,12 @@ const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, p
   return { status: response.statusCode, body: response.json() }
 }
 
+const USER = { id: 1, email: 'a@example.com', name: 'A' }
+
 test('users', async () => {
   const { body } = await call('POST', 'users', { email: 'a@example.com', name: 'A' })
   expect(body).toEqual({
-    data: { id: 1, email: 'a@example.com', name: 'A', created_at: NOW, removed_at: null },
+    data: { ...USER, created_at: NOW, removed_at: null, calendar_created_at: null },
   })
   expect((await call('GET', 'users')).body).toEqual({ data: [] })
   expect((await call('POST', 'users', { email: 'x' })).body.errors).toEqual({
@@ -171,7 +173,7 @@ test('users', async () => {
 })
 
 test('one user is retrieved, changed and removed', async () => {
-  const record = { id: 1, email: 'a@example.com', name: 'A', created_at: NOW, removed_at: null }
+  const record = { ...USER, created_at: NOW, removed_at: null, calendar_created_at: null }
   expect((await call('GET', 'users/1')).body).toEqual({ data: { ...record, removed_at: NOW } })
   const change = { email: ' b@example.com ', name: '', other: 1 }
   expect((await call('PATCH', 'users/1', change)).body).toEqual({

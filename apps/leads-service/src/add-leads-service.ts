@@ -3,6 +3,7 @@ import {
   AttachmentsServiceDefinition,
   AuditServiceDefinition,
   CreateTokenResponse,
+  CreateUserCalendarResponse,
   CreateUserResponse,
   ImportsServiceDefinition,
   LeadsServiceDefinition,
@@ -35,6 +36,8 @@ import { findPersonLeads } from './leads/list/find-person-leads'
 import { listLeads } from './leads/list/list-leads'
 import { findLeadNames } from './leads/read/find-lead-names'
 import { retrieveLeads } from './leads/read/retrieve-leads'
+import { findCalendar, listCalendarEntries } from './scheduling/calendars'
+import * as changes from './scheduling/change-entry'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { createFairCalls, perCall } from './serve-calls'
 import { createToken, listTokens, openPortalLink, revokeToken, verifyTokens } from './tokens/tokens'
@@ -80,12 +83,14 @@ export const addLeadsService = (
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences, findLeadNames }),
     ...perCalls(deps, { retrieveLeadMatch }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
+    ...perCalls(deps, { ...changes, findCalendar }),
     createLeads: answerEach(createLeads(deps), draining),
     retrieveLeads: answerEach(retrieveLeads(deps), draining),
     listLeads: answerEach(listLeads(deps), draining),
     findLeads: fairly(perCall(deps, findLeads)),
     exportLeads: fairly(perCall(deps, exportLeads)),
     findPersonLeads: fairly(perCall(deps, findPersonLeads)),
+    listCalendarEntries: fairly(perCall(deps, listCalendarEntries)),
     eraseLead: async (...call) => {
       const receipt = await perCall(deps, eraseLead)(...call)
       wakeErasures?.()
@@ -97,6 +102,7 @@ export const addLeadsService = (
     ...perCalls(deps, { listTokens, revokeToken, openPortalLink, ...users }),
     createToken: perCall(deps, createToken, CreateTokenResponse),
     createUser: perCall(deps, users.createUser, CreateUserResponse),
+    createUserCalendar: perCall(deps, users.createUserCalendar, CreateUserCalendarResponse),
     verifyTokens: answerEach(verifyTokens(deps), draining),
   })
   // The records of stored bytes, and the keys that are held while bytes are on their way.

@@ -151,6 +151,7 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
     ...{ accountId, reference, file: file(), baseUrl: 'https://a.test', idempotency: undefined },
     claimId: '',
   }
+  const change = { ...{ accountId, reference, id: 1, notify: false }, date: undefined, userId: undefined }
   const references = { accountId, leadReference: undefined, userId: undefined, imageIds: [] }
   const token = { accountId, name: 'a', scopes: ['leads'], test: false, expiresAt: undefined }
   return [
@@ -176,6 +177,19 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
       [`change of account ${id}`, () => accounts.updateAccount({ accountId: id })],
       [`change of user ${id}`, () => accounts.updateUser({ accountId, userId: id })],
       [`removal by ${id}`, () => accounts.removeUser({ accountId: id, userId: 1 })],
+      [
+        `change of an appointment of ${id}`,
+        () => leads.rescheduleAppointment({ change: { ...change, accountId: id } }),
+      ],
+      [`change of the callback ${id}`, () => leads.rescheduleCallback({ change: { ...change, id } })],
+      [
+        `change of an appointment for ${id}`,
+        () => leads.rescheduleAppointment({ change: { ...change, userId: id } }),
+      ],
+      [`cancellation of callback ${id}`, () => leads.cancelCallback({ change: { ...change, id } })],
+      [`calendar of user ${id}`, () => accounts.createUserCalendar({ accountId, userId: id })],
+      [`no calendar of user ${id}`, () => accounts.revokeUserCalendar({ accountId, userId: id })],
+      [`entries of ${id}`, () => leads.listCalendarEntries({ accountId, userId: id })],
       [`appointments of ${id}`, () => leads.listAppointments({ accountId: id, reference })],
       [`callbacks before ${id}`, () => leads.listCallbacks({ accountId, reference, before: id })],
       [
@@ -195,6 +209,10 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
     ['email of references', () => leads.checkReferences({ ...references, userEmail: NUL })],
     ['no appointment', () => leads.scheduleAppointment({ appointment: undefined })],
     ['no callback', () => leads.scheduleCallback({ callback: undefined })],
+    ['no change', () => leads.rescheduleCallback({ change: undefined })],
+    ['no cancellation', () => leads.cancelAppointment({ change: undefined })],
+    ['another date', () => leads.rescheduleCallback({ change: { ...change, date: 'infinity' } })],
+    ['a short hash', () => leads.findCalendar({ hash: Buffer.alloc(31) })],
     ...['', 'infinity', 'now', '2026-13-28T09:30:00Z', '0000-01-01T00:00:00Z', NUL].map(
       (date): [string, () => Promise<unknown>] => [
         `date ${date}`,

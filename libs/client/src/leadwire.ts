@@ -10,7 +10,9 @@ import type {
   LeadFilters,
   LeadListItem,
   LeadListItemPage,
+  RescheduleRequest,
   Scheduled,
+  ScheduledRecord,
   ScheduleRequest,
   UpdateLeadRequest,
 } from './types'
@@ -86,6 +88,29 @@ export const createLeadwire = (options: LeadwireOptions) => {
       return dataOf(await api.POST(path, { body, params: { ...params, ...to(reference) }, ...rest }))
     }
 
+  type EntryPath = '/leads/{reference}/appointments/{id}' | '/leads/{reference}/callbacks/{id}'
+
+  const entry = (reference: string, id: number) => ({ path: { ...to(reference).path, id } })
+
+  const reschedule =
+    (path: EntryPath) =>
+    async (
+      reference: string,
+      id: number,
+      body: RescheduleRequest,
+      call?: CallOptions,
+    ): Promise<ScheduledRecord> =>
+      dataOf(await api.PATCH(path, { params: entry(reference, id), body, ...call }))
+
+  const cancel =
+    (path: EntryPath) =>
+    async (
+      reference: string,
+      id: number,
+      { notify = false, ...call }: CallOptions & { notify?: boolean } = {},
+    ): Promise<ScheduledRecord> =>
+      dataOf(await api.DELETE(path, { params: { ...entry(reference, id), query: { notify } }, ...call }))
+
   const leads = {
     create: async (body: CreateLeadRequest, call?: CreateOptions): Promise<Lead> =>
       dataOf(await api.POST('/leads', { body, ...keyed(call) })),
@@ -132,6 +157,11 @@ export const createLeadwire = (options: LeadwireOptions) => {
       dataOf(await api.GET('/leads/statuses', { ...call })),
     scheduleAppointment: schedule('/leads/{reference}/appointments'),
     scheduleCallback: schedule('/leads/{reference}/callbacks'),
+    /** Another date, another user, or both. */
+    rescheduleAppointment: reschedule('/leads/{reference}/appointments/{id}'),
+    rescheduleCallback: reschedule('/leads/{reference}/callbacks/{id}'),
+    cancelAppointment: cancel('/leads/{reference}/appointments/{id}'),
+    cancelCallback: cancel('/leads/{reference}/callbacks/{id}'),
     attach: async (
       reference: string,
       { name, ...file }: FileToSend & { name: string },

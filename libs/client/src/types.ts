@@ -19,7 +19,9 @@ export type Scheduled = Schemas['Scheduled']
 export type CreateLeadRequest = Schemas['CreateLeadRequest']
 export type CreateVisitorLeadRequest = Schemas['CreateVisitorLeadRequest']
 export type UpdateLeadRequest = Schemas['UpdateLeadRequest']
+export type ScheduledRecord = Schemas['ScheduledRecord']
 export type ScheduleRequest = Schemas['ScheduleRequest']
+export type RescheduleRequest = Schemas['RescheduleRequest']
 /** The body of the Lead Created webhook. */
 export type LeadCreated = Schemas['LeadCreated']
 export type { components, operations, paths } from './generated/schema'

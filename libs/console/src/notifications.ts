@@ -6,7 +6,11 @@ export type ShownNotification = Schemas['NotificationWithAttempts']
 export const SUBJECT_WORDS: Record<Notification['subject'], string> = {
   assigned: 'Lead assigned',
   appointment: 'Appointment',
+  'appointment.rescheduled': 'Appointment moved',
+  'appointment.cancelled': 'Appointment cancelled',
   callback: 'Callback',
+  'callback.rescheduled': 'Callback moved',
+  'callback.cancelled': 'Callback cancelled',
   'webhook_endpoint.failing': 'Endpoint is failing',
 }
 

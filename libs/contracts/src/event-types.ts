@@ -6,6 +6,10 @@ export const LEAD_EVENT_TYPES = [
   'callback.scheduled',
   'attachment.added',
   'lead.erased',
+  'appointment.rescheduled',
+  'appointment.cancelled',
+  'callback.rescheduled',
+  'callback.cancelled',
 ] as const
 
 /** About webhook endpoints: in no log, and never sent to the endpoint that they are about. */

@@ -37,6 +37,9 @@ export const VISITOR_REFERRERS = [...LEAD_REFERRERS, 'Direct'] as const
 export const POSTCODE =
   /^(GIR 0AA|[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2}|BFPO [1-9][0-9]{0,3}|(ASCN|BBND|BIQQ|FIQQ|PCRN|SIQQ|STHL|TDCU|TKCA) 1ZZ)$/
 
+/** How long an appointment or a callback takes in a calendar. */
+export const SCHEDULED_MINUTES: Record<string, number> = { appointment: 60, callback: 15 }
+
 const CHARACTERS_OF_A_ROW = 1000
 
 /** In rows: the lead, its quotes and items, and one for each thousand characters of the texts that may be long. */

@@ -33,6 +33,17 @@ export interface Scheduled {
   created_at: Timestamp
 }
 
+/** The date or the user of an appointment or a callback became another one. */
+export interface EntryRescheduled {
+  type: 'appointment.rescheduled' | 'callback.rescheduled'
+  data: Scheduled & { cancelled_at: null }
+}
+
+export interface EntryCancelled {
+  type: 'appointment.cancelled' | 'callback.cancelled'
+  data: Scheduled & { cancelled_at: Timestamp }
+}
+
 /** A file was attached to a lead. Its `url` needs a bearer token. */
 export interface AttachmentAdded {
   type: 'attachment.added'
@@ -87,3 +98,5 @@ export type WebhookEvent =
   | EndpointDisabled
   | EndpointRecovered
   | DeliveryExhausted
+  | EntryRescheduled
+  | EntryCancelled

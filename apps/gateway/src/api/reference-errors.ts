@@ -9,6 +9,8 @@ interface References {
   userId?: unknown
   userEmail?: unknown
   images?: { field: string; id: unknown }[]
+  /** Of the lead, out of the address. */
+  entry?: { appointmentId?: number } | { callbackId?: number }
 }
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
@@ -16,7 +18,7 @@ const isId = (value: unknown): value is number => Number.isSafeInteger(value) &&
 /** Errors of an invalid request's references (design: Errors). Operations find those of a valid one. Throws not_found. */
 export const referenceErrors = async (
   { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,
-  { leadReference, userId, userEmail, images = [] }: References,
+  { leadReference, userId, userEmail, images = [], entry = {} }: References,
 ): Promise<FieldErrors> => {
   const asked = {
     leadReference,
@@ -25,8 +27,9 @@ export const referenceErrors = async (
   }
   const imageIds = [...new Set(images.map(({ id }) => id).filter(isId))]
   if ([...Object.values(asked), ...imageIds].every((reference) => reference === undefined)) return {}
-  const found = await clients.leads.checkReferences({ accountId, ...asked, imageIds }, limits)
+  const found = await clients.leads.checkReferences({ accountId, ...asked, ...entry, imageIds }, limits)
   if (found.leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
+  if (found.entryMissing) throw new ServiceError('not_found', 'There is nothing with this id.')
   const fields = images
     .filter(({ id }) => found.missingImageIds.includes(id as number))
     .map(({ field }) => field)

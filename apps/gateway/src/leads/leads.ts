@@ -42,9 +42,9 @@ export const retrieveLead = operation({
 
 export const FieldChange = named(
   'LeadFieldChange',
-  'Of a user `from` and `to` have `id` and `email`, as it was then, or are null.',
+  'Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled.',
 )({
-  field: oneOf(['status', 'value', 'user'], undefined, 'status'),
+  field: oneOf(['status', 'value', 'user', 'appointment', 'callback'], undefined, 'status'),
   from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
   to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
 })
@@ -54,7 +54,9 @@ export const LeadHistoryEntry = named(
   'One change of a lead.',
 )({
   version: Type.Integer(describe('Counts the changes of a lead; its ETag starts with it.', 2)),
-  at: timestamp('When it was done; also the updated_at of the lead then.'),
+  at: timestamp(
+    'When it was done; also the updated_at of the lead then, unless only an appointment or a callback was changed.',
+  ),
   action: oneOf(['created', 'updated', 'erased'], undefined, 'updated'),
   token: orNull(TokenName, 'Whose token did it. Null for leads that were created before this was recorded.'),
   request_id: nullableOf(

@@ -21,7 +21,16 @@ const NotificationRecord = named(
   ...fields,
   event_id: Type.String({ ...event_id, description: "The message's Message-ID starts with it." }),
   subject: oneOf(
-    ['assigned', 'appointment', 'callback', 'webhook_endpoint.failing'],
+    [
+      'assigned',
+      'appointment',
+      'appointment.rescheduled',
+      'appointment.cancelled',
+      'callback',
+      'callback.rescheduled',
+      'callback.cancelled',
+      'webhook_endpoint.failing',
+    ],
     "What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
     'appointment',
   ),

@@ -69,6 +69,11 @@ test('every operation is described', () => {
       'POST /leads/{reference}/appointments',
       'POST /leads/{reference}/callbacks',
       'GET /leads/{reference}/appointments',
+      'PATCH /leads/{reference}/appointments/{id}',
+      'DELETE /leads/{reference}/appointments/{id}',
+      'PATCH /leads/{reference}/callbacks/{id}',
+      'DELETE /leads/{reference}/callbacks/{id}',
+      'GET /calendars/{secret}.ics',
       'GET /leads/{reference}/callbacks',
       'GET /leads/{reference}/attachments',
       'POST /leads/{reference}/attachments',
@@ -87,6 +92,8 @@ test('every operation is described', () => {
       'GET /manage/users/{id}',
       'PATCH /manage/users/{id}',
       'DELETE /manage/users/{id}',
+      'POST /manage/users/{id}/calendar',
+      'DELETE /manage/users/{id}/calendar',
       'GET /manage/reconciliation',
       'GET /manage/tokens',
       'POST /manage/tokens',
@@ -135,7 +142,7 @@ test('every operation has a summary, a tag and its problems; all but public ones
       expect.any(String),
       [expect.any(String)],
     ])
-    const isPublic = /\/(assets|healthz|readyz)/.test(name)
+    const isPublic = /\/(assets|calendars|healthz|readyz)/.test(name)
     const isBearer = operation.security!.map(({ bearer }) => bearer!.length === 1)
     expect([name, [...new Set(isBearer)]]).toEqual([name, isPublic ? [] : [true]])
     if (/healthz|readyz/.test(name)) continue
@@ -168,6 +175,7 @@ test('what has an ETag says so, with the condition that it is for', () => {
     ['createLead', [], []],
     ['createVisitorLead', [], []],
     ['listLeads', ['304'], ['If-None-Match']],
+    ['readCalendar', ['304'], ['If-None-Match']],
     ['retrieveLead', ['304'], ['If-None-Match']],
     ['serveAsset', ['304'], ['If-None-Match']],
     ['updateLead', ['412'], ['If-Match']],
@@ -182,8 +190,8 @@ test('clients can be made from it: names of operations, an identifier of the lic
   expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
   const text = JSON.stringify(document)
   expect(text).not.toContain('contentMediaType')
-  // Two forms with a file, downloads of eight and of four types.
-  expect(text.match(/"format":"binary"/g)).toHaveLength(19)
+  // Two forms with a file, downloads of eight, of four and of one type.
+  expect(text.match(/"format":"binary"/g)).toHaveLength(20)
 })
 
 test('every reference leads somewhere', () => {
@@ -206,7 +214,9 @@ test('each kind of event is described, and its body says which it is', () => {
   const { 'lead.created': _, ...changes } = document.webhooks as Record<string, { $ref: string }>
   expect(Object.keys(changes)).toEqual([
     ...['lead.updated', 'appointment.scheduled', 'callback.scheduled', 'attachment.added'],
-    ...['lead.erased', 'endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'],
+    'lead.erased',
+    ...['appointment.rescheduled', 'appointment.cancelled', 'callback.rescheduled', 'callback.cancelled'],
+    ...['endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'],
   ])
   for (const [kind, { $ref }] of Object.entries(changes)) {
     const name = $ref.replace('#/components/pathItems/', '')

@@ -11,7 +11,7 @@ import {
 import { type TSchema, Type } from '@sinclair/typebox'
 import { leadReferenceSchema, named, nullableOf, timestamp } from '../api/schemas'
 import { FieldChange } from '../leads/leads'
-import { Scheduled } from '../scheduling/schedule'
+import { Scheduled, ScheduledRecord } from '../scheduling/schedule'
 import { oneOf } from '../validation/fields'
 
 const HEADERS = Object.entries({
@@ -103,6 +103,13 @@ const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
     ),
     when: 'the last retry of deliveries to another endpoint has failed',
   },
+  'appointment.rescheduled': {
+    data: ScheduledRecord,
+    when: 'an appointment got another date or another user',
+  },
+  'appointment.cancelled': { data: ScheduledRecord, when: 'an appointment was cancelled' },
+  'callback.rescheduled': { data: ScheduledRecord, when: 'a callback got another date or another user' },
+  'callback.cancelled': { data: ScheduledRecord, when: 'a callback was cancelled' },
 }
 
 /** `lead.created` is LeadCreated: the component of the webhook, and of its body. */

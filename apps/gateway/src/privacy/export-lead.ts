@@ -7,7 +7,7 @@ import { recordOf } from '../api/record'
 import { dataOf, named, timestamp } from '../api/schemas'
 import { AttemptRecord, attemptRecord, DELIVERY_FIELDS, deliveryRecord } from '../deliveries/deliveries'
 import { LeadHistoryEntry } from '../leads/leads'
-import { Scheduled } from '../scheduling/schedule'
+import { ScheduledRecord } from '../scheduling/schedule'
 import { idOf } from '../validation/cursor'
 import { describe, text } from '../validation/fields'
 
@@ -32,8 +32,8 @@ const ExportedLead = named(
 )({
   lead: Lead,
   history: Type.Array(LeadHistoryEntry),
-  appointments: Type.Array(Scheduled),
-  callbacks: Type.Array(Scheduled),
+  appointments: Type.Array(ScheduledRecord),
+  callbacks: Type.Array(ScheduledRecord),
   attachments: Type.Array(Image, { description: 'The files are at their urls.' }),
   webhooks: Type.Array(
     exportedEvent(

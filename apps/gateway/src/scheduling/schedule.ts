@@ -4,12 +4,12 @@ import { idempotencyOf, replayable } from '../api/idempotency'
 import { leadListOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
-import { dataOf, leadReferenceSchema, named, timestamp } from '../api/schemas'
+import { dataOf, leadReferenceSchema, named, nullableTimestamp, timestamp } from '../api/schemas'
 import { bodyOf } from '../body/body'
 import { describe, id, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 
-const ScheduleFields = named('ScheduleRequest')({
+export const ScheduleFields = named('ScheduleRequest')({
   notify: Type.Boolean(describe('Whether to notify the user.', true)),
   user_id: id('User it is assigned to.', 1),
   date: text(
@@ -29,6 +29,14 @@ export const Scheduled = named(
   date: timestamp('When it is to take place, in UTC.'),
   notify: Type.Boolean({ examples: [true] }),
   created_at: timestamp('When it was scheduled.'),
+})
+
+export const ScheduledRecord = named(
+  'ScheduledRecord',
+  'An appointment or a callback as it is now.',
+)({
+  ...Scheduled.properties,
+  cancelled_at: nullableTimestamp('Null until it is cancelled.'),
 })
 
 interface Scheduling {
@@ -89,7 +97,7 @@ export const listAppointments = leadListOperation({
   operationId: 'listAppointments',
   tag: 'Scheduling',
   summary: 'List appointments',
-  record: Scheduled,
+  record: ScheduledRecord,
   find: ({ clients, limits }, asked) => clients.leads.listAppointments(asked, limits),
 })
 
@@ -98,6 +106,6 @@ export const listCallbacks = leadListOperation({
   operationId: 'listCallbacks',
   tag: 'Scheduling',
   summary: 'List callbacks',
-  record: Scheduled,
+  record: ScheduledRecord,
   find: ({ clients, limits }, asked) => clients.leads.listCallbacks(asked, limits),
 })

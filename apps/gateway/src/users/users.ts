@@ -9,7 +9,7 @@ const userFields = {
   name: text(undefined, 'Grace Hopper'),
 }
 
-const UserRecord = named(
+export const UserRecord = named(
   'User',
   'Someone leads are assigned to.',
 )({
@@ -18,9 +18,12 @@ const UserRecord = named(
   name: Type.String({ examples: ['Grace Hopper'] }),
   created_at: timestamp('When the user was made.'),
   removed_at: nullableTimestamp('Null until the user is removed.'),
+  calendar_created_at: nullableTimestamp(
+    'When the address of the calendar was made; null when there is none.',
+  ),
 })
 
-const userRecord = recordOf(UserRecord)
+export const userRecord = recordOf(UserRecord)
 
 export const listUsers = operation({
   route: 'GET /manage/users',

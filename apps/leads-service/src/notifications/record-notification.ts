@@ -13,23 +13,29 @@ const FIND = `
   JOIN accounts a ON a.id = l.account_id
   WHERE l.account_id = $1 AND l.id = $2`
 
+export type Subject = 'appointment' | 'callback'
+
 /** Records a notification of a user, with all that its message needs, in the transaction of its cause. A removed user gets none. */
 export const recordNotification = async (
   tx: RecordingTransaction,
   notification: {
     accountId: number
     leadId: number
-    subject: 'assigned' | 'appointment' | 'callback'
+    subject: 'assigned' | Subject | `${Subject}.rescheduled` | `${Subject}.cancelled`
     userId: number
     date?: string
     entryId?: number
+    /** Of the invitation that it changes or cancels. The first of an invitation has it as its event's id. */
+    invitationId?: string
+    sequence?: number
+    eventId?: string
   },
 ): Promise<void> => {
   const { accountId, leadId, userId } = notification
   const query = { name: 'find-notified', text: FIND, values: [accountId, leadId, userId] }
   const [found] = await tx.query<{ leadReference: string; requestedAt: string }>(query)
   if (!found) return
-  const eventId = randomUUID()
+  const { eventId = randomUUID() } = notification
   const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })
   const payload = NotificationRequested.encode(event).finish()
   const { leadReference, requestedAt: publishedAt } = found

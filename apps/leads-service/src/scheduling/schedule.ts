@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type {
   Appointment,
   ListAppointmentsRequest,
@@ -9,24 +10,27 @@ import { isId, isInstant, validate } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { lockLead } from '../leads/history/lock-lead'
 import { listRecords, selectRecords } from '../leads/read/lead-records'
-import { recordNotification } from '../notifications/record-notification'
+import { recordNotification, type Subject } from '../notifications/record-notification'
 import { recordChange } from '../outbox/record-change'
 import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 
-type Subject = 'appointment' | 'callback'
+const SCHEDULED_COLUMNS = 't.id, t.user_id, t.date, t.notify, t.created_at'
 
-/** What is read of an appointment or a callback. */
-export const ENTRY_COLUMNS = 't.id, t.user_id, t.date, t.notify, t.created_at'
+/** What is shown of an appointment or a callback; not where it is scheduled: the interface's answer has no `cancelled_at`. */
+export const ENTRY_COLUMNS = `${SCHEDULED_COLUMNS}, t.cancelled_at`
 
-type EntryRow = { id: number; user_id: number; date: string; notify: boolean; created_at: string }
+type ScheduledRow = { id: number; user_id: number; date: string; notify: boolean; created_at: string }
 
-const entryJson = ({ id, ...others }: EntryRow, leadReference: string): string =>
+export type EntryRow = ScheduledRow & { cancelled_at: string | null }
+
+export const entryJson = ({ id, ...others }: ScheduledRow, leadReference: string): string =>
   JSON.stringify({ id, lead_reference: leadReference, ...others })
 
 const insertInto = (subject: Subject) => `
-  INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify)
-  SELECT account_id, $2::bigint, id, $4::timestamptz, $5::boolean FROM users WHERE account_id = $1 AND id = $3 AND removed_at IS NULL
-  RETURNING ${ENTRY_COLUMNS}`
+  INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify, invitation_id, invited_user_id)
+  SELECT account_id, $2::bigint, id, $4::timestamptz, $5::boolean, $6::uuid, CASE WHEN $5::boolean THEN id END
+  FROM users WHERE account_id = $1 AND id = $3 AND removed_at IS NULL
+  RETURNING ${SCHEDULED_COLUMNS}`
 
 const insertEntry = async (
   tx: RecordingTransaction,
@@ -36,12 +40,14 @@ const insertEntry = async (
   const { accountId, userId, notify } = asked
   validate({ account_id: isId(accountId), user_id: isId(userId), date: isInstant(asked.date) })
   const lead = await lockLead(tx, asked)
-  const values = [accountId, lead.id, userId, asked.date, notify]
+  const invitationId = randomUUID()
+  const values = [accountId, lead.id, userId, asked.date, notify, invitationId]
   const query = { name: `schedule-${subject}`, text: insertInto(subject), values }
-  const [entry] = await tx.query<EntryRow>(query)
+  const [entry] = await tx.query<ScheduledRow>(query)
   if (!entry) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
   const { id: entryId, date, created_at: at } = entry
-  if (notify) await recordNotification(tx, { accountId, leadId: lead.id, subject, userId, date, entryId })
+  const notification = { accountId, leadId: lead.id, subject, userId, date, entryId, eventId: invitationId }
+  if (notify) await recordNotification(tx, notification)
   const data = entryJson(entry, lead.reference)
   recordChange(tx, { accountId, lead, type: `${subject}.scheduled`, at, data })
   return Buffer.from(`{"data":${data}}`)

@@ -1,10 +1,13 @@
+import { createHash, randomBytes } from 'node:crypto'
 import {
+  type CreateUserCalendarRequest,
   type CreateUserRequest,
   emailForm,
   isEmail,
   type ListUsersRequest,
   type RemoveUserRequest,
   type RetrieveUserRequest,
+  type RevokeUserCalendarRequest,
   type UpdateUserRequest,
   User,
 } from '@leadwire/contracts'
@@ -81,6 +84,28 @@ export const removeUser = (deps: ManagementDeps) => async (request: RemoveUserRe
   user: await USERS.change(deps, idsOf(request), {
     action: 'user.removed',
     logged: ['removedAt'],
-    set: 'removed_at = coalesce(removed_at, clock_timestamp())',
+    set: 'removed_at = coalesce(removed_at, clock_timestamp()), calendar_hash = NULL, calendar_created_at = NULL',
+  }),
+})
+
+/** Makes the secret of a user's calendar. Only this response has it: what is stored is its hash. The one before stops working. */
+export const createUserCalendar = (deps: ManagementDeps) => async (request: CreateUserCalendarRequest) => {
+  const secret = `lw_cal_${randomBytes(32).toString('base64url')}`
+  const user = await USERS.change(deps, idsOf(request), {
+    action: 'user.calendar_created',
+    logged: ['calendarCreatedAt'],
+    set: 'calendar_hash = $3, calendar_created_at = clock_timestamp()',
+    values: [createHash('sha256').update(secret).digest()],
+    check: requirePresent,
+  })
+  return { user, secret }
+}
+
+/** The address of a user's calendar stops working at once. */
+export const revokeUserCalendar = (deps: ManagementDeps) => async (request: RevokeUserCalendarRequest) => ({
+  user: await USERS.change(deps, idsOf(request), {
+    action: 'user.calendar_revoked',
+    logged: ['calendarCreatedAt'],
+    set: 'calendar_hash = NULL, calendar_created_at = NULL',
   }),
 })

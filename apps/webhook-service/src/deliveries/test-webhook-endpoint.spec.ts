@@ -85,6 +85,12 @@ test.each([
   [['endpoint.disabled'], 'endpoint.disabled', { data: { disabled_at: '2026-01-01T10:30:00.000000Z' } }],
   [['endpoint.recovered'], 'endpoint.recovered', { data: { recovered_at: '2026-01-01T10:30:00.000000Z' } }],
   [['delivery.exhausted'], 'delivery.exhausted', { data: { count: 1, last_delivery_id: 0 } }],
+  [['callback.rescheduled'], 'callback.rescheduled', { data: { id: 0, cancelled_at: null } }],
+  [
+    ['appointment.cancelled'],
+    'appointment.cancelled',
+    { data: { id: 0, cancelled_at: '2026-01-01T10:30:00.000000Z' } },
+  ],
 ] as const)('an endpoint that subscribes to %j gets a sample of %s', async (types, type, body) => {
   const { id } = await service.endpoint(7, receiver.url, { types: [...types] })
   const { delivery } = await testWebhookEndpoint(7, id)

@@ -36,10 +36,19 @@ const sampleOf = (schema: typeof Lead | typeof LeadListItem) => ({
 
 const CHANGES = [{ field: 'status', from: 'open', to: 'test' }]
 
+const changedEntry = (type: EventType, cancelled_at: '{now}' | null) => ({
+  type,
+  data: { ...samples['appointment.scheduled'].data, cancelled_at },
+})
+
 const SAMPLES: Record<EventType, object> = {
   'lead.created': { data: sampleOf(Lead) },
   'lead.updated': { type: 'lead.updated', data: { ...sampleOf(LeadListItem), changes: CHANGES } },
   ...samples,
+  'appointment.rescheduled': changedEntry('appointment.rescheduled', null),
+  'appointment.cancelled': changedEntry('appointment.cancelled', '{now}'),
+  'callback.rescheduled': changedEntry('callback.rescheduled', null),
+  'callback.cancelled': changedEntry('callback.cancelled', '{now}'),
 }
 
 const isOfLead = (type: EventType) => LEAD_EVENT_TYPES.some((each) => each === type)

@@ -69,16 +69,19 @@ export const readEvent = reader(
   }),
 )
 
+const ENTRY = /^(appointment|callback)(\.rescheduled|\.cancelled)?$/
+
 /** Reads a NotificationRequested message, which is the body of the event as well. */
 export const readNotification = reader(
   NotificationRequested,
-  ({ accountId, subject, leadReference, userId, userEmail, date, requestedAt }) => {
+  ({ accountId, subject, leadReference, userId, userEmail, date, requestedAt, invitationId }) => {
     if (accountId < 1) return 'it has no account'
     if (!isUuid(leadReference)) return 'it has no lead'
     if (userId < 1 || !userEmail.includes('@')) return 'it has no user'
     if (!isInstant(requestedAt)) return 'it has no time'
     if (subject === 'assigned') return undefined
-    if (subject !== 'appointment' && subject !== 'callback') return 'its subject is unknown'
+    if (!ENTRY.test(subject)) return 'its subject is unknown'
+    if (invitationId !== undefined && !isUuid(invitationId)) return 'it has no invitation'
     return date !== undefined && isInstant(date) ? undefined : 'it has no date'
   },
   ({ accountId, leadReference }, bytes) => ({

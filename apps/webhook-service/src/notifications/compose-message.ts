@@ -1,5 +1,5 @@
-import { type NotificationRequested, oneLine } from '@leadwire/contracts'
-import ical, { ICalAttendeeStatus, ICalCalendarMethod } from 'ical-generator'
+import { type NotificationRequested, oneLine, SCHEDULED_MINUTES } from '@leadwire/contracts'
+import ical, { ICalAttendeeStatus, ICalCalendarMethod, ICalEventStatus } from 'ical-generator'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import MimeNode from 'nodemailer/lib/mime-node'
 import type { Sender } from './mail-settings'
@@ -11,12 +11,22 @@ interface Content {
   rows: [label: string, value: string][]
 }
 
-/** What a user is notified of, and how many minutes an invitation to it takes. */
-const SUBJECTS: Record<string, { title: string; what: string; minutes: number }> = {
-  assigned: { title: 'Lead', what: 'a lead', minutes: 0 },
-  appointment: { title: 'Appointment', what: 'an appointment', minutes: 60 },
-  callback: { title: 'Callback', what: 'a callback', minutes: 15 },
+/** What a user is notified of. */
+const SUBJECTS: Record<string, { title: string; opening: string }> = {
+  assigned: { title: 'Lead', opening: 'has a lead for you' },
+  appointment: { title: 'Appointment', opening: 'has an appointment for you' },
+  'appointment.rescheduled': { title: 'Appointment moved', opening: 'has moved an appointment of yours' },
+  'appointment.cancelled': {
+    title: 'Appointment cancelled',
+    opening: 'has cancelled an appointment of yours',
+  },
+  callback: { title: 'Callback', opening: 'has a callback for you' },
+  'callback.rescheduled': { title: 'Callback moved', opening: 'has moved a callback of yours' },
+  'callback.cancelled': { title: 'Callback cancelled', opening: 'has cancelled a callback of yours' },
 }
+
+/** `appointment` or `callback`. */
+const entryOf = ({ subject }: NotificationRequested) => subject.split('.')[0]!
 
 /** Waiting deliveries are counted up to here; a message shows no more. */
 export const MAX_COUNT = 10_000
@@ -27,11 +37,11 @@ const timeIn = (timeZone: string, date: string): string => {
 }
 
 const leadContent = (event: NotificationRequested, timeZone: string): Content => {
-  const { title, what } = SUBJECTS[event.subject]!
+  const { title, opening } = SUBJECTS[event.subject]!
   return {
     title: `${title}: ${event.leadName}`,
     greeting: `Hello ${event.userName},`,
-    opening: `${event.accountName} has ${what} for you.`,
+    opening: `${event.accountName} ${opening}.`,
     rows: [
       ['When', event.date === undefined ? '' : timeIn(timeZone, event.date)],
       ['Lead', event.leadName],
@@ -109,27 +119,34 @@ export interface Message {
 // RFC 5545 has no way to write a quotation mark in a name.
 const calendarName = (name: string): string => oneLine(name).replaceAll('"', "'")
 
-/** The invitation to an appointment or callback: RFC 5545 and 5546, its instants in UTC. */
+/** The invitation to an appointment or callback, its change or its cancellation: RFC 5545 and 5546, its instants in UTC. */
 const invitationOf = (
   event: NotificationRequested,
-  { from, to, summary, text }: { from: Sender; to: string; summary: string; text: string },
-): string => {
+  { from, to, text }: { from: Sender; to: string; text: string },
+): { method: string; content: string } => {
+  const entry = entryOf(event)
+  const isCancelled = event.subject.endsWith('.cancelled')
+  const method = isCancelled ? ICalCalendarMethod.CANCEL : ICalCalendarMethod.REQUEST
   const start = new Date(event.date!)
-  const calendar = ical({ method: ICalCalendarMethod.REQUEST, prodId: '//Leadwire//Leadwire//EN' })
+  const calendar = ical({ method, prodId: '//Leadwire//Leadwire//EN' })
   const attendee = { name: calendarName(event.userName), email: to }
   calendar.createEvent({
-    id: `${event.eventId}@leadwire`,
+    id: `${event.invitationId ?? event.eventId}@leadwire`,
+    sequence: event.sequence,
+    ...(isCancelled && { status: ICalEventStatus.CANCELLED }),
     stamp: new Date(event.requestedAt),
     start,
-    end: new Date(start.getTime() + SUBJECTS[event.subject]!.minutes * 60_000),
-    ...{ summary, description: text },
+    end: new Date(start.getTime() + SCHEDULED_MINUTES[entry]! * 60_000),
+    // Not the title of the message: the entry in the calendar keeps its name.
+    summary: oneLine(`${SUBJECTS[entry]!.title}: ${event.leadName}`),
+    description: text,
     organizer: { name: calendarName(from.name || event.accountName), email: from.address },
-    attendees: [{ ...attendee, rsvp: true, status: ICalAttendeeStatus.NEEDSACTION }],
+    attendees: [{ ...attendee, rsvp: !isCancelled, status: ICalAttendeeStatus.NEEDSACTION }],
   })
-  return calendar.toString()
+  return { method, content: calendar.toString() }
 }
 
-/** Text, HTML, and an invitation to an appointment or callback. The Message-ID is of the event: the same on every attempt. */
+/** Text, HTML, and for an appointment or callback the invitation, or its cancellation. The Message-ID is of the event: the same on every attempt. */
 export const composeMessage = async (
   event: NotificationRequested,
   { from, timeZone }: { from: Sender; timeZone: string },
@@ -141,14 +158,14 @@ export const composeMessage = async (
   // As e-mail writes addresses, with ASCII domains: calendars take another spelling for another person.
   const envelope = new MimeNode().setHeader({ from: from.address, to: userEmail }).getEnvelope()
   const [sender, to] = [{ name: from.name, address: String(envelope.from) }, envelope.to[0]!]
-  const invitation = () => invitationOf(event, { from: sender, to, summary: title, text })
+  const invitation = () => invitationOf(event, { from: sender, to, text })
   const composer = new MailComposer({
     from: sender,
     to: { name: userName, address: to },
     subject: title,
     text,
     html: htmlOf(content),
-    ...(date !== undefined && { icalEvent: { method: 'REQUEST', content: invitation() } }),
+    ...(date !== undefined && { icalEvent: invitation() }),
     messageId: `<${eventId}@${sender.address.split('@').at(-1)}>`,
     date: new Date(requestedAt),
     // Keeps automatic replies, such as holiday messages, from being sent.

@@ -193,6 +193,82 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/leads/{reference}/appointments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancel an appointment
+         * @description It stays in the lists. Cancelled before: the same answer, and nobody is notified again.
+         *
+         *     Needs a token with the scope `leads`.
+         */
+        delete: operations["cancelAppointment"];
+        options?: never;
+        head?: never;
+        /**
+         * Reschedule an appointment
+         * @description Changes what is given and leaves the rest; the status of the lead too. What was cancelled can not be changed (422).
+         *
+         *     Needs a token with the scope `leads`.
+         */
+        patch: operations["rescheduleAppointment"];
+        trace?: never;
+    };
+    "/leads/{reference}/callbacks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a callback
+         * @description It stays in the lists. Cancelled before: the same answer, and nobody is notified again.
+         *
+         *     Needs a token with the scope `leads`.
+         */
+        delete: operations["cancelCallback"];
+        options?: never;
+        head?: never;
+        /**
+         * Reschedule a callback
+         * @description Changes what is given and leaves the rest; the status of the lead too. What was cancelled can not be changed (422).
+         *
+         *     Needs a token with the scope `leads`.
+         */
+        patch: operations["rescheduleCallback"];
+        trace?: never;
+    };
+    "/calendars/{secret}.ics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a user's calendar
+         * @description The address is the secret. Appointments and callbacks of the last 90 days (the newest 100 of each) and of the future (the next 250 of each), without those that were cancelled or whose lead was erased.
+         */
+        get: operations["readCalendar"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/leads": {
         parameters: {
             query?: never;
@@ -431,6 +507,34 @@ export interface paths {
          *     Needs a token with the scope `manage`.
          */
         patch: operations["updateUser"];
+        trace?: never;
+    };
+    "/manage/users/{id}/calendar": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the address of a user's calendar
+         * @description A calendar that programs can subscribe to, with the user's appointments and callbacks. An address made before stops working.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        post: operations["createUserCalendar"];
+        /**
+         * Revoke the address of a user's calendar
+         * @description It stops working at once.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        delete: operations["revokeUserCalendar"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/manage/tokens": {
@@ -1231,6 +1335,70 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "appointment.rescheduled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "appointment.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "callback.rescheduled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "callback.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "endpoint.failing": {
         parameters: {
             query?: never;
@@ -1625,13 +1793,13 @@ export interface components {
         LeadCreated: {
             data: components["schemas"]["LeadCreatedLead"];
         };
-        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. */
+        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled. */
         LeadFieldChange: {
             /**
              * @example status
              * @enum {string}
              */
-            field: "status" | "value" | "user";
+            field: "status" | "value" | "user" | "appointment" | "callback";
             /**
              * @description What it was.
              * @example open
@@ -1875,6 +2043,70 @@ export interface components {
              */
             type: "lead.erased";
             data: components["schemas"]["LeadErasedLead"];
+        };
+        /** @description An appointment or a callback as it is now. */
+        ScheduledRecord: {
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+            /** @example 1 */
+            user_id: number;
+            /**
+             * Format: date-time
+             * @description When it is to take place, in UTC.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            date: string;
+            /** @example true */
+            notify: boolean;
+            /**
+             * Format: date-time
+             * @description When it was scheduled.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Null until it is cancelled.
+             * @example null
+             */
+            cancelled_at: string | null;
+        };
+        AppointmentRescheduled: {
+            /**
+             * @example appointment.rescheduled
+             * @enum {string}
+             */
+            type: "appointment.rescheduled";
+            data: components["schemas"]["ScheduledRecord"];
+        };
+        AppointmentCancelled: {
+            /**
+             * @example appointment.cancelled
+             * @enum {string}
+             */
+            type: "appointment.cancelled";
+            data: components["schemas"]["ScheduledRecord"];
+        };
+        CallbackRescheduled: {
+            /**
+             * @example callback.rescheduled
+             * @enum {string}
+             */
+            type: "callback.rescheduled";
+            data: components["schemas"]["ScheduledRecord"];
+        };
+        CallbackCancelled: {
+            /**
+             * @example callback.cancelled
+             * @enum {string}
+             */
+            type: "callback.cancelled";
+            data: components["schemas"]["ScheduledRecord"];
         };
         ReportedEndpoint: {
             /** @example 1 */
@@ -2596,8 +2828,8 @@ export interface components {
         ScheduledResponse: {
             data: components["schemas"]["Scheduled"];
         };
-        ScheduledCursorPage: {
-            data: components["schemas"]["Scheduled"][];
+        ScheduledRecordCursorPage: {
+            data: components["schemas"]["ScheduledRecord"][];
             /**
              * @description Null when there are no more.
              * @example null
@@ -2626,6 +2858,43 @@ export interface components {
         };
         ImageResponse: {
             data: components["schemas"]["Image"];
+        };
+        RescheduleRequest: {
+            /**
+             * @description User it is assigned to.
+             * @example 1
+             */
+            user_id?: number;
+            /**
+             * @description Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.
+             * @example 24/12/2026 14:30
+             */
+            date?: string;
+            /**
+             * @description Whether to send the user the changed invitation, and one who is no longer assigned a cancellation.
+             * @example true
+             */
+            notify?: boolean;
+        };
+        RescheduleRequestForm: {
+            /**
+             * @description User it is assigned to.
+             * @example 1
+             */
+            user_id?: number;
+            /**
+             * @description Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.
+             * @example 24/12/2026 14:30
+             */
+            date?: string;
+            /**
+             * @description Whether to send the user the changed invitation, and one who is no longer assigned a cancellation.
+             * @example true
+             */
+            notify?: boolean;
+        };
+        ScheduledRecordResponse: {
+            data: components["schemas"]["ScheduledRecord"];
         };
         ProductRequest: {
             /** @example Window */
@@ -2911,7 +3180,7 @@ export interface components {
             version: number;
             /**
              * Format: date-time
-             * @description When it was done; also the updated_at of the lead then.
+             * @description When it was done; also the updated_at of the lead then, unless only an appointment or a callback was changed.
              * @example 2026-11-21T09:30:00.123456Z
              */
             at: string;
@@ -3079,7 +3348,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Null of an event about a webhook endpoint.
@@ -3207,8 +3476,8 @@ export interface components {
         ExportedLead: {
             lead: components["schemas"]["Lead"];
             history: components["schemas"]["LeadHistoryEntry"][];
-            appointments: components["schemas"]["Scheduled"][];
-            callbacks: components["schemas"]["Scheduled"][];
+            appointments: components["schemas"]["ScheduledRecord"][];
+            callbacks: components["schemas"]["ScheduledRecord"][];
             /** @description The files are at their urls. */
             attachments: components["schemas"]["Image"][];
             webhooks: components["schemas"]["ExportedWebhook"][];
@@ -3361,6 +3630,12 @@ export interface components {
              * @example null
              */
             removed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the address of the calendar was made; null when there is none.
+             * @example null
+             */
+            calendar_created_at: string | null;
         };
         UserList: {
             data: components["schemas"]["User"][];
@@ -3407,6 +3682,23 @@ export interface components {
             email?: string;
             /** @example Grace Hopper */
             name?: string;
+        };
+        UserCalendar: {
+            /**
+             * Format: uri
+             * @description Anyone with this address can read the calendar, without a token. Shown only here. Programs that want `webcal:` take it in place of `https:`.
+             * @example https://api.example.com/calendars/lw_cal_2vJ8.ics
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+        };
+        UserCalendarResponse: {
+            data: components["schemas"]["UserCalendar"];
         };
         /** @description What is known of a bearer token. The token itself is shown once, when it is made. */
         Token: {
@@ -3644,7 +3936,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3713,7 +4005,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3761,7 +4053,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3820,7 +4112,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3914,7 +4206,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -3985,7 +4277,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -4031,7 +4323,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -4109,7 +4401,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -4172,7 +4464,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.
@@ -4185,7 +4477,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * @description A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.
              * @default
@@ -4219,7 +4511,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Null of an event about a webhook endpoint.
@@ -4347,7 +4639,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description `undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.
              * @example undelivered
@@ -4389,7 +4681,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description `undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.
              * @example undelivered
@@ -4531,7 +4823,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Null of an event about a webhook endpoint.
@@ -4670,7 +4962,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Null of an event about a webhook endpoint.
@@ -4745,7 +5037,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased";
+            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled";
             /**
              * Format: uuid
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
@@ -4846,7 +5138,7 @@ export interface components {
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "callback" | "webhook_endpoint.failing";
+            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "webhook_endpoint.failing";
             /**
              * @description The webhook endpoint that fails; null of the others.
              * @example null
@@ -4981,7 +5273,7 @@ export interface components {
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "callback" | "webhook_endpoint.failing";
+            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "webhook_endpoint.failing";
             /**
              * @description The webhook endpoint that fails; null of the others.
              * @example null
@@ -5526,6 +5818,86 @@ export interface components {
             patch?: never;
             trace?: never;
         };
+        AppointmentRescheduled: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Appointment Rescheduled
+             * @description Sent to each webhook endpoint that subscribes to `appointment.rescheduled` when an appointment got another date or another user. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["appointmentRescheduled"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        AppointmentCancelled: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Appointment Cancelled
+             * @description Sent to each webhook endpoint that subscribes to `appointment.cancelled` when an appointment was cancelled. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["appointmentCancelled"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        CallbackRescheduled: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Callback Rescheduled
+             * @description Sent to each webhook endpoint that subscribes to `callback.rescheduled` when a callback got another date or another user. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["callbackRescheduled"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        CallbackCancelled: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Callback Cancelled
+             * @description Sent to each webhook endpoint that subscribes to `callback.cancelled` when a callback was cancelled. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["callbackCancelled"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
         EndpointFailing: {
             parameters: {
                 query?: never;
@@ -6003,7 +6375,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ScheduledCursorPage"];
+                    "application/json": components["schemas"]["ScheduledRecordCursorPage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -6120,7 +6492,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ScheduledCursorPage"];
+                    "application/json": components["schemas"]["ScheduledRecordCursorPage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -6356,6 +6728,307 @@ export interface operations {
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    cancelAppointment: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whether to withdraw the invitation: the user gets a cancellation.
+                 * @example true
+                 */
+                notify?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+                /**
+                 * @description The appointment's id.
+                 * @example 1
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The appointment as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledRecordResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    rescheduleAppointment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+                /**
+                 * @description The appointment's id.
+                 * @example 1
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "date": "24/12/2026 14:30",
+                 *       "notify": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["RescheduleRequest"];
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "date": "24/12/2026 14:30",
+                 *       "notify": true
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequestForm"];
+            };
+        };
+        responses: {
+            /** @description The appointment as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledRecordResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    cancelCallback: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whether to withdraw the invitation: the user gets a cancellation.
+                 * @example true
+                 */
+                notify?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+                /**
+                 * @description The callback's id.
+                 * @example 1
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The callback as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledRecordResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    rescheduleCallback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+                /**
+                 * @description The callback's id.
+                 * @example 1
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "date": "24/12/2026 14:30",
+                 *       "notify": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["RescheduleRequest"];
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "date": "24/12/2026 14:30",
+                 *       "notify": true
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequestForm"];
+            };
+        };
+        responses: {
+            /** @description The callback as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledRecordResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readCalendar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @example "3-264574550"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @example lw_cal_… */
+                secret: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calendar (iCalendar, RFC 5545). */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/calendar": string;
+                };
+            };
+            /** @description It is what If-None-Match names. There is no body. */
+            304: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            404: components["responses"]["Problem404"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -7034,6 +7707,92 @@ export interface operations {
             408: components["responses"]["Problem408"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createUserCalendar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The address. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserCalendarResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    revokeUserCalendar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user, without a calendar. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
@@ -7989,7 +8748,7 @@ export interface operations {
                  * @description Only those about this.
                  * @example lead.created
                  */
-                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
                 /**
                  * @description Only those whose last attempt failed so.
                  * @example timeout
@@ -9129,6 +9888,198 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["LeadErased"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    appointmentRescheduled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppointmentRescheduled"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    appointmentCancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppointmentCancelled"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    callbackRescheduled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CallbackRescheduled"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    callbackCancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CallbackCancelled"];
             };
         };
         responses: {

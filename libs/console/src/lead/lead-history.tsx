@@ -1,4 +1,5 @@
 import { money, STATUS_WORDS, type Status } from '../leads'
+import { ukMoment } from '../parts/format'
 import { type Column, Table } from '../parts/table'
 import { Exactly } from '../parts/time'
 import type { HistoryEntry } from './load-lead'
@@ -11,6 +12,14 @@ const ACTIONS: Record<HistoryEntry['action'], string> = {
   erased: 'Erased',
 }
 
+const entry = (name: string) => ({
+  name,
+  wordOf: (value: unknown) => {
+    const { date, user_id: user } = (value ?? {}) as { date?: string; user_id?: number }
+    return date === undefined ? 'cancelled' : `${ukMoment(date)}, user ${user}`
+  },
+})
+
 const FIELDS: Record<Change['field'], { name: string; wordOf: (value: unknown) => string }> = {
   status: { name: 'Status', wordOf: (value) => STATUS_WORDS[value as Status] },
   value: { name: 'Value', wordOf: (value) => money(value as number) },
@@ -18,6 +27,8 @@ const FIELDS: Record<Change['field'], { name: string; wordOf: (value: unknown) =
     name: 'Assigned user',
     wordOf: (value) => (value as { email: string } | null)?.email ?? 'none',
   },
+  appointment: entry('Appointment'),
+  callback: entry('Callback'),
 }
 
 // An erasure empties both.

@@ -4,7 +4,7 @@ import { type Endpoint, listEndpoints } from '../endpoints'
 import { isErased, type Lead, mayChange } from '../leads'
 import { listUsers, type User } from '../users'
 
-export type Scheduled = Schemas['Scheduled']
+export type Scheduled = Schemas['ScheduledRecord']
 export type Attachment = Schemas['Image']
 export type HistoryEntry = Schemas['LeadHistoryEntry']
 export type Erasure = Schemas['Erasure']

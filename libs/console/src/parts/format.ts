@@ -49,6 +49,15 @@ const UK = new Intl.DateTimeFormat('en-GB', {
 /** On the clocks of the United Kingdom, by which appointments are made. */
 export const ukMoment = (when: string): string => UK.format(new Date(when))
 
+const UK_LOCAL = new Intl.DateTimeFormat('sv-SE', {
+  dateStyle: 'short',
+  timeStyle: 'short',
+  timeZone: 'Europe/London',
+})
+
+/** The same as `2026-12-24T14:30`, for a field. */
+export const ukLocal = (when: string): string => UK_LOCAL.format(new Date(when)).replace(' ', 'T')
+
 export const clock = (when: string | number): string => CLOCK.format(new Date(when))
 
 /** A span as "84 ms", "1.2 s", "5 min", "1 h 30 min". */

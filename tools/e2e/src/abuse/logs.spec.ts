@@ -77,6 +77,8 @@ const bodies = (url: string): Record<string, RequestOptions> => {
     'PATCH /leads/{reference}': { json: { value: 7, user_email: EMAIL, notify: true } },
     'POST /leads/{reference}/appointments': { json: entry() },
     'POST /leads/{reference}/callbacks': { json: entry() },
+    'PATCH /leads/{reference}/appointments/{id}': { json: entry() },
+    'PATCH /leads/{reference}/callbacks/{id}': { json: entry() },
     'POST /leads/{reference}/attachments': { multipart: form(`${EMAIL}.png`) },
     'POST /manage/images': { multipart: form(`${EMAIL}.png`) },
     'POST /manage/imports': {
@@ -137,6 +139,18 @@ test('no operation leaves a token, a secret, an address or a number in a log, ta
   const taking = routes.filter(({ operation }) => operation.requestBody)
   expect(taking.map(({ method, path }) => `${method} ${path}`).filter((name) => !known[name])).toEqual([])
   const ids: Record<string, number> = { '/manage/users': userId, '/manage/webhook-endpoints': id }
+  for (const kind of ['appointments', 'callbacks']) {
+    const made = await tenant.send('POST', `/leads/${reference}/${kind}`, { json: entry() })
+    ids[`/leads/{reference}/${kind}`] = made.id
+  }
+  const { url } = await tenant.send<{ url: string }>('POST', `/manage/users/${userId}/calendar`)
+  const calendar = new URL(url).pathname
+  for (const [method, path] of [
+    ...['GET', 'HEAD', 'POST', 'QUERY'].map((one) => [one, calendar] as const),
+    ...['/', '.ics', '?x=%ff'].map((more) => ['GET', `${calendar}${more}`] as const),
+    ['GET', calendar.slice(0, -4)] as const,
+  ])
+    await tenant.client.request(method, path, { token: '' })
   const addressOf = (path: string) => {
     const prefix = Object.keys(ids).find((one) => path.startsWith(one))
     return path.replace('{reference}', reference).replace('{id}', String(ids[prefix ?? ''] ?? 1))
@@ -156,7 +170,10 @@ test('no operation leaves a token, a secret, an address or a number in a log, ta
   }
   const question = `email=${encodeURIComponent(EMAIL)}&phone=${encodeURIComponent(PHONE)}&q=${MARK}&cursor=${MARK}`
   for (const { method, path } of routes.filter((one) => one.method === 'GET'))
-    await tenant.client.request(method, `${addressOf(path).replace('{file}', MARK)}?${question}`)
+    await tenant.client.request(
+      method,
+      `${addressOf(path).replace('{file}', MARK).replace('{secret}', MARK)}?${question}`,
+    )
   const unknown = `lw_live_${MARK}`
   expect((await tenant.client.request('GET', `/${EMAIL}`, { token: unknown })).status).toBe(404)
   expect((await tenant.client.request('GET', '/leads', { token: unknown })).status).toBe(401)
@@ -171,7 +188,7 @@ test('no operation leaves a token, a secret, an address or a number in a log, ta
     )
     expect(json.data.filter(({ finished_at }) => finished_at === null)).toEqual([])
   })
-  withoutTraces(keysOf([tenant.token, stage.system.token]))
+  withoutTraces(keysOf([tenant.token, stage.system.token, calendar.slice('/calendars/'.length, -4)]))
   for (const { name } of stage.system.services) expect(stage.system.logs(name).length).toBeGreaterThan(0)
   await logged('request', { route: '/manage/persons/export' })
 }, 120_000)

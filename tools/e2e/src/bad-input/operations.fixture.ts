@@ -296,6 +296,14 @@ export const updateAccount: Operation = {
   fields: { contact_email: optional(email) },
 }
 
+const rescheduling = (name: string, path: string, entryId: (world: World) => number): Operation => ({
+  name,
+  method: 'PATCH',
+  path: (world) => `/leads/${world.reference}/${path}/${entryId(world)}`,
+  body: (world) => ({ notify: false, user_id: world.userId, date: '25/12/2026 14:30' }),
+  fields: { notify: optional(boolean), user_id: optional(userId), date: optional(localDateTime) },
+})
+
 /** Every operation that reads a JSON or form body. */
 export const OPERATIONS: Operation[] = [
   createLead,
@@ -309,4 +317,6 @@ export const OPERATIONS: Operation[] = [
   updateEndpoint,
   updateUser,
   updateAccount,
+  rescheduling('Reschedule Appointment', 'appointments', ({ appointmentId }) => appointmentId),
+  rescheduling('Reschedule Callback', 'callbacks', ({ callbackId }) => callbackId),
 ]

@@ -11,7 +11,15 @@ import {
 import { Client as PgClient } from 'pg'
 import { type Client, createClient } from '../client'
 
-type Inhabitant = { token: string; reference: string; userId: number; userEmail: string; imageId: number }
+type Inhabitant = {
+  token: string
+  reference: string
+  userId: number
+  userEmail: string
+  imageId: number
+  appointmentId: number
+  callbackId: number
+}
 
 /** A running system with an account that has one of everything, and another account that has the same. */
 export type World = Inhabitant & {
@@ -152,7 +160,11 @@ const settle = async (client: Client, token: string, name: string): Promise<Inha
   const { id: userId } = await created(client, '/manage/users', { token, json: { email: userEmail, name } })
   const multipart = [{ name: 'file', value: PNG, fileName: 'a.png', type: 'image/png' }]
   const { id: imageId } = await created(client, '/manage/images', { token, multipart })
-  return { token, reference, userId, userEmail, imageId }
+  const json = { notify: false, user_id: userId, date: '24/12/2026 14:30' }
+  const entry = async (kind: string) =>
+    (await created(client, `/leads/${reference}/${kind}`, { token, json })).id
+  const [appointmentId, callbackId] = [await entry('appointments'), await entry('callbacks')]
+  return { token, reference, userId, userEmail, imageId, appointmentId, callbackId }
 }
 
 const tracesOf = async (from: { system: System; receiver: Receiver; store: string }): Promise<Traces> => {

@@ -161,6 +161,8 @@ test('every change under /manage is in the audit log, with its token and request
     'PATCH /manage/account': ['/manage/account', { json: { contact_email: 'it@b.example' } }],
     'POST /manage/users': ['/manage/users', { json: { email: 'a@b.example', name: 'A' } }],
     'PATCH /manage/users/{id}': [`/manage/users/${userId}`, { json: { name: 'M' } }],
+    'POST /manage/users/{id}/calendar': [`/manage/users/${userId}/calendar`, {}],
+    'DELETE /manage/users/{id}/calendar': [`/manage/users/${userId}/calendar`, {}],
     'DELETE /manage/users/{id}': [`/manage/users/${userId}`, {}],
     'POST /manage/tokens': ['/manage/tokens', { json: { name: 'T', scopes: ['leads'] } }],
     'DELETE /manage/tokens/{id}': [`/manage/tokens/${lent.id}`, {}],
@@ -196,7 +198,7 @@ test('every change under /manage is in the audit log, with its token and request
   const secrets = [secret, first, lent.token]
   for (const [index, [route, [path, options]]] of Object.entries(calls).entries()) {
     const id = `audited-${index}`
-    const answer = await client.request<{ data: { token?: string; secret?: string } }>(
+    const answer = await client.request<{ data: { token?: string; secret?: string; url?: string } }>(
       route.split(' ')[0]!,
       path,
       {
@@ -206,7 +208,8 @@ test('every change under /manage is in the audit log, with its token and request
     )
     const expected = /^POST .*\/(erase|imports)$/.test(route) ? 202 : 200
     expect([route, answer.status, answer.text]).toEqual([route, expected, answer.text])
-    for (const shown of [answer.json.data.token, answer.json.data.secret]) if (shown) secrets.push(shown)
+    const { token, secret: made, url } = answer.json.data
+    for (const shown of [token, made, url?.match(/lw_cal_[^.]+/)?.[0]]) if (shown) secrets.push(shown)
     const entries = (await auditOf()).data.filter(({ request_id }) => request_id === id)
     expect(entries).toEqual(
       entries.map(() =>
@@ -222,6 +225,8 @@ test('every change under /manage is in the audit log, with its token and request
     ['account.updated'],
     ['user.created'],
     ['user.updated'],
+    ['user.calendar_created'],
+    ['user.calendar_revoked'],
     ['user.removed'],
     ['token.created'],
     ['token.revoked'],

@@ -39,8 +39,16 @@ test('a lead is created, retrieved, updated, listed, scheduled for', async () =>
   const { data } = await api.POST('/manage/users', { body: { email: 'u@example.com', name: 'U' } })
   const entry = { notify: false, user_id: data!.data.id, date: '01/02/2027 10:00' }
   const expected = { lead_reference: lead.reference, date: '2027-02-01T10:00:00.000000Z' }
-  expect(await leads.scheduleAppointment(lead.reference, entry)).toMatchObject(expected)
-  expect(await leads.scheduleCallback(lead.reference, entry)).toMatchObject(expected)
+  const appointment = await leads.scheduleAppointment(lead.reference, entry)
+  const callback = await leads.scheduleCallback(lead.reference, entry)
+  expect([appointment, callback]).toMatchObject([expected, expected])
+  const later = { date: '02/02/2027 10:00' }
+  const moved = { date: '2027-02-02T10:00:00.000000Z', cancelled_at: null }
+  expect(await leads.rescheduleAppointment(lead.reference, appointment.id, later)).toMatchObject(moved)
+  expect(await leads.rescheduleCallback(lead.reference, callback.id, later)).toMatchObject(moved)
+  const cancelled = { cancelled_at: expect.any(String) }
+  expect(await leads.cancelAppointment(lead.reference, appointment.id)).toMatchObject(cancelled)
+  expect(await leads.cancelCallback(lead.reference, callback.id, { notify: true })).toMatchObject(cancelled)
   expect(await leads.page(1)).toMatchObject({ total: 1, data: [{ reference: lead.reference }] })
 })
 

@@ -13,14 +13,18 @@ const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /** What stands for the path's and the body's placeholders: an account that is new has none of it. */
-type Ids = { reference: string; userId: number; endpointId: number }
+type Ids = { reference: string; userId: number; endpointId: number; entryId: Record<string, number> }
 
 const furnish = async ({ send, createLead }: Tenant): Promise<Ids> => {
   const { reference } = await createLead()
   const user = await send('POST', '/manage/users', { json: { email: 'u@example.com', name: 'U' } })
   const json = { url: 'https://a.example/' }
   const endpoint = await send('POST', '/manage/webhook-endpoints', { json })
-  return { reference, userId: user.id, endpointId: endpoint.id }
+  const entry = { json: { notify: false, user_id: user.id, date: '01/02/2027 10:00' } }
+  const entryId: Record<string, number> = {}
+  for (const kind of ['appointments', 'callbacks'])
+    entryId[kind] = (await send('POST', `/leads/${reference}/${kind}`, entry)).id
+  return { reference, userId: user.id, endpointId: endpoint.id, entryId }
 }
 
 const pairsOf = (example: Record<string, unknown>): [string, string][] =>
@@ -41,10 +45,11 @@ const bodiesOf = ({ requestBody }: Operation, { userId }: Ids): [string, Request
   })
 }
 
-const addressOf = ({ path }: Route, { reference, endpointId, userId }: Ids) =>
+const addressOf = ({ path }: Route, { reference, endpointId, userId, entryId }: Ids) =>
   path
     .replace('{reference}', reference)
     .replace('users/{id}', `users/${userId}`)
+    .replace(/(appointments|callbacks)\/\{id\}/, (_, kind: string) => `${kind}/${entryId[kind]}`)
     .replace('{id}', String(endpointId))
 
 test('every example of a body succeeds on a new account', async () => {

@@ -49,6 +49,14 @@ describe('sent again under its key, it is answered as it was and does nothing fu
     expect(await count('/manage/users')).toBe(before + 1)
   })
 
+  test('the address of a calendar', async () => {
+    const { id } = (await expectOnce('/manage/users', {
+      ...{ email: `${randomUUID()}@example.com`, name: 'Cal' },
+    })) as unknown as { id: number }
+    const { url } = (await expectOnce(`/manage/users/${id}/calendar`, {})) as never
+    expect((await tenant.client.request('GET', url, { token: '' })).status).toBe(200)
+  })
+
   test('a token, with its text', async () => {
     const { token } = (await expectOnce('/manage/tokens', { name: 'Site', scopes: ['leads'] })) as never
     expect((await tenant.client.request('GET', '/leads', { token })).status).toBe(200)

@@ -19,8 +19,20 @@ const delivered = ({ client }: Tenant, path: string) =>
     return json.data[0]!.id
   })
 
+const entryMaker =
+  (kind: string) =>
+  async ({ send }: Tenant, lead: string): Promise<number> => {
+    const user = await send('POST', '/manage/users', { json: { email: 'e@example.com', name: 'E' } })
+    const json = { notify: false, user_id: user.id, date: '01/02/2027 10:00' }
+    return (await send('POST', `/leads/${lead}/${kind}`, { json })).id
+  }
+
 /** Makes what `{id}` stands for, by how the path begins. */
 const MAKERS: [prefix: string, make: (tenant: Tenant, reference: string) => Promise<number>][] = [
+  ...['appointments', 'callbacks'].map((kind): [string, ReturnType<typeof entryMaker>] => [
+    `/leads/{reference}/${kind}/`,
+    entryMaker(kind),
+  ]),
   [
     '/leads/',
     async ({ send }, lead) => (await send('POST', `/leads/${lead}/attachments`, { multipart: FORM })).id,
@@ -60,6 +72,11 @@ export const identifiersOf = async (path: string, tenant: Tenant): Promise<Recor
   if (names.includes('file')) {
     const image = await tenant.send('POST', '/manage/images', { multipart: FORM })
     found['file'] = String(image['url']).split('/').pop()!
+  }
+  if (names.includes('secret')) {
+    const path = `/manage/users/${(await newUser(tenant)).id}/calendar`
+    const { url } = await tenant.send<{ url: string }>('POST', path)
+    found['secret'] = /[^/]+(?=\.ics$)/.exec(url)![0]
   }
   const [, make] = (names.includes('id') && MAKERS.find(([prefix]) => path.startsWith(prefix))) || []
   if (make) found['id'] = String(await make(tenant, found['reference']!))

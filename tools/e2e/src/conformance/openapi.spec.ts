@@ -111,7 +111,10 @@ const furnish = async () => {
   const { reference } = await tenant.send('POST', '/manage/leads', { json: visitorLead })
   const attachment = await tenant.send('POST', `/leads/${reference}/attachments`, { multipart: form })
   const entry = { notify: true, user_id: user.id, date: '01/02/2027 10:00' }
-  await tenant.send('POST', `/leads/${reference}/callbacks`, { json: entry })
+  const [callback, appointment] = [
+    await tenant.send('POST', `/leads/${reference}/callbacks`, { json: entry }),
+    await tenant.send('POST', `/leads/${reference}/appointments`, { json: entry }),
+  ]
   const rows = {
     body: JSON.stringify({ name: 'refused' }),
     headers: { 'content-type': 'application/x-ndjson' },
@@ -123,13 +126,15 @@ const furnish = async () => {
         'GET',
         `${path}?status=delivered`,
       )
-      expect(json.data).toHaveLength(1)
+      expect(json.data.length).toBeGreaterThan(0)
       return json.data[0]!.id
     })
   const replayPath = `/manage/webhook-endpoints/${endpointId}/replay`
   const replay = await tenant.send('POST', replayPath, { json: { dry_run: true } })
   const ids = {
     '/leads/{reference}/attachments/{id}': attachment.id,
+    '/leads/{reference}/appointments/{id}': appointment.id,
+    '/leads/{reference}/callbacks/{id}': callback.id,
     '/manage/users/{id}': user.id,
     '/manage/imports/{id}': imported.json.data.id,
     '/manage/tokens/{id}': (await tenant.newToken({})).id,
@@ -143,6 +148,8 @@ const furnish = async () => {
     'PATCH /leads/{reference}': { json: { value: 1 } },
     'POST /leads/{reference}/appointments': { json: entry },
     'POST /leads/{reference}/callbacks': { json: entry },
+    'PATCH /leads/{reference}/appointments/{id}': { json: { date: '02/02/2027 10:00' } },
+    'PATCH /leads/{reference}/callbacks/{id}': { json: { notify: true } },
     'POST /leads/{reference}/attachments': { multipart: form },
     'POST /manage/leads': { json: visitorLead },
     'POST /manage/images': { multipart: form },

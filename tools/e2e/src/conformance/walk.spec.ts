@@ -192,6 +192,8 @@ describe('addresses and methods', () => {
     ['POST', '/leads/statuses', ['GET', 'HEAD']],
     ['PATCH', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/appointments', ['GET', 'HEAD', 'POST']],
     ['DELETE', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/callbacks', ['GET', 'HEAD', 'POST']],
+    ['GET', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/appointments/1', ['DELETE', 'PATCH']],
+    ['POST', '/calendars/lw_cal_x.ics', ['GET', 'HEAD']],
     ['PUT', '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/attachments', ['GET', 'HEAD', 'POST']],
     ['PUT', '/manage/tokens', ['GET', 'HEAD', 'POST']],
     ['POST', '/healthz', ['GET', 'HEAD']],

@@ -135,6 +135,20 @@ describeConsole('leads and the account in the console', { RECONCILE_INTERVAL: '1
       expect(await list(`/leads/${reference}/${kind}s`)).toMatchObject([
         { user_id: id, notify: true, date: '2026-12-24T14:30:00.000000Z' },
       ])
+      const entry = row('24 Dec 2026, 14:30').filter({ hasText: 'Sam Bay' }).last()
+      await entry.getByRole('button', { name: 'Move' }).click()
+      expect(await label('Date and time in the United Kingdom').inputValue()).toBe('2026-12-24T14:30')
+      await label('Date and time in the United Kingdom').fill('2026-12-25T09:00')
+      await yes('Save')
+      await said(`The ${kind} is changed.`).waitFor()
+      const moved = row('25 Dec 2026, 09:00').filter({ hasText: 'Sam Bay' }).last()
+      if (kind === 'callback') continue
+      await moved.getByRole('button', { name: 'Cancel' }).click()
+      await yes(`Cancel the ${kind}`)
+      await said(`The ${kind} is cancelled.`).waitFor()
+      expect(await list(`/leads/${reference}/${kind}s`)).toMatchObject([
+        { date: '2026-12-25T09:00:00.000000Z', cancelled_at: expect.any(String) },
+      ])
     }
 
     world.expected = [INVALID]
@@ -229,6 +243,19 @@ describeConsole('leads and the account in the console', { RECONCILE_INTERVAL: '1
     await row('Sam Bay').waitFor()
     expect(await list('/manage/users')).toMatchObject([{ name: 'Other' }, USER])
     await world.inspect('users')
+    await row(USER.email).getByRole('button', { name: 'Calendar address' }).click()
+    await yes('Make it')
+    await main()
+      .getByRole('heading', { name: `The address of the calendar of ${USER.name}, shown only now` })
+      .waitFor()
+    const address = await main().getByText('/calendars/lw_cal_').innerText()
+    const read = () => world.tenant.client.request('GET', new URL(address).pathname, { token: '' })
+    expect(await read()).toMatchObject({ status: 200, text: expect.stringMatching(/^BEGIN:VCALENDAR/) })
+    await world.inspect('calendar')
+    await row(USER.email).getByRole('button', { name: 'Revoke calendar' }).click()
+    await yes('Revoke')
+    await said(`The calendar of ${USER.name} can't be read any more.`).waitFor()
+    expect((await read()).status).toBe(404)
     await row('Sam Bay').getByRole('button', { name: 'Remove' }).click()
     await yes('Remove')
     await row('Sam Bay').waitFor({ state: 'detached' })

@@ -124,7 +124,11 @@ const personWithTraces = async (userId: number) => {
     headers: { 'x-request-id': said('update') },
   })
   const entry = { user_id: userId, notify: true, date: '24/12/2026 14:30' }
-  await tenant.send('POST', `${path}/appointments`, { json: entry, headers: key('appointment') })
+  const asked = { json: entry, headers: key('appointment') }
+  const { id } = await tenant.send('POST', `${path}/appointments`, asked)
+  await tenant.send('PATCH', `${path}/appointments/${id}`, {
+    json: { date: '25/12/2026 14:30', notify: true },
+  })
   await tenant.send('POST', `${path}/callbacks`, { json: entry, headers: key('callback') })
   return lead.reference
 }
@@ -140,6 +144,7 @@ const EVENTS = [
   'appointment.scheduled',
   'callback.scheduled',
   'attachment.added',
+  'appointment.rescheduled',
 ]
 
 /** Endpoints of all events that answer with what they were sent: one takes it, one does not. */
@@ -176,7 +181,7 @@ test('nothing of a person remains in any store, and what is countable stays', as
   const reference = await personWithTraces(await newUser())
   await eventually(async () => {
     const notified = await deliveriesOf('notifications', reference)
-    expect(notified.map(({ status }) => status)).toEqual(['delivered', 'delivered', 'delivered'])
+    expect(notified.map(({ status }) => status)).toEqual(Array(4).fill('delivered'))
     const sent = await deliveriesOf('deliveries', reference)
     expect(sent.filter(({ status }) => status === 'delivered')).toHaveLength(EVENTS.length)
     expect(sent.filter(({ status }) => status === 'pending')).toHaveLength(EVENTS.length)
@@ -198,9 +203,9 @@ test('nothing of a person remains in any store, and what is countable stays', as
   expect(await traces()).toEqual([])
   const counts = Object.fromEntries(done.erased.map(({ what, count }) => [what, count]))
   expect(counts).toMatchObject({
-    ...{ customer: 1, lead: 1, quotes: 1, quote_items: 1, history: 1, attachments: 1, attached_files: 1 },
-    ...{ search_words: 9, idempotency_answers: 4, webhook_events: 5, notification_events: 3 },
-    ...{ cancelled_deliveries: 5, messages: 8 },
+    ...{ customer: 1, lead: 1, quotes: 1, quote_items: 1, history: 2, attachments: 1, attached_files: 1 },
+    ...{ search_words: 9, idempotency_answers: 4, webhook_events: 6, notification_events: 4 },
+    ...{ cancelled_deliveries: 6, messages: 10 },
   })
   for (const { erased_at } of done.erased) expect(erased_at).not.toBeNull()
   expect(done.remains.map(({ where }) => where)).toEqual(['wal', 'backups'])
@@ -246,6 +251,8 @@ test('an erased lead is listed, tells who erased it, has the same receipt again,
     await tenant.client.request('PATCH', path, { json: { status: 'open' } }),
     await tenant.client.request('POST', `${path}/appointments`, { json: later }),
     await tenant.client.request('POST', `${path}/callbacks`, { json: later }),
+    await tenant.client.request('PATCH', `${path}/callbacks/1`, { json: later }),
+    await tenant.client.request('DELETE', `${path}/callbacks/1`),
     await tenant.client.request('POST', `${path}/attachments`, { multipart }),
     await tenant.client.request('POST', `/manage/deliveries/${delivery!.id}/retry`),
   ]

@@ -12,6 +12,10 @@ const EVENTS = [
   'callback.scheduled',
   'attachment.added',
   'lead.erased',
+  'appointment.rescheduled',
+  'appointment.cancelled',
+  'callback.rescheduled',
+  'callback.cancelled',
 ]
 
 let system: System
@@ -41,7 +45,8 @@ it.each(EVENTS)('causes %s for a test lead', async (event) => {
     const received = receiver.requests.map(({ body }) => JSON.parse(body.toString()))
     const own = received.filter(({ data }) => (data.lead_reference ?? data.reference) === lead_reference)
     const types = own.map(({ type = 'lead.created' }) => type)
-    expect(types.sort()).toEqual([...new Set(['lead.created', event])].sort())
+    const before = /\.(rescheduled|cancelled)$/.test(event) ? [event.replace(/\w+$/, 'scheduled')] : []
+    expect(types.sort()).toEqual([...new Set(['lead.created', ...before, event])].sort())
   })
 })
 

@@ -33,14 +33,28 @@ const entry = async ({ api }: Leadwire): Promise<ScheduleRequest> => {
   return { user_id: id, date: `${day.format(Date.now() + DAY_MS)} 10:00`, notify: false }
 }
 
+const appointmentOf = async (leadwire: Leadwire, reference: string): Promise<number> =>
+  (await leadwire.leads.scheduleAppointment(reference, await entry(leadwire))).id
+
+const callbackOf = async (leadwire: Leadwire, reference: string): Promise<number> =>
+  (await leadwire.leads.scheduleCallback(reference, await entry(leadwire))).id
+
+const LATER = { date: `${day.format(Date.now() + 2 * DAY_MS)} 10:00` }
+
 /** What causes an event of each type for a lead that was just created. */
 const causes: Record<LeadEventType, (leadwire: Leadwire, reference: string) => Promise<unknown>> = {
   'lead.created': async () => undefined,
   'lead.updated': ({ leads }, reference) => leads.update(reference, { value: 1 }),
-  'appointment.scheduled': async (leadwire, reference) =>
-    leadwire.leads.scheduleAppointment(reference, await entry(leadwire)),
-  'callback.scheduled': async (leadwire, reference) =>
-    leadwire.leads.scheduleCallback(reference, await entry(leadwire)),
+  'appointment.scheduled': appointmentOf,
+  'callback.scheduled': callbackOf,
+  'appointment.rescheduled': async (leadwire, reference) =>
+    leadwire.leads.rescheduleAppointment(reference, await appointmentOf(leadwire, reference), LATER),
+  'appointment.cancelled': async (leadwire, reference) =>
+    leadwire.leads.cancelAppointment(reference, await appointmentOf(leadwire, reference)),
+  'callback.rescheduled': async (leadwire, reference) =>
+    leadwire.leads.rescheduleCallback(reference, await callbackOf(leadwire, reference), LATER),
+  'callback.cancelled': async (leadwire, reference) =>
+    leadwire.leads.cancelCallback(reference, await callbackOf(leadwire, reference)),
   'attachment.added': ({ leads }, reference) =>
     leads.attach(reference, {
       ...{ name: 'Test of leadwire trigger', fileName: 'test.txt' },

@@ -2,6 +2,7 @@ import { type Migration, type ServiceContext, untilMigrated } from '@leadwire/se
 import type { Config } from '../../config'
 import { tokenEndpoint } from './0003-token-endpoint'
 import { erasureReceivers } from './0004-erasure-receivers'
+import { changedEntries } from './0006-changed-entries'
 import { TABLES } from './schema'
 
 const sql = (name: string, text: string): Migration => ({
@@ -19,6 +20,7 @@ export const migrations: Migration[] = [
   ),
   tokenEndpoint,
   erasureReceivers,
+  changedEntries,
 ]
 
 /** Brings the database `leads` to the newest schema, and waits for it while it is unavailable. */

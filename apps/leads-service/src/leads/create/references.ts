@@ -72,6 +72,8 @@ export const loadReferences = async (
 const missing = (asked: Asked[], found: Map<string, unknown>, message: string): FieldErrors =>
   Object.fromEntries(asked.filter((one) => !found.has(keyOf(one))).map(({ field }) => [field, [message]]))
 
+const OF_LEAD = 'a.lead_id = (SELECT id FROM leads WHERE reference = $2 AND account_id = $1)'
+
 const CHECK = `
   SELECT
     $2::uuid IS NOT NULL AND NOT EXISTS (SELECT FROM leads WHERE reference = $2 AND account_id = $1) AS "leadMissing",
@@ -83,17 +85,22 @@ const CHECK = `
     ARRAY (
       SELECT asked.id FROM unnest($5::bigint[]) AS asked (id)
       WHERE NOT EXISTS (SELECT FROM images WHERE account_id = $1 AND images.id = asked.id)
-    )::float8[] AS "missingImageIds"`
+    )::float8[] AS "missingImageIds",
+    $6::bigint IS NOT NULL AND NOT EXISTS (SELECT FROM appointments a WHERE a.account_id = $1 AND a.id = $6 AND ${OF_LEAD})
+      OR $7::bigint IS NOT NULL AND NOT EXISTS (SELECT FROM callbacks a WHERE a.account_id = $1 AND a.id = $7 AND ${OF_LEAD})
+      AS "entryMissing"`
 
 /** Finds the missing references of an invalid request, so that its response lists all errors. */
 export const checkReferences =
   ({ database }: { database: Database }) =>
-  async ({ accountId, leadReference, userId, userEmail, imageIds }: CheckReferencesRequest) => {
+  async (request: CheckReferencesRequest) => {
+    const { accountId, leadReference, userId, userEmail, imageIds, appointmentId, callbackId } = request
     validate({ account_id: isId(accountId), user_email: isText(userEmail ?? '', 320) })
     if (leadReference !== undefined && !isUuid(leadReference))
       return CheckReferencesResponse.fromPartial({ leadMissing: true })
     const email = userEmail === undefined ? null : emailForm(userEmail)
-    const values = [accountId, leadReference ?? null, userId ?? null, email, imageIds]
+    const entries = [appointmentId ?? null, callbackId ?? null]
+    const values = [accountId, leadReference ?? null, userId ?? null, email, imageIds, ...entries]
     const query = { name: 'check-references', text: CHECK, values }
     const [found] = await database.query<CheckReferencesResponse>(query)
     return found!

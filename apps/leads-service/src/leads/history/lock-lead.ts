@@ -2,10 +2,15 @@ import { ServiceError, type Transaction } from '@leadwire/service-kit'
 import { CHANGED_LEAD, type ChangedLead } from '../../outbox/record-change'
 import { requireLead } from '../read/lead-rows'
 
-// What is added to a lead locks it this way anyway, for its foreign key: an erasure waits for it, and is waited for.
 const LOCK = `
   SELECT l.id, l.erased_at IS NOT NULL AS erased, ${CHANGED_LEAD}
-  FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR KEY SHARE`
+  FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR`
+
+// What is added to a lead locks it this way anyway, for its foreign key: an erasure waits for it, and is waited for.
+const TO_ADD = { name: 'lock-lead-to-add', text: `${LOCK} KEY SHARE` }
+
+/** For what raises the version of a lead: one change after the other. */
+export const TO_CHANGE = { name: 'lock-lead-to-change', text: `${LOCK} NO KEY UPDATE` }
 
 export const requireUnerased = ({ erased }: { erased: boolean }): void => {
   if (!erased) return
@@ -15,12 +20,13 @@ export const requireUnerased = ({ erased }: { erased: boolean }): void => {
 
 type LockedLead = ChangedLead & { id: number; erased: boolean }
 
-/** A lead that something is to be added to; it is not erased before the transaction ends. Throws not_found and lead_erased. */
+/** A lead whose records are to be changed; it is not erased before the transaction ends. Throws not_found and lead_erased. */
 export const lockLead = async (
   tx: Transaction,
   asked: { accountId: number; reference: string },
+  lock = TO_ADD,
 ): Promise<LockedLead> => {
-  const lead = await requireLead<LockedLead>(tx, { name: 'lock-lead-to-add', text: LOCK }, asked)
+  const lead = await requireLead<LockedLead>(tx, lock, asked)
   requireUnerased(lead)
   return lead
 }

@@ -1,8 +1,12 @@
 import type { Actor } from '@leadwire/contracts'
 import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
 
-/** What a change did to a field of a lead. Of a user it says id and e-mail. */
-type FieldChange = { field: 'status' | 'value' | 'user'; from: unknown; to: unknown }
+/** What a change did to a field of a lead, or to what belongs to it. Of a user it says id and e-mail. */
+type FieldChange = {
+  field: 'status' | 'value' | 'user' | 'appointment' | 'callback'
+  from: unknown
+  to: unknown
+}
 
 type Changeable = { status: string; value: number; userId: number | null }
 

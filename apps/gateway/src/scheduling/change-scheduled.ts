@@ -1,0 +1,112 @@
+import type { EntryChange } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
+import { type Call, operation } from '../api/operation'
+import { referenceErrors } from '../api/reference-errors'
+import { dataOf, LeadParams } from '../api/schemas'
+import { describe } from '../validation/fields'
+import { localInstant } from '../validation/local-instant'
+import { ScheduledRecord, ScheduleFields } from './schedule'
+
+const { notify: _, ...movable } = ScheduleFields.properties
+
+const notify = (description: string) => Type.Boolean(describe(description, true))
+
+const RescheduleFields = Type.Partial(
+  Type.Object({
+    ...movable,
+    notify: notify(
+      'Whether to send the user the changed invitation, and one who is no longer assigned a cancellation.',
+    ),
+  }),
+  { title: 'RescheduleRequest' },
+)
+
+const CancelQuery = Type.Partial(
+  Type.Object({ notify: notify('Whether to withdraw the invitation: the user gets a cancellation.') }),
+)
+
+interface Change {
+  subject: 'appointment' | 'callback'
+  operationId: string
+  summary: string
+  change: (call: Call<unknown>, change: EntryChange) => Promise<{ body: Uint8Array }>
+}
+
+const described = ({ subject, operationId, summary }: Change) => ({
+  ...{ operationId, summary, tag: 'Scheduling', scope: 'leads' as const },
+  params: Type.Object({
+    ...LeadParams.properties,
+    id: Type.Integer({ minimum: 1, description: `The ${subject}'s id.`, examples: [1] }),
+  }),
+  problems: ['lead-erased' as const],
+  answer: dataOf(ScheduledRecord, `The ${subject} as it is now.`),
+})
+
+/** The lead and the entry of the address, and what of an invalid request is missing beside. */
+const entryOf = (call: Call<unknown>, subject: Change['subject']) => {
+  const [reference, id] = [call.leadReference(), call.pathId()]
+  const errors = (fields: Record<string, unknown>) =>
+    referenceErrors(call, {
+      leadReference: reference,
+      userId: fields['user_id'],
+      entry: { [`${subject}Id`]: id },
+    })
+  return { key: { accountId: call.accountId, reference, id }, errors }
+}
+
+const rescheduleOperation = (given: Change) =>
+  operation({
+    ...described(given),
+    route: `PATCH /leads/:reference/${given.subject}s/:id`,
+    description:
+      'Changes what is given and leaves the rest; the status of the lead too. What was cancelled can not be changed (422).',
+    body: RescheduleFields,
+    handler: async (call) => {
+      const { key, errors } = entryOf(call, given.subject)
+      const { date, user_id: userId, notify = false } = await call.valid(errors)
+      const instant = date === undefined ? undefined : localInstant(date, call.timeZone)!
+      return (await given.change(call, { ...key, date: instant, userId, notify })).body
+    },
+  })
+
+const cancelOperation = (given: Change) =>
+  operation({
+    ...described(given),
+    route: `DELETE /leads/:reference/${given.subject}s/:id`,
+    description: 'It stays in the lists. Cancelled before: the same answer, and nobody is notified again.',
+    query: CancelQuery,
+    checks: CancelQuery,
+    handler: async (call) => {
+      const { key, errors } = entryOf(call, given.subject)
+      const { notify = false } = await call.valid(errors)
+      return (await given.change(call, { ...key, notify })).body
+    },
+  })
+
+export const rescheduleAppointment = rescheduleOperation({
+  subject: 'appointment',
+  operationId: 'rescheduleAppointment',
+  summary: 'Reschedule an appointment',
+  change: ({ clients, limits }, change) => clients.leads.rescheduleAppointment({ change }, limits),
+})
+
+export const rescheduleCallback = rescheduleOperation({
+  subject: 'callback',
+  operationId: 'rescheduleCallback',
+  summary: 'Reschedule a callback',
+  change: ({ clients, limits }, change) => clients.leads.rescheduleCallback({ change }, limits),
+})
+
+export const cancelAppointment = cancelOperation({
+  subject: 'appointment',
+  operationId: 'cancelAppointment',
+  summary: 'Cancel an appointment',
+  change: ({ clients, limits }, change) => clients.leads.cancelAppointment({ change }, limits),
+})
+
+export const cancelCallback = cancelOperation({
+  subject: 'callback',
+  operationId: 'cancelCallback',
+  summary: 'Cancel a callback',
+  change: ({ clients, limits }, change) => clients.leads.cancelCallback({ change }, limits),
+})

@@ -1,0 +1,56 @@
+import type {
+  CalendarEntry,
+  FindCalendarRequest,
+  FindCalendarResponse,
+  ListCalendarEntriesRequest,
+} from '@leadwire/contracts'
+import { type Database, ServiceError } from '@leadwire/service-kit'
+import { isId, validate } from '../arguments'
+import type { Subject } from '../notifications/record-notification'
+
+/** Of each kind. */
+const UPCOMING = 250
+const PAST = 100
+
+const FIND = `
+  SELECT u.account_id AS "accountId", u.id AS "userId", u.name AS "userName"
+  FROM users u JOIN accounts a ON a.id = u.account_id
+  WHERE u.calendar_hash = $1 AND u.removed_at IS NULL AND a.suspended_at IS NULL`
+
+const range = (subject: Subject, condition: string) => `
+  (SELECT '${subject}' AS subject, id, date, sequence, coalesce(changed_at, created_at) AS changed_at, account_id, lead_id
+   FROM ${subject}s WHERE account_id = $1 AND user_id = $2 AND cancelled_at IS NULL AND ${condition})`
+
+const rangesOf = (subject: Subject) => [
+  range(subject, `date >= now() ORDER BY date LIMIT ${UPCOMING}`),
+  range(subject, `date < now() AND date >= now() - interval '90 days' ORDER BY date DESC LIMIT ${PAST}`),
+]
+
+const ENTRIES = `
+  SELECT e.subject, e.id, e.date, e.sequence, e.changed_at AS "changedAt", l.reference AS "leadReference",
+    l.name AS "leadName", concat_ws(' ', l.first_name, l.last_name) AS "customerName", l.email AS "customerEmail",
+    l.phone AS "customerPhone", l.postcode AS "customerPostcode"
+  FROM (${[...rangesOf('appointment'), ...rangesOf('callback')].join(' UNION ALL ')}) e
+  JOIN leads l ON l.account_id = e.account_id AND l.id = e.lead_id
+  WHERE l.erased_at IS NULL
+  ORDER BY e.date, e.subject, e.id`
+
+/** Whose calendar has an address. Throws not_found. */
+export const findCalendar =
+  ({ database }: { database: Database }) =>
+  async ({ hash }: FindCalendarRequest): Promise<FindCalendarResponse> => {
+    validate({ hash: hash.length === 32 })
+    const query = { name: 'find-calendar', text: FIND, values: [hash] }
+    const [found] = await database.query<FindCalendarResponse>(query)
+    if (!found) throw new ServiceError('not_found', 'There is no such calendar.')
+    return found
+  }
+
+/** What a user has to do: of the last 90 days and of the future, without what is cancelled or of an erased lead. */
+export const listCalendarEntries =
+  ({ database }: { database: Database }) =>
+  async ({ accountId, userId }: ListCalendarEntriesRequest) => {
+    validate({ account_id: isId(accountId), user_id: isId(userId) })
+    const query = { name: 'list-calendar-entries', text: ENTRIES, values: [accountId, userId] }
+    return { entries: await database.query<CalendarEntry>(query) }
+  }

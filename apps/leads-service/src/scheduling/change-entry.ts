@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  Actor,
+  CancelAppointmentRequest,
+  EntryChange,
+  RescheduleAppointmentRequest,
+} from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
+import { isActor, isId, isInstant, isOptional, validate } from '../arguments'
+import { lockLead, TO_CHANGE } from '../leads/history/lock-lead'
+import { recordLeadChange } from '../leads/history/record-lead-change'
+import { recordNotification, type Subject } from '../notifications/record-notification'
+import { recordChange } from '../outbox/record-change'
+import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
+import { ENTRY_COLUMNS, type EntryRow, entryJson } from './schedule'
+
+type Deps = RecordingDeps & { actor?: Actor | undefined }
+
+type Action = 'rescheduled' | 'cancelled'
+
+/** The invitation of an entry, and the user in whose calendar it is. */
+interface Invitation {
+  invitation_id: string | null
+  invited_user_id: number | null
+  sequence: number
+}
+
+interface FoundRow extends EntryRow, Invitation {
+  now: string
+  user_known: boolean
+  differs: boolean
+}
+
+const find = (subject: Subject) => `
+  SELECT ${ENTRY_COLUMNS}, t.invitation_id, t.invited_user_id, t.sequence, clock_timestamp() AS now,
+    $4::bigint IS NULL OR EXISTS (SELECT FROM users WHERE account_id = $1 AND id = $4 AND removed_at IS NULL) AS user_known,
+    t.user_id <> coalesce($4, t.user_id) OR t.date <> coalesce($5::timestamptz, t.date) AS differs
+  FROM ${subject}s t WHERE t.account_id = $1 AND t.lead_id = $2 AND t.id = $3`
+
+const update = (subject: Subject) => `
+  UPDATE ${subject}s AS t SET date = coalesce($3::timestamptz, date), user_id = $4, notify = $5, cancelled_at = $6,
+    changed_at = $7, invitation_id = $8, invited_user_id = $9, sequence = $10
+  WHERE account_id = $1 AND id = $2 RETURNING ${ENTRY_COLUMNS}`
+
+const RAISE_VERSION = 'UPDATE leads SET version = version + 1 WHERE account_id = $1 AND id = $2'
+
+/** The entry of a locked lead. Throws not_found and, for a user that can't be assigned, invalid. */
+const findEntry = async (
+  tx: RecordingTransaction,
+  subject: Subject,
+  { accountId, id, userId, date }: EntryChange,
+  leadId: number,
+) => {
+  const values = [accountId, leadId, id, userId ?? null, date ?? null]
+  const [found] = await tx.query<FoundRow>({ name: `find-${subject}`, text: find(subject), values })
+  if (!found) throw new ServiceError('not_found', `There is no ${subject} with this id.`)
+  const { invitation_id, invited_user_id, sequence, now, user_known, differs, ...entry } = found
+  if (!user_known) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
+  return { entry, invitation: { invitation_id, invited_user_id, sequence }, now, differs }
+}
+
+// Of an entry from before invitations were recorded it is known that its first user was invited, but not the invitation's id.
+const invitedUser = ({ invitation_id, invited_user_id: id }: Invitation, entry: EntryRow): number | null =>
+  invitation_id === null && entry.notify ? entry.user_id : id
+
+const shown = ({ id, user_id, date }: EntryRow) => ({ id, user_id, date })
+
+/**
+ * Changes an appointment or a callback, and with `notify` the invitation in the calendar that it went to: a user who is no longer
+ * assigned gets a cancellation. The lock of the lead makes one change follow the other, so `sequence` rises strictly.
+ */
+const changeEntry = async (
+  tx: RecordingTransaction,
+  { subject, action, actor }: { subject: Subject; action: Action; actor: Actor | undefined },
+  asked: EntryChange,
+): Promise<string> => {
+  const { accountId, notify, userId, date = null } = asked
+  const lead = await lockLead(tx, asked, TO_CHANGE)
+  const { entry, invitation, now, differs } = await findEntry(tx, subject, asked, lead.id)
+  const cancels = action === 'cancelled'
+  if (entry.cancelled_at !== null && !cancels)
+    throw ServiceError.invalid({ id: [`The ${subject} was cancelled and can not be changed.`] })
+  const changes = cancels ? entry.cancelled_at === null : differs
+  if (!changes && (cancels || !notify)) return entryJson(entry, lead.reference)
+
+  const invited = invitedUser(invitation, entry)
+  const invitationId = invitation.invitation_id ?? randomUUID()
+  const sequence = invitation.sequence + (changes ? 1 : 0)
+  const newUserId = userId ?? entry.user_id
+  const nowInvited = notify ? (cancels ? null : newUserId) : invited
+  const values = [accountId, entry.id, date, newUserId, entry.notify || notify, cancels ? now : null]
+  const [changed] = await tx.query<EntryRow>({
+    name: `change-${subject}`,
+    text: update(subject),
+    values: [...values, now, invitationId, nowInvited, sequence],
+  })
+
+  const notification = { accountId, leadId: lead.id, entryId: entry.id, invitationId, sequence }
+  if (notify && (cancels || (invited !== null && invited !== newUserId)))
+    await recordNotification(tx, {
+      ...notification,
+      subject: `${subject}.cancelled`,
+      userId: invited ?? entry.user_id,
+      date: entry.date,
+    })
+  if (notify && !cancels)
+    await recordNotification(tx, {
+      ...notification,
+      subject: changes && invited === newUserId ? `${subject}.rescheduled` : subject,
+      userId: newUserId,
+      date: changed!.date,
+    })
+  const data = entryJson(changed!, lead.reference)
+  if (!changes) return data
+  const version = lead.version + 1
+  tx.send({ name: 'raise-version', text: RAISE_VERSION, values: [accountId, lead.id] })
+  recordLeadChange(tx, {
+    ...{ accountId, leadId: lead.id, version, actor, at: now },
+    changes: [{ field: subject, from: shown(entry), to: cancels ? null : shown(changed!) }],
+  })
+  recordChange(tx, { accountId, lead: { ...lead, version }, type: `${subject}.${action}`, at: now, data })
+  return data
+}
+
+const changing =
+  (subject: Subject, action: Action) =>
+  (deps: Deps) =>
+  ({ change }: RescheduleAppointmentRequest | CancelAppointmentRequest): Promise<{ body: Buffer }> =>
+    recordingTransaction(deps, async (tx) => {
+      validate({
+        change: change !== undefined,
+        account_id: isId(change?.accountId ?? 0),
+        id: isId(change?.id ?? 0),
+        user_id: isOptional(change?.userId, isId),
+        date: isOptional(change?.date, isInstant),
+        actor: isOptional(deps.actor, isActor),
+      })
+      const data = await changeEntry(tx, { subject, action, actor: deps.actor }, change!)
+      return { body: Buffer.from(`{"data":${data}}`) }
+    })
+
+/** What is given of date and user changes. Throws invalid for what was cancelled. */
+export const rescheduleAppointment = changing('appointment', 'rescheduled')
+export const rescheduleCallback = changing('callback', 'rescheduled')
+
+/** Cancelled before: the same record. */
+export const cancelAppointment = changing('appointment', 'cancelled')
+export const cancelCallback = changing('callback', 'cancelled')

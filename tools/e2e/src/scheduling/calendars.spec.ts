@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { eventually } from '@leadwire/test-kit'
+import { Client as Database } from 'pg'
+import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { calendarFacts } from './calendar.fixture'
+
+let stage: Stage
+let tenant: Tenant
+let userId: number
+beforeAll(async () => {
+  stage = await startStage()
+}, 60_000)
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  tenant = await stage.newTenant()
+  userId = await newUser('sam@example.com')
+})
+
+const newUser = async (email: string) =>
+  (await tenant.send('POST', '/manage/users', { json: { email, name: 'Sam Bay' } })).id
+
+const newCalendar = async (id = userId) =>
+  new URL((await tenant.send<{ url: string }>('POST', `/manage/users/${id}/calendar`)).url).pathname
+
+const read = (path: string, headers = {}, method = 'GET') =>
+  tenant.client.request(method, path, { token: '', headers })
+
+const factsAt = async (path: string) => {
+  const answer = await read(path)
+  expect(answer.status).toBe(200)
+  return calendarFacts(answer.text)
+}
+
+const localDate = (daysFromNow: number) => {
+  const [year, month, day] = new Date(Date.now() + daysFromNow * 86_400_000).toISOString().split(/[-T]/)
+  return `${day}/${month}/${year} 14:30`
+}
+
+const schedule = async (what: string, date: string, { user_id = userId, name = 'Bay window' } = {}) => {
+  const { reference } = await tenant.createLead({ name })
+  const json = { user_id, notify: false, date }
+  const { id } = await tenant.send('POST', `/leads/${reference}/${what}`, { json })
+  return { reference, id, path: `/leads/${reference}/${what}/${id}` }
+}
+
+test('a calendar has what its user has to do, and follows it', async () => {
+  const path = await newCalendar()
+  expect(path).toMatch(/^\/calendars\/lw_cal_[\w-]{43}\.ics$/)
+  expect(await factsAt(path)).toEqual([])
+  const meeting = await schedule('appointments', '24/12/2199 14:30', { name: 'Bay; window, "groß" 🪟' })
+  const call = await schedule('callbacks', localDate(-80))
+  await schedule('appointments', localDate(-100))
+  await schedule('appointments', localDate(3), { user_id: await newUser('kim@example.com') })
+  const uid = `appointment-${meeting.id}@leadwire`
+  const appointment = {
+    ...{ uid, sequence: 0, start: '2199-12-24T14:30:00.000Z', minutes: 60, attendee: null },
+    ...{ summary: 'Appointment: Bay; window, "groß" 🪟', method: null, status: null },
+  }
+  const callback = { uid: `callback-${call.id}@leadwire`, minutes: 15, summary: 'Callback: Bay window' }
+  expect(await factsAt(path)).toMatchObject([appointment, callback])
+  const { text, headers } = await read(path)
+  expect(headers).toMatchObject({
+    'content-type': 'text/calendar; charset=utf-8',
+    'cache-control': 'private, no-cache',
+    'x-content-type-options': 'nosniff',
+  })
+  expect(text.replaceAll('\r\n ', '')).toContain('Customer: Ada Lovelace\\nPhone: 020 7946 0123')
+
+  await tenant.send('PATCH', meeting.path, { json: { date: '25/12/2199 14:30' } })
+  await tenant.send('DELETE', call.path)
+  const moved = { uid, sequence: 1, start: '2199-12-25T14:30:00.000Z' }
+  expect(await factsAt(path)).toMatchObject([moved])
+})
+
+test('what is unchanged is not sent again', async () => {
+  const path = await newCalendar()
+  const { path: entry } = await schedule('appointments', localDate(5))
+  const first = await read(path)
+  const tag = { 'if-none-match': String(first.headers['etag']) }
+  for (const method of ['GET', 'HEAD'])
+    expect(await read(path, tag, method)).toMatchObject({
+      status: 304,
+      text: '',
+      headers: { etag: first.headers['etag'] },
+    })
+  const head = await read(path, {}, 'HEAD')
+  expect([head.status, head.text, head.headers['content-length']]).toEqual([
+    200,
+    '',
+    String(first.bytes.length),
+  ])
+  await tenant.send('PATCH', entry, { json: { date: localDate(6) } })
+  const second = await read(path, tag)
+  expect([second.status, second.headers['etag'] === first.headers['etag']]).toEqual([200, false])
+})
+
+test('an address works until another is made, it is revoked, or the user is removed', async () => {
+  const calendarOf = async () =>
+    (await tenant.send<Record<string, unknown>>('GET', `/manage/users/${userId}`))['calendar_created_at']
+  const status = async (path: string) => (await read(path)).status
+  const first = await newCalendar()
+  const second = await newCalendar()
+  expect([await status(first), await status(second)]).toEqual([404, 200])
+  expect(await calendarOf()).toEqual(expect.any(String))
+  const revoke = () => tenant.send('DELETE', `/manage/users/${userId}/calendar`)
+  const revoked = await revoke()
+  expect(revoked).toMatchObject({ id: userId, calendar_created_at: null })
+  expect(await revoke()).toEqual(revoked)
+  expect(await status(second)).toBe(404)
+  const third = await newCalendar()
+  expect(await tenant.send('DELETE', `/manage/users/${userId}`)).toMatchObject({ calendar_created_at: null })
+  expect(await status(third)).toBe(404)
+  const refused = await tenant.client.request('POST', `/manage/users/${userId}/calendar`)
+  expect([refused.status, refused.json]).toMatchObject([422, { errors: { id: [expect.any(String)] } }])
+  for (const unknown of [
+    '/calendars/lw_cal_x.ics',
+    '/calendars/.ics',
+    `/calendars/${'x'.repeat(9000)}.ics`,
+    third.slice(0, -4),
+  ])
+    expect(await status(unknown)).toBe(404)
+})
+
+test('only the hash of an address is stored', async () => {
+  const secret = /lw_cal_[\w-]+/.exec(await newCalendar())![0]
+  const database = new Database({ connectionString: stage.system.databases.leads.url })
+  await database.connect()
+  const { rows } = await database.query('SELECT calendar_hash FROM users WHERE id = $1', [userId])
+  await database.end()
+  expect(rows).toEqual([{ calendar_hash: createHash('sha256').update(secret).digest() }])
+})
+
+test('nothing of an erased lead is in a calendar', async () => {
+  const path = await newCalendar()
+  const { reference } = await schedule('callbacks', localDate(2), { name: 'Unmistakable' })
+  expect((await read(path)).text).toContain('Unmistakable')
+  const erased = await tenant.client.request('POST', `/manage/leads/${reference}/erase`)
+  expect(erased.status).toBe(202)
+  expect(await factsAt(path)).toEqual([])
+  await eventually(async () => expect((await read(path)).text).not.toContain(reference))
+})
