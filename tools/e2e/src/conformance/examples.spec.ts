@@ -44,6 +44,7 @@ const bodiesOf = ({ requestBody }: Operation, { userId }: Ids): [string, Request
 const addressOf = ({ path }: Route, { reference, endpointId, userId }: Ids) =>
   path
     .replace('{reference}', reference)
+    .replace('{external_id}', 'crm-1')
     .replace('users/{id}', `users/${userId}`)
     .replace('{id}', String(endpointId))
 

@@ -2,6 +2,7 @@ import { type Migration, type ServiceContext, untilMigrated } from '@leadwire/se
 import type { Config } from '../../config'
 import { tokenEndpoint } from './0003-token-endpoint'
 import { erasureReceivers } from './0004-erasure-receivers'
+import { attributes } from './0005-attributes'
 import { TABLES } from './schema'
 
 const sql = (name: string, text: string): Migration => ({
@@ -19,6 +20,7 @@ export const migrations: Migration[] = [
   ),
   tokenEndpoint,
   erasureReceivers,
+  attributes,
 ]
 
 /** Brings the database `leads` to the newest schema, and waits for it while it is unavailable. */
