@@ -57,9 +57,10 @@ import { createImport } from './imports/create-import'
 import { cancelImport, listImportFaults, listImports, retrieveImport } from './imports/imports'
 import { watchImport } from './imports/watch-import'
 import { createLead, createVisitorLead } from './leads/create-lead'
-import { listLeadHistory, listLeadStatuses, retrieveLead } from './leads/leads'
+import { listLeadHistory, listLeadStatuses, retrieveLead, retrieveManagedLead } from './leads/leads'
 import { listLeads } from './leads/list-leads'
 import { updateLead } from './leads/update-lead'
+import { createLeadBatch, upsertLead } from './leads/upsert-leads'
 import { listNotifications, retrieveNotification, retryNotification } from './notifications/notifications'
 import { serveOpenApi } from './openapi/serve-openapi'
 import { eraseLead, retrieveErasure } from './privacy/erasures'
@@ -198,7 +199,8 @@ const OPERATIONS = [
   ...[scheduleAppointment, scheduleCallback, downloadAttachment],
   ...[listAppointments, listCallbacks, listAttachments],
   ...[rescheduleAppointment, cancelAppointment, rescheduleCallback, cancelCallback, readCalendar],
-  ...[createVisitorLead, listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson],
+  ...[createVisitorLead, createLeadBatch, upsertLead, retrieveManagedLead],
+  ...[listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson],
   ...[retrieveAccount, retrieveReconciliation, updateAccount],
   ...[listUsers, createUser, retrieveUser, updateUser, removeUser, createUserCalendar, revokeUserCalendar],
   ...[listTokens, createToken, revokeToken, retrieveOwnToken],

@@ -8,6 +8,8 @@ import {
   type AttachmentsServiceImplementation,
   AuditServiceDefinition,
   type AuditServiceImplementation,
+  ImportsServiceDefinition,
+  type ImportsServiceImplementation,
   LeadsServiceDefinition,
   type LeadsServiceImplementation,
   type ServerStreamingMethodResult,
@@ -47,6 +49,7 @@ export interface Behind {
   /** A real HTTP server that answers as the spec says. */
   files?: RequestListener
   webhooks?: Partial<WebhooksServiceImplementation>
+  imports?: Partial<ImportsServiceImplementation>
   /** Of leads-service and webhook-service alike: both are the same server here. */
   audit?: Partial<AuditServiceImplementation>
 }
@@ -135,6 +138,7 @@ export const startGateway = async (
   )
   server.add(AttachmentsServiceDefinition, unforeseen(behind.attachments ?? {}))
   server.add(WebhooksServiceDefinition, unforeseen(behind.webhooks ?? {}))
+  server.add(ImportsServiceDefinition, unforeseen(behind.imports ?? {}))
   server.add(AuditServiceDefinition, unforeseen(behind.audit ?? {}))
   server.add(
     AccountsServiceDefinition,

@@ -27,6 +27,7 @@ import { reconcile } from './jobs/reconcile/reconcile'
 import { retrieveReconciliation } from './jobs/reconcile/unexplained'
 import { type CreateLeadsDeps, createLeads } from './leads/create/create-leads'
 import { checkReferences } from './leads/create/references'
+import { createWriteLeadBatch } from './leads/create/write-lead-batch'
 import { listLeadHistory } from './leads/history/list-lead-history'
 import { retrieveLeadMatch } from './leads/history/retrieve-lead-match'
 import { updateLead } from './leads/history/update-lead'
@@ -36,6 +37,7 @@ import { findPersonLeads } from './leads/list/find-person-leads'
 import { listLeads } from './leads/list/list-leads'
 import { findLeadNames } from './leads/read/find-lead-names'
 import { retrieveLeads } from './leads/read/retrieve-leads'
+import { retrieveManagedLead } from './leads/read/retrieve-managed-lead'
 import { findCalendar, listCalendarEntries } from './scheduling/calendars'
 import * as changes from './scheduling/change-entry'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
@@ -81,7 +83,7 @@ export const addLeadsService = (
   const fairly = createFairCalls(READS_AT_ONCE, meters?.('long_reads'))
   server.add(LeadsServiceDefinition, {
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences, findLeadNames }),
-    ...perCalls(deps, { retrieveLeadMatch }),
+    ...perCalls(deps, { retrieveLeadMatch, retrieveManagedLead }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
     ...perCalls(deps, { ...changes, findCalendar }),
     createLeads: answerEach(createLeads(deps), draining),
@@ -115,6 +117,7 @@ export const addLeadsService = (
   server.add(ImportsServiceDefinition, {
     ...perCalls(deps, { createImport, retrieveImport, listImports, cancelImport, listImportFaults }),
     ...perCalls(deps, { claimImport, advanceImport, releaseImport }),
+    writeLeadBatch: perCall(deps, createWriteLeadBatch(deps)),
   })
   server.add(ReconciliationServiceDefinition, perCalls(deps, { reconcile, retrieveReconciliation }))
   server.add(AuditServiceDefinition, auditService(deps))

@@ -1,4 +1,4 @@
-import { type Actor, isInvisible, isOneLine, type StoredFile } from '@leadwire/contracts'
+import { type Actor, isInvisible, isOneLine, LEAD_STATUSES, type StoredFile } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 
 export { isInstant, isUuid } from '@leadwire/contracts'
@@ -15,6 +15,9 @@ export const isText = (text: string, max = 255): boolean =>
 
 /** The same of a text that says something. */
 export const isSaid = (text: string, max?: number): boolean => text !== '' && isText(text, max)
+
+/** Whether a lead can have this status. */
+export const isStatus = (status: string): boolean => (LEAD_STATUSES as readonly string[]).includes(status)
 
 /** Whether it can be stored who asked for a change. */
 export const isActor = ({ tokenId, requestId }: Actor): boolean => isId(tokenId) && isText(requestId)

@@ -5,6 +5,7 @@ import {
   AuditServiceDefinition,
   type CreateLead,
   Event,
+  ImportsServiceDefinition,
   type LeadPageResult,
   type LeadResult,
   LeadsServiceDefinition,
@@ -62,6 +63,7 @@ const connectTo = (target: string, lifecycle: Lifecycle) => {
     },
     attachments: connection.client(AttachmentsServiceDefinition, deadline),
     audit: connection.client(AuditServiceDefinition, deadline),
+    imports: connection.client(ImportsServiceDefinition, deadline),
   }
 }
 

@@ -12,6 +12,12 @@ export const openAt = (alias: string) =>
 export const shownStatus = (status: string, alias: string) =>
   `CASE WHEN ${status} IN ('pending', 'held') THEN ${openAt(alias)} ELSE ${status} END`
 
+/** SQL: whether the endpoint `p` gets the body with attributes of the event `e`. */
+export const WITH_ATTRIBUTES = `('attributes' = ANY (p.include) AND e.body_with_attributes IS NOT NULL)`
+
+/** SQL: the body of the event `e` that the endpoint `p` gets. */
+export const BODY = `CASE WHEN ${WITH_ATTRIBUTES} THEN e.body_with_attributes ELSE e.body END`
+
 export const isReceiving = (alias: string) => `(${alias}.enabled AND ${alias}.deleted_at IS NULL)`
 
 /** SQL: an instant in whole milliseconds since 1970. */

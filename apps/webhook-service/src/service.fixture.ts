@@ -209,6 +209,7 @@ export const startService = async (
         types?: EventType[]
         leads?: string
         filter?: EndpointFilter
+        include?: { parts: string[] }
       } = {},
     ) => {
       const { endpoint, secret } = await client.createWebhookEndpoint({

@@ -75,6 +75,7 @@ export const leadFilters = (users: User[] | undefined): Filter[] => [
     options: REFERRER_OPTIONS,
     isRare: true,
   },
+  { name: 'attribute', label: 'Attribute, such as utm_source:newsletter', isRare: true },
   {
     name: 'test',
     label: 'Live or test',

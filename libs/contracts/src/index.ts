@@ -18,7 +18,17 @@ export * from './generated/leadwire/leads/v1/leads_service'
 export * from './generated/leadwire/leads/v1/reconciliation_service'
 export * from './generated/leadwire/webhooks/v1/webhooks_service'
 export * from './lead-json'
-export { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './lead-records'
+export {
+  type AttributeValue,
+  Customer,
+  Image,
+  Lead,
+  LeadListItem,
+  ManagedFields,
+  ManagedLead,
+  Quote,
+  QuoteItem,
+} from './lead-records'
 export * from './lead-values'
 export * from './postcode'
 export { exampleOf, type Field, fieldsOf } from './schema-fields'

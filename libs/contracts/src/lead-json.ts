@@ -49,6 +49,10 @@ export const leadDetailsJson = (
 export const leadJson = (lead: Lead, options: { productStyle: boolean }): string =>
   `${leadItemJson(lead).slice(0, -1)},${leadDetailsJson(lead, options)}}`
 
+/** JSON of a lead with its attributes, which are JSON text. */
+export const withAttributes = (lead: string, attributes: string): string =>
+  withMember(lead, 'attributes', attributes)
+
 export const imageJson: (image: Image) => string = serializer(Image)
 
 /** Raise it when public JSON changes by anything but the fields: rows of an older format are then rendered from their columns. */

@@ -175,3 +175,25 @@ export const Lead = Type.Object(
   { title: 'Lead', description: 'A lead with its customer and quotes.' },
 )
 export type Lead = LeadListItem & { customer: Customer; quotes: Quote[] }
+
+export type AttributeValue = string | number | boolean
+
+/** What only the management interface shows of a lead. */
+export const ManagedFields = Type.Object({
+  external_id: nullableText('Your own id of the lead, unique in the account.', personal),
+  attributes: Type.Unsafe<Record<string, AttributeValue>>({
+    type: 'object',
+    additionalProperties: { type: ['string', 'number', 'boolean'] },
+    description: 'What else is known of the lead, such as `utm_source`. `{}` when nothing is.',
+    examples: [{ utm_source: 'newsletter', returning: true }],
+  }),
+  duplicate_of: nullableText('Reference of the lead that it is a duplicate of.', {
+    format: 'uuid',
+    [EXPRESSION]: 'NULL::uuid',
+  }),
+})
+
+export const ManagedLead = Type.Object(
+  { ...LeadListItem.properties, ...ManagedFields.properties, customer: Customer, quotes: Type.Array(Quote) },
+  { title: 'ManagedLead', description: 'A lead with all that is kept of it.' },
+)

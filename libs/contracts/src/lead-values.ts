@@ -40,12 +40,20 @@ export const POSTCODE =
 /** How long an appointment or a callback takes in a calendar. */
 export const SCHEDULED_MINUTES: Record<string, number> = { appointment: 60, callback: 15 }
 
+export const MAX_ATTRIBUTES = 30
+export const ATTRIBUTE_KEY = /^[a-z][a-z0-9_]{0,39}$/
+export const ATTRIBUTE_BYTES = 1024
+
+/** What a lead is filtered by, of the JSON of its attributes: `key:value`. */
+export const attributeTerms = (json: string | null | undefined): string[] =>
+  json ? Object.entries(JSON.parse(json)).map(([key, value]) => `${key}:${value}`) : []
+
 const CHARACTERS_OF_A_ROW = 1000
 
-/** In rows: the lead, its quotes and items, and one for each thousand characters of the texts that may be long. */
+/** In rows: the lead, its attributes, its quotes and items, and one for each thousand characters of the texts that may be long. */
 export const leadCost = ({ lead }: CreateLead): number => {
   if (!lead) return 1
-  let rows = 1
+  let rows = 1 + attributeTerms(lead.attributes).length
   let characters = lead.description?.length ?? 0
   for (const { items } of lead.quotes) {
     rows += 1 + items.length

@@ -34,6 +34,8 @@ export interface Lead {
   updated_at: Timestamp
   customer: Customer
   quotes: Quote[]
+  /** At endpoints that include them, of a lead that has any. */
+  attributes?: Record<string, string | number | boolean>
 }
 
 export interface Customer {

@@ -33,6 +33,8 @@ export interface Description {
   etag?: 'read' | 'new' | 'change'
   /** Of a JSON body or a form. Its title is its name among the document's components. */
   body?: TSchema
+  /** Whether the document leaves out the form, which has no good way to write the body. */
+  jsonOnly?: boolean
   /** Of a multipart/form-data body. */
   multipart?: TSchema
   /** The media types of a body that is read as it arrives. */
@@ -106,7 +108,8 @@ const inJsonSchema = ({ format, ...rest }: TSchema) => {
 
 /** The fields of a request in terms of JSON Schema alone. */
 const documentedFields = (schema: TSchema): TSchema => {
-  const { properties, items, required = [] } = schema
+  const { properties, items, additionalProperties: others, required = [] } = schema
+  if (others?.format) return { ...schema, additionalProperties: inJsonSchema(others) }
   if (items) return { ...schema, items: inJsonSchema(documentedFields(items)) }
   if (!properties) return schema
   const documented = mapFields(schema, (field, name) => ({
@@ -131,11 +134,12 @@ const formField = (field: TSchema): object =>
     ? field
     : { description: field.description, anyOf: [field, { type: 'string', maxLength: 0 }], default: '' }
 
-const contentOf = ({ body, multipart, stream }: Description) => {
+const contentOf = ({ body, jsonOnly, multipart, stream }: Description) => {
   if (stream) return bytesOf(stream)
   if (multipart) return { 'multipart/form-data': { schema: documentedFields(multipart) } }
   if (!body) return undefined
   const schema = { ...documentedFields(body), examples: [exampleOf(body)] }
+  if (jsonOnly) return { 'application/json': { schema } }
   const form = { ...schema, title: `${body.title}Form`, properties: mapFields(schema, formField) }
   return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema: form } }
 }

@@ -15,7 +15,7 @@ import { type Description, describeOperation, refusesQuery } from './describe-op
 import { idempotencyOf } from './idempotency'
 import { IdParams, LeadParams } from './schemas'
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 type Result = Readable | Uint8Array | string | object | undefined
 

@@ -57,10 +57,11 @@ const resultOf = <Value>(result: LeadResult['result'] | LeadPageResult['result']
   return result.value as Value
 }
 
-const leadOf = ({ result, etag, replayed }: LeadResult) => ({
+const leadOf = ({ result, etag, replayed, created }: LeadResult) => ({
   body: resultOf<Uint8Array>(result),
   etag,
   replayed,
+  created,
 })
 
 /** The clients of the services. Reads, creates and verifications of tokens are batched: what arrives during a call is the next batch. */
@@ -161,7 +162,7 @@ export const connectClients = (
       leadOf(await retrieveLead(lead, limits)),
     listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
       resultOf<ListedLeads>((await listLeads(page, limits)).result),
-    /** Resolves with the same of the new lead. */
+    /** Resolves with the same of the new lead, or of the one that an upsert changed. */
     createLead: async (item: CreateLead, limits: CallLimits) =>
       leadOf(await (isLarge(item) ? createLargeLead : createLead)(item, limits)),
   }

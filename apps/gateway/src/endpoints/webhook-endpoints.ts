@@ -1,4 +1,5 @@
 import {
+  ENDPOINT_INCLUDES,
   ENDPOINT_LEADS,
   type Endpoint,
   EVENT_TYPES,
@@ -31,6 +32,13 @@ const endpointFields = {
     examples: [['lead.created']],
   }),
   leads: oneOf(ENDPOINT_LEADS, 'The leads whose events it gets; `all` by default.', 'live'),
+  include: Type.Array(oneOf(ENDPOINT_INCLUDES), {
+    maxItems: ENDPOINT_INCLUDES.length,
+    uniqueItems: true,
+    description:
+      'What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.',
+    examples: [['attributes']],
+  }),
 }
 
 const { url, ...otherFields } = endpointFields
@@ -82,14 +90,16 @@ const FilterRecord = named('WebhookEndpointFilter')({
 interface Given {
   events?: string[]
   filter?: Static<typeof endpointFilter>
+  include?: string[]
   headers?: Record<string, string | null>
 }
 
 /** The fields as webhook-service's requests have them. */
-const requestOf = <Fields extends Given>({ events, filter, headers, ...fields }: Fields) => ({
+const requestOf = <Fields extends Given>({ events, filter, include, headers, ...fields }: Fields) => ({
   ...fields,
   events: events && { types: events },
   filter: filter === undefined ? undefined : { ...filter, userEmail: filter?.user_email ?? [] },
+  include: include && { parts: include },
   headers: headers && {
     headers: Object.entries(headers).map(([name, value]) => ({ name, value: value ?? undefined })),
   },

@@ -1,22 +1,23 @@
-import { Customer, LeadListItem } from '@leadwire/contracts'
+import { Customer, LeadListItem, ManagedFields } from '@leadwire/contracts'
 import { stringify } from 'csv-stringify/sync'
 
-export const LEAD_FIELDS = Object.keys(LeadListItem.properties)
+export const LEAD_FIELDS = [LeadListItem, ManagedFields].flatMap(({ properties }) => Object.keys(properties))
 
 const CUSTOMER_FIELDS = Object.keys(Customer.properties)
 
-/** The columns of exported leads: the fields of a lead in its order, those of its customer, and its quotes as JSON. */
+/** The columns of exported leads: the fields of a lead in its order, with its attributes as JSON, those of its customer, and its quotes as JSON. */
 const LEAD_COLUMNS = [...LEAD_FIELDS, ...CUSTOMER_FIELDS.map((field) => `customer.${field}`), 'quotes']
 
 type Fields = Record<string, unknown>
 
-const QUOTES = ',"quotes":'
+const QUOTES = ',"quotes":['
 
 const cellsOf = (json: string): unknown[] => {
   const lead = JSON.parse(json) as Fields & { customer: Fields }
   const customer = CUSTOMER_FIELDS.map((field) => lead.customer[field])
-  // The last member as it is written, because options keep the order of their keys. No string contains QUOTES, because quotes are escaped.
-  const quotes = json.slice(json.indexOf(QUOTES) + QUOTES.length, -1)
+  // The last member as it is written, because options keep the order of their keys. No string contains QUOTES, because quotes are escaped,
+  // and no attribute is a list.
+  const quotes = json.slice(json.indexOf(QUOTES) + QUOTES.length - 1, -1)
   return [...LEAD_FIELDS.map((field) => lead[field]), ...customer, quotes]
 }
 
@@ -40,5 +41,5 @@ const csvOf = (rows: unknown[][]): string =>
 
 export const leadCsvHeader = (): string => csvOf([LEAD_COLUMNS])
 
-/** Leads in the JSON of Retrieve Lead as lines of CSV. */
+/** Leads in the JSON of ManagedLead as lines of CSV. */
 export const leadCsvRows = (leads: Uint8Array[]): string => csvOf(leads.map((lead) => cellsOf(String(lead))))

@@ -52,7 +52,7 @@ test.each([
   expect([answer.statusCode, answer.body]).toEqual([204, ''])
   expect(answer.headers).toMatchObject({
     'access-control-allow-origin': PAGE,
-    'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
     'access-control-allow-headers':
       'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, traceparent',
     'access-control-max-age': '7200',

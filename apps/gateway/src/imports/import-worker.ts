@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream'
 import { type AdvanceImportRequest, type ClaimedImport, type ImportRow, leadCost } from '@leadwire/contracts'
-import { createLoops, type FieldErrors, type Logger, ServiceError } from '@leadwire/service-kit'
-import type { Static } from '@sinclair/typebox'
+import { createLoops, type Logger, ServiceError } from '@leadwire/service-kit'
 import { closeFile } from '../api/send-file'
 import type { Clients } from '../clients/connect-clients'
-import { newVisitorLead, VisitorLead } from '../leads/visitor-lead'
-import type { Body, Checked, CreateCheck } from '../validation/checker'
+import { type CheckRow, importRow, LeadRow } from '../leads/lead-rows'
+import type { CreateCheck } from '../validation/checker'
 import { csvRows } from './rows/csv-rows'
 import { ndjsonRows } from './rows/ndjson-rows'
-import { type Row, UnreadableFile } from './rows/rows'
+import { UnreadableFile } from './rows/rows'
 
 /** After so long another account's import is claimed. */
 const SLICE_MS = 3000
@@ -16,30 +15,11 @@ const SLICE_MS = 3000
 /** The rows of one transaction, for which the next create of the account waits. */
 const BATCH_ROWS = 100
 const BATCH_COST = 300
-/** How many fields of a refused row are kept. */
-const MAX_ERRORS = 20
 
 interface WorkerDeps {
   clients: Pick<Clients, 'imports' | 'files'>
-  check: (body: Body) => Checked<Static<typeof VisitorLead>>
+  check: CheckRow
   stopping: AbortSignal
-}
-
-const refused = (errors: FieldErrors): ImportRow => {
-  const kept = Object.fromEntries(Object.entries(errors).slice(0, MAX_ERRORS))
-  return { row: { $case: 'faults', value: JSON.stringify(kept) } }
-}
-
-/** Checks a row as the body of POST /manage/leads is checked. */
-const checkedRow = ({ read }: Row, { visitor }: ClaimedImport, check: WorkerDeps['check']): ImportRow => {
-  try {
-    const body = read()
-    const { value, errors } = check(body)
-    return errors ? refused(errors) : { row: { $case: 'lead', value: newVisitorLead(visitor!, value, body) } }
-  } catch (error) {
-    if (error instanceof ServiceError) return refused({ row: [error.detail] })
-    throw error
-  }
 }
 
 const costOf = ({ row }: ImportRow): number =>
@@ -70,7 +50,7 @@ async function* batchesOf(
   }
   try {
     for await (const row of source) {
-      const checked = checkedRow(row, claimed, check)
+      const checked = importRow(check, claimed.visitor!, row.read)
       to = row.end
       rows.push(checked)
       cost += costOf(checked)
@@ -138,7 +118,7 @@ export const startImportWorker = ({
   logger,
 }: Pick<WorkerDeps, 'clients'> & { createCheck: CreateCheck; logger: Logger }) => {
   const loops = createLoops(logger)
-  const deps = { clients, check: createCheck(VisitorLead), stopping: loops.signal }
+  const deps = { clients, check: createCheck(LeadRow), stopping: loops.signal }
   const wake = loops.run('imports', { pauseMs: 1000, idleMs: 5000 }, () =>
     claimAndAdvance(deps).catch((error: unknown) => {
       // Readiness reports a service that is unavailable.

@@ -18,7 +18,10 @@ export const ImportRecord = named(
   file_size: Type.Integer({ description: 'Bytes of the file.', examples: [180_000] }),
   bytes_read: Type.Integer({ description: 'How many of them are done.', examples: [90_000] }),
   rows_read: Type.Integer({ description: 'Rows done, without the header.', examples: [500] }),
-  rows_created: Type.Integer({ description: 'Of these, leads created.', examples: [498] }),
+  rows_created: Type.Integer({
+    description: 'Of these, leads created, or changed by their external id.',
+    examples: [498],
+  }),
   rows_failed: Type.Integer({ description: 'Of these, rows refused.', examples: [2] }),
   failure: nullableOf('string', 'With the state `failed`: why no more rows could be read.'),
   created_at: timestamp('When it was sent.'),

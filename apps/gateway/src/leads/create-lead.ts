@@ -1,5 +1,6 @@
 import { Lead, type NewLead, type Visitor } from '@leadwire/contracts'
 import { activeTraceparent, newTraceparent, parseTraceparent } from '@leadwire/service-kit'
+import type { FastifyRequest } from 'fastify'
 import { idempotencyOf, replayable } from '../api/idempotency'
 import { type Handler, operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
@@ -9,6 +10,10 @@ import { tagged } from '../http/entity-tags'
 import type { Body } from '../validation/checker'
 import { CreateLead, newLead, visitorOf } from './lead-fields'
 import { imagesOf, newVisitorLead, VisitorLead } from './visitor-lead'
+
+/** The trace of a request, carried to the webhook. */
+export const traceparentOf = ({ headers }: FastifyRequest): string =>
+  activeTraceparent() ?? parseTraceparent(headers['traceparent']) ?? newTraceparent()
 
 /** The handler of an operation that creates a lead. `newLead` makes it of the checked fields. */
 const leadCreation =
@@ -20,8 +25,7 @@ const leadCreation =
     const value = await call.valid((fields) =>
       referenceErrors(call, { userId: fields['user_id'], images: imagesOf(fields) }),
     )
-    const traceparent =
-      activeTraceparent() ?? parseTraceparent(request.headers['traceparent']) ?? newTraceparent()
+    const traceparent = traceparentOf(request)
     const lead = newLead(visitorOf(request), value, body)
     const created = await clients.createLead(
       { accountId, lead, idempotency, traceparent, actor: limits.actor },

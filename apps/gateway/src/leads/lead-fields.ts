@@ -65,4 +65,7 @@ export const newLead = (
   phone: fields.phone,
   mobile: fields.mobile,
   quotes: [],
+  attributes: undefined,
+  externalId: undefined,
+  upsert: undefined,
 })

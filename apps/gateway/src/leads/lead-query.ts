@@ -27,6 +27,11 @@ export const LeadQuery = Type.Partial(
       'ada',
       { maxLength: 100 },
     ),
+    attribute: text(
+      'Only those that have this attribute: its key, a colon and its value as it is shown.',
+      'utm_source:newsletter',
+      { maxLength: 1065, format: 'attribute-filter' },
+    ),
     sort: oneOf(
       ['-created_at', 'created_at', '-updated_at', 'updated_at'],
       'The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`.',
@@ -80,4 +85,5 @@ export const leadFilters = (query: Static<typeof LeadFilterQuery>): LeadFilters 
   assignedTo: query.assigned_to,
   test: query.test,
   q: query.q,
+  attribute: query.attribute,
 })

@@ -1,4 +1,4 @@
-import { LEAD_STATUSES, Lead } from '@leadwire/contracts'
+import { LEAD_STATUSES, Lead, ManagedLead } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { leadListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
@@ -6,6 +6,7 @@ import { dataOf, named, nullableOf, orNull, timestamp } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
 import { TokenName } from '../tokens/tokens'
 import { describe, oneOf } from '../validation/fields'
+import { VisitorLead } from './visitor-lead'
 
 const LeadStatuses = named('LeadStatusList')({
   data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
@@ -40,11 +41,29 @@ export const retrieveLead = operation({
   },
 })
 
+export const retrieveManagedLead = operation({
+  route: 'GET /manage/leads/:reference',
+  operationId: 'retrieveManagedLead',
+  summary: 'Retrieve a lead with its attributes',
+  description: 'What Retrieve Lead shows, with what only the management interface knows of the lead.',
+  etag: 'read',
+  answer: dataOf(ManagedLead, 'The lead with all that is kept of it.'),
+  handler: async ({ request, leadReference, reply, accountId, clients, limits }) => {
+    const asked = { accountId, reference: leadReference() }
+    const { body, etag } = await clients.leads.retrieveManagedLead(asked, limits)
+    return unlessKnown(request, reply, etag, body)
+  },
+})
+
+const CHANGED = Object.keys(VisitorLead.properties).filter(
+  (name) => !['status', 'value', 'user_id', 'external_id'].includes(name),
+)
+
 export const FieldChange = named(
   'LeadFieldChange',
-  'Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled.',
+  'Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled. Of personal fields, quotes and attributes both are null.',
 )({
-  field: oneOf(['status', 'value', 'user', 'appointment', 'callback'], undefined, 'status'),
+  field: oneOf(['status', 'value', 'user', 'appointment', 'callback', ...CHANGED], undefined, 'status'),
   from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
   to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
 })

@@ -1,4 +1,14 @@
-import { type NewLead, type NewQuoteItem, VISITOR_REFERRERS, type Visitor } from '@leadwire/contracts'
+import {
+  ATTRIBUTE_BYTES,
+  ATTRIBUTE_KEY,
+  type AttributeValue,
+  isInvisible,
+  MAX_ATTRIBUTES,
+  type NewLead,
+  type NewQuoteItem,
+  VISITOR_REFERRERS,
+  type Visitor,
+} from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Node, parseTree } from 'jsonc-parser'
 import { named } from '../api/schemas'
@@ -77,6 +87,21 @@ export const VisitorLead = named('CreateVisitorLeadRequest')({
   referrer_url: Type.Optional(text(undefined, 'https://search.example/?q=windows', { maxLength: 2048 })),
   test: Type.Optional(Type.Boolean(describe('Marks a test lead.', false))),
   quotes: Type.Optional(Type.Array(Quote, { maxItems: 50, description: 'By default at most 20.' })),
+  attributes: Type.Optional(
+    Type.Unsafe<Record<string, AttributeValue | null>>({
+      type: 'object',
+      additionalProperties: {
+        type: ['string', 'number', 'boolean', 'null'],
+        maxLength: ATTRIBUTE_BYTES,
+        format: 'attribute',
+      },
+      propertyNames: { type: 'string', pattern: ATTRIBUTE_KEY.source },
+      maxProperties: MAX_ATTRIBUTES,
+      description:
+        'What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first.',
+    }),
+  ),
+  external_id: Type.Optional(text('Your own id of the lead, unique in the account.')),
 })
 
 type Step = string | number
@@ -92,6 +117,12 @@ const follow = (root: Node | undefined, path: Step[]): Node | undefined =>
   )
 
 const sliceOf = (source: string, node: Node) => source.slice(node.offset, node.offset + node.length)
+
+/** The sources of the elements of an array that is a member of an object. */
+export const elementTexts = (json: string, name: string): string[] =>
+  (memberOf(parseTree(json, [], { disallowComments: true }), name)?.children ?? []).map((node) =>
+    sliceOf(json, node),
+  )
 
 const membersText = (source: string, object: Node): string => {
   const members = new Map<unknown, string>()
@@ -117,7 +148,14 @@ const createOptionsText = (json: string): ((path: Step[]) => string | undefined)
   }
 }
 
-type Fields = Static<typeof VisitorLead>
+export type VisitorFields = Static<typeof VisitorLead>
+
+/** As JSON. As anywhere a text that says nothing counts as null, which removes an attribute. */
+const attributesText = (given: VisitorFields['attributes']): string | undefined =>
+  given &&
+  JSON.stringify(given, (_key, value) =>
+    typeof value === 'string' ? (isInvisible(value) ? null : value.trim()) : value,
+  )
 
 const newItem = (item: Static<typeof QuoteItem>, options: string | undefined): NewQuoteItem => ({
   productStyleId: item.product_style_id,
@@ -140,7 +178,7 @@ const newItem = (item: Static<typeof QuoteItem>, options: string | undefined): N
 })
 
 /** `body` is the source of the fields. */
-export const newVisitorLead = (visitor: Visitor, fields: Fields, body: Body): NewLead => {
+export const newVisitorLead = (visitor: Visitor, fields: VisitorFields, body: Body): NewLead => {
   const lead = newLead(visitor, fields)
   const optionsText = body.json && fields.quotes?.length ? createOptionsText(body.json) : () => undefined
   return {
@@ -151,6 +189,8 @@ export const newVisitorLead = (visitor: Visitor, fields: Fields, body: Body): Ne
     ip: fields.ip ?? lead.ip,
     referrerUrl: fields.referrer_url,
     test: lead.test || (fields.test ?? false),
+    attributes: attributesText(fields.attributes),
+    externalId: fields.external_id,
     quotes: (fields.quotes ?? []).map((quote, i) => ({
       status: quote.status ?? 'complete',
       items: (quote.items ?? []).map((item, j) =>

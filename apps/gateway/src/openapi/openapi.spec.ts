@@ -79,6 +79,9 @@ test('every operation is described', () => {
       'POST /leads/{reference}/attachments',
       'GET /leads/{reference}/attachments/{id}',
       'POST /manage/leads',
+      'POST /manage/leads/batch',
+      'PUT /manage/leads/external/{external_id}',
+      'GET /manage/leads/{reference}',
       'GET /manage/leads/{reference}/history',
       'POST /manage/leads/{reference}/erase',
       'GET /manage/leads/{reference}/erasure',
@@ -177,8 +180,10 @@ test('what has an ETag says so, with the condition that it is for', () => {
     ['listLeads', ['304'], ['If-None-Match']],
     ['readCalendar', ['304'], ['If-None-Match']],
     ['retrieveLead', ['304'], ['If-None-Match']],
+    ['retrieveManagedLead', ['304'], ['If-None-Match']],
     ['serveAsset', ['304'], ['If-None-Match']],
     ['updateLead', ['412'], ['If-Match']],
+    ['upsertLead', [], []],
   ])
 })
 

@@ -5,6 +5,7 @@ import {
   Image,
   Lead,
   LeadListItem,
+  ManagedFields,
   Quote,
   QuoteItem,
 } from '@leadwire/contracts'
@@ -39,6 +40,13 @@ const isAboutEndpoint = (type: EventType) => ENDPOINT_EVENT_TYPES.some((each) =>
 const RETRIES =
   'An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.'
 
+const ATTRIBUTES = {
+  attributes: Type.Optional({
+    ...ManagedFields.properties.attributes,
+    description: 'At endpoints that `include` them, of a lead that has any.',
+  } as typeof ManagedFields.properties.attributes),
+}
+
 const PayloadItem = Type.Omit(QuoteItem, ['product_style'], { title: 'LeadCreatedQuoteItem' })
 
 const PayloadQuote = named('LeadCreatedQuote')({ ...Quote.properties, items: Type.Array(PayloadItem) })
@@ -46,13 +54,14 @@ const PayloadQuote = named('LeadCreatedQuote')({ ...Quote.properties, items: Typ
 const PayloadLead = named(
   'LeadCreatedLead',
   'The lead as it was created. Its items have no `product_style`.',
-)({ ...Lead.properties, quotes: Type.Array(PayloadQuote) })
+)({ ...Lead.properties, quotes: Type.Array(PayloadQuote), ...ATTRIBUTES })
 
 const UpdatedLead = named(
   'LeadUpdatedLead',
   'The lead after the change, without its customer and quotes.',
 )({
   ...LeadListItem.properties,
+  ...ATTRIBUTES,
   changes: Type.Array(FieldChange, { description: 'What became another one.' }),
 })
 

@@ -1,4 +1,4 @@
-import { type Delivery, type ExportedEvent, Image, Lead } from '@leadwire/contracts'
+import { type Delivery, type ExportedEvent, Image, ManagedLead } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
@@ -30,7 +30,7 @@ const ExportedLead = named(
   'ExportedLead',
   'All that is held of a lead.',
 )({
-  lead: Lead,
+  lead: ManagedLead,
   history: Type.Array(LeadHistoryEntry),
   appointments: Type.Array(ScheduledRecord),
   callbacks: Type.Array(ScheduledRecord),
@@ -90,7 +90,7 @@ const exportedLead = async (
   reference: string,
 ): Promise<string> => {
   const key = { accountId, reference }
-  const { body } = await clients.retrieveLead(key, limits)
+  const { body } = await clients.leads.retrieveManagedLead(key, limits)
   const baseUrl = addressOf(request)
   const lists = await Promise.all([
     readList((before) => clients.leads.listLeadHistory({ ...key, before }, limits)),

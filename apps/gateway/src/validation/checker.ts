@@ -38,6 +38,8 @@ const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
 const errorsOf = (found: ErrorObject[]): FieldErrors => {
   const byField = new Map<string, ErrorObject[]>()
   for (const error of found) {
+    // What is wrong with a key is an error of its own.
+    if (error.keyword === 'propertyNames') continue
     const field = fieldOf(error)
     const known = byField.get(field)
     if (known) known.push(error)

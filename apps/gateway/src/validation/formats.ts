@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { Temporal } from '@js-temporal/polyfill'
 import {
+  ATTRIBUTE_BYTES,
   isEmail,
   isOneLine,
   isUuid,
@@ -50,6 +51,8 @@ export const inMicroseconds = (instant: string): string =>
 /** How long a replaced secret still signs. */
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
 
+const ATTRIBUTE_FILTER = /^[a-z][a-z0-9_]{0,39}:/
+
 interface Format {
   /** Before the check. By default a text stays as it is. */
   normalise?: (text: string) => string
@@ -98,6 +101,16 @@ export const FORMATS: Record<string, Format> = {
     isValid: (text) => isIP(text) !== 0,
     message: 'must be a valid IP address.',
     schema: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
+  },
+  attribute: {
+    isValid: (text) => Buffer.byteLength(text) <= ATTRIBUTE_BYTES,
+    message: `may not be longer than ${ATTRIBUTE_BYTES} bytes.`,
+    schema: {},
+  },
+  'attribute-filter': {
+    isValid: (text) => ATTRIBUTE_FILTER.test(text),
+    message: 'must be the key of an attribute, a colon and its value, such as utm_source:newsletter.',
+    schema: { pattern: ATTRIBUTE_FILTER.source },
   },
   cursor: {
     normalise: placeOf,

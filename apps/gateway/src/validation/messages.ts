@@ -37,6 +37,8 @@ const MESSAGES: Record<string, (label: string, limit: number) => string> = {
   maximum: (label, limit) => `The ${label} may not be greater than ${limit}.`,
   minItems: (label, limit) => `The ${label} must have at least ${limit} items.`,
   maxItems: (label, limit) => `The ${label} may not have more than ${limit} items.`,
+  // Of the keys of an object.
+  pattern: (label) => `The ${label} has a key that is not allowed.`,
   uniqueItems: (label) => `The ${label} field has a duplicate value.`,
   maxProperties: (label, limit) => `The ${label} may not have more than ${limit} items.`,
 }

@@ -6,7 +6,8 @@ type Column<Row> = [column: string, type: string, value: (row: Row) => unknown]
 
 /** Rows of one table that are to be inserted. `text` takes the next parameter's place from `place`; without rows there are no values. */
 export interface Insert {
-  table: string
+  /** Names the statement. */
+  name: string
   text: (place: () => string) => string
   values: unknown[]
 }
@@ -45,7 +46,7 @@ const pack = (values: unknown[]): unknown[] => {
 }
 
 /** A function that inserts any number of rows with one statement, which ends with `onConflict`. */
-export const inserter = <Row>(table: string, columns: Column<Row>[], onConflict = '') => {
+export const inserter = <Row>(table: string, columns: Column<Row>[], onConflict = '', name = table) => {
   const text = (place: () => string) => {
     const names: string[] = []
     const arrays: string[] = []
@@ -72,7 +73,7 @@ export const inserter = <Row>(table: string, columns: Column<Row>[], onConflict 
       const values = rows.map((row) => value(row) ?? null)
       return PACKED[type] ? pack(values) : [values]
     })
-  return (rows: Row[]): Insert => ({ table, text, values: rows.length === 0 ? [] : valuesOf(rows) })
+  return (rows: Row[]): Insert => ({ name, text, values: rows.length === 0 ? [] : valuesOf(rows) })
 }
 
 const texts = new Map<string, string>()
@@ -92,7 +93,7 @@ const textOf = (inserts: Insert[]): string => {
 export const insertTogether = (tx: OpenTransaction, inserts: Insert[]): void => {
   const some = inserts.filter(({ values }) => values.length > 0)
   if (some.length === 0) return
-  const name = `insert-${some.map(({ table }) => table).join('-')}`
+  const name = `insert-${some.map((insert) => insert.name).join('-')}`
   const text = texts.get(name) ?? textOf(some)
   texts.set(name, text)
   tx.send({ name, text, values: some.flatMap(({ values }) => values) })

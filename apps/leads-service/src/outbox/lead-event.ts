@@ -14,13 +14,15 @@ export const leadEvent = (of: {
   /** Absent: it passes every filter. */
   match?: Match
   body: Buffer
+  /** Where the lead has any. */
+  bodyWithAttributes?: Buffer | undefined
 }): OutboxEvent => {
-  const { accountId, accountKey, type, lead, at, traceparent = '', match, body } = of
+  const { accountId, accountKey, type, lead, at, traceparent = '', match, body, bodyWithAttributes } = of
   const eventId = randomUUID()
   const leadReference = lead.reference
   const payload = Event.encode({
     ...{ eventId, accountId, accountKey, type, leadReference, leadVersion: lead.version, test: lead.test },
-    ...{ traceparent, createdAt: at, match, body },
+    ...{ traceparent, createdAt: at, match, body, bodyWithAttributes },
   }).finish()
   return {
     ...{ eventId, accountId, type, payload, leadReference, publishedAt: at },

@@ -16,7 +16,7 @@ type EventRow = { id: string; createdAt: string; body: Buffer | null }
 const selectEvents = statement<EventRow>('export-events')`
   SELECT id, created_at AS "createdAt",
     CASE WHEN sum(octet_length(body)) OVER (ORDER BY created_at DESC, id) <= ${BODY_BYTES} THEN body END AS body
-  FROM events WHERE lead_reference = $2 AND account_id = $1
+  FROM (SELECT id, account_id, lead_reference, created_at, coalesce(body_with_attributes, body) AS body FROM events) e WHERE lead_reference = $2 AND account_id = $1
   ORDER BY created_at DESC, id LIMIT ${EVENTS + 1}`
 
 const selectDeliveries = statement('export-deliveries')`

@@ -1,7 +1,7 @@
 import { Attempt, type Delivery, type RetrieveDeliveryRequest, WebhookRequest } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { knownHeaders, type Webhook } from '../attempt/webhook-headers'
-import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
+import { BODY, DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { columnsOf, statement, theRow } from '../statement'
 
@@ -28,7 +28,7 @@ type RequestRow = Pick<Webhook, 'accountKey' | 'sequence' | 'leadVersion' | 'bod
 }
 
 const requestData = statement<RequestRow>('request-of-delivery')`
-  SELECT e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.body,
+  SELECT e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", ${BODY} AS body,
     p.header_names AS "headerNames"
   FROM events e, endpoints p WHERE e.id = $1 AND e.erased_at IS NULL AND p.id = $2`
 

@@ -14,8 +14,8 @@ const lockAccount = statement('lock-account')`
   SELECT pg_advisory_xact_lock(${ACCOUNT_LOCKS}, ($1::bigint % 2147483647)::int)`
 
 const create = statement<SealedSecrets>('create-webhook-endpoint')`
-  INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names, filter)
-  SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[], $10::jsonb
+  INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names, filter, include)
+  SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[], $10::jsonb, $11::text[]
   WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
   RETURNING ${ENDPOINT_COLUMNS}`
 
@@ -24,6 +24,7 @@ export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (
   const { database, actor, sealer, endpointsPerAccount, refusal } = dependencies
   const { accountId, url, description, enabled, secret = newSecret(), leads = 'all' } = request
   const events = request.events?.types ?? ['lead.created']
+  const include = request.include?.parts ?? []
   const headers = request.headers?.headers ?? []
   const filter = request.filter && normalFilter(request.filter)
   const { values, missing } = headerValues(headers)
@@ -31,7 +32,7 @@ export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (
     ...{
       ...missing,
       ...headerViolations(headers),
-      ...endpointViolations({ url, events, leads, filter, refusal }),
+      ...endpointViolations({ url, events, leads, filter, include, refusal }),
     },
     secret: secretViolation(secret),
   })
@@ -39,7 +40,7 @@ export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (
   const endpoint = await database.transaction(async (tx) => {
     lockAccount.send(tx, accountId)
     const columns = [accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)]
-    const [row] = await create(tx, ...columns, endpointsPerAccount, filterColumn(filter))
+    const [row] = await create(tx, ...columns, endpointsPerAccount, filterColumn(filter), include)
     validate({
       webhook_endpoints: row ? undefined : `must not be more than ${endpointsPerAccount} for an account`,
     })

@@ -1,4 +1,5 @@
 import {
+  ENDPOINT_INCLUDES,
   ENDPOINT_LEADS,
   Endpoint,
   type EndpointFilter,
@@ -15,7 +16,7 @@ import { lastEnd, type SealedSecrets } from './secrets/sealed-secrets'
 
 const MAX_URL = 2048
 
-export const ENDPOINT_COLUMNS = `id, url, description, enabled, events, leads, filter, header_names AS "headerNames",
+export const ENDPOINT_COLUMNS = `id, url, description, enabled, events, leads, filter, include, header_names AS "headerNames",
   disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
   account_id AS "accountId", CASE WHEN secrets_end_at IS NOT NULL THEN sealed_secrets END AS "sealedSecrets"`
 
@@ -41,9 +42,11 @@ export const auditedEndpoint = ({
   events,
   leads,
   filter,
+  include,
   headerNames,
 }: Endpoint) => ({
   ...{ url, description, enabled, events, leads, filter: filterRecord(filter) },
+  ...(include.length > 0 && { include }),
   ...(headerNames.length > 0 && { headers: headerNames }),
 })
 
@@ -92,24 +95,27 @@ export const urlViolation = (text: string): string | undefined => {
   return username === '' && password === '' ? undefined : 'must not carry a user name or a password'
 }
 
+/** Whether words are some of the known ones, each once. */
+const areSome = (words: string[], all: readonly string[]) =>
+  all.filter((word) => words.includes(word)).length === words.length
+
 /** Why these are no types of event. */
-export const typesViolation = (types: string[] | undefined): string | true => {
-  if (types === undefined) return true
-  const known = EVENT_TYPES.filter((type) => types.includes(type))
-  const areTypes = types.length > 0 && known.length === types.length
-  return areTypes || `must be one or more of ${EVENT_TYPES.join(', ')}, each once`
-}
+export const typesViolation = (types: string[] | undefined): string | true =>
+  types === undefined ||
+  (types.length > 0 && areSome(types, EVENT_TYPES)) ||
+  `must be one or more of ${EVENT_TYPES.join(', ')}, each once`
 
 interface Fields {
   url?: string | undefined
   events?: string[] | undefined
   leads?: string | undefined
   filter?: EndpointFilter | undefined
+  include?: string[] | undefined
   /** Why the egress guard refuses the URL. */
   refusal?: string | undefined
 }
 
-export const endpointViolations = ({ url, events, leads, filter, refusal }: Fields) => ({
+export const endpointViolations = ({ url, events, leads, filter, include, refusal }: Fields) => ({
   url: url === undefined ? undefined : (urlViolation(url) ?? refusal),
   events: typesViolation(events),
   leads:
@@ -117,4 +123,8 @@ export const endpointViolations = ({ url, events, leads, filter, refusal }: Fiel
     ENDPOINT_LEADS.some((each) => each === leads) ||
     `must be one of ${ENDPOINT_LEADS.join(', ')}`,
   ...filterViolations(filter),
+  include:
+    include === undefined ||
+    areSome(include, ENDPOINT_INCLUDES) ||
+    `must be some of ${ENDPOINT_INCLUDES.join(', ')}, each once`,
 })

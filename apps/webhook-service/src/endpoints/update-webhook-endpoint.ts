@@ -28,6 +28,7 @@ const update = statement<SealedSecrets>('update-webhook-endpoint')`
     leads = coalesce($7, leads),
     header_names = coalesce($8::text[], header_names),
     filter = CASE WHEN $9 THEN $10::jsonb ELSE filter END,
+    include = coalesce($11::text[], include),
     updated_at = clock_timestamp()
   WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`
 
@@ -36,22 +37,25 @@ export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async (
   const { database, actor, sealer, wake } = dependencies
   const { accountId, endpointId, url, description, enabled, leads } = request
   const events = request.events?.types
+  const include = request.include?.parts
   const headers = request.headers?.headers
   const filter = request.filter && normalFilter(request.filter)
   const known = await findEndpoint(dependencies, request)
-  if ([url, description, enabled, events, leads, headers, filter].every((given) => given === undefined))
+  if (
+    [url, description, enabled, events, leads, include, headers, filter].every((given) => given === undefined)
+  )
     return { endpoint: known }
   const refusal = url === known.url ? undefined : dependencies.refusal
   validate({
-    ...endpointViolations({ url, events, leads, filter, refusal }),
+    ...endpointViolations({ url, events, leads, filter, include, refusal }),
     ...headerViolations(headers ?? []),
   })
   const endpoint = await database.transaction(async (tx) => {
     const before = theEndpoint(dependencies, await lock(tx, accountId, endpointId))
     const headerNames = headers && (await replaceHeaders(tx, sealer, { accountId, endpointId, headers }))
     const fields = [url, description, enabled, events, leads, headerNames].map((each) => each ?? null)
-    const filtered = [filter !== undefined, filterColumn(filter)]
-    const updated = theEndpoint(dependencies, await update(tx, accountId, endpointId, ...fields, ...filtered))
+    const more = [filter !== undefined, filterColumn(filter), include ?? null]
+    const updated = theEndpoint(dependencies, await update(tx, accountId, endpointId, ...fields, ...more))
     const changes = differences(auditedEndpoint(before), auditedEndpoint(updated))
     // Values are not compared: the same names may have new ones.
     if (headers) changes['headers'] ??= { from: updated.headerNames, to: updated.headerNames }

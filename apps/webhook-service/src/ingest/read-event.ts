@@ -13,6 +13,8 @@ export interface StoredEvent {
   accountKey: string
   leadReference: string
   body: Buffer
+  /** What endpoints get that include attributes, where it is another one. */
+  bodyWithAttributes: Buffer | null
   traceparent: string | null
   /** When the event happened, ISO 8601; null: when it is stored. */
   createdAt: string | null
@@ -20,6 +22,10 @@ export interface StoredEvent {
   match: string | null
   streamSequence?: number
 }
+
+/** How many bytes an event has in all. */
+export const bytesOf = ({ body, bodyWithAttributes }: StoredEvent): number =>
+  body.length + (bodyWithAttributes?.length ?? 0)
 
 /** Reads a message. Throws an error that may have the event's id. */
 export type Read = (message: Uint8Array) => StoredEvent
@@ -61,10 +67,11 @@ export const readEvent = reader(
     if (!isInstant(event.createdAt)) return 'it has no time'
     return event.body.length === 0 ? 'it has no body' : undefined
   },
-  ({ eventId: _, body, traceparent, match, ...event }) => ({
+  ({ eventId: _, body, bodyWithAttributes, traceparent, match, ...event }) => ({
     ...event,
     match: matchColumn(match),
     body: Buffer.from(body),
+    bodyWithAttributes: bodyWithAttributes ? Buffer.from(bodyWithAttributes) : null,
     traceparent: parseTraceparent(traceparent) ?? null,
   }),
 )
@@ -87,6 +94,6 @@ export const readNotification = reader(
   ({ accountId, leadReference }, bytes) => ({
     ...{ type: 'notification.requested', accountId, accountKey: '', leadReference },
     ...{ leadVersion: null, test: false, createdAt: null, traceparent: null, match: null },
-    body: Buffer.from(bytes),
+    ...{ body: Buffer.from(bytes), bodyWithAttributes: null },
   }),
 )

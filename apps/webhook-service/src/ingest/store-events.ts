@@ -4,7 +4,7 @@ import type { ClaimedDelivery } from '../queue/claim-deliveries'
 import type { DueEndpoint } from '../queue/due-endpoints'
 import type { Claimable } from '../queue/send-deliveries'
 import { columnsOf, statement } from '../statement'
-import type { StoredEvent } from './read-event'
+import { bytesOf, type StoredEvent } from './read-event'
 
 interface StoreOptions extends Claimable {
   events: StoredEvent[]
@@ -20,7 +20,9 @@ interface StoreOutcome {
   logged: number[]
 }
 
-type Row = Omit<ClaimedDelivery, 'claim' | 'body' | 'dueAt' | 'storedAt'> & {
+const NO_BODY = Buffer.alloc(0)
+
+type Row = Omit<ClaimedDelivery, 'claim' | 'body' | 'bodyBytes' | 'dueAt' | 'storedAt'> & {
   fits: boolean
   status: string | null
   claim: number | null
@@ -29,8 +31,9 @@ type Row = Omit<ClaimedDelivery, 'claim' | 'body' | 'dueAt' | 'storedAt'> & {
 const storeStatement = statement<Row>('store-events')`
   WITH asked AS (
     SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $6::text[], $8::int[], $9::int[], $10::text[], $11::boolean[],
-      $12::bigint[], $19::int[], $20::timestamptz[], $21::jsonb[]) WITH ORDINALITY
-      AS e (id, account_id, account_key, lead_reference, traceparent, first, length, type, test, stream_sequence, lead_version, created_at, match, ord)
+      $12::bigint[], $19::int[], $20::timestamptz[], $21::jsonb[], $22::int[]) WITH ORDINALITY
+      AS e (id, account_id, account_key, lead_reference, traceparent, first, length, type, test, stream_sequence, lead_version, created_at, match,
+        length_with, ord)
   ), sizes AS MATERIALIZED (
     SELECT account_id, count(*) AS endpoints FROM endpoints
     WHERE account_id = ANY ($2) AND deleted_at IS NULL GROUP BY 1
@@ -41,7 +44,7 @@ const storeStatement = statement<Row>('store-events')`
       WINDOW smallest AS (ORDER BY endpoints NULLS FIRST, id)
     ) a WHERE rows <= $18 OR place = 1
   ), receiving AS (
-    SELECT id, account_id, enabled, url, sealed_secrets, events, leads, filter FROM endpoints
+    SELECT id, account_id, enabled, url, sealed_secrets, events, leads, filter, include FROM endpoints
     WHERE id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = ANY (ARRAY (SELECT account_id FROM given)) AND deleted_at IS NULL))
       AND deleted_at IS NULL
     ORDER BY id
@@ -64,9 +67,10 @@ const storeStatement = statement<Row>('store-events')`
     RETURNING account_id, last
   ), stored AS (
     INSERT INTO events (id, account_id, account_key, lead_reference, type, body, traceparent, stream_sequence, fan_out,
-      number, lead_version, test, match, created_at)
+      number, lead_version, test, match, created_at, body_with_attributes)
     SELECT id, account_id, account_key, lead_reference, type, substring($5::bytea FROM first FOR length), traceparent,
-      stream_sequence, fan_out, last - behind, lead_version, test, match, coalesce(created_at, clock_timestamp())
+      stream_sequence, fan_out, last - behind, lead_version, test, match, coalesce(created_at, clock_timestamp()),
+      CASE WHEN length_with > 0 THEN substring($5::bytea FROM first + length FOR length_with) END
     FROM fresh LEFT JOIN counters USING (account_id)
     ORDER BY id
     RETURNING id, number
@@ -85,18 +89,18 @@ const storeStatement = statement<Row>('store-events')`
   SELECT g.id IS NOT NULL AS fits, f.status, f.id, f.claim, 0 AS "attemptCount", 0 AS "scheduledAttempts", false AS manual,
     f.endpoint_id AS "endpointId", a.account_id AS "accountId", r.url, r.sealed_secrets AS "sealedSecrets",
     a.id AS "eventId", a.account_key AS "accountKey", s.number AS sequence, a.lead_version AS "leadVersion", a.traceparent,
-    a.length AS "bodyBytes"
+    'attributes' = ANY (r.include) AND a.length_with > 0 AS "withAttributes"
   FROM set_config('synchronous_commit', 'on', true), asked a LEFT JOIN given g ON g.id = a.id
     LEFT JOIN stored s ON s.id = a.id
     LEFT JOIN fanned_out f ON f.event_id = a.id AND f.status = 'pending'
     LEFT JOIN receiving r ON r.id = f.endpoint_id AND f.claim IS NOT NULL`
 
-/** Where each body starts among all of them, counted in bytes from 1. */
+/** Where the bodies of each event start among all of them, counted in bytes from 1. */
 const startsOf = (events: StoredEvent[]): number[] => {
   let next = 1
-  return events.map(({ body }) => {
+  return events.map((event) => {
     const start = next
-    next += body.length
+    next += bytesOf(event)
     return start
   })
 }
@@ -107,7 +111,7 @@ const store = async (database: Transaction, options: StoreOptions): Promise<Stor
   const rows = await storeStatement(
     database,
     ...columnsOf(events, 'id', 'accountId', 'accountKey', 'leadReference'),
-    Buffer.concat(events.map(({ body }) => body)),
+    Buffer.concat(events.flatMap(({ body, bodyWithAttributes }) => [body, bodyWithAttributes ?? NO_BODY])),
     ...columnsOf(events, 'traceparent'),
     now,
     startsOf(events),
@@ -116,14 +120,17 @@ const store = async (database: Transaction, options: StoreOptions): Promise<Stor
     ...[claim.number, claim.validMs, options.claimable, options.perEndpoint, options.waiting],
     options.maxRows,
     ...columnsOf(events, 'leadVersion', 'createdAt', 'match'),
+    events.map(({ bodyWithAttributes }) => bodyWithAttributes?.length ?? 0),
   )
-  const bodies = new Map(events.map(({ id, body }) => [id, body]))
+  const byId = new Map(events.map((event) => [event.id, event]))
   const claimed = rows.filter((row) => row.claim !== null)
   const unclaimed = rows.filter((row) => row.status === 'pending' && row.claim === null)
   return {
-    claimed: claimed.map((row) =>
-      Object.assign(row, { claim: claim.number, body: bodies.get(row.eventId)!, dueAt, storedAt: dueAt }),
-    ),
+    claimed: claimed.map((row) => {
+      const { body: ordinary, bodyWithAttributes } = byId.get(row.eventId)!
+      const body = row.withAttributes ? bodyWithAttributes! : ordinary
+      return Object.assign(row, { claim: claim.number, body, bodyBytes: body.length, dueAt, storedAt: dueAt })
+    }),
     due: unclaimed.map((row) => ({ ...row, dueAt })),
     remaining: new Set(rows.filter(({ fits }) => !fits).map(({ eventId }) => eventId)),
     logged: [...new Set(rows.filter(({ sequence }) => sequence !== null).map(({ accountId }) => accountId))],

@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock'
 import { LARGE_BYTES } from '../queue/large-bodies'
 import type { Sender } from '../queue/send-deliveries'
-import type { StoredEvent } from './read-event'
+import { bytesOf, type StoredEvent } from './read-event'
 import { storeEvents } from './store-events'
 
 /** What one statement writes: some 100 ms of PostgreSQL's time on one processor. */
@@ -22,7 +22,7 @@ const SEPARATE_FOR_MS = 10_000
 /** `error`: why the event can't be stored, by its data or because its transaction takes too long. */
 export type StoreResult = 'stored' | { error: unknown }
 
-const isLarge = ({ body }: StoredEvent) => body.length > LARGE_BYTES
+const isLarge = (event: StoredEvent) => bytesOf(event) > LARGE_BYTES
 const isOfTheEvents = (error: unknown) => isTimedOut(error) || isRefusedValue(error)
 
 /**
@@ -77,7 +77,7 @@ export const createStore = (options: {
   }
 
   const bounds = {
-    ...{ maxBatch: BATCH_EVENTS, maxBatchCost: BATCH_BYTES, costOf: ({ body }: StoredEvent) => body.length },
+    ...{ maxBatch: BATCH_EVENTS, maxBatchCost: BATCH_BYTES, costOf: bytesOf },
     ...{ queueOf: ({ accountId }: StoredEvent) => accountId, maxQueued: 20_000 },
   }
   const shared = createBatcher({ ...bounds, send: store, maxInFlight: 2, meter: meters?.('store') })

@@ -12,7 +12,7 @@ import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../arguments'
 import { statement } from '../statement'
-import type { Read, StoredEvent } from './read-event'
+import { bytesOf, type Read, type StoredEvent } from './read-event'
 import type { StoreResult } from './store-in-batches'
 
 const RETRY_MS = 1000
@@ -49,9 +49,9 @@ const createInFlight = () => {
   }, RENEW_EVERY_MS).unref()
   return {
     /** Resolves to what ends it; undefined while there is no room for a message of this account. */
-    start: async (message: JsMsg, { accountId, body }: StoredEvent): Promise<(() => void) | undefined> => {
-      const cost = Math.max(1 / IN_FLIGHT.messages, body.length / IN_FLIGHT.bytes)
-      const leave = await enter(accountId, cost).catch(() => undefined)
+    start: async (message: JsMsg, event: StoredEvent): Promise<(() => void) | undefined> => {
+      const cost = Math.max(1 / IN_FLIGHT.messages, bytesOf(event) / IN_FLIGHT.bytes)
+      const leave = await enter(event.accountId, cost).catch(() => undefined)
       if (!leave) return undefined
       all += cost
       startedAt.set(message, performance.now())

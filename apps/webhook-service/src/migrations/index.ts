@@ -5,9 +5,12 @@ import { attemptReason } from './0002-attempt-reason'
 import { replays } from './0003-replays'
 import { endpointFilters } from './0004-endpoint-filters'
 import { endpointReports } from './0005-endpoint-reports'
+import { attributes } from './0007-attributes'
 
 /** The schema of the database "webhooks", step by step. A step that changes deliveries changes them in both schemas. */
-export const migrations: Migration[] = [schema, attemptReason, replays, endpointFilters, endpointReports]
+export const migrations: Migration[] = [
+  ...[schema, attemptReason, replays, endpointFilters, endpointReports, attributes],
+]
 
 /** Brings the database `webhooks` to the newest schema, and waits for it while it is unavailable. */
 export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>

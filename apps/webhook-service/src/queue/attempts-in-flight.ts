@@ -61,7 +61,7 @@ export const createAttemptsInFlight = (
       await release([delivery]).catch(() => undefined)
     } finally {
       inFlight.delete(delivery)
-      if (largeBody) bodies.release(delivery.eventId)
+      if (largeBody) bodies.release(delivery)
     }
   }
 

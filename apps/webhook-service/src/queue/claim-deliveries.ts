@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Transaction } from '@leadwire/service-kit'
 import type { Webhook } from '../attempt/webhook-headers'
-import { inMs, isReceiving, UNCLAIMED } from '../delivery-sql'
+import { BODY, inMs, isReceiving, UNCLAIMED, WITH_ATTRIBUTES } from '../delivery-sql'
 import { sealedSecretsOf } from '../endpoints/secrets/sealed-secrets'
 import { statement } from '../statement'
 import type { DueEndpoint } from './due-endpoints'
@@ -23,6 +23,8 @@ export interface ClaimedDelivery extends Webhook, DueEndpoint {
   id: number
   /** The length of the body; a large body is read later. */
   bodyBytes: number
+  /** Whether the body is the one with attributes. */
+  withAttributes: boolean
   claim: number
   /** Attempts made before, scheduled and manual. */
   attemptCount: number
@@ -64,7 +66,8 @@ const claimStatement = statement<ClaimedDelivery>('claim-deliveries')`
     ${inMs('CASE WHEN d.id = ANY (ARRAY (SELECT id FROM manual)) THEN d.manual_at ELSE d.next_attempt_at END')} AS "dueAt",
     ${inMs('d.created_at')} AS "storedAt", d.endpoint_id AS "endpointId", p.url, ${sealedSecretsOf('p')},
     e.id AS "eventId", e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", e.traceparent,
-    octet_length(e.body) AS "bodyBytes", CASE WHEN octet_length(e.body) <= ${LARGE_BYTES} THEN e.body ELSE '' END AS body`
+    ${WITH_ATTRIBUTES} AS "withAttributes",
+    octet_length(${BODY}) AS "bodyBytes", CASE WHEN octet_length(${BODY}) <= ${LARGE_BYTES} THEN ${BODY} ELSE '' END AS body`
 
 /**
  * Claims up to `rooms` deliveries for each endpoint that are due at `now`, the longest due first, and one with a manual attempt, so that

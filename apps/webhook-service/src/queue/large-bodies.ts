@@ -7,7 +7,8 @@ const BYTES = 64 * 1024 * 1024
 const BYTES_OF_ACCOUNT = 16 * 1024 * 1024
 
 const bodyOf = statement<{ body: Buffer }>('large-body')`
-  SELECT body FROM events WHERE id = $1 AND erased_at IS NULL`
+  SELECT CASE WHEN $2::boolean THEN coalesce(body_with_attributes, body) ELSE body END AS body
+  FROM events WHERE id = $1 AND erased_at IS NULL`
 
 interface Body {
   bytes: Promise<Buffer>
@@ -16,7 +17,11 @@ interface Body {
   leave: () => void
 }
 
-/** The large bodies that the attempts of this process send: one buffer for all deliveries of an event. */
+type Asked = { eventId: string; withAttributes: boolean }
+
+const keyOf = ({ eventId, withAttributes }: Asked) => `${eventId} ${withAttributes}`
+
+/** The large bodies that the attempts of this process send: one buffer for all deliveries of an event with the same body. */
 export const createLargeBodies = (database: Database) => {
   const bodies = new Map<string, Body>()
   // Nothing waits: claims are released instead. The first body of an account always enters.
@@ -25,33 +30,35 @@ export const createLargeBodies = (database: Database) => {
     ...{ maxWaiting: 0, maxWaitMs: 0 },
   })
 
-  const read = async (eventId: string): Promise<Buffer> => {
-    const [event] = await bodyOf(database, eventId)
+  const read = async ({ eventId, withAttributes }: Asked): Promise<Buffer> => {
+    const [event] = await bodyOf(database, eventId, withAttributes)
     if (!event) throw new Error('the event was removed or erased')
     return event.body
   }
 
   return {
     /** Holds the body of an event until `release`. Resolves to undefined while there is no room. */
-    hold: async (event: { eventId: string; accountId: number; bodyBytes: number }) => {
-      const { eventId, accountId, bodyBytes: length } = event
-      const leave = bodies.has(eventId) ? undefined : await enter(accountId, length).catch(() => undefined)
-      let body = bodies.get(eventId)
+    hold: async (event: Asked & { accountId: number; bodyBytes: number }) => {
+      const { accountId, bodyBytes: length } = event
+      const key = keyOf(event)
+      const leave = bodies.has(key) ? undefined : await enter(accountId, length).catch(() => undefined)
+      let body = bodies.get(key)
       // Another call may have read the same body meanwhile.
       if (body) leave?.()
       else if (!leave) return undefined
       else {
-        body = { bytes: read(eventId), length, holders: 0, leave }
-        bodies.set(eventId, body)
+        body = { bytes: read(event), length, holders: 0, leave }
+        bodies.set(key, body)
       }
       body.holders += 1
       return body
     },
-    release: (eventId: string): void => {
-      const body = bodies.get(eventId)!
+    release: (event: Asked): void => {
+      const key = keyOf(event)
+      const body = bodies.get(key)!
       body.holders -= 1
       if (body.holders > 0) return
-      bodies.delete(eventId)
+      bodies.delete(key)
       body.leave()
     },
     bytes: (): number => [...bodies.values()].reduce((sum, { length }) => sum + length, 0),

@@ -16,7 +16,7 @@ const nextEvents = statement<{ id: string; body: Buffer }>('events-to-erase')`
   ORDER BY id LIMIT ${BATCH} FOR UPDATE`
 
 const eraseEvents = statement('erase-events')`
-  UPDATE events SET body = e.body, match = NULL, traceparent = NULL, erased_at = clock_timestamp()
+  UPDATE events SET body = e.body, body_with_attributes = NULL, match = NULL, traceparent = NULL, erased_at = clock_timestamp()
   FROM unnest($1::uuid[], $2::bytea[]) AS e (id, body) WHERE events.id = e.id`
 
 // Exhausted deliveries too: they could be attempted again. An attempt in flight loses its claim to a number that no process has, so that

@@ -291,6 +291,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/manage/leads/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create or change up to 100 leads
+         * @description Each is created as POST /manage/leads does, or with an `external_id` created or changed as PUT /manage/leads/external does. A lead that is refused has its errors in the answer, and the others are written all the same. Leads with one `external_id` are written one after the other.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        post: operations["createLeadBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/leads/external/{external_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Create or change a lead by your own id
+         * @description Creates a lead with this external id and sends Lead Created, or changes the lead that has it and sends `lead.updated`. What changes nothing sends nothing. Requests with one id at once make one lead. The erasure of a lead frees its id.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        put: operations["upsertLead"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/leads/{reference}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a lead with its attributes
+         * @description What Retrieve Lead shows, with what only the management interface knows of the lead.
+         *
+         *     Needs a token with the scope `manage:read` or `manage`.
+         */
+        get: operations["retrieveManagedLead"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/leads/{reference}/history": {
         parameters: {
             query?: never;
@@ -1026,7 +1092,7 @@ export interface paths {
         };
         /**
          * Export leads
-         * @description All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as Retrieve Lead shows it, or as CSV with a header. Either can be imported again. A connection that breaks off says that the file is not complete. An account may have four exports at once.
+         * @description All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as GET /manage/leads/{reference} shows it, or as CSV with a header. Either can be imported again: leads with an `external_id` are then changed instead. A connection that breaks off says that the file is not complete. An account may have four exports at once.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -1056,7 +1122,7 @@ export interface paths {
         put?: never;
         /**
          * Import leads
-         * @description Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads, or those of an export: a line of JSON, or a row of CSV below a header with the names of the fields in any spelling, `quotes` as JSON in a cell. Cells are separated by commas, semicolons, tabs or bars. Text is UTF-8, UTF-16 with a byte order mark, or with `charset=windows-1252` Windows-1252. A row that is refused is listed among the faults, and the others are created all the same.
+         * @description Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads, or those of an export: a line of JSON, or a row of CSV below a header with the names of the fields in any spelling, `quotes` and `attributes` as JSON in a cell, or an attribute in a column such as `attributes.utm_source`. A row with an `external_id` changes the lead that has it, if there is one, as PUT /manage/leads/external does: an empty cell clears, a column that is not there leaves what is. Cells are separated by commas, semicolons, tabs or bars. Text is UTF-8, UTF-16 with a byte order mark, or with `charset=windows-1252` Windows-1252. A row that is refused is listed among the faults, and the others are created all the same.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -1789,17 +1855,27 @@ export interface components {
             updated_at: string;
             customer: components["schemas"]["Customer"];
             quotes: components["schemas"]["LeadCreatedQuote"][];
+            /**
+             * @description At endpoints that `include` them, of a lead that has any.
+             * @example {
+             *       "utm_source": "newsletter",
+             *       "returning": true
+             *     }
+             */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            };
         };
         LeadCreated: {
             data: components["schemas"]["LeadCreatedLead"];
         };
-        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled. */
+        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of personal fields, quotes and attributes both are null. */
         LeadFieldChange: {
             /**
              * @example status
              * @enum {string}
              */
-            field: "status" | "value" | "user" | "appointment" | "callback";
+            field: "status" | "value" | "user" | "name" | "first_name" | "last_name" | "company_name" | "email" | "phone" | "mobile" | "postcode" | "referrer" | "description" | "user_agent" | "ip" | "referrer_url" | "test" | "quotes" | "attributes";
             /**
              * @description What it was.
              * @example open
@@ -1910,6 +1986,16 @@ export interface components {
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
+            /**
+             * @description At endpoints that `include` them, of a lead that has any.
+             * @example {
+             *       "utm_source": "newsletter",
+             *       "returning": true
+             *     }
+             */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            };
             /** @description What became another one. */
             changes: components["schemas"]["LeadFieldChange"][];
         };
@@ -3072,6 +3158,12 @@ export interface components {
             test?: boolean;
             /** @description By default at most 20. */
             quotes?: components["schemas"]["QuoteRequest"][];
+            /** @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first. */
+            attributes?: {
+                [key: string]: string | number | boolean | null;
+            };
+            /** @description Your own id of the lead, unique in the account. */
+            external_id?: string;
         };
         CreateVisitorLeadRequestForm: {
             /**
@@ -3164,6 +3256,480 @@ export interface components {
              * @default
              */
             quotes: components["schemas"]["QuoteRequest"][] | string;
+            /**
+             * @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first.
+             * @default
+             */
+            attributes: {
+                [key: string]: string | number | boolean | null;
+            } | string;
+            /**
+             * @description Your own id of the lead, unique in the account.
+             * @default
+             */
+            external_id: string;
+        };
+        LeadRow: {
+            /** @description Your own id of the lead, unique in the account. */
+            external_id?: string | null;
+            /**
+             * @description Name of the lead.
+             * @example New windows, front of house
+             */
+            name?: string;
+            /**
+             * @description Customer's first name.
+             * @example Ada
+             */
+            first_name?: string;
+            /**
+             * @description Customer's last name.
+             * @example Lovelace
+             */
+            last_name?: string;
+            /**
+             * @description Customer's company.
+             * @example Analytical Engines Ltd
+             */
+            company_name?: string | null;
+            /**
+             * Format: email
+             * @description Customer's email address.
+             * @example ada@example.com
+             */
+            email?: string;
+            /**
+             * @description Telephone number; kept as it is given.
+             * @example 020 7946 0123
+             */
+            phone?: string;
+            /**
+             * @description Mobile number.
+             * @example 07700 900123
+             */
+            mobile?: string | null;
+            /**
+             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @example SW1A 1AA
+             */
+            postcode?: string;
+            /**
+             * @description Where the lead came from.
+             * @example Direct
+             * @enum {string}
+             */
+            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+            /**
+             * @description Status of the lead.
+             * @example open
+             * @enum {string}
+             */
+            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /** @description The user to assign the lead to. */
+            user_id?: number | null;
+            /**
+             * @description Value of the lead in GBP.
+             * @example 4500
+             */
+            value?: number | null;
+            /**
+             * @description May have many lines.
+             * @example Would like to be called after six.
+             */
+            description?: string | null;
+            /**
+             * @description The visitor's browser; by default that of the request.
+             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
+             */
+            user_agent?: string | null;
+            /**
+             * @description The visitor's address; by default that of the request.
+             * @example 203.0.113.7
+             */
+            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @example https://search.example/?q=windows */
+            referrer_url?: string | null;
+            /**
+             * @description Marks a test lead.
+             * @example false
+             */
+            test?: boolean | null;
+            /** @description By default at most 20. */
+            quotes?: components["schemas"]["QuoteRequest"][] | null;
+            /** @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first. */
+            attributes?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
+        };
+        LeadBatchRequest: {
+            /**
+             * @description A lead without an `external_id` needs what POST /manage/leads needs.
+             * @example [
+             *       {
+             *         "external_id": "crm-1017",
+             *         "name": "New windows, front of house",
+             *         "first_name": "Ada",
+             *         "last_name": "Lovelace",
+             *         "company_name": "Analytical Engines Ltd",
+             *         "email": "ada@example.com",
+             *         "phone": "020 7946 0123",
+             *         "mobile": "07700 900123",
+             *         "postcode": "SW1A 1AA",
+             *         "referrer": "Direct",
+             *         "status": "open",
+             *         "value": 4500,
+             *         "description": "Would like to be called after six.",
+             *         "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
+             *         "ip": "203.0.113.7",
+             *         "referrer_url": "https://search.example/?q=windows",
+             *         "test": false
+             *       }
+             *     ]
+             */
+            leads: components["schemas"]["LeadRow"][];
+        };
+        /** @description Either the lead as it is now, or its errors. */
+        LeadBatchOutcome: {
+            data?: components["schemas"]["Lead"];
+            /**
+             * @description Invalid fields, as in the `errors` of a problem.
+             * @example {
+             *       "email": [
+             *         "The email must be a valid email address."
+             *       ]
+             *     }
+             */
+            errors?: {
+                [key: string]: string[];
+            };
+        };
+        LeadBatchResponse: {
+            data: components["schemas"]["LeadBatchOutcome"][];
+        };
+        /** @description A new lead needs what POST /manage/leads needs. Of a lead that is there what is absent stays, null clears, quotes are replaced as a whole, and attributes are merged: one that is null is removed. */
+        UpsertLeadRequest: {
+            /**
+             * @description Name of the lead.
+             * @example New windows, front of house
+             */
+            name?: string;
+            /**
+             * @description Customer's first name.
+             * @example Ada
+             */
+            first_name?: string;
+            /**
+             * @description Customer's last name.
+             * @example Lovelace
+             */
+            last_name?: string;
+            /**
+             * @description Customer's company.
+             * @example Analytical Engines Ltd
+             */
+            company_name?: string | null;
+            /**
+             * Format: email
+             * @description Customer's email address.
+             * @example ada@example.com
+             */
+            email?: string;
+            /**
+             * @description Telephone number; kept as it is given.
+             * @example 020 7946 0123
+             */
+            phone?: string;
+            /**
+             * @description Mobile number.
+             * @example 07700 900123
+             */
+            mobile?: string | null;
+            /**
+             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @example SW1A 1AA
+             */
+            postcode?: string;
+            /**
+             * @description Where the lead came from.
+             * @example Direct
+             * @enum {string}
+             */
+            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+            /**
+             * @description Status of the lead.
+             * @example open
+             * @enum {string}
+             */
+            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /** @description The user to assign the lead to. */
+            user_id?: number | null;
+            /**
+             * @description Value of the lead in GBP.
+             * @example 4500
+             */
+            value?: number | null;
+            /**
+             * @description May have many lines.
+             * @example Would like to be called after six.
+             */
+            description?: string | null;
+            /**
+             * @description The visitor's browser; by default that of the request.
+             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
+             */
+            user_agent?: string | null;
+            /**
+             * @description The visitor's address; by default that of the request.
+             * @example 203.0.113.7
+             */
+            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @example https://search.example/?q=windows */
+            referrer_url?: string | null;
+            /**
+             * @description Marks a test lead.
+             * @example false
+             */
+            test?: boolean | null;
+            /** @description By default at most 20. */
+            quotes?: components["schemas"]["QuoteRequest"][] | null;
+            /** @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first. */
+            attributes?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
+        };
+        /** @description A new lead needs what POST /manage/leads needs. Of a lead that is there what is absent stays, null clears, quotes are replaced as a whole, and attributes are merged: one that is null is removed. */
+        UpsertLeadRequestForm: {
+            /**
+             * @description Name of the lead.
+             * @example New windows, front of house
+             */
+            name?: string;
+            /**
+             * @description Customer's first name.
+             * @example Ada
+             */
+            first_name?: string;
+            /**
+             * @description Customer's last name.
+             * @example Lovelace
+             */
+            last_name?: string;
+            /**
+             * @description Customer's company.
+             * @example Analytical Engines Ltd
+             */
+            company_name?: string | null;
+            /**
+             * Format: email
+             * @description Customer's email address.
+             * @example ada@example.com
+             */
+            email?: string;
+            /**
+             * @description Telephone number; kept as it is given.
+             * @example 020 7946 0123
+             */
+            phone?: string;
+            /**
+             * @description Mobile number.
+             * @example 07700 900123
+             */
+            mobile?: string | null;
+            /**
+             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @example SW1A 1AA
+             */
+            postcode?: string;
+            /**
+             * @description Where the lead came from.
+             * @example Direct
+             * @enum {string}
+             */
+            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+            /**
+             * @description Status of the lead.
+             * @example open
+             * @enum {string}
+             */
+            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /**
+             * @description The user to assign the lead to.
+             * @default
+             */
+            user_id: (number | null) | string;
+            /**
+             * @description Value of the lead in GBP.
+             * @example 4500
+             */
+            value?: number | null;
+            /**
+             * @description May have many lines.
+             * @example Would like to be called after six.
+             */
+            description?: string | null;
+            /**
+             * @description The visitor's browser; by default that of the request.
+             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
+             */
+            user_agent?: string | null;
+            /**
+             * @description The visitor's address; by default that of the request.
+             * @example 203.0.113.7
+             */
+            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
+            /** @example https://search.example/?q=windows */
+            referrer_url?: string | null;
+            /**
+             * @description Marks a test lead.
+             * @example false
+             */
+            test?: boolean | null;
+            /**
+             * @description By default at most 20.
+             * @default
+             */
+            quotes: (components["schemas"]["QuoteRequest"][] | null) | string;
+            /**
+             * @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first.
+             * @default
+             */
+            attributes: ({
+                [key: string]: string | number | boolean | null;
+            } | null) | string;
+        };
+        UpsertLeadResponse: {
+            data: components["schemas"]["Lead"];
+            /**
+             * @description Whether it is a new one.
+             * @example true
+             */
+            created: boolean;
+        };
+        /** @description A lead with all that is kept of it. */
+        ManagedLead: {
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: uuid
+             * @description Identifies the lead in addresses.
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            reference: string;
+            /** @example New windows, front of house */
+            name: string;
+            /**
+             * @description In pounds (GBP).
+             * @example 0
+             */
+            value: number;
+            /**
+             * @description Null when none was given.
+             * @example null
+             */
+            description: string | null;
+            /** @example SW1A 1AA */
+            postcode: string;
+            /**
+             * @description The visitor's browser.
+             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
+             */
+            user_agent: string;
+            /**
+             * @description The visitor's address.
+             * @example 203.0.113.7
+             */
+            ip: string;
+            /**
+             * @example Website
+             * @enum {string}
+             */
+            referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+            /**
+             * @description Where the visitor came from.
+             * @example null
+             */
+            referrer_url: string | null;
+            /**
+             * @description Class of the device, read from the user agent; `unknown` when it can't be.
+             * @example desktop
+             */
+            device_type: string;
+            /**
+             * @description Name of the device, read from the user agent; `unknown` when it can't be.
+             * @example unknown
+             */
+            device_name: string;
+            /**
+             * @description Browser, read from the user agent; `unknown` when it can't be.
+             * @example Firefox
+             */
+            browser: string;
+            /**
+             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
+             * @example 145.0
+             */
+            browser_version: string;
+            /**
+             * @description Operating system, read from the user agent; `unknown` when it can't be.
+             * @example Linux
+             */
+            os: string;
+            /**
+             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
+             * @example unknown
+             */
+            os_version: string;
+            /**
+             * @example open
+             * @enum {string}
+             */
+            status: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /** @example quote */
+            type: string;
+            /**
+             * @description 1 marks a test lead: made with a test token, or with the status `test`.
+             * @example 0
+             * @enum {integer}
+             */
+            test: 0 | 1;
+            /**
+             * Format: date-time
+             * @description When the lead was created.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the lead changed last.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            updated_at: string;
+            /**
+             * @description Your own id of the lead, unique in the account.
+             * @example null
+             */
+            external_id: string | null;
+            /**
+             * @description What else is known of the lead, such as `utm_source`. `{}` when nothing is.
+             * @example {
+             *       "utm_source": "newsletter",
+             *       "returning": true
+             *     }
+             */
+            attributes: {
+                [key: string]: string | number | boolean;
+            };
+            /**
+             * Format: uuid
+             * @description Reference of the lead that it is a duplicate of.
+             * @example null
+             */
+            duplicate_of: string | null;
+            customer: components["schemas"]["Customer"];
+            quotes: components["schemas"]["Quote"][];
+        };
+        ManagedLeadResponse: {
+            data: components["schemas"]["ManagedLead"];
         };
         TokenName: {
             /** @example 1 */
@@ -3474,7 +4040,7 @@ export interface components {
         };
         /** @description All that is held of a lead. */
         ExportedLead: {
-            lead: components["schemas"]["Lead"];
+            lead: components["schemas"]["ManagedLead"];
             history: components["schemas"]["LeadHistoryEntry"][];
             appointments: components["schemas"]["ScheduledRecord"][];
             callbacks: components["schemas"]["ScheduledRecord"][];
@@ -3943,6 +4509,13 @@ export interface components {
              * @enum {string}
              */
             leads: "all" | "live" | "test";
+            /**
+             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @example [
+             *       "attributes"
+             *     ]
+             */
+            include: "attributes"[];
             /** @description Which leads it gets the events of; null: of all. */
             filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
@@ -4012,6 +4585,13 @@ export interface components {
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
+            /**
+             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @example [
+             *       "attributes"
+             *     ]
+             */
+            include?: "attributes"[];
             /** @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only. */
             filter?: {
                 /** @description Its status after the change. */
@@ -4060,6 +4640,13 @@ export interface components {
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
+            /**
+             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @example [
+             *       "attributes"
+             *     ]
+             */
+            include?: "attributes"[];
             /**
              * @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only.
              * @default
@@ -4119,6 +4706,13 @@ export interface components {
              * @enum {string}
              */
             leads: "all" | "live" | "test";
+            /**
+             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @example [
+             *       "attributes"
+             *     ]
+             */
+            include: "attributes"[];
             /** @description Which leads it gets the events of; null: of all. */
             filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
@@ -4213,6 +4807,13 @@ export interface components {
              * @enum {string}
              */
             leads: "all" | "live" | "test";
+            /**
+             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @example [
+             *       "attributes"
+             *     ]
+             */
+            include: "attributes"[];
             /** @description Which leads it gets the events of; null: of all. */
             filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
@@ -4284,6 +4885,13 @@ export interface components {
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
+            /**
+             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @example [
+             *       "attributes"
+             *     ]
+             */
+            include?: "attributes"[];
             /** @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only. */
             filter?: {
                 /** @description Its status after the change. */
@@ -4330,6 +4938,13 @@ export interface components {
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
+            /**
+             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @example [
+             *       "attributes"
+             *     ]
+             */
+            include?: "attributes"[];
             /**
              * @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only.
              * @default
@@ -4408,6 +5023,13 @@ export interface components {
              * @enum {string}
              */
             leads: "all" | "live" | "test";
+            /**
+             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @example [
+             *       "attributes"
+             *     ]
+             */
+            include: "attributes"[];
             /** @description Which leads it gets the events of; null: of all. */
             filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
@@ -5403,7 +6025,7 @@ export interface components {
              */
             rows_read: number;
             /**
-             * @description Of these, leads created.
+             * @description Of these, leads created, or changed by their external id.
              * @example 498
              */
             rows_created: number;
@@ -6034,6 +6656,11 @@ export interface operations {
                  * @example ada
                  */
                 q?: string;
+                /**
+                 * @description Only those that have this attribute: its key, a colon and its value as it is shown.
+                 * @example utm_source:newsletter
+                 */
+                attribute?: string;
                 /** @description The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`. */
                 sort?: "-created_at" | "created_at" | "-updated_at" | "updated_at";
                 /** @description Leave it empty for the first leads; pass `next_cursor` for those that follow. */
@@ -7126,6 +7753,235 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    createLeadBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "leads": [
+                 *         {
+                 *           "external_id": "crm-1017",
+                 *           "name": "New windows, front of house",
+                 *           "first_name": "Ada",
+                 *           "last_name": "Lovelace",
+                 *           "company_name": "Analytical Engines Ltd",
+                 *           "email": "ada@example.com",
+                 *           "phone": "020 7946 0123",
+                 *           "mobile": "07700 900123",
+                 *           "postcode": "SW1A 1AA",
+                 *           "referrer": "Direct",
+                 *           "status": "open",
+                 *           "value": 4500,
+                 *           "description": "Would like to be called after six.",
+                 *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
+                 *           "ip": "203.0.113.7",
+                 *           "referrer_url": "https://search.example/?q=windows",
+                 *           "test": false
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["LeadBatchRequest"];
+            };
+        };
+        responses: {
+            /** @description The outcome of each lead, in their order. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeadBatchResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    upsertLead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your own id.
+                 * @example crm-1017
+                 */
+                external_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "New windows, front of house",
+                 *       "first_name": "Ada",
+                 *       "last_name": "Lovelace",
+                 *       "company_name": "Analytical Engines Ltd",
+                 *       "email": "ada@example.com",
+                 *       "phone": "020 7946 0123",
+                 *       "mobile": "07700 900123",
+                 *       "postcode": "SW1A 1AA",
+                 *       "referrer": "Direct",
+                 *       "status": "open",
+                 *       "value": 4500,
+                 *       "description": "Would like to be called after six.",
+                 *       "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
+                 *       "ip": "203.0.113.7",
+                 *       "referrer_url": "https://search.example/?q=windows",
+                 *       "test": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpsertLeadRequest"];
+                /**
+                 * @example {
+                 *       "name": "New windows, front of house",
+                 *       "first_name": "Ada",
+                 *       "last_name": "Lovelace",
+                 *       "company_name": "Analytical Engines Ltd",
+                 *       "email": "ada@example.com",
+                 *       "phone": "020 7946 0123",
+                 *       "mobile": "07700 900123",
+                 *       "postcode": "SW1A 1AA",
+                 *       "referrer": "Direct",
+                 *       "status": "open",
+                 *       "value": 4500,
+                 *       "description": "Would like to be called after six.",
+                 *       "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
+                 *       "ip": "203.0.113.7",
+                 *       "referrer_url": "https://search.example/?q=windows",
+                 *       "test": false
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["UpsertLeadRequestForm"];
+            };
+        };
+        responses: {
+            /** @description The lead as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpsertLeadResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveManagedLead: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @example "3-264574550"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lead with all that is kept of it. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedLeadResponse"];
+                };
+            };
+            /** @description It is what If-None-Match names. There is no body. */
+            304: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listLeadHistory: {
         parameters: {
             query?: {
@@ -8038,7 +8894,10 @@ export interface operations {
                  *       "events": [
                  *         "lead.created"
                  *       ],
-                 *       "leads": "live"
+                 *       "leads": "live",
+                 *       "include": [
+                 *         "attributes"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["CreateWebhookEndpointRequest"];
@@ -8050,7 +8909,10 @@ export interface operations {
                  *       "events": [
                  *         "lead.created"
                  *       ],
-                 *       "leads": "live"
+                 *       "leads": "live",
+                 *       "include": [
+                 *         "attributes"
+                 *       ]
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["CreateWebhookEndpointRequestForm"];
@@ -8190,7 +9052,10 @@ export interface operations {
                  *       "events": [
                  *         "lead.created"
                  *       ],
-                 *       "leads": "live"
+                 *       "leads": "live",
+                 *       "include": [
+                 *         "attributes"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["UpdateWebhookEndpointRequest"];
@@ -8202,7 +9067,10 @@ export interface operations {
                  *       "events": [
                  *         "lead.created"
                  *       ],
-                 *       "leads": "live"
+                 *       "leads": "live",
+                 *       "include": [
+                 *         "attributes"
+                 *       ]
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["UpdateWebhookEndpointRequestForm"];
@@ -9168,6 +10036,11 @@ export interface operations {
                  * @example ada
                  */
                 q?: string;
+                /**
+                 * @description Only those that have this attribute: its key, a colon and its value as it is shown.
+                 * @example utm_source:newsletter
+                 */
+                attribute?: string;
             };
             header?: never;
             path?: never;

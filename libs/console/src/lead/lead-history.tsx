@@ -12,15 +12,17 @@ const ACTIONS: Record<HistoryEntry['action'], string> = {
   erased: 'Erased',
 }
 
-const entry = (name: string) => ({
+type Words = { name: string; wordOf: (value: unknown) => string }
+
+const entry = (name: string): Words => ({
   name,
-  wordOf: (value: unknown) => {
+  wordOf: (value) => {
     const { date, user_id: user } = (value ?? {}) as { date?: string; user_id?: number }
     return date === undefined ? 'cancelled' : `${ukMoment(date)}, user ${user}`
   },
 })
 
-const FIELDS: Record<Change['field'], { name: string; wordOf: (value: unknown) => string }> = {
+const FIELDS: Partial<Record<Change['field'], Words>> = {
   status: { name: 'Status', wordOf: (value) => STATUS_WORDS[value as Status] },
   value: { name: 'Value', wordOf: (value) => money(value as number) },
   user: {
@@ -31,11 +33,14 @@ const FIELDS: Record<Change['field'], { name: string; wordOf: (value: unknown) =
   callback: entry('Callback'),
 }
 
-// An erasure empties both.
+const fieldOf = (field: Change['field']): Words =>
+  FIELDS[field] ?? { name: field[0]!.toUpperCase() + field.slice(1).replaceAll('_', ' '), wordOf: String }
+
+// An erasure empties both, and of personal fields neither is kept.
 const isEmptied = ({ from, to }: Change) => from === null && to === null
 
 const wordsOf = (change: Change) => {
-  const { name, wordOf } = FIELDS[change.field]
+  const { name, wordOf } = fieldOf(change.field)
   return isEmptied(change) ? name : `${name}: ${wordOf(change.from)} → ${wordOf(change.to)}`
 }
 

@@ -11,6 +11,7 @@ export type Erasure = Schemas['Erasure']
 
 /** What a token with the scope `manage:read` sees beside. */
 interface Managed {
+  lead: Schemas['ManagedLead']
   users: User[]
   history: HistoryEntry[]
   deliveries: Delivery[]
@@ -34,14 +35,18 @@ const retrieveErasure = async (reference: string, signal?: AbortSignal): Promise
 
 const loadManaged = async (lead: Lead, signal: AbortSignal): Promise<Managed> => {
   const { reference } = lead
-  const [users, history, deliveries, endpoints, erasure] = await Promise.all([
+  const [managedLead, users, history, deliveries, endpoints, erasure] = await Promise.all([
+    dataOf(api().GET('/manage/leads/{reference}', { params: { path: { reference } }, signal })),
     listUsers(signal),
     dataOf(api().GET('/manage/leads/{reference}/history', { params: { path: { reference } }, signal })),
     listDeliveries({ lead_reference: reference }, signal),
     listEndpoints(signal),
     isErased(lead) ? retrieveErasure(reference, signal) : undefined,
   ])
-  return { users, history: history.data, deliveries: deliveries.data, endpoints, erasure }
+  return {
+    ...{ lead: managedLead.data, users, history: history.data },
+    ...{ deliveries: deliveries.data, endpoints, erasure },
+  }
 }
 
 /** A lead with all that the token may see of it: of each list the newest hundred. */

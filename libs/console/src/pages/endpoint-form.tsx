@@ -14,7 +14,7 @@ import { useLive } from '../parts/live'
 import { say } from '../parts/notices'
 import { Failure, Loading, Title } from '../parts/page'
 
-const NAMES = ['url', 'description', 'events', 'leads', 'filter', 'headers', 'secret']
+const NAMES = ['url', 'description', 'events', 'leads', 'filter', 'include', 'headers', 'secret']
 
 const LISTS = [
   ['postcode', 'Postcodes', 'What they start with, such as SW1A, M1.'],
@@ -58,6 +58,7 @@ const bodyOf = (fields: FormData) => ({
     events: fields.getAll('events') as EventType[],
     leads: fields.get('leads') as Endpoint['leads'],
     filter: filterOf(fields),
+    include: fields.getAll('include') as Endpoint['include'],
   }),
   headers: headersOf(String(fields.get('headers'))),
 })
@@ -98,6 +99,13 @@ const EndpointForm = ({
               </select>
             )}
           </Field>
+          <Boxes
+            name="include"
+            label="Bodies also have"
+            options={[['attributes', 'Attributes']]}
+            checked={endpoint?.include ?? []}
+            errors={errors}
+          />
           <details open={Boolean(endpoint?.filter)}>
             <summary>Filter</summary>
             <p class="faint help">It gets the events of leads that have one of the values of each list.</p>

@@ -36,6 +36,11 @@ const factsOf = ({ lead, managed }: ShownLead): FactRows => {
     ['Postcode', lead.postcode],
     ['Referrer', lead.referrer_url ? `${lead.referrer}: ${lead.referrer_url}` : lead.referrer],
     ['Browser', [lead.browser, lead.browser_version, lead.os, lead.device_type].filter(isKnown).join(', ')],
+    ['External id', managed?.lead.external_id],
+    ...Object.entries(managed?.lead.attributes ?? {}).map(([key, value]): [string, string] => [
+      key,
+      String(value),
+    ]),
     ['Created', <Exactly at={lead.created_at} />],
     ['Updated', <Exactly at={lead.updated_at} />],
   ]

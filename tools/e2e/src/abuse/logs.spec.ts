@@ -74,6 +74,12 @@ const bodies = (url: string): Record<string, RequestOptions> => {
     'POST /manage/leads': {
       json: { ...lead.json, description: MARK, referrer_url: `https://b.example/${MARK}` },
     },
+    'POST /manage/leads/batch': {
+      json: { leads: [{ ...LEAD_OF_PERSON, external_id: MARK, attributes: { note: EMAIL } }] },
+    },
+    'PUT /manage/leads/external/{external_id}': {
+      json: { ...LEAD_OF_PERSON, attributes: { note: `${MARK} ${PHONE}` } },
+    },
     'PATCH /leads/{reference}': { json: { value: 7, user_email: EMAIL, notify: true } },
     'POST /leads/{reference}/appointments': { json: entry() },
     'POST /leads/{reference}/callbacks': { json: entry() },
@@ -106,7 +112,7 @@ const spoilt = ({ json, ...rest }: RequestOptions): RequestOptions =>
         json: Object.fromEntries(
           Object.entries(json as object).map(([name, value]) => [
             name,
-            typeof value === 'string' ? `${value}\0${MARK}@@` : [MARK],
+            typeof value === 'string' ? `${value}\0${MARK}@@` : name === 'leads' ? MARK : [MARK],
           ]),
         ),
       }
@@ -153,7 +159,10 @@ test('no operation leaves a token, a secret, an address or a number in a log, ta
     await tenant.client.request(method, path, { token: '' })
   const addressOf = (path: string) => {
     const prefix = Object.keys(ids).find((one) => path.startsWith(one))
-    return path.replace('{reference}', reference).replace('{id}', String(ids[prefix ?? ''] ?? 1))
+    return path
+      .replace('{reference}', reference)
+      .replace('{external_id}', MARK)
+      .replace('{id}', String(ids[prefix ?? ''] ?? 1))
   }
   for (const { method, path } of taking) {
     const body = known[`${method} ${path}`]!

@@ -48,6 +48,7 @@ const bodiesOf = ({ requestBody }: Operation, { userId }: Ids): [string, Request
 const addressOf = ({ path }: Route, { reference, endpointId, userId, entryId }: Ids) =>
   path
     .replace('{reference}', reference)
+    .replace('{external_id}', 'crm-1')
     .replace('users/{id}', `users/${userId}`)
     .replace(/(appointments|callbacks)\/\{id\}/, (_, kind: string) => `${kind}/${entryId[kind]}`)
     .replace('{id}', String(endpointId))

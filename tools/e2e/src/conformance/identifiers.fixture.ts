@@ -69,6 +69,10 @@ export const identifiersOf = async (path: string, tenant: Tenant): Promise<Recor
   const found: Record<string, string> = {}
   if (names.includes('reference') || names.includes('id'))
     found['reference'] = (await tenant.createLead()).reference
+  if (names.includes('external_id')) {
+    found['external_id'] = 'crm-1017'
+    await tenant.send('PUT', '/manage/leads/external/crm-1017', { json: LEAD })
+  }
   if (names.includes('file')) {
     const image = await tenant.send('POST', '/manage/images', { multipart: FORM })
     found['file'] = String(image['url']).split('/').pop()!

@@ -149,7 +149,14 @@ test('webhook endpoints: made with a secret that is shown once, listed, changed,
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/)
   expect(record).toEqual({
     ...{ id: expect.any(Number), url: 'https://crm.example/hooks', description: 'CRM', enabled: true },
-    ...{ events: ['lead.created'], leads: 'all', filter: null, disabled_reason: null, headers: {} },
+    ...{
+      events: ['lead.created'],
+      leads: 'all',
+      filter: null,
+      include: [],
+      disabled_reason: null,
+      headers: {},
+    },
     ...{ previous_secret_until: null, created_at: timestamp, updated_at: timestamp },
   })
   const path = `/manage/webhook-endpoints/${record.id}`

@@ -152,6 +152,8 @@ const furnish = async () => {
     'PATCH /leads/{reference}/callbacks/{id}': { json: { notify: true } },
     'POST /leads/{reference}/attachments': { multipart: form },
     'POST /manage/leads': { json: visitorLead },
+    'POST /manage/leads/batch': { json: { leads: [visitorLead, { external_id: 'crm-2' }] } },
+    'PUT /manage/leads/external/{external_id}': { json: { ...visitorLead, attributes: { utm_source: 'x' } } },
     'POST /manage/images': { multipart: form },
     'POST /manage/imports': rows,
     'PATCH /manage/account': { json: { contact_email: 'it@example.com' } },
@@ -174,6 +176,7 @@ const furnish = async () => {
     return (
       path
         .replace('{reference}', reference)
+        .replace('{external_id}', 'crm-1')
         .replace('{id}', String(id))
         .replace('{replay_id}', String(replay.id)) + query
     )

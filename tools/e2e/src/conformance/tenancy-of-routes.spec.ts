@@ -106,7 +106,8 @@ const contentsAtRest = async () => {
 }
 
 test('no route shows, changes or tells apart what is another account’s, in any method', async () => {
-  const paths = [...new Set(routes.map(({ path }) => path))].filter((path) => path.includes('{'))
+  // An external id is the account's own: another account may have the same.
+  const paths = [...new Set(routes.map(({ path }) => path))].filter((path) => /\{(?!external_id)/.test(path))
   expect(paths.length).toBeGreaterThan(15)
   const victims: Victim[] = []
   for (const path of paths) {
@@ -181,8 +182,8 @@ const ABSENT: Record<string, string | number> = {
   lead_reference: randomUUID(),
 }
 
-// The customer's own number of a product: no record of Leadwire's.
-const NO_RECORDS = new Set(['product_style_id'])
+// The customer's own numbers: no records of Leadwire's.
+const NO_RECORDS = new Set(['product_style_id', 'external_id'])
 
 const namesRecord = (name: string) =>
   /(^|_)(id|ids|reference)$|^user_email$/.test(name) && !NO_RECORDS.has(name)

@@ -106,6 +106,13 @@ const SEEN: Record<string, RegExp[]> = {
   'missing-webhook': [/^\S{36}$/m, /"attempts":\[\{"number":1,.*"status":200/, /"status":"pending"/],
   errors: [/HTTP\/1\.1 422/, /"request_id"/, /^email: The email must be a valid email address\.$/m],
   idempotency: [/the same response twice/, /idempotency-replayed: true/i, /created \S{36}/],
+  'own-ids': [
+    /"created":true/,
+    /"status":"sold".*"created":false/,
+    /"external_id":"crm-1017","attributes":\{"utm_source":"newsletter"\}/,
+    /"total":1/,
+    /"value":4500.*"errors":\{/,
+  ],
   'going-live': [
     /"test":true/,
     /"name":"Website form"|"revoked_at"/,

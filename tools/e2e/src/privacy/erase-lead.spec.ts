@@ -89,6 +89,8 @@ const visitorLead = async () => ({
   user_agent: said('agent'),
   ip: '203.0.113.77',
   referrer_url: 'https://example.com/?of=unmistakable',
+  attributes: { note: said('attribute') },
+  external_id: said('external id'),
   value: 4200,
   quotes: [
     {
@@ -150,7 +152,7 @@ const EVENTS = [
 /** Endpoints of all events that answer with what they were sent: one takes it, one does not. */
 const echoes = async () => {
   for (const status of [200, 500]) {
-    const { receiver } = await tenant.listen({ events: EVENTS })
+    const { receiver } = await tenant.listen({ events: EVENTS, include: ['attributes'] })
     receiver.answerWith(({ body }) => ({ status, body }))
   }
 }
@@ -203,7 +205,7 @@ test('nothing of a person remains in any store, and what is countable stays', as
   expect(await traces()).toEqual([])
   const counts = Object.fromEntries(done.erased.map(({ what, count }) => [what, count]))
   expect(counts).toMatchObject({
-    ...{ customer: 1, lead: 1, quotes: 1, quote_items: 1, history: 2, attachments: 1, attached_files: 1 },
+    ...{ attributes: 1, customer: 1, lead: 1, quotes: 1, quote_items: 1, history: 2, attachments: 1, attached_files: 1 },
     ...{ search_words: 9, idempotency_answers: 4, webhook_events: 6, notification_events: 4 },
     ...{ cancelled_deliveries: 6, messages: 10 },
   })

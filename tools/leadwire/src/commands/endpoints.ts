@@ -1,4 +1,5 @@
 import {
+  ENDPOINT_INCLUDES,
   ENDPOINT_LEADS,
   type Endpoint,
   type EndpointHeader,
@@ -17,6 +18,7 @@ export const endpointOutput = (endpoint: Endpoint) => ({
   events: endpoint.events,
   leads: endpoint.leads,
   filter: filterRecord(endpoint.filter),
+  include: endpoint.include,
   disabled_reason: endpoint.disabledReason ?? null,
   headers: endpoint.headerNames,
   created_at: endpoint.createdAt,
@@ -44,6 +46,7 @@ interface Fields {
   filterReferrer?: string[]
   filterPostcode?: string[]
   filterUserEmail?: string[]
+  include?: string[]
   header?: EndpointHeader[]
 }
 
@@ -65,6 +68,11 @@ const addFields = (command: Command): Command =>
     .option('--filter-referrer <referrers>', 'only leads with one of these referrers', list)
     .option('--filter-postcode <starts>', 'only leads whose postcode starts with one of these', list)
     .option('--filter-user-email <emails>', 'only leads that are assigned to one of these users', list)
+    .option(
+      '--include <parts>',
+      `what else its webhooks have: ${ENDPOINT_INCLUDES.join(', ')}, or nothing`,
+      list,
+    )
     .option('--header <header>', "'Name: value', for each attempt; may be repeated", header)
 
 const filterOf = (fields: Fields) => {
@@ -75,10 +83,11 @@ const filterOf = (fields: Fields) => {
 }
 
 /** The fields as webhook-service's requests have them. */
-const requestOf = ({ description, enabled, events, leads, header: headers, ...rest }: Fields) => ({
+const requestOf = ({ description, enabled, events, leads, include, header: headers, ...rest }: Fields) => ({
   ...{ description, leads },
   enabled: enabled === undefined ? undefined : enabled === 'true',
   events: events && { types: events },
+  include: include && { parts: include.filter(Boolean) },
   headers: headers && { headers },
   filter: filterOf(rest),
 })

@@ -46,8 +46,11 @@ const FIELD_OF = new Map(
   ]),
 )
 
-/** The field of each column, by the letters of its name; undefined for an unknown column. */
-const fieldsOf = (columns: string[]) => columns.map((name) => FIELD_OF.get(lettersOf(name)))
+const ATTRIBUTE = /^\s*(attributes\.[a-z][a-z0-9_]{0,39})\s*$/
+
+/** The field of each column, by the letters of its name, or `attributes.KEY`; undefined for an unknown column. */
+const fieldsOf = (columns: string[]) =>
+  columns.map((name) => ATTRIBUTE.exec(name)?.[1] ?? FIELD_OF.get(lettersOf(name)))
 
 const countFields = (columns: string[]) => fieldsOf(columns.slice(0, MAX_COLUMNS)).filter(Boolean).length
 
@@ -71,6 +74,8 @@ const headerError = (columns: string[]): string | undefined => {
   if (fields.length === 0) return `The first row has no known column. There are: ${FIELDS.join(', ')}.`
   const twice = fields.find((field, index) => fields.indexOf(field) < index)
   if (twice !== undefined) return `The header has the column ${twice} twice.`
+  // A lead that is there may be changed with less.
+  if (fields.includes('external_id')) return undefined
   const missing = VisitorLead.required!.filter((field) => !fields.includes(field))
   return missing.length > 0 ? `The header lacks what each row must have: ${missing.join(', ')}.` : undefined
 }
@@ -101,7 +106,8 @@ const PROPERTIES: Record<string, TSchema> = VisitorLead.properties
 const cellValue = (field: string, cell: string): unknown => {
   const { type } = PROPERTIES[field]!
   if (type === 'boolean') return cell.toLowerCase()
-  if (type !== 'array') return type === 'integer' ? cell.trim().replace(/^(-?\d+)\.0+$/, '$1') : cell
+  if (type !== 'array' && type !== 'object')
+    return type === 'integer' ? cell.trim().replace(/^(-?\d+)\.0+$/, '$1') : cell
   try {
     return cell.trim() === '' ? undefined : JSON.parse(cell)
   } catch (cause) {
@@ -115,13 +121,20 @@ const bodyOf = (fields: (string | undefined)[], cells: string[]): Body => {
     throw new ServiceError('invalid', `The row has ${cells.length} cells, and the header ${fields.length}.`)
   const given: Record<string, unknown> = {}
   const lists: string[] = []
+  const attributes: Record<string, string> = {}
   for (const [index, field] of fields.entries()) {
     if (field === undefined || cells[index] === undefined) continue
     const cell = unguarded(cells[index])
+    if (field.startsWith('attributes.')) {
+      attributes[field.slice('attributes.'.length)] = cell
+      continue
+    }
     given[field] = cellValue(field, cell)
     // The options of items are read from the text of the JSON.
     if (Array.isArray(given[field])) lists.push(`${JSON.stringify(field)}:${cell}`)
   }
+  if (Object.keys(attributes).length > 0)
+    given['attributes'] = { ...(given['attributes'] as object | undefined), ...attributes }
   const json = lists.length > 0 ? { json: `{${lists.join()}}` } : {}
   return { fields: exportedFields(given), form: true, ...json, errors: textErrors(given) }
 }

@@ -2,6 +2,7 @@ import { type Migration, type ServiceContext, untilMigrated } from '@leadwire/se
 import type { Config } from '../../config'
 import { tokenEndpoint } from './0003-token-endpoint'
 import { erasureReceivers } from './0004-erasure-receivers'
+import { attributes } from './0005-attributes'
 import { changedEntries } from './0006-changed-entries'
 import { TABLES } from './schema'
 
@@ -20,6 +21,7 @@ export const migrations: Migration[] = [
   ),
   tokenEndpoint,
   erasureReceivers,
+  attributes,
   changedEntries,
 ]
 

@@ -28,6 +28,11 @@ const TABLES_OF_LEADS: [table: string, condition: string][] = [
   ['leads', 'account_id = $1 AND id = ANY ($2)'],
 ]
 
+// Before the leads, which say what terms they have.
+const DELETE_ATTRIBUTES = `
+  DELETE FROM lead_attributes t USING leads l, json_each_text(l.attributes) a
+  WHERE l.account_id = $1 AND l.id = ANY ($2) AND t.account_id = $1 AND t.number = l.number AND t.term = a.key || ':' || a.value`
+
 const DELETE_WORDS = 'DELETE FROM lead_search WHERE account_id = $1 AND number = ANY ($2)'
 
 const COUNT = 'UPDATE account_deletions SET removed_leads = removed_leads + $2 WHERE account_id = $1'
@@ -67,6 +72,7 @@ const removeLeads = async (deps: Elsewhere, accountId: number): Promise<boolean>
   const { messages } = await webhooks.removeLeadEvents({ accountId, leadReferences })
   for (const message of messages) await deps.deleteMessage(message)
   await database.transaction(async (tx) => {
+    tx.send({ text: DELETE_ATTRIBUTES, values: ofLeads })
     for (const [table, condition] of TABLES_OF_LEADS)
       tx.send({ text: `DELETE FROM ${table} WHERE ${condition}`, values: ofLeads })
     // Who has read the leads to write their words has committed them then; who comes later finds no leads.

@@ -6,6 +6,7 @@ import {
   eventBody,
   fieldsOf,
   LeadListItem,
+  ManagedFields,
   Quote,
   QuoteItem,
 } from '@leadwire/contracts'
@@ -52,8 +53,14 @@ const emptied = (record: TObject): string[] =>
  * stays: numbers, references, times, prices, and words of which there are only a few (status, referrer, type).
  */
 const ERASED_ROWS = {
+  // Before the lead loses what they are of.
+  attributes: `
+    DELETE FROM lead_attributes WHERE account_id = $1 AND number = ${ofLead('number')} AND term = ANY (ARRAY (
+      SELECT a.key || ':' || a.value FROM leads, json_each_text(attributes) a WHERE account_id = $1 AND id = $2
+    ))`,
   customer: `UPDATE leads SET ${emptied(Customer)} WHERE account_id = $1 AND id = $2`,
-  lead: `UPDATE leads SET ${emptied(LeadListItem)}, created_by_request_id = NULL WHERE account_id = $1 AND id = $2`,
+  // Afterwards its external id may be another lead's.
+  lead: `UPDATE leads SET ${emptied(LeadListItem)}, ${emptied(ManagedFields)}, attributes = NULL, created_by_request_id = NULL WHERE account_id = $1 AND id = $2`,
   quotes: `UPDATE quotes SET ${emptied(Quote)} WHERE ${OF_LEAD}`,
   quote_items: `
     UPDATE quote_items SET ${emptied(QuoteItem)}, options = '{}', product_style_sku = '', product_style_name = '',
@@ -70,7 +77,8 @@ const ERASED_ROWS = {
   search_words: `DELETE FROM lead_search WHERE account_id = $1 AND number = ${ofLead('number')}`,
   idempotency_answers: `
     DELETE FROM idempotency_keys
-    WHERE lead_reference = ${ofLead('reference')} AND token_id IN (SELECT id FROM tokens WHERE account_id = $1)`,
+    WHERE (lead_reference = ${ofLead('reference')} OR lead_references @> ARRAY[${ofLead('reference')}])
+      AND token_id IN (SELECT id FROM tokens WHERE account_id = $1)`,
 }
 
 // An event that the relay is publishing is waited for.

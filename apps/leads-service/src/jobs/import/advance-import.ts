@@ -1,8 +1,8 @@
-import type { Actor, AdvanceImportRequest, AdvanceImportResponse, CreateLead } from '@leadwire/contracts'
+import type { Actor, AdvanceImportRequest, AdvanceImportResponse } from '@leadwire/contracts'
 import { isRefusedValue, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
-import { invalidBy, validate } from '../../arguments'
-import { type CreateLeadsDeps, createAll } from '../../leads/create/create-leads'
-import { leadErrors } from '../../leads/create/lead-arguments'
+import { validate } from '../../arguments'
+import type { CreateLeadsDeps } from '../../leads/create/create-leads'
+import { createRows, errorsOfRow } from '../../leads/create/create-rows'
 import type { OutboxEvent } from '../../outbox/record-events'
 import { CLAIM, isClaim } from './claim-import'
 
@@ -33,41 +33,6 @@ const INSERT_FAULTS = `
   INSERT INTO import_faults (account_id, import_id, row, errors)
   SELECT $1, $2, row, errors FROM unnest($3::bigint[], $4::json[]) AS given (row, errors)`
 
-/** Creates the leads of rows; resolves with the errors of each row as JSON, null where it has none. */
-const createRows = async (
-  deps: CreateLeadsDeps,
-  tx: OpenTransaction,
-  { rows, claim }: AdvanceImportRequest,
-  claimed: ClaimedRow,
-  events: OutboxEvent[],
-): Promise<(string | null)[]> => {
-  const { tokenId, requestId } = claimed
-  const actor: Actor | undefined =
-    tokenId === null ? undefined : { tokenId, tokenName: '', requestId: requestId ?? '' }
-  const items = new Map<number, CreateLead>()
-  const violations = rows.map(({ row }, index): string | null => {
-    if (row?.$case !== 'lead') return row?.value ?? null
-    const item = {
-      accountId: claim!.accountId,
-      lead: row.value,
-      idempotency: undefined,
-      traceparent: '',
-      actor,
-    }
-    const refused = invalidBy(leadErrors(item))
-    if (!refused) items.set(index, item)
-    return refused ? JSON.stringify(refused.fieldErrors) : null
-  })
-  const outcomes = await createAll(deps, tx, [...items.values()], claimed.webhooks ? events : undefined)
-  for (const [at, index] of [...items.keys()].entries()) {
-    const outcome = outcomes[at]
-    if (!(outcome instanceof ServiceError)) continue
-    if (outcome.code !== 'invalid') throw outcome
-    violations[index] = JSON.stringify(outcome.fieldErrors)
-  }
-  return violations
-}
-
 const advance = async (
   deps: CreateLeadsDeps,
   tx: OpenTransaction,
@@ -81,9 +46,15 @@ const advance = async (
   if (!claimed) throw new ServiceError('conflict', 'The import is worked on by another process.')
   if (claimed.state !== 'running') return { goingOn: false }
   const { rows, to, columns, delimiter, finished, failure } = request
-  const failed = (await createRows(deps, tx, request, claimed, events)).flatMap((errors, at) =>
-    errors === null ? [] : [{ row: claimed.rowsRead + at + 1, errors }],
-  )
+  const { tokenId, requestId, webhooks } = claimed
+  const actor: Actor | undefined =
+    tokenId === null ? undefined : { tokenId, tokenName: '', requestId: requestId ?? '' }
+  const common = { accountId, traceparent: '', actor }
+  const outcomes = await createRows(deps, tx, rows, common, webhooks ? events : undefined)
+  const failed = outcomes.flatMap((outcome, at) => {
+    const errors = errorsOfRow(outcome)
+    return errors === undefined ? [] : [{ row: claimed.rowsRead + at + 1, errors }]
+  })
   const kept = failed.slice(0, Math.max(0, MAX_FAULTS - claimed.rowsFailed))
   if (kept.length > 0) {
     const ofFaults = [kept.map(({ row }) => row), kept.map(({ errors }) => errors)]

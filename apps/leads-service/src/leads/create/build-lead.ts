@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type CreateLead, eventBody, type Lead, leadDetailsJson } from '@leadwire/contracts'
+import { type CreateLead, eventBody, type Lead, leadDetailsJson, withAttributes } from '@leadwire/contracts'
 import { phoneNumbers } from '../../contacts/phone-numbers'
 import { leadEvent } from '../../outbox/lead-event'
 import type { OutboxEvent } from '../../outbox/record-events'
@@ -10,7 +10,7 @@ import type { References } from './references'
 import { visitorDevice } from './visitor-device'
 
 /** A new lead as it is stored and shown. `imageOf` knows every image of its items. */
-const buildLead = (
+export const buildLead = (
   { accountId, lead }: CreateLead,
   { id, customerId, createdAt, quoteIds, itemIds }: Stamp,
   imageOf: References['imageOf'],
@@ -114,11 +114,11 @@ export const renderNewLead = (
   const lead = buildLead(item, stamp, imageOf)
   const json = leadJsonOf(lead, jsonFormat)
   const body = leadBody(json)
-  const webhookBody = () => {
-    if (lead.quotes.length === 0) return body
-    const details = leadDetailsJson(lead, { productStyle: false })
-    return eventBody('lead.created', wholeLeadJson({ item: json.item, details }))
+  const webhookJson = () => {
+    const details = lead.quotes.length === 0 ? json.details : leadDetailsJson(lead, { productStyle: false })
+    return wholeLeadJson({ item: json.item, details })
   }
+  const attributes = item.lead!.attributes
   const event = () =>
     leadEvent({
       accountId: item.accountId,
@@ -133,7 +133,10 @@ export const renderNewLead = (
         postcode: lead.postcode,
         userEmail: userEmailOf(item),
       },
-      body: webhookBody(),
+      body: lead.quotes.length === 0 ? body : eventBody('lead.created', webhookJson()),
+      bodyWithAttributes: attributes
+        ? eventBody('lead.created', withAttributes(webhookJson(), attributes))
+        : undefined,
     })
   return { item, number: stamp.number, lead, json, event: hasEvent ? event() : undefined, body }
 }

@@ -11,12 +11,15 @@ import {
 import { invalidBy } from '../../arguments'
 import { insertTogether } from '../../database/inserter'
 import { answersOf, resolveKeys } from '../../idempotency/idempotency-keys'
+import { lockProgress } from '../../jobs/search/write-terms'
 import { eventsOf, type OutboxEvent, type RecordingDeps } from '../../outbox/record-events'
 import { type JsonSettings, leadEtag, leadResultOf } from '../read/lead-response'
 import { deadlineOf, unlessTimedOut } from '../read/unless-timed-out'
 import { renderNewLead } from './build-lead'
+import { changeLeads, mergeAttributes } from './change-leads'
+import { findByExternalIds, lockExternalIds, roundsOf } from './external-ids'
 import { insertsOf } from './insert-leads'
-import { leadErrors } from './lead-arguments'
+import { leadErrors, missingErrors } from './lead-arguments'
 import { countErrors, type Limits, sizeErrors } from './limits'
 import { numberLeads } from './number-leads'
 import { loadReferences, type References } from './references'
@@ -27,13 +30,19 @@ export interface CreateLeadsDeps extends JsonSettings, RecordingDeps {
   meters?: BatcherMeters
 }
 
-/** The response to an item, or why there is none. */
-type Outcome = Answer | ServiceError
+/** The response to an item, of which version of the lead and whether it is new, or why there is none. */
+export type Outcome = (Answer & { version: number; created: boolean }) | ServiceError
 
-/** Why an item may not be created; undefined when it may. */
-const refusalOf = (item: CreateLead, references: References, limits: Limits): ServiceError | undefined =>
-  invalidBy({ ...countErrors(item, limits), ...references.errorsOf(item) }) ??
-  invalidBy(sizeErrors(item, references, limits))
+/** Why an item may not be written; undefined when it may. `whole` has what a lead that is there had before. */
+const refusalOf = (
+  item: CreateLead,
+  { references, limits }: { references: References; limits: Limits },
+  whole = item,
+): ServiceError | undefined =>
+  invalidBy({ ...countErrors(whole, limits), ...references.errorsOf(item) }) ??
+  invalidBy(sizeErrors(whole, references, limits))
+
+const TAKEN = { external_id: ['The external id has already been taken.'] }
 
 /** Writes leads, their events and saved answers. Leaves out those of accounts that are not there. */
 const writeAll = async (
@@ -55,7 +64,52 @@ const writeAll = async (
   return written
 }
 
-/** Creates leads with all that belongs to them in a transaction. Adds their events to `events`; without it there are none. */
+/** A new lead has no attributes to take away. */
+const withoutNulls = (item: CreateLead): CreateLead => {
+  const lead = item.lead!
+  if (lead.attributes === undefined) return item
+  return { ...item, lead: { ...lead, attributes: mergeAttributes(undefined, lead.attributes) } }
+}
+
+/** Writes items of which no two have one external id. */
+const writeRound = async (
+  deps: CreateLeadsDeps,
+  tx: OpenTransaction,
+  items: CreateLead[],
+  { references, events }: { references: References; events: OutboxEvent[] | undefined },
+): Promise<Map<CreateLead, Outcome>> => {
+  const known = { references, limits: deps.limits }
+  const outcomes = new Map<CreateLead, Outcome>()
+  const found = await findByExternalIds(tx, items)
+  const upserts = [...found].flatMap(([item, row]) => (item.lead!.upsert ? [{ item, row }] : []))
+  if (upserts.length > 0) {
+    const refuse = (item: CreateLead, whole: CreateLead) => refusalOf(item, known, whole)
+    const changed = await changeLeads(upserts, { ...deps, tx, references, refusalOf: refuse, events })
+    for (const [index, { item }] of upserts.entries()) outcomes.set(item, changed[index]!)
+  }
+  // What is written of each item that makes a lead.
+  const accepted = new Map<CreateLead, CreateLead>()
+  for (const item of items) {
+    if (outcomes.has(item)) continue
+    const whole = withoutNulls(item)
+    const refused = found.has(item) ? ServiceError.invalid(TAKEN) : invalidBy(missingErrors(item))
+    const outcome = refused ?? refusalOf(item, known, whole)
+    if (outcome) outcomes.set(item, outcome)
+    else accepted.set(whole, item)
+  }
+  if (accepted.size === 0) return outcomes
+  const settings = { ...references, jsonFormat: deps.jsonFormat, hasEvent: events !== undefined }
+  for (const { item, body, event } of await writeAll(tx, [...accepted.keys()], settings)) {
+    outcomes.set(accepted.get(item)!, { body, replayed: false, version: 1, created: true })
+    if (event) events?.push(event)
+  }
+  return outcomes
+}
+
+/**
+ * Creates leads with all that belongs to them in a transaction, and changes those that upserts name. Adds their events to `events`;
+ * without it there are none. Locks external ids, leads, the progress of search, accounts, in this order.
+ */
 export const createAll = async (
   deps: CreateLeadsDeps,
   tx: OpenTransaction,
@@ -65,15 +119,28 @@ export const createAll = async (
   const keys = items.map(({ idempotency }) => idempotency)
   const resolved = await resolveKeys(tx, keys)
   const open = items.filter((_, index) => resolved[index] === undefined)
+  lockExternalIds(tx, open)
   const references = await loadReferences(tx, open, deps.assetsUrl)
-  const refused = new Map(open.map((item) => [item, refusalOf(item, references, deps.limits)]))
-  const accepted = open.filter((item) => refused.get(item) === undefined)
-  const settings = { ...references, jsonFormat: deps.jsonFormat, hasEvent: events !== undefined }
-  const written = accepted.length > 0 ? await writeAll(tx, accepted, settings) : []
-  events?.push(...written.flatMap(({ event }) => event ?? []))
-  const made = new Map(written.map(({ item, body }) => [item, { body, replayed: false }]))
+  const [first = [], ...rounds] = roundsOf(open)
+  if (rounds.length > 0) {
+    // What later rounds would lock behind the accounts.
+    await findByExternalIds(tx, first)
+    const accountIds = new Set(rounds.flat().map(({ accountId }) => accountId))
+    for (const accountId of [...accountIds].sort((a, b) => a - b))
+      await lockProgress(tx, accountId, { skip: false })
+  }
+  const outcomes = await writeRound(deps, tx, first, { references, events })
+  for (const round of rounds)
+    for (const [item, outcome] of await writeRound(deps, tx, round, { references, events }))
+      outcomes.set(item, outcome)
   const noAccount = () => new ServiceError('not_found', 'There is no such account.')
-  return items.map((item, index) => resolved[index] ?? refused.get(item) ?? made.get(item) ?? noAccount())
+  // A replayed lead is as it was when it was created: of the first version, whatever became of it.
+  const replayed = (answer: Answer | ServiceError) =>
+    answer instanceof ServiceError ? answer : { ...answer, version: 1, created: true }
+  return items.map((item, index) => {
+    const answer = resolved[index]
+    return answer ? replayed(answer) : (outcomes.get(item) ?? noAccount())
+  })
 }
 
 /** The outcome of an item whose transaction failed for a reason that is not a ServiceError. */
@@ -130,22 +197,26 @@ export const createLeads = (deps: CreateLeadsDeps) => {
       queueOf: ({ accountId }) => accountId,
     })
   const create = batched('create')
+  // Separately: they wait for others of the same external id.
+  const createExternal = batched('create_external')
   const createLarge = batched('create_large')
   const createOne = async (item: CreateLead): Promise<Outcome> => {
     const refused = invalidBy(leadErrors(item))
     if (refused) return refused
     const isLarge = leadCost(item) > LARGE_ROWS
     const limits = { deadline: new Date(deadlineOf(item)), isGone: () => false }
-    return (isLarge ? createLarge : create)(item, limits).catch((error) => {
+    const queue = isLarge ? createLarge : item.lead!.externalId === undefined ? create : createExternal
+    return queue(item, limits).catch((error) => {
       if (error instanceof ServiceError) return error
       throw error
     })
   }
-  // A replayed lead is as it was when it was created: of the first version, whatever became of it.
-  const etag = leadEtag(1, deps.jsonFormat)
   return async ({ leads }: CreateLeadsRequest) => {
     const outcomes = await Promise.all(leads.map(createOne))
-    const tagged = (outcome: Outcome) => (outcome instanceof ServiceError ? outcome : { ...outcome, etag })
+    const tagged = (outcome: Outcome) =>
+      outcome instanceof ServiceError
+        ? outcome
+        : { ...outcome, etag: leadEtag(outcome.version, deps.jsonFormat) }
     return { results: outcomes.map((outcome) => leadResultOf(tagged(outcome))) }
   }
 }

@@ -1,19 +1,18 @@
 import {
+  ATTRIBUTE_BYTES,
+  ATTRIBUTE_KEY,
   type CreateLead,
   isEmail,
-  LEAD_STATUSES,
   type NewLead,
   type NewQuoteItem,
   POSTCODE,
   VISITOR_REFERRERS,
 } from '@leadwire/contracts'
 import { type FieldErrors, parseTraceparent } from '@leadwire/service-kit'
-import { errorsOf, isActor, isId, isOptional, isSaid, isText } from '../../arguments'
+import { errorsOf, isActor, isId, isOptional, isSaid, isStatus, isText } from '../../arguments'
 import { isIdempotency } from '../../idempotency/idempotency-keys'
 
 const isPhone = (text: string) => isText(text) && /\p{Nd}/u.test(text)
-
-export const isStatus = (status: string): boolean => (LEAD_STATUSES as readonly string[]).includes(status)
 
 const isOption = ([key, value]: [string, unknown]) =>
   isText(key) && (typeof value === 'string' ? isText(value) : Number.isFinite(value))
@@ -24,6 +23,21 @@ const isOptions = (text: string): boolean => {
     const options: unknown = JSON.parse(text)
     if (typeof options !== 'object' || options === null || Array.isArray(options)) return false
     return !text.includes('\0') && Object.entries(options).every(isOption)
+  } catch {
+    return false
+  }
+}
+
+const isAttribute = ([key, value]: [string, unknown]) =>
+  ATTRIBUTE_KEY.test(key) &&
+  (typeof value === 'string'
+    ? isText(value, ATTRIBUTE_BYTES) && Buffer.byteLength(value) <= ATTRIBUTE_BYTES
+    : value === null || typeof value === 'boolean' || Number.isFinite(value))
+
+/** Whether a text is that of a JSON object of attributes. */
+const isAttributes = (text: string): boolean => {
+  try {
+    return text.startsWith('{') && Object.entries(JSON.parse(text)).every(isAttribute)
   } catch {
     return false
   }
@@ -46,7 +60,9 @@ const itemFields = (item: NewQuoteItem) => ({
 
 // Also of fields that have no check of their own.
 const areTexts = (lead: NewLead) =>
-  Object.values(lead).every((value) => typeof value !== 'string' || isText(value, 10_000))
+  Object.entries(lead).every(
+    ([field, value]) => typeof value !== 'string' || field === 'attributes' || isText(value, 10_000),
+  )
 
 const leadFields = (lead: NewLead) => ({
   name: isSaid(lead.name),
@@ -65,7 +81,29 @@ const leadFields = (lead: NewLead) => ({
   email: isEmail(lead.email),
   phone: isPhone(lead.phone),
   mobile: isOptional(lead.mobile, isPhone),
+  attributes: isOptional(lead.attributes, isAttributes),
+  external_id: lead.upsert ? isSaid(lead.externalId ?? '') : isOptional(lead.externalId, isSaid),
 })
+
+const givenFields = (lead: NewLead) => {
+  const { upsert } = lead
+  const fields = Object.entries(leadFields(lead))
+  return upsert
+    ? Object.fromEntries(fields.filter(([field]) => upsert.given.includes(field)))
+    : leadFields(lead)
+}
+
+/** What an upsert lacks to make a new lead. */
+export const missingErrors = ({ lead }: CreateLead): FieldErrors => {
+  if (!lead?.upsert) return {}
+  const { given } = lead.upsert
+  const missing = Object.entries(leadFields(lead)).filter(
+    ([field, sound]) => !sound && !given.includes(field),
+  )
+  return Object.fromEntries(
+    missing.map(([field]) => [field, [`The ${field.replaceAll('_', ' ')} field is required.`]]),
+  )
+}
 
 const quoteErrors = ({ quotes }: NewLead): FieldErrors => {
   const fieldErrors: FieldErrors = {}
@@ -88,7 +126,7 @@ export const leadErrors = (item: CreateLead): FieldErrors => ({
     idempotency: isOptional(item.idempotency, isIdempotency),
     actor: isOptional(item.actor, isActor),
     traceparent: item.traceparent === '' || parseTraceparent(item.traceparent) !== undefined,
-    ...(item.lead && leadFields(item.lead)),
+    ...(item.lead && givenFields(item.lead)),
   }),
   ...(item.lead && quoteErrors(item.lead)),
 })

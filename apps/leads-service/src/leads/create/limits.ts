@@ -1,4 +1,4 @@
-import type { CreateLead } from '@leadwire/contracts'
+import { attributeTerms, type CreateLead, MAX_ATTRIBUTES } from '@leadwire/contracts'
 import type { FieldErrors } from '@leadwire/service-kit'
 import { HEADER_BYTES } from '../../outbox/publish'
 import { renderNewLead } from './build-lead'
@@ -13,17 +13,21 @@ const figure = (count: number) => count.toLocaleString('en-GB')
 const tooMany = (what: string, count: number, max: number) =>
   count > max ? [`A lead may not have more than ${figure(max)} ${what}; this one has ${figure(count)}.`] : []
 
-/** What is wrong with a lead that has more quotes or items than a lead may have. */
+/** What is wrong with a lead that has more quotes, items or attributes than a lead may have. */
 export const countErrors = (item: CreateLead, { maxQuotes, maxItems }: Limits): FieldErrors => {
-  const { quotes } = item.lead!
+  const { quotes, attributes } = item.lead!
+  const ofAttributes = tooMany('attributes', attributeTerms(attributes).length, MAX_ATTRIBUTES)
   const messages = [
     ...tooMany('quotes', quotes.length, maxQuotes),
     ...tooMany('items in all', itemCount(item), maxItems),
   ]
-  return messages.length > 0 ? { quotes: messages } : {}
+  return {
+    ...(messages.length > 0 && { quotes: messages }),
+    ...(ofAttributes.length > 0 && { attributes: ofAttributes }),
+  }
 }
 
-/** More than any event of a lead without quotes has: its texts are limited, and JSON writes a character in six bytes at most. */
+/** More than any event of a lead without quotes and attributes has: its texts are limited, and JSON writes a character in six bytes at most. */
 const MOST_WITHOUT_QUOTES = 200_000
 
 /** The longest that PostgreSQL can say of a lead. */
@@ -47,11 +51,16 @@ export const sizeErrors = (
   references: Pick<References, 'imageOf' | 'userEmailOf'>,
   { maxEventBytes }: Limits,
 ): FieldErrors => {
-  const hasQuotes = item.lead!.quotes.length > 0
-  if (!hasQuotes && maxEventBytes >= MOST_WITHOUT_QUOTES) return {}
-  const { event } = renderNewLead(item, longestStamp(item), { ...references, jsonFormat: 0, hasEvent: true })
+  const { quotes, attributes } = item.lead!
+  if (quotes.length === 0 && !attributes && maxEventBytes >= MOST_WITHOUT_QUOTES) return {}
+  const { event } = renderNewLead(item, longestStamp(item), {
+    ...references,
+    jsonFormat: 0,
+    hasEvent: true,
+  })
   const bytes = event!.payload.length + HEADER_BYTES
   if (bytes <= maxEventBytes) return {}
   const limit = `The event of a lead may not have more than ${figure(maxEventBytes)} bytes`
-  return { [hasQuotes ? 'quotes' : 'description']: [`${limit}; this one's may have ${figure(bytes)}.`] }
+  const field = quotes.length > 0 ? 'quotes' : attributes ? 'attributes' : 'description'
+  return { [field]: [`${limit}; this one's may have ${figure(bytes)}.`] }
 }

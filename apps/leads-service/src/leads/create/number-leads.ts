@@ -42,6 +42,23 @@ const NUMBER_LEADS = `
     ${ids('quote_items', 'items')} AS "itemIds"
   FROM numbered`
 
+const DRAW_IDS = `SELECT ${ids('quotes', '$1::int')} AS "quoteIds", ${ids('quote_items', '$2::int')} AS "itemIds"`
+
+/** Ids of the quotes of a lead that is there. */
+export const drawIds = async (
+  tx: Transaction,
+  item: CreateLead,
+): Promise<Pick<Stamp, 'quoteIds' | 'itemIds'>> => {
+  const counts = [item.lead!.quotes.length, itemCount(item)]
+  if (counts[0] === 0) return { quoteIds: [], itemIds: [] }
+  const [drawn] = await tx.query<Pick<Stamp, 'quoteIds' | 'itemIds'>>({
+    name: 'draw-ids',
+    text: DRAW_IDS,
+    values: counts,
+  })
+  return drawn!
+}
+
 /** How many items a lead has in all its quotes. */
 export const itemCount = ({ lead }: CreateLead): number =>
   lead!.quotes.reduce((sum, { items }) => sum + items.length, 0)

@@ -1,14 +1,22 @@
-import type { Actor } from '@leadwire/contracts'
+import { type Actor, fieldsOf, LeadListItem, type NewLead, NewQuote, snakeCase } from '@leadwire/contracts'
 import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
 
-/** What a change did to a field of a lead, or to what belongs to it. Of a user it says id and e-mail. */
-type FieldChange = {
-  field: 'status' | 'value' | 'user' | 'appointment' | 'callback'
-  from: unknown
-  to: unknown
-}
+/** What a change did to a field of a lead, or to what belongs to it. Of a user it says id and e-mail, of a personal field nothing more. */
+export type FieldChange = { field: string; from: unknown; to: unknown }
 
-type Changeable = { status: string; value: number; userId: number | null }
+type Changeable = Partial<NewLead>
+
+const SHOWN: ReadonlySet<string> = new Set(
+  fieldsOf(LeadListItem).flatMap(({ name, personal }) => (personal ? [] : [name])),
+)
+
+// Encoded, because objects of other origins have their members in another order.
+const comparable = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map((quote) => Buffer.from(NewQuote.encode(quote).finish()).toString('base64')).join()
+    : value
+
+const shownValue = (value: unknown): unknown => (typeof value === 'boolean' ? Number(value) : value)
 
 const SELECT_USERS = 'SELECT id, email FROM users WHERE account_id = $1 AND id = ANY ($2)'
 
@@ -19,15 +27,26 @@ export const fieldChanges = async (
   before: Changeable,
   after: Changeable,
 ): Promise<FieldChange[]> => {
-  const changes: FieldChange[] = (['status', 'value'] as const)
-    .filter((field) => before[field] !== after[field])
-    .map((field) => ({ field, from: before[field], to: after[field] }))
+  const fields = (Object.keys(after) as (keyof Changeable)[]).filter((field) => field !== 'userId')
+  const changes = fields
+    .filter((field) => comparable(before[field]) !== comparable(after[field]))
+    .map((key): FieldChange => {
+      const field = snakeCase(key)
+      const [from, to] = SHOWN.has(field) ? [before[key], after[key]].map(shownValue) : [null, null]
+      return { field, from, to }
+    })
   if (before.userId === after.userId) return changes
   const values = [accountId, [before.userId, after.userId]]
   const users = await tx.query<{ id: number }>({ name: 'changed-users', text: SELECT_USERS, values })
   const userOf = ({ userId }: Changeable) => users.find(({ id }) => id === userId) ?? null
   return [...changes, { field: 'user', from: userOf(before), to: userOf(after) }]
 }
+
+/** Type and data of the event of a change. `item` is the JSON of the changed lead. */
+export const leadUpdated = (item: string, changes: FieldChange[]) => ({
+  type: 'lead.updated' as const,
+  data: `${item.slice(0, -1)},"changes":${JSON.stringify(changes)}}`,
+})
 
 const INSERT = `
   INSERT INTO lead_changes (account_id, lead_id, version, token_id, request_id, changes, created_at, action)

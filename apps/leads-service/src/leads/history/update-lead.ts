@@ -6,22 +6,21 @@ import {
   type UpdateLeadRequest,
 } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
-import { isActor, isId, isOptional, isText, validate } from '../../arguments'
+import { isActor, isId, isOptional, isStatus, isText, validate } from '../../arguments'
 import type { Row } from '../../database/row-mapper'
 import { recordNotification } from '../../notifications/record-notification'
 import { recordChange } from '../../outbox/record-change'
 import { type RecordingDeps, recordingTransaction } from '../../outbox/record-events'
-import { isStatus } from '../create/lead-arguments'
 import { isOfVersion, type JsonSettings } from '../read/lead-response'
 import { isTest, LEAD, requireLead } from '../read/lead-rows'
 import { loadLeads } from '../read/retrieve-leads'
 import { requireUnerased } from './lock-lead'
-import { fieldChanges, recordLeadChange } from './record-lead-change'
+import { fieldChanges, leadUpdated, recordLeadChange } from './record-lead-change'
 
 // updated_at never goes back, whatever the clock does. The clock is read when the row is locked, so that the transaction has
 // its id before: change-horizon.ts counts on it.
 const LOCK_LEAD = `
-  SELECT ${LEAD.columns}, l.user_id, l.test AS marked, l.version, l.erased_at IS NOT NULL AS erased,
+  SELECT ${LEAD.columns}, l.user_id, l.test AS marked, l.attributes, l.version, l.erased_at IS NOT NULL AS erased,
     (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key, greatest(clock_timestamp(), l.updated_at) AS now,
     (SELECT email FROM users WHERE account_id = $1 AND id = l.user_id) AS user_email,
     (SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($3) AND removed_at IS NULL) AS assignee_id
@@ -36,6 +35,8 @@ const UPDATE_LEAD = `
 interface LockedRow extends Row {
   user_id: number | null
   user_email: string | null
+  /** JSON. */
+  attributes: string | null
   /** Whether it is a test lead whatever its status. */
   marked: boolean
   version: number
@@ -74,8 +75,9 @@ export const updateLead =
       const lead = LEAD.read(row)
       const userId = userEmail === undefined ? row.user_id : row.assignee_id
       requireMatch(request.ifMatch, row.version)
-      const after = { status: status ?? lead.status, value: value ?? lead.value, userId }
-      const changes = await fieldChanges(tx, accountId, { ...lead, userId: row.user_id }, after)
+      const after = { status: status ?? lead.status, value: value ?? lead.value, userId: userId ?? undefined }
+      const before = { status: lead.status, value: lead.value, userId: row.user_id ?? undefined }
+      const changes = await fieldChanges(tx, accountId, before, after)
       const { id: leadId } = lead
       if (changes.length > 0) {
         const test = isTest({ test: row.marked, status: after.status })
@@ -85,10 +87,10 @@ export const updateLead =
         const changed = [after.value, after.status, userId, at, deps.jsonFormat, json]
         tx.send({ name: 'update-lead', text: UPDATE_LEAD, values: [accountId, leadId, ...changed] })
         recordLeadChange(tx, { accountId, leadId, version, actor: deps.actor, changes, at })
-        const data = `${json.slice(0, -1)},"changes":${JSON.stringify(changes)}}`
         const match = { status: after.status, user_email: email ?? row.user_email }
         const event = { ...lead, ...match, test, version, api_key }
-        recordChange(tx, { accountId, lead: event, type: 'lead.updated', at, data })
+        const { attributes } = row
+        recordChange(tx, { accountId, lead: event, ...leadUpdated(json, changes), at, attributes })
       }
       if (request.notify && userId !== null)
         await recordNotification(tx, { accountId, leadId, subject: 'assigned', userId })

@@ -1,8 +1,8 @@
 import { type ExportLeadsRequest, LeadFilters } from '@leadwire/contracts'
-import type { Database, Transaction } from '@leadwire/service-kit'
+import type { Database } from '@leadwire/service-kit'
 import { isId, isOptional, validate } from '../../arguments'
-import { type JsonSettings, leadJsonOf, wholeLeadJson } from '../read/lead-response'
-import { leadsFromColumns } from '../read/lead-rows'
+import type { JsonSettings } from '../read/lead-response'
+import { MANAGED_JSON, managedBodies } from '../read/lead-rows'
 import { changeHorizon } from './change-horizon'
 import { numbersOf, SETTINGS, soundFilters } from './find-leads'
 import { leadOrder, scanLeads } from './scan-leads'
@@ -14,19 +14,20 @@ const BATCH_BYTES = 4_000_000
 
 // The length of a text is known without reading it.
 const SELECT = `
-  SELECT number, id, body FROM (
-    SELECT l.number, l.id,
-      CASE WHEN l.json_format = $3 THEN concat(left(l.json, -1), ',', l.json_details, '}') END AS body,
+  SELECT number, id, managed, body FROM (
+    SELECT l.number, l.id, l.managed,
+      CASE WHEN l.json_format = $3 THEN concat(left(l.json, -1), ',', l.managed, ',', l.json_details, '}') END AS body,
       sum(l.bytes) OVER (ORDER BY l.number) - l.bytes AS before
     FROM (
-      SELECT l.number, l.id, json_format, json, json_details, octet_length(json) + octet_length(json_details) AS bytes
+      SELECT l.number, l.id, json_format, json, json_details, ${MANAGED_JSON} AS managed,
+        octet_length(json) + octet_length(json_details) AS bytes
       FROM unnest($2::bigint[]) AS asked (number) JOIN leads l ON l.account_id = $1 AND l.number = asked.number
     ) l
   ) batch
   WHERE before < ${BATCH_BYTES} ORDER BY number`
 
 /** The body is null where it was made in another format. */
-type Row = { number: number; id: number; body: string | null }
+type Row = { number: number; id: number; managed: string; body: string | null }
 
 /** The numbers of the next leads that match, and the number up to which all were read; undefined at the end. */
 const numbersAfter = (
@@ -44,19 +45,6 @@ const numbersAfter = (
     return { found, until: next ? next.number - 1 : found.at(-1) }
   })
 
-const bodiesOf = async (
-  db: Transaction,
-  accountId: number,
-  rows: Row[],
-  { assetsUrl, jsonFormat }: JsonSettings,
-): Promise<Buffer[]> => {
-  const others = new Map(rows.filter(({ body }) => body === null).map(({ id }) => [id, { accountId }]))
-  const leads = await leadsFromColumns(db, others, assetsUrl)
-  return rows.map(({ id, body }) =>
-    Buffer.from(body ?? wholeLeadJson(leadJsonOf(leads.get(id)!, jsonFormat))),
-  )
-}
-
 /** The next batch of an account's leads that match, oldest first. It may be empty and have a `nextAfter`; the last one has none. */
 export const exportLeads =
   ({ database, ...settings }: JsonSettings & { database: Database }) =>
@@ -69,7 +57,7 @@ export const exportLeads =
     return database.connection(async (db) => {
       const values = [accountId, found, settings.jsonFormat]
       const rows = await db.query<Row>({ name: 'export-leads', text: SELECT, values })
-      const leads = await bodiesOf(db, accountId, rows, settings)
+      const leads = await managedBodies(db, accountId, rows, settings)
       return { leads, nextAfter: rows.length < found.length ? rows.at(-1)?.number : until }
     })
   }

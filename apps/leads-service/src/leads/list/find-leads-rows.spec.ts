@@ -28,6 +28,11 @@ const FILL_SEARCH = `
   INSERT INTO lead_search (account_id, term, number)
   SELECT account_id, CASE WHEN status = 'sold' THEN 'zoe' ELSE 'ada' END, number FROM leads WHERE account_id = $1`
 
+// What nearly all have, and what thirty have.
+const FILL_ATTRIBUTES = `
+  INSERT INTO lead_attributes (account_id, term, number)
+  SELECT account_id, CASE WHEN status = 'sold' THEN 'gclid:rare' ELSE 'utm_source:many' END, number FROM leads WHERE account_id = $1`
+
 const filled = async (db: Database, count: number) => {
   const { accountId } = await newAccount(service)
   const { user } = await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
@@ -39,7 +44,7 @@ const filled = async (db: Database, count: number) => {
   })
   await db.query({ text: FILL, values: [accountId, count, userId] })
   await db.query({ text: COUNT, values: [accountId, count] })
-  await db.query({ text: FILL_SEARCH, values: [accountId] })
+  for (const text of [FILL_SEARCH, FILL_ATTRIBUTES]) await db.query({ text, values: [accountId] })
   return { accountId, userId }
 }
 
@@ -51,7 +56,7 @@ beforeAll(async () => {
   })
   small = await filled(db, 10_000)
   large = await filled(db, 100_000)
-  for (const table of ['leads', 'accounts', 'lead_search'])
+  for (const table of ['leads', 'accounts', 'lead_search', 'lead_attributes'])
     await db.query({ text: `VACUUM ANALYZE ${table}` })
   recent = await filled(db, 10_000)
 }, 120_000)
@@ -136,6 +141,8 @@ const RARE: Partial<LeadFilters>[] = [
   { q: 'zo' },
   { q: 'zoe', status: 'sold' },
   { q: 'ada zoe' },
+  { attribute: 'gclid:rare' },
+  { attribute: 'gclid:rare', status: 'sold' },
 ]
 
 test.each(RARE)('a page of the few with %j reads as little in a large account', async (filters) => {
@@ -154,6 +161,8 @@ test.each<Partial<LeadFilters>>([
   { postcode: 'M' },
   { test: false },
   { q: 'ada' },
+  { attribute: 'utm_source:many' },
+  { attribute: 'utm_source:many', status: 'open', createdTo: '2001-01-02T00:00:00Z' },
   { status: 'open', referrer: 'Website', test: false, createdFrom: '2001-01-01T01:00:00Z' },
   { createdFrom: '2001-01-01T01:00:00Z', createdTo: '2001-01-01T02:00:00Z' },
   { updatedSince: '2001-01-01T01:00:00Z' },
@@ -161,7 +170,7 @@ test.each<Partial<LeadFilters>>([
   const sort = filters.updatedSince ? 'updated_at' : '-created_at'
   const { count, rows } = await read(large, { ...WALK, filters, sort, perPage: 100 })
   expect(count).toBe(100)
-  expect(rows).toBeLessThan(1000 + (filters.q || filters.postcode ? 10_001 : 0))
+  expect(rows).toBeLessThan(1000 + (filters.q || filters.postcode || filters.attribute ? 10_001 : 0))
 })
 
 test.each<Partial<LeadFilters>>([
@@ -183,16 +192,19 @@ test.each<[string, Partial<LeadFilters>]>([
   ['created_at', { test: false, assignedTo: 1 }],
   ['updated_at', { status: 'sold', updatedSince: '2001-01-01T00:00:01Z' }],
   ['-updated_at', { status: 'lost' }],
+  ['created_at', { attribute: 'utm_source:many', referrer: 'Phone' }],
 ])('sorted by %s, %j reads a bounded part and says where to go on', async (sort, filters) => {
   const [few, many] = [
     await read(small, { ...WALK, filters, sort, perPage: 100 }),
     await read(large, { ...WALK, filters, sort, perPage: 100 }),
   ]
-  expect(many.rows).toBeLessThan(10_500)
+  // An attribute's entries are counted, then read with their leads.
+  const entries = filters.attribute ? 20_002 : 0
+  expect(many.rows).toBeLessThan(10_500 + entries)
   expect(few.nextCursor).toBeUndefined()
   if (filters.assignedTo === undefined) expect(many.nextCursor).toBeDefined()
   const counted = await read(large, { filters, sort })
-  expect(counted.rows).toBeLessThan(25_000)
+  expect(counted.rows).toBeLessThan(25_000 + entries)
 })
 
 test('where PostgreSQL takes all leads to have one status, those with another are found as quickly', async () => {

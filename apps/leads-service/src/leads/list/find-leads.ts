@@ -32,6 +32,7 @@ export const soundFilters = (filters: LeadFilters) => ({
   updated_since: isOptional(filters.updatedSince, isInstant),
   assigned_to: isOptional(filters.assignedTo, isId),
   q: isOptional(filters.q, isSearch),
+  attribute: isOptional(filters.attribute, (term) => isText(term, 1100)),
 })
 
 // Numbers and created_at of an account's leads rise together (number-leads.ts), and no number is missing: halving the range again

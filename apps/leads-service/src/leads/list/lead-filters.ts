@@ -9,18 +9,36 @@ export const statementValues = () => {
 
 export type At = ReturnType<typeof statementValues>['at']
 
-/** The numbers of the leads with a value that starts with `prefix`, in no order: a range of an index. */
-export type PrefixRange = { table: 'leads' | 'lead_search'; column: string; prefix: string }
+/**
+ * The numbers of the leads with a value that starts with `prefix`, in no order: a range of an index. A term of `lead_attributes`
+ * is the whole value, so that its range is in the order of numbers.
+ */
+export type PrefixRange = {
+  table: 'leads' | 'lead_search' | 'lead_attributes'
+  column: string
+  prefix: string
+}
 
 // No character is behind this one.
 const LAST = '\u{10ffff}'
 
 /** The condition on rows of a range's table, as `r`, of the account in $1. */
-export const inRange = ({ column, prefix }: PrefixRange, at: At): string =>
-  `r.account_id = $1 AND r.${column} >= ${at(prefix)} AND r.${column} < ${at(prefix + LAST)}`
+export const inRange = ({ table, column, prefix }: PrefixRange, at: At): string =>
+  table === 'lead_attributes'
+    ? `r.account_id = $1 AND r.${column} = ${at(prefix)}`
+    : `r.account_id = $1 AND r.${column} >= ${at(prefix)} AND r.${column} < ${at(prefix + LAST)}`
 
-/** Filters by prefix: the postcode, and each word of `q`. */
-export const prefixRangesOf = ({ postcode, q }: LeadFilters): PrefixRange[] => {
+/** The range of the attribute. */
+export const attributeRange = ({ attribute }: LeadFilters): PrefixRange | undefined =>
+  attribute === undefined ? undefined : { table: 'lead_attributes', column: 'term', prefix: attribute }
+
+/** Filters by prefix: the postcode, each word of `q`, and the attribute. */
+export const prefixRangesOf = (filters: LeadFilters): PrefixRange[] => {
+  const attribute = attributeRange(filters)
+  return [...(attribute ? [attribute] : []), ...startsOf(filters)]
+}
+
+const startsOf = ({ postcode, q }: LeadFilters): PrefixRange[] => {
   const words = searchWords(q ?? '').map((prefix) => ({
     table: 'lead_search' as const,
     column: 'term',
@@ -31,11 +49,13 @@ export const prefixRangesOf = ({ postcode, q }: LeadFilters): PrefixRange[] => {
 }
 
 /** The same condition on a lead, as `l`. OFFSET 0 keeps PostgreSQL from reading the words of all leads of the account. */
-export const startsWith = (range: PrefixRange, at: At): string =>
-  range.table === 'leads'
-    ? `starts_with(l.postcode, ${at(range.prefix)})`
+export const startsWith = (range: PrefixRange, at: At): string => {
+  if (range.table === 'leads') return `starts_with(l.postcode, ${at(range.prefix)})`
+  return range.table === 'lead_attributes'
+    ? `EXISTS (SELECT FROM lead_attributes r WHERE ${inRange(range, at)} AND r.number = l.number OFFSET 0)`
     : `EXISTS (SELECT FROM lead_search s
         WHERE s.account_id = $1 AND s.number = l.number AND starts_with(s.term, ${at(range.prefix)}) OFFSET 0)`
+}
 
 // The text is that of the condition of its index.
 const IS_TEST = `(l.test OR l.status = 'test')`

@@ -3,6 +3,7 @@ import type { Transaction } from '@leadwire/service-kit'
 import { isInstant } from '../../arguments'
 import {
   type At,
+  attributeRange,
   type Equality,
   equalitiesOf,
   inRange,
@@ -105,33 +106,48 @@ const statementOf = (scan: Scan, narrow: PrefixRange | undefined) => {
   const { accountId, filters, order, cursor, horizon } = scan
   const { values, at } = statementValues()
   at(accountId)
-  const from = narrow
-    ? `(SELECT DISTINCT r.number FROM ${narrow.table} r WHERE ${inRange(narrow, at)}) found
+  const { first, last } = numbersFrom(scan)
+  // Leads with an attribute are read in the order of their numbers, however many there are.
+  const attribute = order.byChange ? undefined : attributeRange(filters)
+  const range = narrow ?? attribute
+  const read = narrow
+    ? `SELECT DISTINCT r.number FROM ${narrow.table} r WHERE ${inRange(narrow, at)}`
+    : attribute &&
+      `SELECT r.number FROM lead_attributes r
+        WHERE ${inRange(attribute, at)} AND r.number BETWEEN ${at(first)} AND ${at(last)}
+        ORDER BY r.number ${order.descending ? 'DESC' : 'ASC'} LIMIT ${READ_LIMIT + 1}`
+  const from = read
+    ? `(${read}) found
       CROSS JOIN LATERAL (SELECT * FROM leads WHERE account_id = $1 AND number = found.number OFFSET 0) l`
     : 'leads l'
   const equalities = equalitiesOf(filters)
   const isTest = testCondition(filters)
   const since = filters.updatedSince === undefined ? [] : [`l.updated_at >= ${at(filters.updatedSince)}`]
   const until = horizon === undefined ? [] : [`l.updated_at < ${at(horizon)}`]
-  const { first, last } = numbersFrom(scan)
   const created = () => `l.number BETWEEN ${at(first)} AND ${at(last)}`
   const where = ['l.account_id = $1']
   const matches = prefixRangesOf(filters)
-    .filter(({ column, prefix }) => column !== narrow?.column || prefix !== narrow.prefix)
-    .map((range) => startsWith(range, at))
+    .filter(
+      ({ table, column, prefix }) =>
+        table !== range?.table || column !== range.column || prefix !== range.prefix,
+    )
+    .map((other) => startsWith(other, at))
   // By what the index has, so that nothing is sorted, here and in the statement around it.
-  const keys = order.columns.map((name) => ({ name: name as string, column: `l.${name}` }))
+  const keys = order.columns.map((name) => ({
+    name: name as string,
+    column: read && !narrow ? 'found.number' : `l.${name}`,
+  }))
   if (order.byChange) {
     where.push(...until, ...since, ...(cursor === undefined ? [] : [order.from(cursor, at)]))
     matches.push(...isTest, created())
   } else {
     // Test leads have an index in the order of numbers, which is smaller than the others.
     const leadsByTest = filters.test && filters.assignedTo === undefined
-    const leading = narrow || leadsByTest ? undefined : equalities.shift()
+    const leading = range || leadsByTest ? undefined : equalities.shift()
     if (leading) {
       where.push(alongIndex(leading, { first, last }, at))
       keys.unshift({ name: 'along', column: leading.column })
-    } else where.push(created(), ...(leadsByTest && !narrow ? isTest.splice(0) : []))
+    } else where.push(created(), ...(leadsByTest && !range ? isTest.splice(0) : []))
     matches.push(...isTest, ...until, ...since)
   }
   matches.push(...equalities.map(({ column, value }) => `${column} = ${at(value)}`))

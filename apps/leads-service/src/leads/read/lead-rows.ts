@@ -3,13 +3,17 @@ import type { Transaction } from '@leadwire/service-kit'
 import { isUuid } from '../../arguments'
 import { type Row, recordMapper } from '../../database/row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
-import { leadNotFound } from './lead-response'
+import { type JsonSettings, leadJsonOf, leadNotFound, wholeLeadJson } from './lead-response'
 
 /** A lead's own columns, without its customer and quotes. */
 export const LEAD = recordMapper(LeadListItem, 'l')
 const CUSTOMER = recordMapper(Customer, 'l', { as: 'customer' })
 const QUOTE = recordMapper(Quote, 'q')
 const ITEM = recordMapper(QuoteItem, 'i')
+
+/** SQL: the JSON of ManagedFields, without braces, of a lead `l`. */
+export const MANAGED_JSON = `concat('"external_id":', coalesce(to_json(l.external_id)::text, 'null'),
+  ',"attributes":', coalesce(l.attributes::text, '{}'), ',"duplicate_of":null')`
 
 /** The row of a lead by a statement whose parameters are account, reference and `more`. Throws not_found. */
 export const requireLead = async <Found extends object>(
@@ -112,4 +116,23 @@ export const loadLeadItems = async (
   if (made!.items !== null) return Buffer.from(`[${made!.items}]`)
   const rows = await db.query<Row>({ name: 'lead-items-of-columns', text: SELECT_COLUMNS, values })
   return Buffer.from(`[${rows.map((row) => leadItemJson(LEAD.read(row))).join(',')}]`)
+}
+
+/**
+ * The JSON of whole leads, with what only the management interface shows (`managed`). The body is null where it was made in another
+ * format.
+ */
+export const managedBodies = async (
+  db: Transaction,
+  accountId: number,
+  rows: { id: number; managed: string; body: string | null }[],
+  { assetsUrl, jsonFormat }: JsonSettings,
+): Promise<Buffer[]> => {
+  const others = new Map(rows.filter(({ body }) => body === null).map(({ id }) => [id, { accountId }]))
+  const leads = await leadsFromColumns(db, others, assetsUrl)
+  return rows.map(({ id, body, managed }) => {
+    if (body !== null) return Buffer.from(body)
+    const { item, details } = leadJsonOf(leads.get(id)!, jsonFormat)
+    return Buffer.from(wholeLeadJson({ item, details: `${managed},${details}` }))
+  })
 }

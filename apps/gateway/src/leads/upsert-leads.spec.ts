@@ -1,0 +1,104 @@
+import type { CreateLead, WriteLeadBatchRequest } from '@leadwire/contracts'
+import { type RunningGateway, startGateway } from '../gateway.fixture'
+
+const LEAD = {
+  ...{ name: 'Windows', first_name: 'Ada', last_name: 'Lovelace', email: 'ada@example.com' },
+  ...{ phone: '020 7946 0123', postcode: 'SW1A 1AA', referrer: 'Direct', status: 'open' },
+}
+
+let gateway: RunningGateway
+let asked: CreateLead[]
+let batches: WriteLeadBatchRequest[]
+beforeAll(async () => {
+  gateway = await startGateway({
+    leads: {
+      createLeads: async ({ leads }) => {
+        asked.push(...leads)
+        const result = { $case: 'body', value: Buffer.from('{"data":{}}') } as const
+        return { results: leads.map(() => ({ result, etag: '"2-1"', created: false })) }
+      },
+    },
+    imports: {
+      writeLeadBatch: async (request) => {
+        batches.push(request)
+        return { body: Buffer.from('{"data":[]}') }
+      },
+    },
+  })
+})
+beforeEach(() => {
+  asked = []
+  batches = []
+})
+afterAll(() => gateway.stop())
+
+const put = (id: string, payload: object) =>
+  gateway.send({ method: 'PUT', url: `/manage/leads/external/${id}`, payload })
+
+test('what is given is named, and null stands for what a new lead would have', async () => {
+  const given = {
+    status: 'sold',
+    value: null,
+    description: null,
+    test: null,
+    quotes: null,
+    user_agent: 'V/1',
+  }
+  const response = await put('crm%2F1%20', {
+    ...given,
+    attributes: { a: ' x ', b: '', c: null, d: 1 },
+    unknown: 1,
+  })
+  expect(response.json()).toEqual({ data: {}, created: false })
+  expect(response.headers['etag']).toBe('"2-1"')
+  expect(asked[0]!.lead).toMatchObject({
+    ...{ externalId: 'crm/1', status: 'sold', value: 0, description: undefined, test: false, quotes: [] },
+    ...{ userAgent: 'V/1', name: '', attributes: '{"a":"x","b":null,"c":null,"d":1}' },
+    upsert: { given: [...Object.keys(given), 'attributes', 'external_id'] },
+  })
+})
+
+test.each([
+  ['crm-1', { name: null }, { name: ['The name field is required.'] }],
+  ['crm-1', { value: -1, email: ' ' }, { value: expect.anything(), email: expect.anything() }],
+  ['%20', LEAD, { external_id: ['The external id field is required.'] }],
+  ['x'.repeat(256), LEAD, { external_id: ['The external id may not be greater than 255 characters.'] }],
+  ['crm-1', { attributes: { A: 1 } }, { attributes: ['The attributes has a key that is not allowed.'] }],
+  ['crm-1', { attributes: 'x' }, { attributes: ['The attributes must be an object.'] }],
+])('%s %j is refused', async (id, payload, errors) => {
+  const response = await put(id, payload)
+  expect([response.statusCode, response.json().errors]).toEqual([422, errors])
+  expect(asked).toEqual([])
+})
+
+test('a lead of its own has no upsert, and may have attributes and an external id', async () => {
+  const payload = { ...LEAD, external_id: 'a', attributes: { utm_source: 'x' } }
+  await gateway.send({ method: 'POST', url: '/manage/leads', payload })
+  expect(asked[0]!.lead).toMatchObject({
+    externalId: 'a',
+    attributes: '{"utm_source":"x"}',
+    upsert: undefined,
+  })
+  await gateway.send({ method: 'POST', url: '/leads', payload: { ...payload, referrer: 'Website' } })
+  expect(asked[1]!.lead).toMatchObject({ externalId: undefined, attributes: undefined })
+})
+
+test('rows of a batch keep the text of their options, and their errors', async () => {
+  const item = (options: string) =>
+    `{"product_style_id":1,"name":"I","price":1,"image_id":5,"options":${options},
+      "product_style":{"sku":"s","name":"n","product":{"name":"p"}}}`
+  const row = (options: string) =>
+    `${JSON.stringify(LEAD).slice(0, -1)},"quotes":[{"items":[${item(options)}]}]}`
+  const payload = `{"leads":[${row('{"b":1.50,"1":2}')},{"external_id":"a"},${row('{"z":1e3}')},[]]}`
+  const headers = { 'content-type': 'application/json', 'idempotency-key': 'k' }
+  await gateway.send({ method: 'POST', url: '/manage/leads/batch', payload, headers })
+  const { rows, idempotency, accountId } = batches[0]!
+  expect({ accountId, key: idempotency!.key }).toEqual({ accountId: 3, key: 'k' })
+  const optionsOf = (index: number) => {
+    const { row } = rows[index]!
+    return row?.$case === 'lead' ? row.value.quotes[0]!.items[0]!.options : undefined
+  }
+  expect([optionsOf(0), optionsOf(2)]).toEqual(['{"b":1.50,"1":2}', '{"z":1e3}'])
+  expect(rows[1]!.row).toMatchObject({ $case: 'lead', value: { upsert: { given: ['external_id'] } } })
+  expect(rows[3]!.row).toEqual({ $case: 'faults', value: '{"row":["The lead must be an object."]}' })
+})
