@@ -1869,13 +1869,13 @@ export interface components {
         LeadCreated: {
             data: components["schemas"]["LeadCreatedLead"];
         };
-        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of personal fields, quotes and attributes both are null. */
+        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled. Of personal fields, quotes and attributes both are null. */
         LeadFieldChange: {
             /**
              * @example status
              * @enum {string}
              */
-            field: "status" | "value" | "user" | "name" | "first_name" | "last_name" | "company_name" | "email" | "phone" | "mobile" | "postcode" | "referrer" | "description" | "user_agent" | "ip" | "referrer_url" | "test" | "quotes" | "attributes";
+            field: "status" | "value" | "user" | "appointment" | "callback" | "name" | "first_name" | "last_name" | "company_name" | "email" | "phone" | "mobile" | "postcode" | "referrer" | "description" | "user_agent" | "ip" | "referrer_url" | "test" | "quotes" | "attributes";
             /**
              * @description What it was.
              * @example open

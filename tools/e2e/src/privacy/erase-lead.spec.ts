@@ -205,7 +205,16 @@ test('nothing of a person remains in any store, and what is countable stays', as
   expect(await traces()).toEqual([])
   const counts = Object.fromEntries(done.erased.map(({ what, count }) => [what, count]))
   expect(counts).toMatchObject({
-    ...{ attributes: 1, customer: 1, lead: 1, quotes: 1, quote_items: 1, history: 2, attachments: 1, attached_files: 1 },
+    ...{
+      attributes: 1,
+      customer: 1,
+      lead: 1,
+      quotes: 1,
+      quote_items: 1,
+      history: 2,
+      attachments: 1,
+      attached_files: 1,
+    },
     ...{ search_words: 9, idempotency_answers: 4, webhook_events: 6, notification_events: 4 },
     ...{ cancelled_deliveries: 6, messages: 10 },
   })
