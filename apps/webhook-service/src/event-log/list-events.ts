@@ -36,9 +36,10 @@ const scan = statement<Scanned>('scan-log')`
     END AS oldest
     FROM counter
   ), place AS MATERIALIZED (
-    SELECT coalesce($2::bigint, oldest, last) AS start, oldest, last FROM kept
+    SELECT start, oldest, last, (SELECT id FROM events WHERE account_id = $1 AND number = start) AS "startId"
+    FROM (SELECT coalesce($2::bigint, oldest, last) AS start, oldest, last FROM kept) found
   )
-  SELECT start, (SELECT id FROM events WHERE account_id = $1 AND number = start) AS "startId", oldest, last, e.*
+  SELECT place.*, e.*
   FROM place LEFT JOIN LATERAL (
     SELECT number, id, type, octet_length(body) AS bytes FROM events
     WHERE account_id = $1 AND number > start ORDER BY number LIMIT $5

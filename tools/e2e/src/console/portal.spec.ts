@@ -26,7 +26,8 @@ describeConsole('a portal link in the console', {}, (world) => {
     const addresses = await world.page
       .getByRole('link')
       .evaluateAll((links) => links.map((one) => (one as unknown as { href: string }).href))
-    const known = ['', '#main', '/endpoints', '/deliveries', `/endpoints/${id}/edit`]
+    const own = [`/endpoints/${id}/edit`, `/endpoints/${id}/replay`]
+    const known = ['', '/', '#main', '/endpoints', '/deliveries', ...own]
     expect(
       addresses
         .map((address) => address.replace(`${baseUrl}/console`, '').replace(/[?].*/, ''))
