@@ -1,5 +1,5 @@
 import { type Delivery, type ExportedEvent, Image, ManagedLead } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import { isUnimplemented, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
@@ -90,7 +90,10 @@ const exportedLead = async (
   reference: string,
 ): Promise<string> => {
   const key = { accountId, reference }
-  const { body } = await clients.leads.retrieveManagedLead(key, limits)
+  const { body } = await clients.leads.retrieveManagedLead(key, limits).catch((error: Error) => {
+    if (isUnimplemented(error)) return clients.retrieveLead(key, limits)
+    throw error
+  })
   const baseUrl = addressOf(request)
   const lists = await Promise.all([
     readList((before) => clients.leads.listLeadHistory({ ...key, before }, limits)),

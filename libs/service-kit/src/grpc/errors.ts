@@ -81,3 +81,7 @@ export const statusToErrors: ClientMiddleware = async function* (call, options) 
     throw known ? new ServiceError(...known, { cause }) : ServiceError.internal(cause)
   }
 }
+
+/** Whether the other service is of a release that does not have the method. */
+export const isUnimplemented = ({ cause }: { cause?: unknown }): boolean =>
+  cause instanceof ClientError && cause.code === Status.UNIMPLEMENTED
