@@ -20,7 +20,8 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const child of running.splice(0)) child.kill('SIGKILL')
-  await rm(room, { recursive: true, force: true })
+  // A PostgreSQL that ends may still write.
+  await rm(room, { recursive: true, force: true, maxRetries: 5 })
 })
 
 /** What `npm start` runs once everything is built, on a data folder of its own; `within` a program that runs it. */

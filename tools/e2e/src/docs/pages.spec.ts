@@ -101,7 +101,7 @@ suite('pages in a browser', () => {
 
   test('the reference leads to the console', async () => {
     const page = await open('/docs')
-    await page.getByRole('link', { name: 'Console' }).click()
+    await page.getByRole('link', { name: 'Console', exact: true }).click()
     await page.waitForURL('**/console')
     expect(await page.title()).toMatch(/console/)
   })

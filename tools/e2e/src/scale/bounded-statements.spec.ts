@@ -202,10 +202,11 @@ const manage = async () => {
     timeoutMs: 60_000,
   })
   await replay(endpoint)
-  // Each manual attempt left a dead entry of an index.
+  // Each manual attempt left a dead entry of an index, and so does what is moved behind the deletion.
   await settle(webhooks, ['deliveries'])
   await data('DELETE', endpoint)
   await eventually(async () => expect(await webhooks.rows('SELECT FROM endpoint_syncs')).toEqual([]))
+  await settle(webhooks, ['deliveries'])
 
   const { reference } = await data<{ reference: string }>('POST', '/leads', NEW_LEAD)
   await data('GET', `/manage/leads/${reference}/export`)

@@ -118,39 +118,6 @@ const newAccount = async () => {
 
 beforeEach(() => receiver.answerWith({ status: 200 }))
 
-test('what a filter left out is no finding, whatever the filter is by now; a removed delivery is one', async () => {
-  const account = await newAccount()
-  const endpoints = await account.ask('GET', '/manage/webhook-endpoints')
-  const { data } = (await endpoints.json()) as { data: { id: number }[] }
-  const [one, two] = data.map(({ id }) => async (filter: object | null) => {
-    expect((await account.ask('PATCH', `/manage/webhook-endpoints/${id}`, { filter })).status).toBe(200)
-  })
-  const createAndFind = async () => {
-    const reference = await account.create()
-    await eventually(async () => {
-      const made = 'SELECT FROM deliveries WHERE lead_reference = $1 AND attempt_count = 1'
-      expect(await webhooksSql(made, reference)).toHaveLength(1)
-      expect(await leadsSql('SELECT FROM outbox WHERE lead_reference = $1', reference)).toEqual([])
-    })
-    return reference
-  }
-  await two!({ status: ['sold'] })
-  await createAndFind()
-  expect(await account.reconcile()).toMatchObject({ code: 0, leads: 1, delivered: 1, unexplained: [] })
-  for (const [first, second] of [
-    [{ status: ['sold'] }, null],
-    [{ status: ['sold'] }, { status: ['open'] }],
-  ] as const) {
-    await one!(first)
-    await two!(second)
-    await account.expectClean('--full')
-  }
-  const reference = await createAndFind()
-  await webhooksSql('DELETE FROM deliveries WHERE lead_reference = $1', reference)
-  const { code, unexplained } = await account.reconcile('--full')
-  expect([code, unexplained]).toMatchObject([1, [{ kind: 'deliveries_missing', lead_reference: reference }]])
-})
-
 test('a sound stack is clean: what is new is counted once, all of it with --full', async () => {
   const account = await newAccount()
   for (let count = 0; count < 3; count += 1) await account.createSettled()
@@ -313,6 +280,39 @@ test('a lead that is gone is listed by its number', async () => {
   await account.create()
   const { unexplained, code } = await account.reconcile()
   expect([code, unexplained]).toMatchObject([1, [{ kind: 'lead_missing', lead_number: 2 }]])
+})
+
+test('what a filter left out is no finding, whatever the filter is by now; a removed delivery is one', async () => {
+  const account = await newAccount()
+  const endpoints = await account.ask('GET', '/manage/webhook-endpoints')
+  const { data } = (await endpoints.json()) as { data: { id: number }[] }
+  const [one, two] = data.map(({ id }) => async (filter: object | null) => {
+    expect((await account.ask('PATCH', `/manage/webhook-endpoints/${id}`, { filter })).status).toBe(200)
+  })
+  const createAndFind = async () => {
+    const reference = await account.create()
+    await eventually(async () => {
+      const made = 'SELECT FROM deliveries WHERE lead_reference = $1 AND attempt_count = 1'
+      expect(await webhooksSql(made, reference)).toHaveLength(1)
+      expect(await leadsSql('SELECT FROM outbox WHERE lead_reference = $1', reference)).toEqual([])
+    })
+    return reference
+  }
+  await two!({ status: ['sold'] })
+  await createAndFind()
+  expect(await account.reconcile()).toMatchObject({ code: 0, leads: 1, delivered: 1, unexplained: [] })
+  for (const [first, second] of [
+    [{ status: ['sold'] }, null],
+    [{ status: ['sold'] }, { status: ['open'] }],
+  ] as const) {
+    await one!(first)
+    await two!(second)
+    await account.expectClean('--full')
+  }
+  const reference = await createAndFind()
+  await webhooksSql('DELETE FROM deliveries WHERE lead_reference = $1', reference)
+  const { code, unexplained } = await account.reconcile('--full')
+  expect([code, unexplained]).toMatchObject([1, [{ kind: 'deliveries_missing', lead_reference: reference }]])
 })
 
 describe('an open delivery that nobody is going to attempt', () => {
