@@ -170,8 +170,8 @@ const settle = async (client: Client, token: string, name: string): Promise<Inha
 const tracesOf = async (from: { system: System; receiver: Receiver; store: string }): Promise<Traces> => {
   const { databases } = from.system
   const [leads, webhooks, files] = await Promise.all([
-    // An event's row goes a few seconds later; webhook-service stores each event.
-    tableContents(databases.leads, { outbox: 'false' }),
+    // An event's row goes a few seconds later; webhook-service stores each event. Reconciliation records what it has checked.
+    tableContents(databases.leads, { outbox: 'false', reconciliation: 'false', reconciled_leads: 'false' }),
     tableContents(databases.webhooks),
     filesIn(from.store),
   ])
