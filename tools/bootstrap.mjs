@@ -29,6 +29,7 @@ const [command, ...args] = process.argv.slice(2)
 
 const programs = {
   start: 'tools/embedded/dist/main.js',
+  dev: 'tools/embedded/dist/main.js',
   test: 'tools/test.cjs',
   leadwire: 'tools/leadwire/dist/main.js',
   bench: 'tools/bench/dist/main.js',
@@ -39,7 +40,7 @@ const programs = {
 requireNode()
 if (!(command in programs)) fail(`usage: npm run ${Object.keys(programs).join('|')}`)
 // A typing error or a question must not wait for an installation.
-if (command === 'start') require('./embedded/src/stack/options.cjs').optionsOrExit(args)
+if (programs[command] === programs.start) require('./embedded/src/stack/options.cjs').optionsOrExit(args)
 // What is ready is run without a lock, and so by users who can't write here.
 let lock
 if (!isReady() && mayPrepare()) {

@@ -1,9 +1,9 @@
 // Checks the .proto files: their style, and that the previous release and this one understand each other. A clone whose history
 // does not reach back to that release, or a folder without git, has nothing to compare with.
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { previousRelease } from './previous-release.cjs'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const contracts = 'libs/contracts'
@@ -13,7 +13,7 @@ const buf = (...args) => {
   return spawnSync(process.execPath, [program, ...args], { cwd: root, stdio: 'inherit' }).status === 0
 }
 
-const { version, commit } = JSON.parse(readFileSync(join(root, 'tools/previous-release.json'), 'utf8'))
+const { version, commit } = previousRelease(root)
 const isThere =
   commit !== null && spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0
 

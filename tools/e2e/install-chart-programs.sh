@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the programs that the specs of the Helm chart need, where they are missing and Go is there: some minutes, once. Before the
-# specs, because a compiler beside them would slow them down. It never fails: without the programs those specs say that they
-# were skipped.
+# Builds the programs that the specs of the Helm chart and of the workflows need, where they are missing and Go is there: some
+# minutes, once. Before the specs, because a compiler beside them would slow them down. It never fails: without the programs those
+# specs say that they were skipped.
 set -u
 
 cache="${LEADWIRE_CACHE:-$(cd "$(dirname "$0")/../.." && pwd)/.cache}"
@@ -9,9 +9,10 @@ command -v go >/dev/null || exit 0
 
 build() {
   command -v "$1" >/dev/null || [ -x "$cache/$1" ] && return
-  echo "leadwire: building $1 for the specs of the Helm chart" >&2
+  echo "leadwire: building $1 for the specs" >&2
   GOBIN="$cache" CGO_ENABLED=0 timeout --kill-after=10 600 go install "$2" </dev/null >/dev/null 2>&1 ||
     echo "leadwire: $1 could not be built" >&2
 }
 build helm helm.sh/helm/v4/cmd/helm@v4.3.1
 build kubeconform github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
+build actionlint github.com/rhysd/actionlint/cmd/actionlint@v1.7.12

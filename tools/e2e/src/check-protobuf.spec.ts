@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { previousRelease } from '../../previous-release.cjs'
 
 const root = resolve(__dirname, '../../..')
 const contracts = 'libs/contracts'
@@ -10,7 +11,12 @@ const lead = `${contracts}/proto/leadwire/leads/v1/leads_service.proto`
 let clone: string
 beforeEach(() => {
   clone = mkdtempSync(join(tmpdir(), 'leadwire-check-protobuf-'))
-  const copied = ['tools/check-protobuf.mjs', `${contracts}/buf.yaml`, `${contracts}/proto`]
+  const copied = [
+    'tools/check-protobuf.mjs',
+    'tools/previous-release.cjs',
+    `${contracts}/buf.yaml`,
+    `${contracts}/proto`,
+  ]
   for (const path of copied) cpSync(join(root, path), join(clone, path), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
 })
@@ -48,6 +54,19 @@ test('a message that readers of the previous release would misread fails the che
   expect(check()).toMatchObject({ status: 1, stdout: expect.stringContaining('changed type') })
 })
 
+test('the previous release is the last tag before the commit, whatever the file says', () => {
+  release('0.2.0')
+  git('tag', 'v1.0.0')
+  rewrite(/string referrer = /, 'int32 referrer = ')
+  git('commit', '--quiet', '--all', '--message', '1.1.0')
+  git('tag', 'v1.1.0')
+  expect(previousRelease(clone)).toEqual({
+    version: '1.0.0',
+    commit: git('rev-parse', 'v1.0.0').toString().trim(),
+  })
+  expect(check()).toMatchObject({ status: 1, stdout: expect.stringContaining('changed type') })
+})
+
 test.each([
   ['a'.repeat(40), 'were not compared with those of 0.2.0'],
   [null, 'there is no previous release'],
@@ -61,7 +80,7 @@ test.each([
 test('the previous release is in the history of this folder, where it has a whole one', () => {
   const inRoot = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' })
   if (inRoot('rev-parse', '--is-shallow-repository').stdout.trim() !== 'false') return
-  const { commit } = JSON.parse(readFileSync(join(root, 'tools/previous-release.json'), 'utf8'))
+  const { commit } = previousRelease(root)
   if (commit === null) return
   expect(inRoot('merge-base', '--is-ancestor', commit, 'HEAD')).toMatchObject({ status: 0 })
 })

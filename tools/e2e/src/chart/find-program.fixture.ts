@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { cacheDirectory } from '@leadwire/test-kit'
 
-const VERSION = { helm: ['version', '--short'], kubeconform: ['-v'] }
+const VERSION = { helm: ['version', '--short'], kubeconform: ['-v'], actionlint: ['-version'] }
 
 /**
  * A program of PATH, or of the cache folder into which `tools/e2e/install-chart-programs.sh` builds it.

@@ -8,7 +8,7 @@ import { eventually, freePort, type Receiver } from '@leadwire/test-kit'
 import { createClient } from '../client'
 import { type Lead, type Tenant, tenant } from '../stage.fixture'
 import { makeHistory } from './history.fixture'
-import { migrate } from './migrate.fixture'
+import { migrate, settingsToMigrate } from './migrate.fixture'
 import { type MixedLoad, startMixedLoad } from './mixed-load.fixture'
 import { BUILT_WITHIN_MS, describeUpgrade, previousRelease } from './previous-release.fixture'
 
@@ -104,20 +104,6 @@ describeUpgrade()('a data folder of the previous release', () => {
     await rm(room, { recursive: true, force: true })
   })
 
-  /** What a migration needs to know: the rest of the settings is there and not used. */
-  const settings = (database: string) => {
-    const url = new URL(dev.postgres_url)
-    url.pathname = database
-    return {
-      ...process.env,
-      ...{ DATABASE_URL: url.href, NATS_URL: 'nats://user:password@127.0.0.1:9', ASSETS_URL: base },
-      ...{ HEALTH_PORT: '1', GRPC_PORT: '2', SERVICE_TOKEN: 'a-token-for-this-spec' },
-      ENCRYPTION_KEYS: Buffer.alloc(32, 7).toString('base64'),
-      ...{ WEBHOOK_SERVICE_URL: '127.0.0.1:9', FILES_SERVICE_URL: 'http://127.0.0.1:9' },
-      ...{ SMTP_URL: 'smtp://127.0.0.1:9', SMTP_FROM: 'leads@example.com' },
-    }
-  }
-
   test.each([
     ['leads-service', 'leads'],
     ['webhook-service', 'webhooks'],
@@ -125,8 +111,10 @@ describeUpgrade()('a data folder of the previous release', () => {
     'is migrated for %s under load, and no request fails',
     async (service, database) => {
       load.forgetLongest()
+      const url = new URL(dev.postgres_url)
+      url.pathname = database
       const began = performance.now()
-      await migrate(service, settings(database))
+      await migrate(service, settingsToMigrate(url.href))
       const took = performance.now() - began
       await load.moves(10)
       expect(load.failures).toEqual([])

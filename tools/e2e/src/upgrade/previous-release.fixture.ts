@@ -1,12 +1,13 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheDirectory, cachedBinary } from '@leadwire/test-kit'
+import { previousRelease as lastRelease } from '../../../previous-release.cjs'
 
 const ROOT = join(__dirname, '../../../..')
-const { version, commit } = JSON.parse(readFileSync(join(ROOT, 'tools/previous-release.json'), 'utf8'))
+const { version, commit } = lastRelease(ROOT)
 const run = promisify(execFile)
 const LIMITS = { maxBuffer: 64 * 2 ** 20, timeout: 900_000 }
 
@@ -30,7 +31,7 @@ const build = async (folder: string): Promise<string> => {
   const root = join(folder, 'release')
   await mkdir(root)
   const archive = join(folder, 'release.tar')
-  await run('git', ['archive', '--output', archive, commit], { cwd: ROOT })
+  await run('git', ['archive', '--output', archive, commit!], { cwd: ROOT })
   await run('tar', ['-xf', archive, '-C', root])
   const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false', NX_CACHE_DIRECTORY: join(folder, 'nx') }
   const options = { ...LIMITS, cwd: root, env }

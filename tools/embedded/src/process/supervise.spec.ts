@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { startChild } from './child'
 import { eventually } from './eventually'
 import { type Clock, supervise } from './supervise'
@@ -42,6 +43,36 @@ describe('supervise', () => {
       await member.stop()
     }
     expect(() => process.kill(pids[1]!, 0)).toThrow('ESRCH')
+  })
+
+  test('restarts at once, even in a pause between failures, which are forgotten', async () => {
+    const { clock, waits } = fastClock()
+    let starts = 0
+    const member = supervise({
+      name: 'stand-in',
+      start: () => (++starts === 2 || starts === 3 ? fails() : lives()),
+      // A pause ends only by the restart.
+      clock: {
+        ...clock,
+        wait: async (ms, signal) => {
+          waits.push(ms)
+          if (ms > 0) await once(signal, 'abort')
+        },
+      },
+    })
+    try {
+      await eventually(() => expect(member.child()).toBeDefined())
+      await member.restart()
+      await eventually(() => expect(waits).toEqual([0, 100]))
+      expect(member.failuresInARow()).toBe(1)
+      await member.restart()
+      expect(member.failuresInARow()).toBe(0)
+      await eventually(() => expect(waits).toEqual([0, 100, 0]))
+      await eventually(() => expect(member.child()).toBeDefined())
+      expect(starts).toBe(4)
+    } finally {
+      await member.stop()
+    }
   })
 
   test('pauses longer and longer while it keeps dying, and not any more once it has lived for a while', async () => {

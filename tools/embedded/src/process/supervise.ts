@@ -16,6 +16,8 @@ export type Supervised = {
   failuresInARow(): number
   /** What it wrote last, or why it could not be started. */
   lastLines(): string[]
+  /** Kills the process, and starts it again at once; answers when the killed one is gone. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -43,6 +45,7 @@ export function supervise({
   clock = systemClock,
 }: SuperviseOptions): Supervised {
   const stopping = new AbortController()
+  let restarting = new AbortController()
   let child: Child | undefined
   let deaths = 0
   let failures = 0
@@ -69,13 +72,14 @@ export function supervise({
   const keepRunning = async () => {
     while (!stopping.signal.aborted) {
       const startedAt = clock.now()
+      restarting = new AbortController()
       const { why, byItself } = await runOnce()
       if (stopping.signal.aborted) return
       if (clock.now() - startedAt >= healthyAfterMs) deaths = failures = 0
       failures = byItself ? failures + 1 : 0
       const pauseMs = pauses[Math.min(deaths++, pauses.length - 1)]!
       onDown?.(why, pauseMs)
-      await clock.wait(pauseMs, stopping.signal)
+      await clock.wait(pauseMs, AbortSignal.any([stopping.signal, restarting.signal]))
     }
   }
 
@@ -85,6 +89,12 @@ export function supervise({
     child: () => child,
     failuresInARow: () => failures,
     lastLines: () => child?.lastLines() ?? lastLines,
+    restart: async () => {
+      deaths = failures = 0
+      restarting.abort()
+      child?.killGroup()
+      await child?.exited
+    },
     stop: async () => {
       stopping.abort()
       await child?.stop()

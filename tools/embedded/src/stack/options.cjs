@@ -6,6 +6,8 @@ const usage = `npm start -- [options]
   --webhook-url URL  send the demo account's webhooks there
   --minio            keep files in MinIO instead of a folder
   --tls              encrypt what services and servers say to each other, with certificates made at each start
+  --watch            build and restart services when their sources change (npm run dev)
+  --inspect          let debuggers in: gateway 9229, leads-service 9230, files-service 9231, webhook-service 9232
   --help             print this
 Environment: PORT (3000), HOST (127.0.0.1), LEADWIRE_DATA (.data), and every setting of the services.
 All data is in LEADWIRE_DATA, and one stack at a time runs on it. To delete the data, stop the stack and remove the folder.
@@ -15,7 +17,7 @@ Started as root in a folder closed to others, PostgreSQL's programs are copied t
 /**
  * What the command line asks for. Settings in the environment are the services' own, and checked by them.
  * @param {string[]} args
- * @returns {{replicas: number, webhookUrl: string | undefined, minio: boolean, tls: boolean, help: boolean}}
+ * @returns {{replicas: number, webhookUrl: string | undefined, minio: boolean, tls: boolean, watch: boolean, inspect: boolean, help: boolean}}
  * @throws an Error with one line for each invalid option
  */
 const readOptions = (args) => {
@@ -26,10 +28,12 @@ const readOptions = (args) => {
       'webhook-url': { type: 'string' },
       minio: { type: 'boolean', default: false },
       tls: { type: 'boolean', default: false },
+      watch: { type: 'boolean', default: false },
+      inspect: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
-  const { replicas, minio, tls, help, 'webhook-url': webhookUrl } = values
+  const { replicas, 'webhook-url': webhookUrl, ...switches } = values
   const errors = []
   if (!/^\d+$/.test(replicas) || Number(replicas) < 1 || Number(replicas) > 32) {
     errors.push(`--replicas must be an integer from 1 to 32, not "${replicas}"`)
@@ -37,8 +41,9 @@ const readOptions = (args) => {
   if (webhookUrl !== undefined && !(/^https?:/.test(webhookUrl) && URL.canParse(webhookUrl))) {
     errors.push(`--webhook-url must be an http or https address, not "${webhookUrl}"`)
   }
+  if (switches.inspect && replicas !== '1') errors.push('--inspect is for one copy of each service')
   if (errors.length > 0) throw new Error(errors.join('\n'))
-  return { replicas: Number(replicas), webhookUrl, minio, tls, help }
+  return { replicas: Number(replicas), webhookUrl, ...switches }
 }
 
 /**

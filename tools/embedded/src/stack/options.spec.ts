@@ -6,6 +6,8 @@ test('defaults', () => {
     webhookUrl: undefined,
     minio: false,
     tls: false,
+    watch: false,
+    inspect: false,
     help: false,
   })
 })
@@ -18,6 +20,7 @@ test('what the command line says', () => {
     'http://localhost:9000/hook',
     '--minio',
     '--tls',
+    '--watch',
     '--help',
   ]
   expect(readOptions(args)).toEqual({
@@ -25,6 +28,8 @@ test('what the command line says', () => {
     webhookUrl: 'http://localhost:9000/hook',
     minio: true,
     tls: true,
+    watch: true,
+    inspect: false,
     help: true,
   })
 })
@@ -33,4 +38,5 @@ test('every error at once; what is no option is named', () => {
   const read = () => readOptions(['--replicas', '0', '--webhook-url', 'ftp://x'])
   expect(read).toThrow(/^--replicas must be .*\n--webhook-url must be/)
   expect(() => readOptions(['--replica', '2'])).toThrow(`'--replica'`)
+  expect(() => readOptions(['--replicas', '2', '--inspect'])).toThrow('--inspect is for one copy')
 })

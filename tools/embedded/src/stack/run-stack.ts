@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whyNotFree } from '../process/free-port'
 import { writeJson } from '../process/replace-file'
+import type { Supervised } from '../process/supervise'
 import { isReady, whenServing } from '../process/when-serving'
 import { stackTls } from '../tls/stack-tls'
 import { checkSettings } from './check-settings'
@@ -18,6 +19,7 @@ import { ensureSecret } from './secret-file'
 import { planServers, startServers } from './servers'
 import { baseUrl, planServices, requireBuilt, type ServicePlan, startService } from './services'
 import type { StackOptions } from './stack-options'
+import { watchServices } from './watch-services'
 
 type StackContext = {
   options: StackOptions
@@ -30,6 +32,9 @@ type StackContext = {
   /** Given a way to end everything without asking, for whoever can't wait. */
   onKillSwitch: (killAll: () => void) => void
 }
+
+/** Where debuggers reach the gateway; the other services have the ports after it. */
+const FIRST_INSPECTOR = 9229
 
 const REASONS: Record<string, string> = {
   EADDRINUSE: 'another program listens there',
@@ -133,11 +138,15 @@ async function bringUp(
     tls: tls?.services,
     env: { ...env, WEBHOOK_ALLOW_HOSTS: env['WEBHOOK_ALLOW_HOSTS'] || '127.0.0.0/8,::1,localhost' },
   })
+  if (options.inspect)
+    for (const [index, plan] of plans.entries())
+      plan.env['NODE_OPTIONS'] = `${env['NODE_OPTIONS'] ?? ''} --inspect=127.0.0.1:${FIRST_INSPECTOR + index}`
   signal.throwIfAborted()
   const started = startServers(context, serverPlan)
   let ready = 0
-  await Promise.all([...Object.values(started), ...plans.map(runService)])
+  const [copies] = await Promise.all([Promise.all(plans.map(runService)), ...Object.values(started)])
   signal.throwIfAborted()
+  if (options.watch) await watchServices({ copies, log, signal })
 
   const grpc = plans.find(({ service }) => service === 'leads-service')?.grpc ?? ''
   const tokens = plans[0]!.env['SERVICE_TOKEN']!.split(',').slice(0, 1)
@@ -154,11 +163,12 @@ async function bringUp(
   return { base, demo: complete, plans, servers, tls: tls?.services }
 
   /** Services load while the servers start. Those that need PostgreSQL and NATS wait for them. */
-  async function runService(plan: ServicePlan): Promise<void> {
+  async function runService(plan: ServicePlan): Promise<{ plan: ServicePlan; member: Supervised }> {
     if (plan.service === 'files-service') await started.store
     const member = crew.add(plan.name, () => startService(plan, log.of(plan.name)))
     await Promise.all(Object.values(started))
     await whenServing(member, () => isReady(plan.health), { timeoutMs: 120_000, signal })
     if (!signal.aborted) log.say(`${plan.name} is ready (${++ready} of ${plans.length} services)`)
+    return { plan, member }
   }
 }

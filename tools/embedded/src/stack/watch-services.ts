@@ -1,0 +1,64 @@
+import { watch } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { repositoryRoot } from '../paths'
+import type { Supervised } from '../process/supervise'
+import { isReady, whenServing } from '../process/when-serving'
+import type { Log } from './log'
+import { type ServiceName, type ServicePlan, serviceNames } from './services'
+
+/** tools/bundle.mjs */
+type Bundler = {
+  rebundling(folder: string): Promise<() => Promise<{ changed: boolean; folders: Set<string> }>>
+}
+
+/** Editors change a file in several steps. */
+const QUIET_MS = 30
+
+type Context = { copies: { plan: ServicePlan; member: Supervised }[]; log: Log; signal: AbortSignal }
+
+/** From now on services are bundled when their sources change, and restarted when their program does. */
+export async function watchServices(context: Context): Promise<void> {
+  const bundler: Bundler = await import(pathToFileURL(join(repositoryRoot, 'tools/bundle.mjs')).href)
+  await Promise.all(serviceNames.map((service) => watchService(service, bundler, context)))
+  context.log.say('watching the sources of the services')
+}
+
+async function watchService(
+  service: ServiceName,
+  { rebundling }: Bundler,
+  { copies, log, signal }: Context,
+): Promise<void> {
+  const rebundle = await rebundling(join(repositoryRoot, 'apps', service))
+  const watched = new Set<string>()
+  let timer: NodeJS.Timeout | undefined
+  let updating = Promise.resolve()
+
+  const onChange = () => {
+    clearTimeout(timer)
+    const savedAt = performance.now()
+    timer = setTimeout(() => {
+      updating = updating.then(() => update(savedAt)).catch((error: Error) => log.say(error.message))
+    }, QUIET_MS)
+  }
+  const update = async (savedAt: number) => {
+    const { changed, folders } = await rebundle()
+    for (const folder of folders) {
+      if (watched.has(folder)) continue
+      watched.add(folder)
+      watch(folder, { persistent: false }, onChange)
+    }
+    if (!changed || signal.aborted) return
+    const own = copies.filter(({ plan }) => plan.service === service)
+    await Promise.all(
+      own.map(async ({ plan, member }) => {
+        // A kill, because a debugger would hold up an orderly stop.
+        await member.restart()
+        await whenServing(member, () => isReady(plan.health), { timeoutMs: 20_000, signal })
+        const tookMs = Math.round(performance.now() - savedAt)
+        if (!signal.aborted) log.say(`${plan.name} is ready, ${tookMs} ms after the change`)
+      }),
+    )
+  }
+  await update(performance.now())
+}
