@@ -15,14 +15,16 @@ import {
   createUploadLimiter,
   type UploadLimits,
 } from './admission/admission'
-import { createRateLimit } from './admission/rate-limit'
+import { createRateLimits } from './admission/rate-limit'
 import { setDeadlines } from './api/call-limits'
 import type { Dependencies } from './api/dependencies'
 import { createAuthenticate } from './auth/authenticate'
 import { createTokenVerifier } from './auth/token-verifier'
 import { readBodies } from './body/body'
-import { readMultipart } from './body/read-multipart'
+import { acceptMultipart, readMultipart } from './body/read-multipart'
 import { continueWhenChecked, drainUnreadBodies } from './body/unread-body'
+import { captureLead } from './capture/capture-lead'
+import { retrieveStamp } from './capture/stamp'
 import type { Clients } from './clients/connect-clients'
 import type { GatewayConfig } from './config'
 import { listDeliveries, retrieveDelivery, retryDelivery, testWebhookEndpoint } from './deliveries/deliveries'
@@ -45,7 +47,7 @@ import { createImage } from './files/create-image'
 import { downloadAttachment, listAttachments } from './files/download-attachment'
 import { serveAsset } from './files/serve-asset'
 import { serveHealth } from './health/serve-health'
-import { allowOrigins } from './http/allow-origins'
+import { allowOrigins, answerCapturePreflights } from './http/allow-origins'
 import { answerClientError, trackResponses } from './http/answer-client-error'
 import { commonHeaders, requestId } from './http/common-headers'
 import { compressJson } from './http/compress-json'
@@ -141,7 +143,11 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const uploadLimits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
   const admission = createAdmission(config.ACCOUNT_MAX_UPLOADS, options.meters)
   const app = createApp(config, logger, options.requestTimeoutMs)
-  if (config.CORS_ORIGINS.length > 0) allowOrigins(app, config.CORS_ORIGINS)
+  const { CORS_ORIGINS: origins } = config
+  answerCapturePreflights(app, async (origin) =>
+    origins.includes('*') || origins.includes(origin) ? false : clients.isOrigin(origin),
+  )
+  if (origins.length > 0) allowOrigins(app, origins)
   const refuseOthers = refuseOtherMethods(app)
   traceRequests(app)
   setDeadlines(app, options.requestLimitMs)
@@ -155,10 +161,14 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   serveOpenApi(app, { publicUrl: config.PUBLIC_URL, addressOf })
 
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
-  const countRequest = config.RATE_LIMIT && createRateLimit(app, config.RATE_LIMIT)
+  const limits = createRateLimits(app, config)
   const dependencies: Dependencies = {
     clients,
-    ...createAuthenticate(app, verifyToken, countRequest),
+    ...createAuthenticate(app, verifyToken, limits),
+    verifyToken,
+    countCapture: limits.countCapture,
+    captureDaily: config.CAPTURE_DAILY,
+    stampSecrets: config.SERVICE_TOKEN,
     limitRequests: createRequestLimiter(admission),
     createCheck: createChecks(config.TIME_ZONE),
     admission,
@@ -185,6 +195,11 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     readMultipart(scope)
     attachFile(scope, dependencies)
     createImage(scope, dependencies)
+  })
+  addRoutes((scope) => {
+    acceptMultipart(scope)
+    captureLead(scope, dependencies)
+    retrieveStamp(scope, dependencies)
   })
   addRoutes((scope) => createImport(scope, dependencies))
   app.register(async (scope) => serveHealth(scope, { checks: clients.checks, lifecycle }))

@@ -49,7 +49,7 @@ const proxies = entriesOf(isRange, 'address or CIDR range')
 const MAX_WINDOW_MS = 86_400_000
 
 /** Requests in a time of whole seconds, such as `600/1m`. */
-const rateLimit = makeValidator<RateLimit | undefined>((text) => {
+const rateLimit = makeValidator<RateLimit>((text) => {
   const [, requests, window] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? []
   const windowMs = window === undefined ? 0 : parseDuration(window)
   if (windowMs < 1000 || windowMs % 1000 > 0 || windowMs > MAX_WINDOW_MS) {
@@ -84,7 +84,11 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     /** The most bytes of an import. */
     IMPORT_MAX_BYTES: count({ default: 512 * 1024 * 1024, max: 5_000_000_000 }),
     /** Requests of each token to this copy. By default there is no limit. */
-    RATE_LIMIT: rateLimit({ default: undefined as RateLimit | undefined }),
+    RATE_LIMIT: rateLimit({ default: undefined }),
+    /** Requests of each address with publishable tokens to this copy. */
+    CAPTURE_RATE: rateLimit({ default: { requests: 10, windowMs: 60_000 } }),
+    /** Leads of each publishable token in a day (UTC). */
+    CAPTURE_DAILY: count({ default: 1000, max: 999_999_999 }),
     /** Origins whose pages may use the API; `*` stands for all. */
     CORS_ORIGINS: origins({ default: [] }),
     COMPRESSION: bool({ default: false }),

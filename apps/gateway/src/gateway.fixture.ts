@@ -75,6 +75,8 @@ const TOKENS: Record<string, Partial<VerifiedToken>> = {
     expiresAtMs: Date.parse('2026-12-05T00:00:00.123Z'),
     expiresAt: '2026-12-05T00:00:00.123456Z',
   },
+  form: { scopes: ['leads:create'], origins: ['https://www.example.com'], tokenId: 9 },
+  'other-form': { scopes: ['leads:create'], origins: ['https://www.example.com'], tokenId: 10 },
   expired: { scopes: ['leads'], expiresAtMs: Date.now() - 1 },
 }
 
@@ -82,7 +84,15 @@ const tokenOf = (hash: Uint8Array): VerifiedToken | undefined => {
   const found = Object.entries(TOKENS).find(([token]) =>
     createHash('sha256').update(token).digest().equals(hash),
   )
-  const token = { tokenId: 7, accountId: 3, scopes: [], test: false, suspended: false, name: 'Spec' }
+  const token = {
+    tokenId: 7,
+    accountId: 3,
+    scopes: [],
+    test: false,
+    suspended: false,
+    name: 'Spec',
+    origins: [],
+  }
   return found && { ...token, expiresAtMs: undefined, expiresAt: undefined, ...found[1] }
 }
 
@@ -144,6 +154,7 @@ export const startGateway = async (
     AccountsServiceDefinition,
     withStreams<AccountsServiceImplementation>(
       {
+        findOrigin: async () => ({ found: false }),
         verifyTokens: async ({ hashes }) => ({ results: hashes.map((hash) => ({ token: tokenOf(hash) })) }),
         ...behind.accounts,
       },

@@ -42,7 +42,14 @@ import { findCalendar, listCalendarEntries } from './scheduling/calendars'
 import * as changes from './scheduling/change-entry'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { createFairCalls, perCall } from './serve-calls'
-import { createToken, listTokens, openPortalLink, revokeToken, verifyTokens } from './tokens/tokens'
+import {
+  createToken,
+  findOrigin,
+  listTokens,
+  openPortalLink,
+  revokeToken,
+  verifyTokens,
+} from './tokens/tokens'
 import * as users from './users/users'
 
 type Deps = CreateLeadsDeps &
@@ -101,7 +108,7 @@ export const addLeadsService = (
   })
   server.add(AccountsServiceDefinition, {
     ...perCalls(deps, { ...accounts, deleteAccount, retrieveAccountDeletion }),
-    ...perCalls(deps, { listTokens, revokeToken, openPortalLink, ...users }),
+    ...perCalls(deps, { findOrigin, listTokens, revokeToken, openPortalLink, ...users }),
     createToken: perCall(deps, createToken, CreateTokenResponse),
     createUser: perCall(deps, users.createUser, CreateUserResponse),
     createUserCalendar: perCall(deps, users.createUserCalendar, CreateUserCalendarResponse),

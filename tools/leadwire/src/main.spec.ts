@@ -133,6 +133,21 @@ describe('an account that does not exist', () => {
   })
 })
 
+test('a publishable token has origins', async () => {
+  const of = ['tokens', 'create', '--name', 'Form', ...account] as const
+  const origins = 'https://www.example.com, https://example.com'
+  const made = await leadwire(...of, '--publishable', '--origin', origins, '--honeypot', 'fax', '--json')
+  expect(JSON.parse(made)).toMatchObject({
+    ...{ scopes: ['leads:create'], publishable: true, honeypot: 'fax', return_url: null },
+    ...{
+      origins: ['https://www.example.com', 'https://example.com'],
+      token: expect.stringMatching(/^lw_pub_/),
+    },
+  })
+  expect(await refusal(...of, '--publishable')).toMatch(/go together/)
+  expect(await refusal(...of, '--publishable', '--origin', 'https://a.example/x')).toMatch(/origins/)
+})
+
 test('a token of one endpoint has the scope webhooks alone; the account must have the endpoint', async () => {
   const { id } = await create('/manage/webhook-endpoints', { url: 'http://127.0.0.1:9/' })
   const of = (endpoint: number | string) =>

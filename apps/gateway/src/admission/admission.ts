@@ -28,7 +28,7 @@ type Enter = ReturnType<typeof createFairQueue>
 
 /** Each of its queues resolves to the function that gives a place back. */
 export type Admission = Record<
-  'requests' | 'largeBodies' | 'uploads' | 'exports' | 'eventStreams' | 'polls',
+  'requests' | 'largeBodies' | 'uploads' | 'captures' | 'exports' | 'eventStreams' | 'polls',
   Enter
 >
 
@@ -52,6 +52,8 @@ export const createAdmission = (maxUploads: number, meters?: BatcherMeters): Adm
     maxWaitMs: MAX_BODY_WAIT_MS,
   }),
   uploads: perAccount(maxUploads, 'uploads'),
+  /** Of the public: they take no place of the account's own. */
+  captures: perAccount(maxUploads, 'forms with files'),
   exports: perAccount(EXPORTS, 'exports'),
   eventStreams: perAccount(EVENT_STREAMS, 'streams of events'),
   polls: perAccount(POLLS, 'polls for events'),
@@ -111,9 +113,9 @@ export type ReceiveUpload = <T>(
 const tooSlow = () => new ProblemError('timeout', 'The file did not arrive in time.')
 
 export const createUploadLimiter =
-  ({ uploads }: Admission, { idleMs, totalMs }: UploadLimits): ReceiveUpload =>
+  ({ uploads, captures }: Admission, { idleMs, totalMs }: UploadLimits): ReceiveUpload =>
   async ({ principal, raw }, reply, work) => {
-    const leave = await uploads(principal.accountId)
+    const leave = await (principal.origins.length > 0 ? captures : uploads)(principal.accountId)
     const controller = new AbortController()
     const total = setTimeout(() => controller.abort(tooSlow()), totalMs)
     reply.raw.setTimeout(idleMs, () => {

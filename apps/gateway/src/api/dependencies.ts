@@ -1,15 +1,27 @@
 import type { Logger } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
 import type { Admission, LimitRequests, ReceiveUpload } from '../admission/admission'
+import type { CountRequest } from '../admission/rate-limit'
 import type { Authenticate, Recheck } from '../auth/authenticate'
+import type { TokenVerifier } from '../auth/token-verifier'
 import type { Clients } from '../clients/connect-clients'
 import type { CreateCheck } from '../validation/checker'
 
+/** What the routes of plain forms are made with beside. */
+export interface CaptureDependencies {
+  verifyToken: TokenVerifier
+  countCapture: CountRequest
+  /** What stamps are signed with: new ones with the first. */
+  stampSecrets: readonly string[]
+}
+
 /** What the routes are made with. */
-export interface Dependencies {
+export interface Dependencies extends CaptureDependencies {
   clients: Clients
   authenticate: Authenticate
   recheck: Recheck
+  /** Leads of a publishable token in a day. */
+  captureDaily: number
   limitRequests: LimitRequests
   createCheck: CreateCheck
   admission: Admission

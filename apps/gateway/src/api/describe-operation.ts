@@ -136,12 +136,12 @@ const formField = (field: TSchema): object =>
 
 const contentOf = ({ body, jsonOnly, multipart, stream }: Description) => {
   if (stream) return bytesOf(stream)
-  if (multipart) return { 'multipart/form-data': { schema: documentedFields(multipart) } }
-  if (!body) return undefined
+  const files = multipart && { 'multipart/form-data': { schema: documentedFields(multipart) } }
+  if (!body) return files
   const schema = { ...documentedFields(body), examples: [exampleOf(body)] }
   if (jsonOnly) return { 'application/json': { schema } }
   const form = { ...schema, title: `${body.title}Form`, properties: mapFields(schema, formField) }
-  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema: form } }
+  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema: form }, ...files }
 }
 
 /** The schema of a route, for the OpenAPI document alone: Fastify checks nothing by it. */

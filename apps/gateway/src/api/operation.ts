@@ -10,7 +10,7 @@ import { queryOf } from '../body/query'
 import type { Body, Checked } from '../validation/checker'
 import { addErrors } from '../validation/errors'
 import { limitsOf } from './call-limits'
-import type { Dependencies } from './dependencies'
+import type { CaptureDependencies, Dependencies } from './dependencies'
 import { type Description, describeOperation, refusesQuery } from './describe-operation'
 import { idempotencyOf } from './idempotency'
 import { IdParams, LeadParams } from './schemas'
@@ -19,9 +19,11 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 type Result = Readable | Uint8Array | string | object | undefined
 
+/** What only the making of routes needs. */
+type OfRoutes = 'authenticate' | 'limitRequests' | 'createCheck' | 'wakeImports' | keyof CaptureDependencies
+
 /** A request whose token has the operation's scope, and what its response is made with. */
-export interface Call<Fields>
-  extends Omit<Dependencies, 'authenticate' | 'limitRequests' | 'createCheck' | 'wakeImports'> {
+export interface Call<Fields> extends Omit<Dependencies, OfRoutes> {
   request: FastifyRequest
   reply: FastifyReply
   accountId: number
@@ -130,7 +132,8 @@ export const operation =
   (app: FastifyInstance, dependencies: Dependencies): void => {
     const { authenticate, recheck, limitRequests, createCheck, clients, admission, receiveUpload } =
       dependencies
-    const { addressOf, timeZone, draining, fileIdleMs, importMaxBytes, now, logger } = dependencies
+    const { addressOf, timeZone, draining, fileIdleMs, importMaxBytes, captureDaily, now, logger } =
+      dependencies
     const [method, url] = route.split(' ') as [Method, string]
     const scopes = scope === undefined ? scopesOf(method, url) : typeof scope === 'string' ? [scope] : scope
     const isOfEndpoint = url.startsWith(ENDPOINT)
@@ -167,6 +170,7 @@ export const operation =
           draining,
           fileIdleMs,
           importMaxBytes,
+          captureDaily,
           now,
           logger,
           request,

@@ -118,6 +118,7 @@ describe('the verifier', () => {
     scopes: ['leads'],
     test: false,
     name: 'Spec',
+    origins: [],
     expiresAtMs: undefined,
     ...change,
   })

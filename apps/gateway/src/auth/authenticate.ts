@@ -1,7 +1,8 @@
 import { grants } from '@leadwire/contracts'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { CountRequest } from '../admission/rate-limit'
+import type { RateLimits } from '../admission/rate-limit'
 import { ProblemError } from '../http/problem'
+import { isPublishable, refuseOrigin } from './publishable'
 import type { Principal, TokenVerifier } from './token-verifier'
 
 declare module 'fastify' {
@@ -49,7 +50,7 @@ const lacksScope = ([scope = '', ...others]: readonly string[]) =>
 export const createAuthenticate = (
   app: FastifyInstance,
   verifyToken: TokenVerifier,
-  countRequest?: CountRequest,
+  { countRequest, countCapture }: RateLimits,
 ): { authenticate: Authenticate; recheck: Recheck } => {
   app.decorateRequest('principal', null as unknown as Principal)
   const authorize = (request: FastifyRequest, verified: Principal | undefined, access: Access) => {
@@ -72,12 +73,16 @@ export const createAuthenticate = (
   }
   const authenticate: Authenticate = (access) => (request, reply, done) => {
     const verified = verify(request)
-    if (!countRequest && !(verified instanceof Promise)) return done(authorize(request, verified, access))
+    if (!countRequest && !(verified instanceof Promise) && !(verified && isPublishable(verified)))
+      return done(authorize(request, verified, access))
     const authorizeAndCount = async () => {
       const found = await verified
       const refusal = authorize(request, found, access)
       if (found) await countRequest?.(request, reply)
-      return refusal
+      if (refusal || !found || !isPublishable(found)) return refusal
+      const foreign = refuseOrigin(request, reply, found)
+      if (!foreign) await countCapture(request, reply)
+      return foreign
     }
     authorizeAndCount().then(done, done)
   }

@@ -25,6 +25,11 @@ export interface Part {
 export const readMultipart = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   refuseOtherTypes(app)
+  acceptMultipart(app)
+}
+
+/** Lets the routes of `app` read multipart/form-data too. */
+export const acceptMultipart = (app: FastifyInstance): void => {
   app.addContentTypeParser('multipart/form-data', (_request, payload, done) => done(null, payload))
 }
 
@@ -125,13 +130,16 @@ const decoded = (bytes: Buffer, charset: string, isWhole: boolean): string => {
   }
 }
 
-/** The text of a field, or its value in JSON. A field that is longer than any of ours is truncated. */
-export const fieldOf = async ({ contentType = '', bytes }: Part): Promise<unknown> => {
+/** The text of a field, or its value in JSON. What is far beyond `maxBytes` is cut off. */
+export const fieldOf = async (
+  { contentType = '', bytes }: Part,
+  maxBytes = MAX_FIELD_BYTES,
+): Promise<unknown> => {
   const chunks: Buffer[] = []
   let size = 0
   let isWhole = true
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
-    isWhole = size <= MAX_FIELD_BYTES
+    isWhole = size <= maxBytes
     if (!isWhole) continue
     chunks.push(chunk)
     size += chunk.length

@@ -8,6 +8,13 @@ const MEBIBYTE = 1024 * 1024
 /** A form has a file of 10 MiB and other fields. */
 const MAX_FORM_BYTES = 11 * MEBIBYTE
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Of multipart bodies, where it is not MAX_FORM_BYTES. */
+    maxFormBytes?: number
+  }
+}
+
 const continued = new WeakSet<IncomingMessage>()
 
 const expects = ({ headers, httpVersion }: IncomingMessage): boolean =>
@@ -19,7 +26,7 @@ const waitsToSend = (request: IncomingMessage): boolean =>
 
 const tooLong = ({ headers, routeOptions }: FastifyRequest): ProblemError | undefined => {
   const isForm = headers['content-type']?.startsWith('multipart/')
-  const limit = isForm ? MAX_FORM_BYTES : routeOptions.bodyLimit!
+  const limit = isForm ? (routeOptions.config.maxFormBytes ?? MAX_FORM_BYTES) : routeOptions.bodyLimit!
   return Number(headers['content-length'] ?? 0) > limit
     ? new ProblemError('too-large', `The body may not be larger than ${limit / MEBIBYTE} MiB.`)
     : undefined

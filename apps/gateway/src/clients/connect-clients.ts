@@ -27,6 +27,7 @@ import {
   ServiceError,
   type Tls,
 } from '@leadwire/service-kit'
+import { LRUCache } from 'lru-cache'
 import { askOnce, halveWhenTooLarge, inTime } from './batches'
 import { connectFiles } from './connect-files'
 import { watchLogs } from './watch-logs'
@@ -35,6 +36,7 @@ const DEADLINE_MS = 10_000
 const FILE_IDLE_MS = 30_000
 // Nothing of a request is done before its token is verified, so it can be refused early.
 const VERIFY_LIMIT_MS = 3000
+const ORIGIN_FRESH_MS = 5000
 
 const BATCHED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000, maxWaitMs: 3000 }
 
@@ -132,6 +134,12 @@ export const connectClients = (
     },
   })
 
+  const accounts = leads.client(AccountsServiceDefinition, deadline)
+  const origins = new LRUCache<string, { found: boolean }>({
+    ...{ max: 1000, ttl: ORIGIN_FRESH_MS },
+    fetchMethod: (origin) => accounts.findOrigin({ origin }),
+  })
+
   return {
     checks: [
       { name: 'leads-service', check: leads.check },
@@ -140,7 +148,7 @@ export const connectClients = (
     ] satisfies HealthCheck[],
     files,
     leads: leads.client(LeadsServiceDefinition, deadline),
-    accounts: leads.client(AccountsServiceDefinition, deadline),
+    accounts,
     attachments: leads.client(AttachmentsServiceDefinition, deadline),
     imports: leads.client(ImportsServiceDefinition, deadline),
     reconciliation: leads.client(ReconciliationServiceDefinition, deadline),
@@ -157,6 +165,8 @@ export const connectClients = (
           : cause
       })
     },
+    /** Whether a publishable token is for pages of the origin. */
+    isOrigin: async (origin: string) => (await origins.forceFetch(origin)).found,
     /** The public JSON of a lead, and its entity tag. */
     retrieveLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>
       leadOf(await retrieveLead(lead, limits)),

@@ -6,7 +6,7 @@ import { dataOf, named } from '../api/schemas'
 import { text } from '../validation/fields'
 import { recordFileOnce } from './record-upload-once'
 
-const FORMATS = Object.keys(FILE_FORMATS)
+export const FORMATS = Object.keys(FILE_FORMATS)
 
 const AttachFields = Type.Object({
   name: text('Name of the file.', 'Survey of the house'),

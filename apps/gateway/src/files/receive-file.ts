@@ -6,7 +6,7 @@ import { addErrors } from '../validation/errors'
 import { textErrors } from '../validation/text-errors'
 
 /** The most bytes of a file: 10mb (interface: Limits). */
-const MAX_FILE_BYTES = 10_485_760
+export const MAX_FILE_BYTES = 10_485_760
 
 const MAX_NAME_LENGTH = 255
 
@@ -34,8 +34,8 @@ export const discardStoredFile = (
     .delete(key)
     .catch((err: unknown) => logger.warn({ err, key }, 'could not delete a file without a record'))
 
-/** Resolves to the number of bytes. */
-const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
+/** Reads a file to its end. Resolves to the number of bytes. */
+export const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
   let size = 0
   for await (const chunk of bytes) {
     size += chunk.length
@@ -45,8 +45,11 @@ const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
   return size
 }
 
+/** Without folders of either kind (design: Attach). */
+export const baseName = (given: string): string => oneLine(given.split(/[/\\]/).pop()!.trim())
+
 /** What is wrong with a base name, or undefined. */
-const fileNameError = (name: string): string | undefined => {
+export const fileNameError = (name: string): string | undefined => {
   if (isInvisible(name)) return 'The file must have a name.'
   if (/[\0\p{Surrogate}]/u.test(name)) return 'The file name contains characters that are not allowed.'
   return [...name].length > MAX_NAME_LENGTH
@@ -59,8 +62,7 @@ const addError = (form: Form, field: string, message: string) => {
 }
 
 const takeFile = async (part: Part, given: string, form: Form, store: Store) => {
-  // The base name, without folders of either kind (design: Attach).
-  const name = oneLine(given.split(/[/\\]/).pop()!.trim())
+  const name = baseName(given)
   // A file input that was left empty.
   if (name === '' && (await discard(part.bytes)) === 0) return
   const error =

@@ -16,6 +16,33 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined
 
+// What publishable tokens are used at.
+const CAPTURES = /^\/(leads|capture\/[^/?]+(\/stamp)?)\/?(\?|$)/
+
+/**
+ * Answers the preflights of pages whose origin a publishable token names. Call it before `allowOrigins`, which answers those of other
+ * pages too.
+ */
+export const answerCapturePreflights = (
+  app: FastifyInstance,
+  isKnown: (origin: string) => Promise<boolean>,
+): void => {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!isPreflight(request) || !CAPTURES.test(request.url)) return done()
+    const { origin = '' } = request.headers
+    isKnown(origin).then((known) => {
+      if (!known) return done()
+      reply.code(204).headers({
+        'access-control-allow-origin': origin,
+        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-headers': OPTIONS.allowedHeaders,
+        'access-control-max-age': OPTIONS.maxAge,
+      })
+      reply.send()
+    }, done)
+  })
+}
+
 /**
  * Lets pages of `origins` use the API (CORS); `*` stands for all. Call it before all hooks and routes: a page cannot read an error
  * that an earlier hook throws, and the route that it adds is no address of the API.

@@ -20,7 +20,7 @@ const HELP: Record<ProblemKind, [meaning: string, mend: string]> = {
     'Send `Authorization: Bearer` with a token that is valid. `POST /manage/tokens` makes one.',
   ],
   forbidden: [
-    'The token lacks the scope that the operation needs.',
+    'The token lacks the scope that the operation needs, or is not for pages of the Origin.',
     'Use a token with the scope that `detail` names.',
   ],
   'account-suspended': [
@@ -66,7 +66,7 @@ const HELP: Record<ProblemKind, [meaning: string, mend: string]> = {
     'Correct the fields. Each message says what may stand there.',
   ],
   'rate-limited': [
-    'The token has sent more requests than the operator allows, or the account has as much in flight as it may: uploads, exports, streams of events. Nothing was done.',
+    'The token, or with a publishable token the address, has sent more requests than the operator allows, or the account has as much in flight as it may: uploads, exports, streams of events. Nothing was done.',
     'Wait as long as Retry-After says, and send it again. RateLimit in each response says how much is left.',
   ],
   'headers-too-large': ['The headers are larger than 16 KiB.', 'Send fewer or shorter headers.'],

@@ -1,10 +1,18 @@
-import { Lead, type NewLead, type Visitor } from '@leadwire/contracts'
-import { activeTraceparent, newTraceparent, parseTraceparent } from '@leadwire/service-kit'
-import type { FastifyRequest } from 'fastify'
+import { type CreateLead as CreateLeadItem, Lead, type NewLead, type Visitor } from '@leadwire/contracts'
+import {
+  activeTraceparent,
+  type CallLimits,
+  newTraceparent,
+  parseTraceparent,
+  ServiceError,
+} from '@leadwire/service-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Dependencies } from '../api/dependencies'
 import { idempotencyOf, replayable } from '../api/idempotency'
 import { type Handler, operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
 import { dataOf } from '../api/schemas'
+import { isPublishable } from '../auth/publishable'
 import { bodyOf } from '../body/body'
 import { tagged } from '../http/entity-tags'
 import type { Body } from '../validation/checker'
@@ -14,6 +22,27 @@ import { imagesOf, newVisitorLead, VisitorLead } from './visitor-lead'
 /** The trace of a request, carried to the webhook. */
 export const traceparentOf = ({ headers }: FastifyRequest): string =>
   activeTraceparent() ?? parseTraceparent(headers['traceparent']) ?? newTraceparent()
+
+/** Creates a lead of a publishable token, within the limit of a day. Resolves to the saved or new response, and its reference. */
+export const createCaptured = async (
+  { clients, captureDaily }: Pick<Dependencies, 'clients' | 'captureDaily'>,
+  reply: FastifyReply,
+  item: CreateLeadItem,
+  limits: CallLimits,
+) => {
+  try {
+    const created = await clients.createLead({ ...item, dailyLimit: captureDaily }, limits)
+    const { reference } = (JSON.parse(Buffer.from(created.body).toString()) as { data: Lead }).data
+    return { ...created, reference }
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'rate_limited')
+      reply.headers({
+        'ratelimit-policy': `"day";q=${captureDaily};w=86400`,
+        ratelimit: `"day";r=0;t=${error.retryAfterS}`,
+      })
+    throw error
+  }
+}
 
 /** The handler of an operation that creates a lead. `newLead` makes it of the checked fields. */
 const leadCreation =
@@ -27,10 +56,12 @@ const leadCreation =
     )
     const traceparent = traceparentOf(request)
     const lead = newLead(visitorOf(request), value, body)
-    const created = await clients.createLead(
-      { accountId, lead, idempotency, traceparent, actor: limits.actor },
-      limits,
-    )
+    const item = { accountId, lead, idempotency, traceparent, actor: limits.actor }
+    if (isPublishable(request.principal)) {
+      const { reference, replayed } = await createCaptured(call, call.reply, item, limits)
+      return replayable(call.reply, { body: Buffer.from(JSON.stringify({ data: { reference } })), replayed })
+    }
+    const created = await clients.createLead(item, limits)
     return tagged(call.reply, created.etag, replayable(call.reply, created))
   }
 
@@ -41,7 +72,7 @@ export const createLead = operation({
   tag: 'Leads',
   summary: 'Create a lead',
   description:
-    "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request.",
+    "Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request. A publishable token needs an `Origin` that it names, and is answered with the `reference` alone.",
   scope: 'leads:create',
   idempotent: true,
   etag: 'new',

@@ -115,6 +115,8 @@ test('every operation is described', () => {
       'DELETE /manage/webhook-endpoints/{id}/replay/{replay_id}',
       'POST /manage/webhook-endpoints/{id}/portal',
       'POST /portal-sessions',
+      'POST /capture/{token}',
+      'GET /capture/{token}/stamp',
       'GET /manage/webhook-endpoint-health',
       'POST /manage/deliveries/{id}/retry',
       'GET /manage/deliveries',
@@ -145,7 +147,7 @@ test('every operation has a summary, a tag and its problems; all but public ones
       expect.any(String),
       [expect.any(String)],
     ])
-    const isPublic = /\/(assets|calendars|healthz|readyz)/.test(name)
+    const isPublic = /\/(assets|calendars|capture|healthz|readyz)/.test(name)
     const isBearer = operation.security!.map(({ bearer }) => bearer!.length === 1)
     expect([name, [...new Set(isBearer)]]).toEqual([name, isPublic ? [] : [true]])
     if (/healthz|readyz/.test(name)) continue
@@ -159,7 +161,7 @@ test('every operation has a summary, a tag and its problems; all but public ones
         ...(isPublic ? [] : ['401', '403', '429']),
       ]),
     )
-    for (const status of statuses.filter((code) => !['200', '202', '304'].includes(code))) {
+    for (const status of statuses.filter((code) => !['200', '202', '303', '304'].includes(code))) {
       expect(responseOf(operation, status)!.content).toHaveProperty(['application/problem+json'])
     }
   }
@@ -195,8 +197,8 @@ test('clients can be made from it: names of operations, an identifier of the lic
   expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
   const text = JSON.stringify(document)
   expect(text).not.toContain('contentMediaType')
-  // Two forms with a file, downloads of eight, of four and of one type.
-  expect(text.match(/"format":"binary"/g)).toHaveLength(20)
+  // Two forms with a file, downloads of eight, of four and of one type, a page.
+  expect(text.match(/"format":"binary"/g)).toHaveLength(21)
 })
 
 test('every reference leads somewhere', () => {

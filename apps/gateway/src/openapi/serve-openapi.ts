@@ -9,7 +9,7 @@ import { WEBHOOK_PATH_ITEMS, WEBHOOKS } from './webhooks'
 
 const DESCRIPTION = `Stores sales leads, and sends signed webhooks about each new lead and what happens to it.
 
-**Tokens.** Every operation but those under Health and Assets, and the reading of a calendar, needs \`Authorization: Bearer <token>\`. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\` and \`leads:create\`) and \`manage\` (which includes \`manage:read\`, \`webhooks\` and \`events:read\`), or parts of them. When a token expires within 14 days, every answer to its requests says when, in the header \`Token-Expires-At\`.
+**Tokens.** Every operation but those under Capture, Health and Assets, and the reading of a calendar, needs \`Authorization: Bearer <token>\`. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\` and \`leads:create\`) and \`manage\` (which includes \`manage:read\`, \`webhooks\` and \`events:read\`), or parts of them. When a token expires within 14 days, every answer to its requests says when, in the header \`Token-Expires-At\`.
 
 **Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. Booleans may be true, false, 1, 0, "1" and "0", in forms also \`true\` and \`false\`; a repeated field of a form is a list; integers may come as digits in a string; strings are trimmed, and but for descriptions of leads are one line without control characters; one in which nothing can be seen counts as null; unknown fields are ignored.
 
@@ -23,6 +23,7 @@ const TAGS = [
   { name: 'Leads', description: 'Create, find and change leads.' },
   { name: 'Scheduling', description: 'Appointments and callbacks.' },
   { name: 'Attachments', description: 'Files of a lead.' },
+  { name: 'Capture', description: 'Leads from the forms of websites, with a publishable token.' },
   { name: 'Management', description: 'Visitor leads, images, users and tokens.' },
   { name: 'Privacy', description: 'Erasing what is held of a person, and exporting it.' },
   { name: 'Webhooks', description: 'Where events are sent, and how that went.' },

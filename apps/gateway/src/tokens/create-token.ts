@@ -1,6 +1,6 @@
 import { Temporal } from '@js-temporal/polyfill'
 import type { VerifiedToken } from '@leadwire/contracts'
-import { grants, SCOPES } from '@leadwire/contracts'
+import { grants, SCOPES, type Scope } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
@@ -8,19 +8,25 @@ import { dataOf, named } from '../api/schemas'
 import { addErrors } from '../validation/errors'
 import { describe, id, oneOf, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
-import { selectedIsInvalid } from '../validation/messages'
+import { labelOf, selectedIsInvalid } from '../validation/messages'
 import { TokenRecord, tokenRecord } from './tokens'
 
 const SCOPES_WORDS =
   '`leads` includes `leads:read` and `leads:create`; `manage` includes `manage:read`, `webhooks` and `events:read`.'
 
+/** The scopes of a publishable token. */
+const PUBLISHABLE: readonly Scope[] = ['leads:create']
+
 const CreateToken = named('CreateTokenRequest')({
   name: text('What the token is for.', 'Website form'),
-  scopes: Type.Array(oneOf(SCOPES, SCOPES_WORDS), {
-    minItems: 1,
-    maxItems: 10,
-    examples: [['leads']],
-  }),
+  scopes: Type.Optional(
+    Type.Array(oneOf(SCOPES, SCOPES_WORDS), {
+      minItems: 1,
+      maxItems: 10,
+      description: 'Required, but for a publishable token, which has `leads:create` alone.',
+      examples: [['leads']],
+    }),
+  ),
   expires_at: Type.Optional(
     text(
       'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
@@ -32,6 +38,35 @@ const CreateToken = named('CreateTokenRequest')({
     id(
       'With the scope `webhooks` alone: the one webhook endpoint that it sees. It creates none and deletes none.',
     ),
+  ),
+  publishable: Type.Optional(
+    Type.Boolean(
+      describe(
+        'It may stand in a public page: it creates leads for pages of its origins, within limits.',
+        false,
+      ),
+    ),
+  ),
+  origins: Type.Optional(
+    Type.Array(text('Such as https://www.example.com.', undefined, { format: 'origin' }), {
+      minItems: 1,
+      maxItems: 20,
+      description: 'Required with `publishable`: the origins of the pages.',
+    }),
+  ),
+  return_url: Type.Optional(
+    text('With `publishable`: where `POST /capture/:token` sends people back to.', undefined, {
+      maxLength: 2048,
+      format: 'web-url',
+    }),
+  ),
+  honeypot: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      pattern: '^[A-Za-z][A-Za-z0-9_-]*$',
+      description:
+        'With `publishable`: a form field that people do not see. Who fills it in sends a lead with the status `spam`.',
+    }),
   ),
   test: Type.Optional(
     Type.Boolean(describe('Its leads are test leads. By default false; with a test token true.', false)),
@@ -91,6 +126,30 @@ const endpointErrors = async (
   )
 }
 
+const ALONE = ['origins', 'return_url', 'honeypot'] as const
+
+/** Errors of the fields of a publishable token: they go with one another, and with one scope. */
+const publishableErrors = ({
+  publishable,
+  scopes,
+  ...fields
+}: Partial<Record<string, unknown>>): FieldErrors => {
+  if (publishable !== true) {
+    const given = ALONE.filter((name) => fields[name] !== undefined)
+    return {
+      ...(scopes === undefined && { scopes: ['The scopes field is required.'] }),
+      ...Object.fromEntries(given.map((name) => [name, [`The ${labelOf(name)} needs publishable.`]])),
+    }
+  }
+  return {
+    ...(Array.isArray(scopes) &&
+      String(scopes) !== 'leads:create' && {
+        scopes: ['A publishable token has the scope leads:create alone.'],
+      }),
+    ...(fields['origins'] === undefined && { origins: ['The origins field is required.'] }),
+  }
+}
+
 export const createToken = operation({
   route: 'POST /manage/tokens',
   operationId: 'createToken',
@@ -102,20 +161,28 @@ export const createToken = operation({
   answer: dataOf(CreatedToken, 'The new token.'),
   handler: async ({ request: { principal }, accountId, clients, limits, now, check }) => {
     const { value, errors = {}, fields } = check()
-    const given = fields ?? value
-    const isPast = (instantMs(given.expires_at) ?? Number.POSITIVE_INFINITY) <= now()
+    const asked: Partial<Record<string, unknown>> = fields ?? value
+    const given = {
+      ...asked,
+      scopes: asked['scopes'] ?? (asked['publishable'] ? [...PUBLISHABLE] : undefined),
+    }
+    const isPast = (instantMs(asked['expires_at']) ?? Number.POSITIVE_INFINITY) <= now()
     const past = isPast ? { expires_at: ['The expires at must be a date in the future.'] } : {}
     const unknown = await endpointErrors({ accountId, clients, limits }, given)
-    const allErrors = [past, excessErrors(given, principal), unknown].reduce(addErrors, errors)
+    const others = [past, excessErrors(given, principal), publishableErrors(given), unknown]
+    const allErrors = others.reduce(addErrors, errors)
     if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(allErrors)
     const { token, secret } = await clients.accounts.createToken(
       {
         accountId,
         name: value.name,
-        scopes: SCOPES.filter((scope) => value.scopes.includes(scope)),
+        scopes: SCOPES.filter((scope) => (value.scopes ?? PUBLISHABLE).includes(scope)),
         test: value.test ?? principal.test,
         endpointId: value.endpoint_id,
         expiresAt: value.expires_at && inMicroseconds(value.expires_at),
+        origins: [...new Set(value.origins)],
+        returnUrl: value.return_url,
+        honeypot: value.honeypot,
       },
       limits,
     )

@@ -31,6 +31,13 @@ export const TokenRecord = named(
   'What is known of a bearer token. The token itself is shown once, when it is made.',
 )({
   ...OwnToken.properties,
+  publishable: Type.Boolean(describe('It may stand in a public page.', false)),
+  origins: Type.Array(Type.String(), {
+    description: 'Of a publishable token: the origins of its pages.',
+    examples: [[]],
+  }),
+  return_url: nullableOf('string', 'Of a publishable token: where a plain form is sent back to.'),
+  honeypot: nullableOf('string', 'Of a publishable token: the form field that people leave empty.'),
   last_used_at: nullableTimestamp('Null when it was never used.'),
   revoked_at: nullableTimestamp('Null until it is revoked.'),
   created_at: timestamp('When it was made.'),
@@ -42,6 +49,7 @@ const recordOfToken = recordOf(TokenRecord)
 /** A token's public record. `now` is in milliseconds since the epoch. */
 export const tokenRecord = (token: Token, now: number) => ({
   ...recordOfToken(token),
+  publishable: token.origins.length > 0,
   expires_soon:
     token.revokedAt === undefined &&
     endsSoon(token.expiresAt === undefined ? undefined : Date.parse(token.expiresAt), now),

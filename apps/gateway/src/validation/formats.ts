@@ -32,6 +32,9 @@ const isWebUrl = (text: string): boolean => {
   return hostname !== '' && username === '' && password === ''
 }
 
+/** The origin of a web page, as browsers send it. */
+const isWebOrigin = (text: string): boolean => isWebUrl(text) && new URL(text).origin === text
+
 const holds = (check: () => boolean): boolean => {
   try {
     return check()
@@ -119,6 +122,12 @@ export const FORMATS: Record<string, Format> = {
   },
   'one-line': { isValid: isOneLine, schema: { pattern: '^[^\\x00-\\x1f\\x7f]*$' } },
   'web-url': { isValid: isWebUrl, schema: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } },
+  origin: {
+    normalise: (text) => (isWebUrl(text) && /^[^/]*\/\/[^/]*\/?$/.test(text) ? new URL(text).origin : text),
+    isValid: isWebOrigin,
+    message: 'must be an origin such as https://www.example.com, without a path.',
+    schema: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/]+/?$' },
+  },
   uuid: { isValid: isUuid, message: 'must be a valid UUID.' },
   'uuid-start': {
     isValid: (text) => UUID_START.test(text),

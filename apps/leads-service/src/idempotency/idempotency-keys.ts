@@ -9,10 +9,10 @@ import {
   ServiceError,
   type Transaction,
 } from '@leadwire/service-kit'
-import { isId, isSaid, isUuid, validate } from '../arguments'
+import { isId, isOptional, isSaid, isUuid, validate } from '../arguments'
 import { inserter, insertTogether } from '../database/inserter'
 
-type Key = Pick<Idempotency, 'tokenId' | 'key'>
+type Key = Pick<Idempotency, 'tokenId' | 'key' | 'maxAgeS'>
 
 // A request holds a key's lock until its transaction ends. Locks are tried, never waited for: no deadlock.
 const LOCK = `
@@ -22,7 +22,8 @@ const LOCK = `
   LEFT JOIN tokens t ON t.id = asked.token_id`
 
 const READ = `
-  SELECT token_id AS "tokenId", key, fingerprint, body, claim_id AS "claimId"
+  SELECT token_id AS "tokenId", key, fingerprint, body, claim_id AS "claimId",
+    extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"
   FROM idempotency_keys
   WHERE (token_id, key) IN (SELECT * FROM unnest($1::bigint[], $2::text[]))
     AND (body IS NOT NULL OR claimed_until > clock_timestamp())`
@@ -46,8 +47,8 @@ const RELEASE = 'DELETE FROM idempotency_keys WHERE token_id = $1 AND key = $2 A
 const nameOf = ({ tokenId, key }: Key) => `${tokenId}:${key}`
 
 /** Whether a key and a fingerprint are such as can be saved. */
-export const isIdempotency = ({ tokenId, key, fingerprint }: Idempotency): boolean =>
-  isId(tokenId) && isSaid(key) && fingerprint.length > 0
+export const isIdempotency = ({ tokenId, key, fingerprint, maxAgeS }: Idempotency): boolean =>
+  isId(tokenId) && isSaid(key) && fingerprint.length > 0 && isOptional(maxAgeS, isId)
 
 /** What is known of a key: the saved answer, or the claim on it, or neither. */
 type KeyState = { fingerprint: Buffer | null; body: Buffer | null; claimId: string | null }
@@ -60,13 +61,15 @@ const readKeys = async (tx: Transaction, keys: Key[]): Promise<Map<string, KeySt
   const [locks, rows] = await Promise.all([
     tx.query<{ ord: number; known: boolean; locked: boolean }>({ name: 'lock-keys', text: LOCK, values }),
     // A statement of its own, behind the locks: it sees what was saved until a lock was had.
-    tx.query<KeyState & Key>({ name: 'read-keys', text: READ, values }),
+    tx.query<KeyState & Key & { ageS: number }>({ name: 'read-keys', text: READ, values }),
   ])
-  const states = new Map(rows.map((row) => [nameOf(row), row]))
+  const found = new Map(rows.map((row) => [nameOf(row), row]))
   return new Map(
     locks.map(({ ord, known, locked }) => {
-      const name = nameOf(keys[ord - 1]!)
-      const state = states.get(name) ?? UNUSED
+      const { maxAgeS = Number.POSITIVE_INFINITY, ...key } = keys[ord - 1]!
+      const name = nameOf(key)
+      const saved = found.get(name)
+      const state = saved && saved.ageS < maxAgeS ? saved : UNUSED
       if (state.body) return [name, state]
       if (!known) return [name, new ServiceError('not_found', 'There is no such token.')]
       return [name, locked ? state : keyInUse()]

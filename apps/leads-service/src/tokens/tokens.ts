@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import {
   type Actor,
   type CreateTokenRequest,
+  type FindOriginRequest,
   type ListTokensRequest,
   type OpenPortalLinkRequest,
   PORTAL_LINK,
@@ -19,7 +20,7 @@ import {
   type Transaction,
   violatedConstraint,
 } from '@leadwire/service-kit'
-import { errorsOf, isId, nameErrors, refuse, validate } from '../arguments'
+import { errorsOf, isId, isOptional, isSaid, isText, nameErrors, refuse, validate } from '../arguments'
 import { type ManagementDeps, managedRecords } from '../database/managed-records'
 
 /**
@@ -35,26 +36,33 @@ const TOKENS = managedRecords(
   'token',
 )
 
-const newSecret = (test: boolean) => {
-  const secret = `lw_${test ? 'test' : 'live'}_${randomBytes(32).toString('base64url')}`
+const newSecret = (kind: 'live' | 'test' | 'pub') => {
+  const secret = `lw_${kind}_${randomBytes(32).toString('base64url')}`
   // A fast hash is enough: there is nothing to guess in 256 random bits.
   return { secret, hash: createHash('sha256').update(secret).digest() }
 }
 
 export const insertToken = async (
   tx: OpenTransaction,
-  { accountId, name, scopes, test, expiresAt, endpointId }: CreateTokenRequest,
+  { accountId, name, scopes, test, expiresAt, endpointId, origins, returnUrl, honeypot }: CreateTokenRequest,
   actor: Actor | undefined,
 ) => {
-  const { secret, hash } = newSecret(test)
+  const isPublishable = origins.length > 0
+  const { secret, hash } = newSecret(isPublishable ? 'pub' : test ? 'test' : 'live')
   const stored = endpointId !== undefined && scopes.includes('webhooks') ? [] : [...new Set(scopes)]
   const row = {
     ...{ account_id: accountId, name, hash, scopes: stored, test },
     ...{ expires_at: expiresAt, endpoint_id: endpointId },
+    ...{ origins, return_url: returnUrl, honeypot },
   }
   const logged = ['name', 'scopes', 'test', 'expiresAt', 'endpointId'] as const
-  return { token: await TOKENS.insert(tx, actor, row, [...logged]), secret }
+  const published = isPublishable ? (['origins', 'returnUrl', 'honeypot'] as const) : []
+  return { token: await TOKENS.insert(tx, actor, row, [...logged, ...published]), secret }
 }
+
+/** The command line comes here past the gateway's checks. */
+const isOrigin = (text: string) =>
+  /^https?:/.test(text) && isText(text) && URL.canParse(text) && new URL(text).origin === text
 
 const creationFailure = (error: unknown): unknown => {
   if (isInvalidTime(error))
@@ -71,7 +79,7 @@ const creationFailure = (error: unknown): unknown => {
 export const createToken =
   ({ database, actor }: ManagementDeps) =>
   async (request: CreateTokenRequest) => {
-    const { accountId, name, scopes, expiresAt, endpointId } = request
+    const { accountId, name, scopes, expiresAt, endpointId, origins, returnUrl, honeypot } = request
     const known: readonly string[] = endpointId === undefined ? SCOPES : ['webhooks', PORTAL_LINK]
     const areKnown =
       scopes.length > 0 &&
@@ -83,6 +91,9 @@ export const createToken =
         account_id: isId(accountId),
         expires_at: !Number.isNaN(expiry),
         endpoint_id: endpointId === undefined || isId(endpointId),
+        origins: origins.every(isOrigin) && (origins.length === 0 || String(scopes) === 'leads:create'),
+        return_url: isOptional(returnUrl, (url) => isText(url, 2048) && URL.canParse(url)),
+        honeypot: isOptional(honeypot, isSaid),
       }),
       ...nameErrors(name),
       ...(!areKnown && { scopes: ['The selected scopes are invalid.'] }),
@@ -93,6 +104,22 @@ export const createToken =
     } catch (error) {
       throw creationFailure(error)
     }
+  }
+
+const FIND_ORIGIN = `
+  SELECT EXISTS (
+    SELECT FROM tokens
+    WHERE origins @> ARRAY[$1::text] AND origins <> '{}' AND revoked_at IS NULL
+      AND (expires_at IS NULL OR expires_at > clock_timestamp())
+  ) AS found`
+
+/** Whether an origin is that of any publishable token that is valid. */
+export const findOrigin =
+  ({ database }: ManagementDeps) =>
+  async ({ origin }: FindOriginRequest) => {
+    const query = { name: 'find-origin', text: FIND_ORIGIN, values: [origin] }
+    const [row] = isText(origin) ? await database.query<{ found: boolean }>(query) : []
+    return { found: row?.found ?? false }
   }
 
 /** Every token of an account, revoked ones too. */
@@ -123,7 +150,7 @@ export const revokeToken =
 export const openPortalLink =
   (deps: ManagementDeps) =>
   async ({ accountId, tokenId }: OpenPortalLinkRequest) => {
-    const { secret, hash } = newSecret(false)
+    const { secret, hash } = newSecret('live')
     const token = await TOKENS.change(
       deps,
       { account_id: accountId, token_id: tokenId },
@@ -170,6 +197,7 @@ const VERIFY = `
     )
   )
   SELECT hash, name, id AS "tokenId", account_id AS "accountId", scopes, test, suspended, endpoint_id AS "endpointId",
+    origins, return_url AS "returnUrl", honeypot,
     floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs", expires_at AS "expiresAt"
   FROM found`
 

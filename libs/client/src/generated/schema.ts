@@ -23,7 +23,7 @@ export interface paths {
         put?: never;
         /**
          * Create a lead
-         * @description Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request.
+         * @description Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request. A publishable token needs an `Origin` that it names, and is answered with the `reference` alone.
          *
          *     Needs a token with the scope `leads:create` or `leads`.
          */
@@ -1257,6 +1257,48 @@ export interface paths {
          *     Needs a token with the scope `manage`.
          */
         post: operations["createImage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/capture/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a form of a website
+         * @description For the `action` of a form with the method POST. The fields of Create Lead are those of the lead, further ones become its attributes, and up to 3 files, each as in Attach a file, its attachments. The same form again within ten minutes is the same lead.
+         *
+         *     The answer is 303 to the token's `return_url`, with `reference`, or with `error=invalid` and a `field` for each invalid field. Without a return_url, and for other errors, it is a page where `Accept` names text/html.
+         */
+        post: operations["captureLead"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/capture/{token}/stamp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a stamp for a form
+         * @description A signed time for the form field `stamp`. A form that is sent within two seconds of its stamp, or with an invalid one, becomes a lead with the status `spam`. It does not expire.
+         */
+        get: operations["retrieveStamp"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -4295,6 +4337,26 @@ export interface components {
              */
             expires_at: string | null;
             /**
+             * @description It may stand in a public page.
+             * @example false
+             */
+            publishable: boolean;
+            /**
+             * @description Of a publishable token: the origins of its pages.
+             * @example []
+             */
+            origins: string[];
+            /**
+             * @description Of a publishable token: where a plain form is sent back to.
+             * @example null
+             */
+            return_url: string | null;
+            /**
+             * @description Of a publishable token: the form field that people leave empty.
+             * @example null
+             */
+            honeypot: string | null;
+            /**
              * Format: date-time
              * @description Null when it was never used.
              * @example null
@@ -4328,11 +4390,12 @@ export interface components {
              */
             name: string;
             /**
+             * @description Required, but for a publishable token, which has `leads:create` alone.
              * @example [
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage")[];
+            scopes?: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage")[];
             /**
              * Format: date-time
              * @description When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.
@@ -4341,6 +4404,20 @@ export interface components {
             expires_at?: string;
             /** @description With the scope `webhooks` alone: the one webhook endpoint that it sees. It creates none and deletes none. */
             endpoint_id?: number;
+            /**
+             * @description It may stand in a public page: it creates leads for pages of its origins, within limits.
+             * @example false
+             */
+            publishable?: boolean;
+            /** @description Required with `publishable`: the origins of the pages. */
+            origins?: string[];
+            /**
+             * Format: uri
+             * @description With `publishable`: where `POST /capture/:token` sends people back to.
+             */
+            return_url?: string;
+            /** @description With `publishable`: a form field that people do not see. Who fills it in sends a lead with the status `spam`. */
+            honeypot?: string;
             /**
              * @description Its leads are test leads. By default false; with a test token true.
              * @example false
@@ -4354,11 +4431,12 @@ export interface components {
              */
             name: string;
             /**
+             * @description Required, but for a publishable token, which has `leads:create` alone.
              * @example [
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage")[];
+            scopes?: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage")[];
             /**
              * Format: date-time
              * @description When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.
@@ -4370,6 +4448,26 @@ export interface components {
              * @default
              */
             endpoint_id: number | string;
+            /**
+             * @description It may stand in a public page: it creates leads for pages of its origins, within limits.
+             * @example false
+             */
+            publishable?: boolean;
+            /**
+             * @description Required with `publishable`: the origins of the pages.
+             * @default
+             */
+            origins: string[] | string;
+            /**
+             * @description With `publishable`: where `POST /capture/:token` sends people back to.
+             * @default
+             */
+            return_url: string;
+            /**
+             * @description With `publishable`: a form field that people do not see. Who fills it in sends a lead with the status `spam`.
+             * @default
+             */
+            honeypot: string;
             /**
              * @description Its leads are test leads. By default false; with a test token true.
              * @example false
@@ -4403,6 +4501,26 @@ export interface components {
              * @example null
              */
             expires_at: string | null;
+            /**
+             * @description It may stand in a public page.
+             * @example false
+             */
+            publishable: boolean;
+            /**
+             * @description Of a publishable token: the origins of its pages.
+             * @example []
+             */
+            origins: string[];
+            /**
+             * @description Of a publishable token: where a plain form is sent back to.
+             * @example null
+             */
+            return_url: string | null;
+            /**
+             * @description Of a publishable token: the form field that people leave empty.
+             * @example null
+             */
+            honeypot: string | null;
             /**
              * Format: date-time
              * @description Null when it was never used.
@@ -6104,6 +6222,162 @@ export interface components {
             /** @example Front elevation */
             name?: string;
         };
+        /** @description Further fields become attributes of the lead. */
+        CaptureForm: {
+            /**
+             * @description Name of the lead. By default the title, else the customer's name.
+             * @example New windows
+             */
+            name?: string;
+            /**
+             * @description The title of the page.
+             * @example Kitchen windows
+             */
+            title?: string;
+            /**
+             * @description Customer's first name.
+             * @example Ada
+             */
+            first_name: string;
+            /**
+             * @description Customer's last name.
+             * @example Lovelace
+             */
+            last_name: string;
+            /**
+             * @description Customer's company.
+             * @example Analytical Engines Ltd
+             */
+            company_name?: string;
+            /**
+             * Format: email
+             * @description Customer's email address.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description Telephone number; kept as it is given.
+             * @example 020 7946 0123
+             */
+            phone: string;
+            /**
+             * @description Mobile number.
+             * @example 07700 900123
+             */
+            mobile?: string;
+            /**
+             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @example SW1A 1AA
+             */
+            postcode: string;
+            /** @description The user to assign the lead to. */
+            user_id?: number;
+            /**
+             * @description By default `Website`.
+             * @example Website
+             * @enum {string}
+             */
+            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website";
+            /**
+             * @description By default `open`.
+             * @example open
+             * @enum {string}
+             */
+            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /**
+             * @description May have many lines.
+             * @example Would like to be called after six.
+             */
+            description?: string;
+            /** @description From `GET /capture/:token/stamp`. */
+            stamp?: string;
+        };
+        /** @description Further fields become attributes of the lead. */
+        CaptureFormForm: {
+            /**
+             * @description Name of the lead. By default the title, else the customer's name.
+             * @example New windows
+             */
+            name?: string;
+            /**
+             * @description The title of the page.
+             * @example Kitchen windows
+             */
+            title?: string;
+            /**
+             * @description Customer's first name.
+             * @example Ada
+             */
+            first_name: string;
+            /**
+             * @description Customer's last name.
+             * @example Lovelace
+             */
+            last_name: string;
+            /**
+             * @description Customer's company.
+             * @example Analytical Engines Ltd
+             */
+            company_name?: string;
+            /**
+             * Format: email
+             * @description Customer's email address.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description Telephone number; kept as it is given.
+             * @example 020 7946 0123
+             */
+            phone: string;
+            /**
+             * @description Mobile number.
+             * @example 07700 900123
+             */
+            mobile?: string;
+            /**
+             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @example SW1A 1AA
+             */
+            postcode: string;
+            /**
+             * @description The user to assign the lead to.
+             * @default
+             */
+            user_id: number | string;
+            /**
+             * @description By default `Website`.
+             * @example Website
+             * @enum {string}
+             */
+            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website";
+            /**
+             * @description By default `open`.
+             * @example open
+             * @enum {string}
+             */
+            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /**
+             * @description May have many lines.
+             * @example Would like to be called after six.
+             */
+            description?: string;
+            /**
+             * @description From `GET /capture/:token/stamp`.
+             * @default
+             */
+            stamp: string;
+        };
+        Stamp: {
+            /**
+             * @description For the form field `stamp`.
+             * @example 1795650000000.x3…
+             */
+            stamp: string;
+        };
+        StampResponse: {
+            data: components["schemas"]["Stamp"];
+        };
         Alive: {
             /** @enum {string} */
             status: "alive";
@@ -6149,7 +6423,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token lacks the scope that the operation needs. Or: The operator has suspended the account. Nothing of it is lost; its webhooks are held. */
+        /** @description The token lacks the scope that the operation needs, or is not for pages of the Origin. Or: The operator has suspended the account. Nothing of it is lost; its webhooks are held. */
         Problem403: {
             headers: {
                 /** @description Quote it when you ask us about the request. */
@@ -6171,7 +6445,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token has sent more requests than the operator allows, or the account has as much in flight as it may: uploads, exports, streams of events. Nothing was done. */
+        /** @description The token, or with a publishable token the address, has sent more requests than the operator allows, or the account has as much in flight as it may: uploads, exports, streams of events. Nothing was done. */
         Problem429: {
             headers: {
                 /** @description Quote it when you ask us about the request. */
@@ -8711,6 +8985,7 @@ export interface operations {
                  *         "leads"
                  *       ],
                  *       "expires_at": "2030-01-01T00:00:00Z",
+                 *       "publishable": false,
                  *       "test": false
                  *     }
                  */
@@ -8722,6 +8997,7 @@ export interface operations {
                  *         "leads"
                  *       ],
                  *       "expires_at": "2030-01-01T00:00:00Z",
+                 *       "publishable": false,
                  *       "test": false
                  *     }
                  */
@@ -10430,6 +10706,128 @@ export interface operations {
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    captureLead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A publishable token.
+                 * @example lw_pub_…
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "New windows",
+                 *       "title": "Kitchen windows",
+                 *       "first_name": "Ada",
+                 *       "last_name": "Lovelace",
+                 *       "company_name": "Analytical Engines Ltd",
+                 *       "email": "ada@example.com",
+                 *       "phone": "020 7946 0123",
+                 *       "mobile": "07700 900123",
+                 *       "postcode": "SW1A 1AA",
+                 *       "referrer": "Website",
+                 *       "status": "open",
+                 *       "description": "Would like to be called after six."
+                 *     }
+                 */
+                "application/json": components["schemas"]["CaptureForm"];
+                /**
+                 * @example {
+                 *       "name": "New windows",
+                 *       "title": "Kitchen windows",
+                 *       "first_name": "Ada",
+                 *       "last_name": "Lovelace",
+                 *       "company_name": "Analytical Engines Ltd",
+                 *       "email": "ada@example.com",
+                 *       "phone": "020 7946 0123",
+                 *       "mobile": "07700 900123",
+                 *       "postcode": "SW1A 1AA",
+                 *       "referrer": "Website",
+                 *       "status": "open",
+                 *       "description": "Would like to be called after six."
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["CaptureFormForm"];
+                "multipart/form-data": components["schemas"]["CaptureForm"];
+            };
+        };
+        responses: {
+            /** @description A page that says thank you. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Back to the token's return_url. */
+            303: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveStamp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A publishable token.
+                 * @example lw_pub_…
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stamp. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StampResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];

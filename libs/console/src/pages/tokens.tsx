@@ -11,7 +11,7 @@ import { type Column, Table } from '../parts/table'
 import { Ago, Ahead } from '../parts/time'
 
 type Token = Schemas['Token']
-type Scope = Schemas['CreateTokenRequest']['scopes'][number]
+type Scope = NonNullable<Schemas['CreateTokenRequest']['scopes']>[number]
 
 const SCOPES: Record<Scope, string> = {
   leads: 'Create, change and read leads (leads)',
@@ -43,6 +43,37 @@ const formOf = (errors: FieldErrors) => (
     >
       {(attributes) => <input inputMode="numeric" {...attributes} />}
     </Field>
+    <Boxes
+      name="publishable"
+      label="In a public page"
+      options={[['true', 'it may stand there, to create leads alone (publishable)']]}
+      checked={[]}
+      errors={errors}
+    />
+    <Field
+      name="origins"
+      label="Origins"
+      errors={errors}
+      help="Of a publishable token: the pages it is for, such as https://www.example.com, separated by spaces."
+    >
+      {(attributes) => <input {...attributes} />}
+    </Field>
+    <Field
+      name="return_url"
+      label="Return address"
+      errors={errors}
+      help="Of a publishable token: where people are sent back to from a plain form."
+    >
+      {(attributes) => <input type="url" {...attributes} />}
+    </Field>
+    <Field
+      name="honeypot"
+      label="Honeypot"
+      errors={errors}
+      help="Of a publishable token: a form field that people don't see. Leads that fill it in are spam."
+    >
+      {(attributes) => <input {...attributes} />}
+    </Field>
     <Field name="expires_at" label="Expires" errors={errors} help="Empty: never.">
       {(attributes) => <input type="datetime-local" {...attributes} />}
     </Field>
@@ -58,9 +89,15 @@ const formOf = (errors: FieldErrors) => (
 
 const bodyOf = (fields: FormData) => {
   const expires = String(fields.get('expires_at'))
+  const origins = String(fields.get('origins')).split(/\s+/).filter(Boolean)
   return {
     name: String(fields.get('name')),
-    scopes: fields.getAll('scopes') as Scope[],
+    // A publishable token has a scope of its own.
+    scopes: fields.has('publishable') ? undefined : (fields.getAll('scopes') as Scope[]),
+    publishable: fields.has('publishable') || undefined,
+    origins: origins.length > 0 ? origins : undefined,
+    return_url: String(fields.get('return_url')) || undefined,
+    honeypot: String(fields.get('honeypot')) || undefined,
     // Text that is no number is left to the API to refuse.
     endpoint_id: (fields.get('endpoint_id') || undefined) as number | undefined,
     expires_at: expires ? new Date(expires).toISOString() : undefined,
@@ -118,8 +155,11 @@ const columnsOf = (refresh: () => Promise<void>): Column<Token>[] => [
   },
   {
     name: 'Scopes',
-    cell: ({ scopes, endpoint_id: endpoint }) => (
-      <span class="mono">{scopes.join(', ') + (endpoint ? ` of endpoint ${endpoint}` : '')}</span>
+    cell: ({ scopes, endpoint_id: endpoint, origins }) => (
+      <span class="mono wrap">
+        {scopes.join(', ') + (endpoint ? ` of endpoint ${endpoint}` : '')}
+        {origins.length > 0 && ` for ${origins.join(', ')}`}
+      </span>
     ),
   },
   {
@@ -161,7 +201,10 @@ export const Tokens = () => {
             question={{
               title: 'New token',
               yes: 'Create',
-              names: ['name', 'scopes', 'endpoint_id', 'expires_at', 'test'],
+              names: [
+                ...['name', 'scopes', 'endpoint_id', 'publishable', 'origins', 'return_url', 'honeypot'],
+                ...['expires_at', 'test'],
+              ],
               content: formOf,
             }}
           />

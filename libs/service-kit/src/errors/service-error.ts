@@ -8,6 +8,7 @@ export const ERROR_CODES = [
   'lead_erased', // the lead's personal data was erased, and none may be added
   'precondition_failed', // the record has changed since the caller read it
   'too_large',
+  'rate_limited',
   'invalid', // it can be read, but fields are invalid
   'unavailable', // a retry helps
   'late', // another process timed out

@@ -14,6 +14,7 @@ const CODES: Record<ErrorCode, Status> = {
   lead_erased: Status.FAILED_PRECONDITION,
   precondition_failed: Status.FAILED_PRECONDITION,
   too_large: Status.OUT_OF_RANGE,
+  rate_limited: Status.RESOURCE_EXHAUSTED,
   invalid: Status.INVALID_ARGUMENT,
   unavailable: Status.UNAVAILABLE,
   late: Status.DEADLINE_EXCEEDED,

@@ -71,6 +71,7 @@ const bodies = (url: string): Record<string, RequestOptions> => {
   const lead = { json: { ...LEAD_OF_PERSON, user_id: userId } }
   return {
     'POST /leads': lead,
+    'POST /capture/{token}': { json: { ...LEAD_OF_PERSON, [MARK]: MARK } },
     'POST /manage/leads': {
       json: { ...lead.json, description: MARK, referrer_url: `https://b.example/${MARK}` },
     },
@@ -157,11 +158,14 @@ test('no operation leaves a token, a secret, an address or a number in a log, ta
     ['GET', calendar.slice(0, -4)] as const,
   ])
     await tenant.client.request(method, path, { token: '' })
+  const published = { publishable: true, scopes: undefined, origins: ['https://www.example.com'] }
+  const { token: capture } = await tenant.newToken(published)
   const addressOf = (path: string) => {
     const prefix = Object.keys(ids).find((one) => path.startsWith(one))
     return path
       .replace('{reference}', reference)
       .replace('{external_id}', MARK)
+      .replace('{token}', capture)
       .replace('{id}', String(ids[prefix ?? ''] ?? 1))
   }
   for (const { method, path } of taking) {
@@ -197,7 +201,7 @@ test('no operation leaves a token, a secret, an address or a number in a log, ta
     )
     expect(json.data.filter(({ finished_at }) => finished_at === null)).toEqual([])
   })
-  withoutTraces(keysOf([tenant.token, stage.system.token, calendar.slice('/calendars/'.length, -4)]))
+  withoutTraces(keysOf([tenant.token, stage.system.token, capture, calendar.slice('/calendars/'.length, -4)]))
   for (const { name } of stage.system.services) expect(stage.system.logs(name).length).toBeGreaterThan(0)
   await logged('request', { route: '/manage/persons/export' })
 }, 120_000)

@@ -239,6 +239,10 @@ export const createToken: Operation = {
       right: [],
     },
     expires_at: optional(instant),
+    // The specs of publishable tokens try what else is sound.
+    publishable: { wrong: boolean.wrong, right: [] },
+    return_url: { wrong: webUrl.wrong, right: [] },
+    honeypot: { wrong: text({ max: 40 }).wrong, right: [] },
     test: optional(boolean),
   },
 }

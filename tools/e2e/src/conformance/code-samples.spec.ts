@@ -43,7 +43,8 @@ const furnish = async (
   const identifiers = await identifiersOf(path, tenant)
   if (path.endsWith('/erasure')) await tenant.send('POST', `/manage/leads/${identifiers['reference']}/erase`)
   const variables = Object.entries(identifiers).map(([name, value]) => [name.toUpperCase(), value])
-  return { tenant, variables: Object.fromEntries(variables), token: await tokenFor(path, tenant) }
+  const token = identifiers['token'] ?? (await tokenFor(path, tenant))
+  return { tenant, variables: Object.fromEntries(variables), token }
 }
 
 /** The example of a body names the user 1. A new account has no user at all. */

@@ -77,6 +77,10 @@ export const identifiersOf = async (path: string, tenant: Tenant): Promise<Recor
     const image = await tenant.send('POST', '/manage/images', { multipart: FORM })
     found['file'] = String(image['url']).split('/').pop()!
   }
+  if (names.includes('token')) {
+    const published = { publishable: true, scopes: undefined, origins: ['https://www.example.com'] }
+    found['token'] = (await tenant.newToken(published)).token
+  }
   if (names.includes('secret')) {
     const path = `/manage/users/${(await newUser(tenant)).id}/calendar`
     const { url } = await tenant.send<{ url: string }>('POST', path)

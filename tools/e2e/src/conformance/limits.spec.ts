@@ -1,5 +1,6 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { request } from 'undici'
+import { FORM, publish } from '../capture/capture.fixture'
 import { type Stage, startStage, type Tenant } from '../stage.fixture'
 
 const PAGE = 'https://app.example.test'
@@ -7,7 +8,9 @@ const PAGE = 'https://app.example.test'
 let stage: Stage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage({ env: { RATE_LIMIT: '10/1h', CORS_ORIGINS: PAGE, COMPRESSION: 'true' } })
+  const captures = { CAPTURE_RATE: '5/1h', CAPTURE_DAILY: '3', TRUSTED_PROXIES: '127.0.0.1' }
+  const others = { RATE_LIMIT: '10/1h', CORS_ORIGINS: PAGE, COMPRESSION: 'true' }
+  stage = await startStage({ env: { ...captures, ...others } })
 })
 beforeEach(async () => {
   tenant = await stage.newTenant()
@@ -70,4 +73,40 @@ test('COMPRESSION: a lead is sent as br, and its tag changes it', async () => {
   const change = () =>
     tenant.client.request('PATCH', path, { json: { value: 5 }, headers: { 'if-match': etag } })
   expect([(await change()).status, (await change()).status]).toEqual([200, 412])
+})
+
+describe('publishable tokens', () => {
+  const sender = async () => {
+    const { send } = await publish(tenant)
+    return (address: string, first_name: string) =>
+      send({ form: { ...FORM, first_name }, headers: { 'x-forwarded-for': address } })
+  }
+
+  test('CAPTURE_DAILY: a token has its leads of a day, in all; the same form again is none more', async () => {
+    const send = await sender()
+    const statuses = []
+    for (const name of ['a', 'a', 'b', 'c', 'a', 'd'])
+      statuses.push((await send(`10.1.0.${statuses.length}`, name)).status)
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
+    const { headers, json } = await send('10.1.1.1', 'f')
+    expect([headers['ratelimit-policy'], headers['ratelimit'], json]).toEqual([
+      '"day";q=3;w=86400',
+      `"day";r=0;t=${headers['retry-after']}`,
+      expect.objectContaining({ status: 429, type: '/problems#rate-limited' }),
+    ])
+    const leads = await tenant.client.request<{ total: number }>('GET', '/leads')
+    expect(leads.json.total).toBe(3)
+  })
+
+  test('CAPTURE_RATE: an address has its requests, of which a /64 counts as one', async () => {
+    const send = await sender()
+    const statuses = []
+    for (const part of ['1', '2', '3', 'a:b:c:4', '5', '6'])
+      statuses.push((await send(`2001:db8::${part}`, 'a')).status)
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
+    const { headers } = await send('2001:db8::7', 'a')
+    expect(headers).toMatchObject({ 'ratelimit-policy': '"capture";q=5;w=3600' })
+    expect(headers['ratelimit']).toBe(`"capture";r=0;t=${headers['retry-after']}`)
+    expect((await send('2001:db8:0:1::1', 'a')).status).toBe(200)
+  })
 })

@@ -92,6 +92,7 @@ test('tokens: made, listed without themselves, revoked for good', async () => {
       created_at: timestamp,
       expires_soon: false,
     },
+    ...{ publishable: false, origins: [], return_url: null, honeypot: null },
   })
   expect(await tenant.send('GET', '/manage/tokens')).toContainEqual(record)
   await tenant.client.request('GET', '/leads', { token: String(secret) })

@@ -170,6 +170,8 @@ const furnish = async () => {
       json: { from: '2026-01-01T00:00:00Z', state: 'exhausted' },
     },
   }
+  const published = { publishable: true, scopes: undefined, origins: ['https://www.example.com'] }
+  const capture = await tenant.newToken(published)
   const addressOf = (path: string) => {
     const [, id = 1] = Object.entries(ids).find(([prefix]) => path.startsWith(prefix)) ?? []
     const query = path === '/manage/persons/export' ? `?email=${LEAD.email}` : ''
@@ -178,6 +180,7 @@ const furnish = async () => {
         .replace('{reference}', reference)
         .replace('{external_id}', 'crm-1')
         .replace('{id}', String(id))
+        .replace('{token}', capture.token)
         .replace('{replay_id}', String(replay.id)) + query
     )
   }

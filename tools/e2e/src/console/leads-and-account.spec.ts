@@ -288,6 +288,28 @@ describeConsole('leads and the account in the console', { RECONCILE_INTERVAL: '1
     })
   })
 
+  test('a publishable token is made for its origins', async () => {
+    world.expected = [/422/]
+    await open('/tokens')
+    await button('New token').click()
+    await label('Name').fill('Form')
+    await world.page.getByLabel(/it may stand there/).check()
+    await label('Honeypot').fill('fax')
+    await yes('Create')
+    await world.page.getByText('The origins field is required.').waitFor()
+    await label('Origins').fill('https://www.example.com  https://example.com')
+    await label('Return address').fill('https://www.example.com/thanks')
+    await yes('Create')
+    await main()
+      .getByText(/^lw_pub_/)
+      .waitFor()
+    await world.inspect('new-publishable-token')
+    expect(await row('Form').innerText()).toMatch(/leads:create for https:\/\/www\.example\.com, https:/)
+    expect(await list('/manage/tokens')).toContainEqual(
+      expect.objectContaining({ honeypot: 'fax', return_url: 'https://www.example.com/thanks' }),
+    )
+  })
+
   test('the audit log says who changed what', async () => {
     const { id } = await world.tenant.listen()
     await world.tenant.send('PATCH', `/manage/webhook-endpoints/${id}`, { json: { description: 'CRM' } })

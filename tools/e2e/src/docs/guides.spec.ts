@@ -113,6 +113,11 @@ const SEEN: Record<string, RegExp[]> = {
     /"total":1/,
     /"value":4500.*"errors":\{/,
   ],
+  'website-form': [
+    /"token":"lw_pub_/,
+    /"stamp":"\d+\./,
+    /location: https:\/\/www\.example\.com\/thanks\.html\?reference=/i,
+  ],
   'going-live': [
     /"test":true/,
     /"name":"Website form"|"revoked_at"/,

@@ -17,6 +17,7 @@ import { type JsonSettings, leadEtag, leadResultOf } from '../read/lead-response
 import { deadlineOf, unlessTimedOut } from '../read/unless-timed-out'
 import { renderNewLead } from './build-lead'
 import { changeLeads, mergeAttributes } from './change-leads'
+import { countDaily } from './count-daily'
 import { findByExternalIds, lockExternalIds, roundsOf } from './external-ids'
 import { insertsOf } from './insert-leads'
 import { leadErrors, missingErrors } from './lead-arguments'
@@ -97,6 +98,10 @@ const writeRound = async (
     if (outcome) outcomes.set(item, outcome)
     else accepted.set(whole, item)
   }
+  for (const [whole, error] of await countDaily(tx, [...accepted.keys()])) {
+    outcomes.set(accepted.get(whole)!, error)
+    accepted.delete(whole)
+  }
   if (accepted.size === 0) return outcomes
   const settings = { ...references, jsonFormat: deps.jsonFormat, hasEvent: events !== undefined }
   for (const { item, body, event } of await writeAll(tx, [...accepted.keys()], settings)) {
@@ -108,7 +113,7 @@ const writeRound = async (
 
 /**
  * Creates leads with all that belongs to them in a transaction, and changes those that upserts name. Adds their events to `events`;
- * without it there are none. Locks external ids, leads, the progress of search, accounts, in this order.
+ * without it there are none. Locks external ids, leads, the progress of search, tokens, accounts, in this order.
  */
 export const createAll = async (
   deps: CreateLeadsDeps,

@@ -125,6 +125,7 @@ export const leadErrors = (item: CreateLead): FieldErrors => ({
     lead: item.lead !== undefined && areTexts(item.lead),
     idempotency: isOptional(item.idempotency, isIdempotency),
     actor: isOptional(item.actor, isActor),
+    daily_limit: isOptional(item.dailyLimit, (limit) => isId(limit) && item.actor !== undefined),
     traceparent: item.traceparent === '' || parseTraceparent(item.traceparent) !== undefined,
     ...(item.lead && givenFields(item.lead)),
   }),

@@ -1,0 +1,89 @@
+import {
+  ATTRIBUTE_BYTES,
+  isInvisible,
+  LEAD_REFERRERS,
+  LEAD_STATUSES,
+  MAX_ATTRIBUTES,
+  type NewLead,
+  type Visitor,
+} from '@leadwire/contracts'
+import type { FieldErrors } from '@leadwire/service-kit'
+import { type Static, Type } from '@sinclair/typebox'
+import { named } from '../api/schemas'
+import { CreateLead, newLead } from '../leads/lead-fields'
+import { VisitorLead } from '../leads/visitor-lead'
+import { oneOf, text } from '../validation/fields'
+
+const { name: _name, referrer: _referrer, status: _status, ...others } = CreateLead.properties
+
+export const CaptureForm = named(
+  'CaptureForm',
+  'Further fields become attributes of the lead.',
+)({
+  name: Type.Optional(
+    text("Name of the lead. By default the title, else the customer's name.", 'New windows'),
+  ),
+  title: Type.Optional(text('The title of the page.', 'Kitchen windows', { maxLength: 2048 })),
+  ...others,
+  referrer: Type.Optional(oneOf(LEAD_REFERRERS, 'By default `Website`.', 'Website')),
+  status: Type.Optional(oneOf(LEAD_STATUSES, 'By default `open`.', 'open')),
+  description: VisitorLead.properties.description,
+  stamp: Type.Optional(text('From `GET /capture/:token/stamp`.')),
+})
+
+export type CaptureFields = Static<typeof CaptureForm>
+
+/** `Your-Message` is `your_message`. */
+const attributeKey = (field: string): string => {
+  const key = field
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+  return (/^[a-z]/.test(key) ? key : `field_${key}`).slice(0, 40)
+}
+
+const attributeText = (value: unknown): string => {
+  if (typeof value === 'string') return value.trim()
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+    ? value.join(', ')
+    : JSON.stringify(value)
+}
+
+/** A form's other fields. */
+export const attributesOf = (
+  fields: Record<string, unknown>,
+  honeypot: string | undefined,
+): { attributes: Record<string, unknown>; errors: FieldErrors } => {
+  const attributes: Record<string, unknown> = {}
+  const errors: FieldErrors = {}
+  for (const [field, value] of Object.entries(fields)) {
+    if (Object.hasOwn(CaptureForm.properties, field) || field === honeypot) continue
+    const isPlain = typeof value === 'number' || typeof value === 'boolean' || value === null
+    const kept = isPlain ? value : attributeText(value)
+    if (kept === null || (typeof kept === 'string' && isInvisible(kept))) continue
+    if (typeof kept === 'string' && Buffer.byteLength(kept) > ATTRIBUTE_BYTES)
+      errors[field] = [`The field may not be larger than ${ATTRIBUTE_BYTES} bytes.`]
+    attributes[attributeKey(field)] = kept
+    if (Object.keys(attributes).length > MAX_ATTRIBUTES)
+      return { attributes, errors: { [field]: [`A form may have ${MAX_ATTRIBUTES} fields of its own.`] } }
+  }
+  return { attributes, errors }
+}
+
+const NAME_LENGTH = 255
+
+/** The lead of a form. */
+export const capturedLead = (
+  visitor: Visitor,
+  fields: CaptureFields,
+  { attributes, isSpam }: { attributes: Record<string, unknown>; isSpam: boolean },
+): NewLead => {
+  const customer = `${fields.first_name} ${fields.last_name}`
+  const name = fields.name ?? [...(fields.title ?? customer)].slice(0, NAME_LENGTH).join('')
+  const { referrer = 'Website', status = 'open' } = fields
+  return {
+    ...newLead(visitor, { ...fields, name, referrer, status: isSpam ? 'spam' : status }),
+    description: fields.description,
+    attributes: Object.keys(attributes).length > 0 ? JSON.stringify(attributes) : undefined,
+  }
+}
