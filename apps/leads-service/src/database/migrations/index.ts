@@ -4,6 +4,7 @@ import { tokenEndpoint } from './0003-token-endpoint'
 import { erasureReceivers } from './0004-erasure-receivers'
 import { attributes } from './0005-attributes'
 import { changedEntries } from './0006-changed-entries'
+import { duplicates } from './0007-duplicates'
 import { TABLES } from './schema'
 
 const sql = (name: string, text: string): Migration => ({
@@ -23,6 +24,7 @@ export const migrations: Migration[] = [
   erasureReceivers,
   attributes,
   changedEntries,
+  duplicates,
 ]
 
 /** Brings the database `leads` to the newest schema, and waits for it while it is unavailable. */

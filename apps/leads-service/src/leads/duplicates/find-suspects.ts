@@ -1,0 +1,61 @@
+import type { OpenTransaction } from '@leadwire/service-kit'
+import { REASONS } from '../../jobs/search/person-terms'
+import type { PersonTerm } from '../../jobs/search/write-terms'
+
+/** How many suspects a lead has at most. */
+const LIMIT = 20
+
+type Reason = (typeof REASONS)[keyof typeof REASONS]
+
+/** A lead that may be of the same person. */
+export interface Suspect {
+  reference: string
+  reasons: Reason[]
+}
+
+// PostgreSQL plans for a person with few leads: it would read and sort all of one with many.
+const SETTINGS = ['SET LOCAL enable_sort = off', 'SET LOCAL enable_bitmapscan = off']
+
+// The newest of each term, by one range of an index. Numbers and created_at rise together: what is too old is behind the others.
+const SELECT = `
+  SELECT own.number, o.reference, array_agg(left(asked.term, 1)) AS marks
+  FROM unnest($2::bigint[], $3::text[]) AS asked (number, term)
+  JOIN leads own ON own.account_id = $1 AND own.number = asked.number
+  CROSS JOIN LATERAL (
+    SELECT s.number FROM lead_search s
+    WHERE s.account_id = $1 AND s.term = asked.term AND s.number < coalesce($4, asked.number) AND s.number <> asked.number
+    ORDER BY s.number DESC LIMIT ${LIMIT}
+  ) found
+  JOIN leads o ON o.account_id = $1 AND o.number = found.number
+  WHERE o.created_at >= own.created_at - make_interval(secs => $5)
+  GROUP BY own.number, o.number, o.reference ORDER BY own.number, o.number DESC`
+
+type Row = { number: number; reference: string; marks: string[] }
+
+const reasonsOf = (marks: string[]): Reason[] =>
+  Object.entries(REASONS).flatMap(([mark, reason]) => (marks.includes(mark) ? reason : []))
+
+/**
+ * The newest leads that share a term with a lead, newest first, by the lead's number: those created before it, or with a number below
+ * `before`, and at most `windowMs` earlier. A lead without any is left out.
+ */
+export const findSuspects = async (
+  tx: OpenTransaction,
+  accountId: number,
+  { terms, before, windowMs }: { terms: PersonTerm[]; before?: number; windowMs: number },
+): Promise<Map<number, Suspect[]>> => {
+  for (const text of SETTINGS) tx.send({ text })
+  const asked = [terms.map(({ number }) => number), terms.map(({ term }) => term)]
+  const rows = await tx.query<Row>({
+    name: 'find-suspects',
+    text: SELECT,
+    values: [accountId, ...asked, before ?? null, windowMs / 1000],
+  })
+  const found = new Map<number, Suspect[]>()
+  for (const { number, reference, marks } of rows) {
+    const suspects = found.get(number) ?? []
+    if (suspects.length < LIMIT) suspects.push({ reference, reasons: reasonsOf(marks) })
+    found.set(number, suspects)
+  }
+  return found
+}
