@@ -6,8 +6,8 @@ import { findBehind, type IndexDeps, indexLeads } from './index-leads'
 const PAUSE_FACTOR = 1
 
 /**
- * Writes the words that leads are found by, and reports duplicates, after they were committed: of accounts that this process has just written to, and of those
- * that a crash or a new format left behind by a poll of 1,000 accounts every two seconds.
+ * Writes the words that leads are found by, and reports suspected duplicates, after they were committed: of accounts that this
+ * process has just written to, and of those that a crash or a new format left behind by a poll of 1,000 accounts every two seconds.
  */
 export const startSearch = ({ logger, ...deps }: IndexDeps & { logger: Logger }) => {
   const loops = createLoops(logger)

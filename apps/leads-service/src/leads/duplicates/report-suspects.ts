@@ -12,7 +12,7 @@ const SELECT = `
   WHERE l.event_id IS NOT NULL AND l.erased_at IS NULL`
 
 // An event that is published must not be lost with the progress, or it comes again under another id.
-const DURABLE = 'SET LOCAL synchronous_commit = on'
+const DURABLE = 'SET LOCAL synchronous_commit TO DEFAULT'
 
 /** Records the events of new leads with earlier ones of the same person. Resolves with them, to be published after the commit. */
 export const reportSuspects = async (
