@@ -10,12 +10,12 @@ const EVENTS = [
   'lead.updated',
   'appointment.scheduled',
   'callback.scheduled',
-  'attachment.added',
-  'lead.erased',
   'appointment.rescheduled',
   'appointment.cancelled',
   'callback.rescheduled',
   'callback.cancelled',
+  'attachment.added',
+  'lead.erased',
 ]
 
 let system: System
@@ -84,7 +84,7 @@ it('makes one user for all appointments', async () => {
 it('lists the events that there are for another one', async () => {
   await expect(trigger('lead.changed')).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`Allowed choices are ${EVENTS.join(', ')}.`),
+    stderr: expect.stringContaining(`Allowed choices are ${EVENTS.join(', ')}, lead.duplicate_suspected.`),
   })
 })
 

@@ -1,7 +1,7 @@
 import { SEARCH_FORMAT } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
-import { reportSuspects } from '../../leads/duplicates/report-suspects'
 import type { OutboxEvent, RecordingDeps } from '../../outbox/record-events'
+import { reportSuspects } from './report-suspects'
 import { lockProgress, writeTerms } from './write-terms'
 
 /** How many leads' words one transaction writes. */

@@ -1,11 +1,11 @@
 import { LeadFilters, type ListLeadDuplicatesRequest } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { isId, validate } from '../../arguments'
+import { findSuspects, type Suspect } from '../../jobs/search/find-suspects'
 import { personTerms } from '../../jobs/search/person-terms'
 import type { Searched } from '../../jobs/search/search-terms'
 import { numbersOf } from '../list/find-leads'
 import { requireLead } from '../read/lead-rows'
-import { findSuspects, type Suspect } from './find-suspects'
 
 const SELECT = `
   SELECT number, name, postcode, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link,

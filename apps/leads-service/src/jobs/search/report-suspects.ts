@@ -1,9 +1,9 @@
 import type { OpenTransaction } from '@leadwire/service-kit'
 import { insertTogether } from '../../database/inserter'
-import type { PersonTerm } from '../../jobs/search/write-terms'
 import { CHANGED_LEAD, type ChangedLead, changeEvent } from '../../outbox/record-change'
 import { eventsOf, type OutboxEvent } from '../../outbox/record-events'
 import { findSuspects } from './find-suspects'
+import type { PersonTerm } from './write-terms'
 
 // Without an event of their creation: leads of an import without webhooks.
 const SELECT = `

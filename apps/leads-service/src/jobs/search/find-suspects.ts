@@ -1,6 +1,6 @@
 import type { OpenTransaction } from '@leadwire/service-kit'
-import { REASONS } from '../../jobs/search/person-terms'
-import type { PersonTerm } from '../../jobs/search/write-terms'
+import { REASONS } from './person-terms'
+import type { PersonTerm } from './write-terms'
 
 /** How many suspects a lead has at most. */
 const LIMIT = 20
@@ -13,22 +13,26 @@ export interface Suspect {
   reasons: Reason[]
 }
 
-// PostgreSQL plans for a person with few leads: it would read and sort all of one with many.
-const SETTINGS = ['SET LOCAL enable_sort = off', 'SET LOCAL enable_bitmapscan = off']
+// It would read and sort all leads of a person.
+const SETTING = 'SET LOCAL enable_bitmapscan = off'
 
-// The newest of each term, by one range of an index. Numbers and created_at rise together: what is too old is behind the others.
+// The newest of each term, by one range of the primary key: of an equal term the index by number could be taken, and read whole.
+// LIMIT 1 keeps the order of the joins. Numbers and created_at rise together: what is too old is behind the others.
 const SELECT = `
-  SELECT own.number, o.reference, array_agg(left(asked.term, 1)) AS marks
+  SELECT asked.number, o.reference, array_agg(left(asked.term, 1)) AS marks
   FROM unnest($2::bigint[], $3::text[]) AS asked (number, term)
-  JOIN leads own ON own.account_id = $1 AND own.number = asked.number
+  CROSS JOIN LATERAL (SELECT created_at FROM leads WHERE account_id = $1 AND number = asked.number LIMIT 1) own
   CROSS JOIN LATERAL (
     SELECT s.number FROM lead_search s
-    WHERE s.account_id = $1 AND s.term = asked.term AND s.number < coalesce($4, asked.number) AND s.number <> asked.number
-    ORDER BY s.number DESC LIMIT ${LIMIT}
+    WHERE s.account_id = $1 AND (s.term, s.number) < (asked.term, coalesce($4, asked.number)) AND s.term >= asked.term
+      AND s.number <> asked.number
+    ORDER BY s.term DESC, s.number DESC LIMIT ${LIMIT}
   ) found
-  JOIN leads o ON o.account_id = $1 AND o.number = found.number
+  CROSS JOIN LATERAL (
+    SELECT reference, created_at FROM leads WHERE account_id = $1 AND number = found.number LIMIT 1
+  ) o
   WHERE o.created_at >= own.created_at - make_interval(secs => $5)
-  GROUP BY own.number, o.number, o.reference ORDER BY own.number, o.number DESC`
+  GROUP BY asked.number, found.number, o.reference ORDER BY asked.number, found.number DESC`
 
 type Row = { number: number; reference: string; marks: string[] }
 
@@ -44,7 +48,7 @@ export const findSuspects = async (
   accountId: number,
   { terms, before, windowMs }: { terms: PersonTerm[]; before?: number; windowMs: number },
 ): Promise<Map<number, Suspect[]>> => {
-  for (const text of SETTINGS) tx.send({ text })
+  tx.send({ text: SETTING })
   const asked = [terms.map(({ number }) => number), terms.map(({ term }) => term)]
   const rows = await tx.query<Row>({
     name: 'find-suspects',
