@@ -59,6 +59,7 @@ import { createImport } from './imports/create-import'
 import { cancelImport, listImportFaults, listImports, retrieveImport } from './imports/imports'
 import { watchImport } from './imports/watch-import'
 import { createLead, createVisitorLead } from './leads/create-lead'
+import { listLeadDuplicates, markLeadDuplicate } from './leads/lead-duplicates'
 import { listLeadHistory, listLeadStatuses, retrieveLead, retrieveManagedLead } from './leads/leads'
 import { listLeads } from './leads/list-leads'
 import { updateLead } from './leads/update-lead'
@@ -215,6 +216,7 @@ const OPERATIONS = [
   ...[listAppointments, listCallbacks, listAttachments],
   ...[rescheduleAppointment, cancelAppointment, rescheduleCallback, cancelCallback, readCalendar],
   ...[createVisitorLead, createLeadBatch, upsertLead, retrieveManagedLead],
+  ...[listLeadDuplicates, markLeadDuplicate],
   ...[listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson],
   ...[retrieveAccount, retrieveReconciliation, updateAccount],
   ...[listUsers, createUser, retrieveUser, updateUser, removeUser, createUserCalendar, revokeUserCalendar],

@@ -25,9 +25,12 @@ import { cancelImport, listImportFaults, listImports, retrieveImport } from './j
 import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
 import { retrieveReconciliation } from './jobs/reconcile/unexplained'
+import type { IndexDeps } from './jobs/search/index-leads'
 import { type CreateLeadsDeps, createLeads } from './leads/create/create-leads'
 import { checkReferences } from './leads/create/references'
 import { createWriteLeadBatch } from './leads/create/write-lead-batch'
+import { listLeadDuplicates } from './leads/duplicates/list-lead-duplicates'
+import { markLeadDuplicate } from './leads/duplicates/mark-lead-duplicate'
 import { listLeadHistory } from './leads/history/list-lead-history'
 import { retrieveLeadMatch } from './leads/history/retrieve-lead-match'
 import { updateLead } from './leads/history/update-lead'
@@ -53,6 +56,7 @@ import {
 import * as users from './users/users'
 
 type Deps = CreateLeadsDeps &
+  IndexDeps &
   ReconcileDeps & {
     draining: AbortSignal
     backupRetentionDays: number | undefined
@@ -91,6 +95,7 @@ export const addLeadsService = (
   server.add(LeadsServiceDefinition, {
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences, findLeadNames }),
     ...perCalls(deps, { retrieveLeadMatch, retrieveManagedLead }),
+    ...perCalls(deps, { listLeadDuplicates, markLeadDuplicate }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
     ...perCalls(deps, { ...changes, findCalendar }),
     createLeads: answerEach(createLeads(deps), draining),

@@ -13,6 +13,14 @@ const interval = makeValidator<number>((text) =>
   text === 'off' ? Number.POSITIVE_INFINITY : parseDuration(text),
 )
 
+const DAY_MS = 24 * 3_600_000
+
+const window = makeValidator<number>((text) => {
+  const ms = parseDuration(text)
+  if (ms > 36_500 * DAY_MS) throw new TypeError(`"${text}" is more than 36500d`)
+  return ms
+})
+
 export type Config = ReturnType<typeof readLeadsConfig>
 
 /** The settings of this service. Throws a ConfigError that lists every error. */
@@ -29,6 +37,8 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     BACKUP_RETENTION_DAYS: count({ default: undefined, max: 36_500 }),
     // How long a response is answered again under its Idempotency-Key.
     IDEMPOTENCY_RETENTION: retention({ default: 24 * 3_600_000 }),
+    // How long before or after a lead another one of the same person is a suspected duplicate.
+    DUPLICATE_WINDOW: window({ default: 90 * DAY_MS }),
     // The gateway takes 50 quotes, of 250 items each.
     LEAD_MAX_QUOTES: count({ default: 20, max: 50 }),
     LEAD_MAX_ITEMS: count({ default: 250, max: 12_500 }),

@@ -36,6 +36,9 @@ import type { OutboxEvent } from './outbox/record-events'
 
 export const ASSETS_URL = 'https://assets.example.test'
 
+/** Of duplicates: 90 days. */
+export const WINDOW_MS = 90 * 24 * 3_600_000
+
 export const LIMITS: Limits = { maxQuotes: 20, maxItems: 250, maxEventBytes: 1_000_000 }
 
 const logger = createLogger({ service: 'spec', level: process.env['LOG_LEVEL'] ?? 'silent' })
@@ -94,6 +97,7 @@ export const startLeadsService = async (
       draining: lifecycle.signal,
       sealer: createSealer([Buffer.alloc(32, 7)]),
       backupRetentionDays: 30,
+      duplicateWindowMs: WINDOW_MS,
       onCommitted,
     })
     const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`

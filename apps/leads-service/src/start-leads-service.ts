@@ -33,6 +33,7 @@ import { createNotifyContacts } from './notifications/notify-contacts'
 import { createDeleteMessage } from './outbox/delete-message'
 import { addOutboxMetrics, createPublishMetrics } from './outbox/outbox-metrics'
 import { createPublisher } from './outbox/publish'
+import type { OutboxEvent } from './outbox/record-events'
 import { type Outbox, startOutbox } from './outbox/start-outbox'
 import { createFindPosition } from './outbox/stream-position'
 import { deleteExpiredTokens } from './tokens/tokens'
@@ -83,7 +84,9 @@ export const startLeadsService = async ({
     })
   })
 
-  const search = startSearch({ database, logger })
+  const { DUPLICATE_WINDOW: duplicateWindowMs } = config
+  const onIndexed = (events: OutboxEvent[]) => outbox?.enqueue(events)
+  const search = startSearch({ database, logger, duplicateWindowMs, onCommitted: onIndexed })
   lifecycle.onStop('search', search.stop)
 
   const loops = createLoops(logger)
@@ -113,7 +116,7 @@ export const startLeadsService = async ({
   const grpcServer = createGrpcServer({ ...caller, logger, checks, metrics })
   const { LEAD_MAX_QUOTES: maxQuotes, LEAD_MAX_ITEMS: maxItems, EVENT_MAX_BYTES: maxEventBytes } = config
   addLeadsService(grpcServer, {
-    ...{ database, webhooks, logger, draining: lifecycle.signal, wakeErasures },
+    ...{ database, webhooks, logger, draining: lifecycle.signal, wakeErasures, duplicateWindowMs },
     assetsUrl: config.ASSETS_URL.replace(/\/$/, ''),
     limits: { maxQuotes, maxItems, maxEventBytes },
     meters: createBatcherMeters(metrics),

@@ -10,6 +10,7 @@ export const LEAD_EVENT_TYPES = [
   'appointment.cancelled',
   'callback.rescheduled',
   'callback.cancelled',
+  'lead.duplicate_suspected',
 ] as const
 
 /** About webhook endpoints: in no log, and never sent to the endpoint that they are about. */

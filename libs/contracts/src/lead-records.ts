@@ -189,7 +189,9 @@ export const ManagedFields = Type.Object({
   }),
   duplicate_of: nullableText('Reference of the lead that it is a duplicate of.', {
     format: 'uuid',
-    [EXPRESSION]: 'NULL::uuid',
+    // Not of an erased lead: its links vanish.
+    [EXPRESSION]: `(SELECT o.reference FROM leads o
+      WHERE o.account_id = l.account_id AND o.id = l.duplicate_of_id AND o.erased_at IS NULL)`,
   }),
 })
 

@@ -56,6 +56,15 @@ export interface LeadErased {
   data: { reference: string }
 }
 
+/** A lead was created, and earlier ones seem to be of the same person: the newest 20, newest first. */
+export interface LeadDuplicateSuspected {
+  type: 'lead.duplicate_suspected'
+  data: {
+    reference: string
+    suspects: { reference: string; reasons: ('email' | 'phone' | 'name_postcode')[] }[]
+  }
+}
+
 /** The endpoint that an event is about: never the one that receives it. */
 export interface ReportedEndpoint {
   id: number
@@ -100,3 +109,4 @@ export type WebhookEvent =
   | DeliveryExhausted
   | EntryRescheduled
   | EntryCancelled
+  | LeadDuplicateSuspected

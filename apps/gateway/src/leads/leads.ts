@@ -63,7 +63,11 @@ export const FieldChange = named(
   'LeadFieldChange',
   'Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled. Of personal fields, quotes and attributes both are null.',
 )({
-  field: oneOf(['status', 'value', 'user', 'appointment', 'callback', ...CHANGED], undefined, 'status'),
+  field: oneOf(
+    ['status', 'value', 'user', 'appointment', 'callback', 'duplicate_of', ...CHANGED],
+    undefined,
+    'status',
+  ),
   from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
   to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
 })

@@ -82,6 +82,8 @@ test('every operation is described', () => {
       'POST /manage/leads/batch',
       'PUT /manage/leads/external/{external_id}',
       'GET /manage/leads/{reference}',
+      'GET /manage/leads/{reference}/duplicates',
+      'POST /manage/leads/{reference}/duplicate-of',
       'GET /manage/leads/{reference}/history',
       'POST /manage/leads/{reference}/erase',
       'GET /manage/leads/{reference}/erasure',
@@ -180,6 +182,7 @@ test('what has an ETag says so, with the condition that it is for', () => {
     ['createLead', [], []],
     ['createVisitorLead', [], []],
     ['listLeads', ['304'], ['If-None-Match']],
+    ['markLeadDuplicate', [], []],
     ['readCalendar', ['304'], ['If-None-Match']],
     ['retrieveLead', ['304'], ['If-None-Match']],
     ['retrieveManagedLead', ['304'], ['If-None-Match']],
@@ -223,6 +226,7 @@ test('each kind of event is described, and its body says which it is', () => {
     ...['lead.updated', 'appointment.scheduled', 'callback.scheduled', 'attachment.added'],
     'lead.erased',
     ...['appointment.rescheduled', 'appointment.cancelled', 'callback.rescheduled', 'callback.cancelled'],
+    'lead.duplicate_suspected',
     ...['endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'],
   ])
   for (const [kind, { $ref }] of Object.entries(changes)) {

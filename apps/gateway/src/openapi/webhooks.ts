@@ -11,6 +11,7 @@ import {
 } from '@leadwire/contracts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { leadReferenceSchema, named, nullableOf, timestamp } from '../api/schemas'
+import { LeadSuspect } from '../leads/lead-duplicates'
 import { FieldChange } from '../leads/leads'
 import { Scheduled, ScheduledRecord } from '../scheduling/schedule'
 import { oneOf } from '../validation/fields'
@@ -72,6 +73,11 @@ const AddedAttachment = named(
 
 const ErasedLead = named('LeadErasedLead')({ reference: leadReferenceSchema() })
 
+const SuspectedLead = named('LeadDuplicateSuspectedLead')({
+  reference: leadReferenceSchema(),
+  suspects: Type.Array(LeadSuspect, { description: 'Earlier leads: the newest 20, newest first.' }),
+})
+
 const ReportedEndpoint = named('ReportedEndpoint')({
   id: Type.Integer({ examples: [1] }),
   host: Type.String({ description: 'Of its URL; the rest may hold secrets.', examples: ['crm.example.com'] }),
@@ -119,10 +125,14 @@ const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
   'appointment.cancelled': { data: ScheduledRecord, when: 'an appointment was cancelled' },
   'callback.rescheduled': { data: ScheduledRecord, when: 'a callback got another date or another user' },
   'callback.cancelled': { data: ScheduledRecord, when: 'a callback was cancelled' },
+  'lead.duplicate_suspected': {
+    data: SuspectedLead,
+    when: 'a lead was created and earlier ones seem to be of the same person',
+  },
 }
 
 /** `lead.created` is LeadCreated: the component of the webhook, and of its body. */
-const nameOf = (type: EventType) => type.replace(/(^|\.)[a-z]/g, (start) => start.at(-1)!.toUpperCase())
+const nameOf = (type: EventType) => type.replace(/(^|[._])[a-z]/g, (start) => start.at(-1)!.toUpperCase())
 
 const pathItemOf = (type: EventType) => {
   const { data, when } = EVENTS[type]
@@ -138,7 +148,7 @@ const pathItemOf = (type: EventType) => {
   const post = {
     operationId: `${name[0]!.toLowerCase()}${name.slice(1)}`,
     tags: ['Events'],
-    summary: name.replace(/(?<=[a-z])(?=[A-Z])/, ' '),
+    summary: name.replace(/(?<=[a-z])(?=[A-Z])/g, ' '),
     description: `Sent to each webhook endpoint ${subscriber} when ${when}. ${note}${RETRIES}`,
     security: [],
     parameters: isReport ? HEADERS.filter(({ name }) => !OF_LEADS.includes(name)) : HEADERS,

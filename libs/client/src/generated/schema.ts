@@ -357,6 +357,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/manage/leads/{reference}/duplicates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a lead's suspected duplicates
+         * @description Leads whose customer has the same e-mail address, the same telephone number, or the same name and postcode, and that were created at most `DUPLICATE_WINDOW` (90 days) before or after this one: the newest 20, newest first. A new lead is found within seconds, an erased one never.
+         *
+         *     Needs a token with the scope `manage:read` or `manage`.
+         */
+        get: operations["listLeadDuplicates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/leads/{reference}/duplicate-of": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mark a lead as a duplicate
+         * @description Sets the status `duplicate` and links the lead to another, which may not be a duplicate itself. With null the link goes, and the status is again what it was, unless it was changed meanwhile.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        post: operations["markLeadDuplicate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/leads/{reference}/history": {
         parameters: {
             query?: never;
@@ -1507,6 +1551,22 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "lead.duplicate_suspected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "endpoint.failing": {
         parameters: {
             query?: never;
@@ -1917,7 +1977,7 @@ export interface components {
              * @example status
              * @enum {string}
              */
-            field: "status" | "value" | "user" | "appointment" | "callback" | "name" | "first_name" | "last_name" | "company_name" | "email" | "phone" | "mobile" | "postcode" | "referrer" | "description" | "user_agent" | "ip" | "referrer_url" | "test" | "quotes" | "attributes";
+            field: "status" | "value" | "user" | "appointment" | "callback" | "duplicate_of" | "name" | "first_name" | "last_name" | "company_name" | "email" | "phone" | "mobile" | "postcode" | "referrer" | "description" | "user_agent" | "ip" | "referrer_url" | "test" | "quotes" | "attributes";
             /**
              * @description What it was.
              * @example open
@@ -2235,6 +2295,33 @@ export interface components {
              */
             type: "callback.cancelled";
             data: components["schemas"]["ScheduledRecord"];
+        };
+        /** @description A lead that may be of the same person. */
+        LeadSuspect: {
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            reference: string;
+            /** @description What both leads have in common. */
+            reasons: ("email" | "phone" | "name_postcode")[];
+        };
+        LeadDuplicateSuspectedLead: {
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            reference: string;
+            /** @description Earlier leads: the newest 20, newest first. */
+            suspects: components["schemas"]["LeadSuspect"][];
+        };
+        LeadDuplicateSuspected: {
+            /**
+             * @example lead.duplicate_suspected
+             * @enum {string}
+             */
+            type: "lead.duplicate_suspected";
+            data: components["schemas"]["LeadDuplicateSuspectedLead"];
         };
         ReportedEndpoint: {
             /** @example 1 */
@@ -3773,6 +3860,25 @@ export interface components {
         ManagedLeadResponse: {
             data: components["schemas"]["ManagedLead"];
         };
+        LeadSuspectList: {
+            data: components["schemas"]["LeadSuspect"][];
+        };
+        MarkLeadDuplicateRequest: {
+            /**
+             * Format: uuid
+             * @description Reference of the lead that it is a duplicate of; null: it is none.
+             * @example null
+             */
+            reference: string | null;
+        };
+        MarkLeadDuplicateRequestForm: {
+            /**
+             * Format: uuid
+             * @description Reference of the lead that it is a duplicate of; null: it is none.
+             * @example null
+             */
+            reference: string | null;
+        };
         TokenName: {
             /** @example 1 */
             id: number;
@@ -3956,7 +4062,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Null of an event about a webhook endpoint.
@@ -4620,7 +4726,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -4696,7 +4802,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -4751,7 +4857,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -4817,7 +4923,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -4918,7 +5024,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -4996,7 +5102,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -5049,7 +5155,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -5134,7 +5240,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description The leads whose events it gets; `all` by default.
              * @example live
@@ -5204,7 +5310,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.
@@ -5217,7 +5323,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * @description A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.
              * @default
@@ -5251,7 +5357,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Null of an event about a webhook endpoint.
@@ -5379,7 +5485,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description `undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.
              * @example undelivered
@@ -5421,7 +5527,7 @@ export interface components {
              *       "lead.created"
              *     ]
              */
-            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
             /**
              * @description `undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.
              * @example undelivered
@@ -5563,7 +5669,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Null of an event about a webhook endpoint.
@@ -5702,7 +5808,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Null of an event about a webhook endpoint.
@@ -5777,7 +5883,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled";
+            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected";
             /**
              * Format: uuid
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
@@ -6788,6 +6894,26 @@ export interface components {
              * @description Sent to each webhook endpoint that subscribes to `callback.cancelled` when a callback was cancelled. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["callbackCancelled"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        LeadDuplicateSuspected: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Lead Duplicate Suspected
+             * @description Sent to each webhook endpoint that subscribes to `lead.duplicate_suspected` when a lead was created and earlier ones seem to be of the same person. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["leadDuplicateSuspected"];
             delete?: never;
             options?: never;
             head?: never;
@@ -8249,6 +8375,113 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listLeadDuplicates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The leads, newest first. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeadSuspectList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    markLeadDuplicate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The lead's reference.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reference": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["MarkLeadDuplicateRequest"];
+                /**
+                 * @example {
+                 *       "reference": null
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["MarkLeadDuplicateRequestForm"];
+            };
+        };
+        responses: {
+            /** @description The lead as it is now. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    ETag?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedLeadResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
@@ -9892,7 +10125,7 @@ export interface operations {
                  * @description Only those about this.
                  * @example lead.created
                  */
-                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
                 /**
                  * @description Only those whose last attempt failed so.
                  * @example timeout
@@ -11351,6 +11584,54 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CallbackCancelled"];
+            };
+        };
+        responses: {
+            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed, as with every other status. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    leadDuplicateSuspected: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` and the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt began, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                "webhook-signature": string;
+                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                "webhook-sequence"?: string;
+                /** @description The lead's version after the change; a new lead has version 1. */
+                "webhook-lead-version": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LeadDuplicateSuspected"];
             };
         };
         responses: {

@@ -31,6 +31,7 @@ const FIELDS: Partial<Record<Change['field'], Words>> = {
   },
   appointment: entry('Appointment'),
   callback: entry('Callback'),
+  duplicate_of: { name: 'Duplicate of', wordOf: (value) => (value as string | null) ?? 'none' },
 }
 
 const fieldOf = (field: Change['field']): Words =>

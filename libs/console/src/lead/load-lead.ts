@@ -7,11 +7,13 @@ import { listUsers, type User } from '../users'
 export type Scheduled = Schemas['ScheduledRecord']
 export type Attachment = Schemas['Image']
 export type HistoryEntry = Schemas['LeadHistoryEntry']
+export type Suspect = Schemas['LeadSuspect']
 export type Erasure = Schemas['Erasure']
 
 /** What a token with the scope `manage:read` sees beside. */
 interface Managed {
   lead: Schemas['ManagedLead']
+  suspects: Suspect[]
   users: User[]
   history: HistoryEntry[]
   deliveries: Delivery[]
@@ -35,8 +37,9 @@ const retrieveErasure = async (reference: string, signal?: AbortSignal): Promise
 
 const loadManaged = async (lead: Lead, signal: AbortSignal): Promise<Managed> => {
   const { reference } = lead
-  const [managedLead, users, history, deliveries, endpoints, erasure] = await Promise.all([
+  const [managedLead, suspects, users, history, deliveries, endpoints, erasure] = await Promise.all([
     dataOf(api().GET('/manage/leads/{reference}', { params: { path: { reference } }, signal })),
+    dataOf(api().GET('/manage/leads/{reference}/duplicates', { params: { path: { reference } }, signal })),
     listUsers(signal),
     dataOf(api().GET('/manage/leads/{reference}/history', { params: { path: { reference } }, signal })),
     listDeliveries({ lead_reference: reference }, signal),
@@ -44,7 +47,7 @@ const loadManaged = async (lead: Lead, signal: AbortSignal): Promise<Managed> =>
     isErased(lead) ? retrieveErasure(reference, signal) : undefined,
   ])
   return {
-    ...{ lead: managedLead.data, users, history: history.data },
+    ...{ lead: managedLead.data, suspects: suspects.data, users, history: history.data },
     ...{ deliveries: deliveries.data, endpoints, erasure },
   }
 }

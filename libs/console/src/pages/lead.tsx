@@ -2,6 +2,7 @@ import { Link } from 'wouter-preact'
 import { api, dataOf } from '../api'
 import { ChangeLead } from '../lead/change-lead'
 import { EraseLead, Receipt } from '../lead/erase-lead'
+import { LeadDuplicates } from '../lead/lead-duplicates'
 import { LeadFiles } from '../lead/lead-files'
 import { LeadHistory } from '../lead/lead-history'
 import { LeadQuotes } from '../lead/lead-quotes'
@@ -121,6 +122,13 @@ export const Lead = ({ id: reference, scopes }: PageProps) => {
           <h2>Customer</h2>
           <Facts rows={customerFacts(lead)} />
         </>
+      )}
+      {managed && (
+        <LeadDuplicates
+          managed={managed}
+          canMark={scopes.has('manage') && !isErased(lead)}
+          refresh={refresh}
+        />
       )}
       <LeadQuotes quotes={lead.quotes} />
       <ScheduledList kind="appointments" {...given} />

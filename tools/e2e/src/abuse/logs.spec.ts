@@ -81,6 +81,7 @@ const bodies = (url: string): Record<string, RequestOptions> => {
     'PUT /manage/leads/external/{external_id}': {
       json: { ...LEAD_OF_PERSON, attributes: { note: `${MARK} ${PHONE}` } },
     },
+    'POST /manage/leads/{reference}/duplicate-of': { json: { reference: null } },
     'PATCH /leads/{reference}': { json: { value: 7, user_email: EMAIL, notify: true } },
     'POST /leads/{reference}/appointments': { json: entry() },
     'POST /leads/{reference}/callbacks': { json: entry() },

@@ -25,6 +25,8 @@ const AT_LEAST = [
   'POST /manage/leads/batch',
   'PUT /manage/leads/external/{external_id}',
   'GET /manage/leads/{reference}',
+  'GET /manage/leads/{reference}/duplicates',
+  'POST /manage/leads/{reference}/duplicate-of',
   'POST /manage/images',
   'GET /manage/account',
   'PATCH /manage/account',

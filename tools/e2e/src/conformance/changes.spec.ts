@@ -131,6 +131,7 @@ const NOT_AUDITED = [
   'POST /manage/leads',
   'POST /manage/leads/batch',
   'PUT /manage/leads/external/{external_id}',
+  'POST /manage/leads/{reference}/duplicate-of',
 ]
 
 test('every change under /manage is in the audit log, with its token and request, and without secrets', async () => {

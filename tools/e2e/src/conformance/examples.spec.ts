@@ -29,7 +29,7 @@ const furnish = async ({ send, createLead }: Tenant): Promise<Ids> => {
 
 const pairsOf = (example: Record<string, unknown>): [string, string][] =>
   Object.entries(example).flatMap(([name, value]) =>
-    [value].flat().map((item): [string, string] => [name, String(item)]),
+    [value].flat().map((item): [string, string] => [name, String(item ?? '')]),
   )
 
 const bodiesOf = ({ requestBody }: Operation, { userId }: Ids): [string, RequestOptions][] => {

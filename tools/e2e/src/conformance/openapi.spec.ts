@@ -154,6 +154,7 @@ const furnish = async () => {
     'POST /manage/leads': { json: visitorLead },
     'POST /manage/leads/batch': { json: { leads: [visitorLead, { external_id: 'crm-2' }] } },
     'PUT /manage/leads/external/{external_id}': { json: { ...visitorLead, attributes: { utm_source: 'x' } } },
+    'POST /manage/leads/{reference}/duplicate-of': { json: { reference: null } },
     'POST /manage/images': { multipart: form },
     'POST /manage/imports': rows,
     'PATCH /manage/account': { json: { contact_email: 'it@example.com' } },

@@ -170,6 +170,7 @@ const furnished = async () => {
     image_id: image.id,
     endpoint_id: endpoint,
     lead_reference: reference,
+    reference,
   }
   return { tenant, known }
 }
@@ -180,6 +181,7 @@ const ABSENT: Record<string, string | number> = {
   image_id: 999_999_999,
   endpoint_id: 999_999_999,
   lead_reference: randomUUID(),
+  reference: randomUUID(),
 }
 
 // The customer's own numbers: no records of Leadwire's.

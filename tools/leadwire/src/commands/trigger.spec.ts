@@ -10,21 +10,28 @@ const EVENTS = [
   'lead.updated',
   'appointment.scheduled',
   'callback.scheduled',
-  'attachment.added',
-  'lead.erased',
   'appointment.rescheduled',
   'appointment.cancelled',
   'callback.rescheduled',
   'callback.cancelled',
+  'attachment.added',
+  'lead.erased',
 ]
 
 let system: System
 let receiver: Receiver
 
 beforeAll(async () => {
-  ;[system, receiver] = await Promise.all([startSystem(), startReceiver()])
+  ;[system, receiver] = await Promise.all([
+    startSystem({ env: { DUPLICATE_WINDOW: '90d' } }),
+    startReceiver(),
+  ])
   const headers = { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ url: receiver.url, events: EVENTS, leads: 'test' })
+  const body = JSON.stringify({
+    url: receiver.url,
+    events: [...EVENTS, 'lead.duplicate_suspected'],
+    leads: 'test',
+  })
   await fetch(`${system.baseUrl}/manage/webhook-endpoints`, { method: 'POST', headers, body })
 })
 afterAll(async () => {
@@ -44,9 +51,27 @@ it.each(EVENTS)('causes %s for a test lead', async (event) => {
   await eventually(() => {
     const received = receiver.requests.map(({ body }) => JSON.parse(body.toString()))
     const own = received.filter(({ data }) => (data.lead_reference ?? data.reference) === lead_reference)
-    const types = own.map(({ type = 'lead.created' }) => type)
+    const types = own
+      .map(({ type = 'lead.created' }) => type)
+      .filter((type) => type !== 'lead.duplicate_suspected')
     const before = /\.(rescheduled|cancelled)$/.test(event) ? [event.replace(/\w+$/, 'scheduled')] : []
     expect(types.sort()).toEqual([...new Set(['lead.created', ...before, event])].sort())
+  })
+})
+
+it('causes lead.duplicate_suspected for a second lead', async () => {
+  const { lead_reference } = JSON.parse(await trigger('lead.duplicate_suspected'))
+  await eventually(() => {
+    const received = receiver.requests.map(({ body }) => JSON.parse(body.toString()))
+    expect(received).toContainEqual({
+      type: 'lead.duplicate_suspected',
+      data: {
+        reference: expect.any(String),
+        suspects: expect.arrayContaining([
+          { reference: lead_reference, reasons: ['email', 'phone', 'name_postcode'] },
+        ]),
+      },
+    })
   })
 })
 
@@ -59,7 +84,7 @@ it('makes one user for all appointments', async () => {
 it('lists the events that there are for another one', async () => {
   await expect(trigger('lead.changed')).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`Allowed choices are ${EVENTS.join(', ')}.`),
+    stderr: expect.stringContaining(`Allowed choices are ${EVENTS.join(', ')}, lead.duplicate_suspected.`),
   })
 })
 

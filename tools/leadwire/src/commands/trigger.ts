@@ -62,6 +62,8 @@ const causes: Partial<Record<LeadEventType, (leadwire: Leadwire, reference: stri
     }),
   'lead.erased': ({ api }, reference) =>
     api.POST('/manage/leads/{reference}/erase', { params: { path: { reference } } }),
+  // The event is of the second lead.
+  'lead.duplicate_suspected': ({ leads }) => leads.create(LEAD),
 }
 
 /** `leadwire trigger` */

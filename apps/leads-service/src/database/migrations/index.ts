@@ -4,6 +4,7 @@ import { tokenEndpoint } from './0003-token-endpoint'
 import { erasureReceivers } from './0004-erasure-receivers'
 import { attributes } from './0005-attributes'
 import { changedEntries } from './0006-changed-entries'
+import { duplicates } from './0007-duplicates'
 import { capture } from './0008-capture'
 import { TABLES } from './schema'
 
@@ -24,6 +25,7 @@ export const migrations: Migration[] = [
   erasureReceivers,
   attributes,
   changedEntries,
+  duplicates,
   capture,
 ]
 

@@ -60,7 +60,8 @@ const ERASED_ROWS = {
     ))`,
   customer: `UPDATE leads SET ${emptied(Customer)} WHERE account_id = $1 AND id = $2`,
   // Afterwards its external id may be another lead's.
-  lead: `UPDATE leads SET ${emptied(LeadListItem)}, ${emptied(ManagedFields)}, attributes = NULL, created_by_request_id = NULL WHERE account_id = $1 AND id = $2`,
+  lead: `UPDATE leads SET ${emptied(LeadListItem)}, ${emptied(ManagedFields)}, attributes = NULL, created_by_request_id = NULL,
+    duplicate_of_id = NULL, status_before_duplicate = NULL WHERE account_id = $1 AND id = $2`,
   quotes: `UPDATE quotes SET ${emptied(Quote)} WHERE ${OF_LEAD}`,
   quote_items: `
     UPDATE quote_items SET ${emptied(QuoteItem)}, options = '{}', product_style_sku = '', product_style_name = '',

@@ -1,5 +1,7 @@
 import { SEARCH_FORMAT } from '@leadwire/contracts'
 import { type Database, ServiceError } from '@leadwire/service-kit'
+import type { OutboxEvent, RecordingDeps } from '../../outbox/record-events'
+import { reportSuspects } from './report-suspects'
 import { lockProgress, writeTerms } from './write-terms'
 
 /** How many leads' words one transaction writes. */
@@ -8,21 +10,29 @@ const BATCH = 50
 const COUNT_LEADS = 'SELECT lead_count AS count FROM accounts WHERE id = $1'
 
 const MOVE_PROGRESS = `
-  UPDATE lead_search_progress SET number = $2, format = ${SEARCH_FORMAT} WHERE account_id = $1`
+  UPDATE lead_search_progress
+  SET number = $2, suspected = greatest(coalesce(suspected, number), $2), format = ${SEARCH_FORMAT} WHERE account_id = $1`
 
 // What a crash takes with it is written again: the progress goes with the words.
 const RELAXED = 'SET LOCAL synchronous_commit = off'
 
+export type IndexDeps = RecordingDeps & {
+  /** How long before a lead another one of the same person was created at most; 0: none is reported. */
+  duplicateWindowMs: number
+}
+
 /**
- * Writes the words of an account's next leads; those of an older format are written anew from the first lead on. `busy`, with
- * `skip`: another copy is indexing, and may not have seen the newest leads. The numbers of an account are committed in their order.
+ * Writes the words of an account's next leads, and reports those of them that earlier ones seem to be duplicates of; words of an older
+ * format are written anew from the first lead on. `busy`, with `skip`: another copy is indexing, and may not have seen the newest
+ * leads. The numbers of an account are committed in their order.
  */
-export const indexLeads = (
-  database: Database,
+export const indexLeads = async (
+  { database, onCommitted, duplicateWindowMs: windowMs }: IndexDeps,
   accountId: number,
   { skip }: { skip: boolean },
-): Promise<'done' | 'more' | 'busy'> =>
-  database.transaction(async (tx) => {
+): Promise<'done' | 'more' | 'busy'> => {
+  let events: OutboxEvent[] = []
+  const state = await database.transaction(async (tx) => {
     tx.send({ text: RELAXED })
     // Before the lock, which is a row of an account that is there. Later leads are enqueued themselves.
     const [account] = await tx.query<{ count: number }>({
@@ -39,18 +49,23 @@ export const indexLeads = (
     const after = progress.format < SEARCH_FORMAT ? 0 : progress.number
     if (after >= count) return 'done'
     const last = Math.min(after + BATCH, count)
-    await writeTerms(tx, accountId, { after, last })
+    const reported = progress.suspected ?? progress.number
+    const terms = (await writeTerms(tx, accountId, { after, last })).filter(({ number }) => number > reported)
+    if (terms.length > 0 && windowMs > 0) events = await reportSuspects(tx, accountId, { terms, windowMs })
     tx.send({ name: 'move-search-progress', text: MOVE_PROGRESS, values: [accountId, last] })
     return last < count ? 'more' : 'done'
   })
+  onCommitted(events)
+  return state
+}
 
 // 20,000 leads are some seconds' work.
 const CATCH_UP = 20_000 / BATCH
 
 /** Has every lead that the account has by now found by its words. Throws unavailable where too many of them have none yet. */
-export const catchUp = async (database: Database, accountId: number): Promise<void> => {
+export const catchUp = async (deps: IndexDeps, accountId: number): Promise<void> => {
   for (let round = 0; round < CATCH_UP; round += 1)
-    if ((await indexLeads(database, accountId, { skip: false })) === 'done') return
+    if ((await indexLeads(deps, accountId, { skip: false })) === 'done') return
   throw new ServiceError('unavailable', 'The words of the account’s leads are still being written.')
 }
 

@@ -8,6 +8,7 @@ import {
   outcomesOf,
   type RunningLeadsService,
   startLeadsService,
+  WINDOW_MS,
 } from '../../leads-service.fixture'
 import { startSearch } from './start-search'
 import { lockProgress, writeTerms } from './write-terms'
@@ -17,7 +18,10 @@ let search: ReturnType<typeof startSearch>
 
 beforeAll(async () => {
   service = await startLeadsService()
-  search = startSearch({ database: service.db, logger: service.logger })
+  search = startSearch({
+    ...{ database: service.db, logger: service.logger, duplicateWindowMs: WINDOW_MS },
+    onCommitted: () => undefined,
+  })
 })
 afterAll(async () => {
   await search.stop()

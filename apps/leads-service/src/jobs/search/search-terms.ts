@@ -1,7 +1,7 @@
 import { emailForm } from '@leadwire/contracts'
 import { asciiDigits, isAscii, phoneKeys, takeNumbers } from '../../contacts/phone-numbers'
 
-// With each change of what termsOf answers SEARCH_FORMAT of contracts is raised.
+// With each change of what termsOf or personTerms answers SEARCH_FORMAT of contracts is raised.
 
 /** How long a word is kept. */
 const MAX_TERM = 64
@@ -25,7 +25,7 @@ const cut = (word: string) => (word.length <= MAX_TERM ? word : [...word].slice(
 
 const unique = (words: string[]): string[] => [...new Set(words.map(cut))].filter((word) => word !== '')
 
-const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]+/gu, '')
+export const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]+/gu, '')
 
 // Letters that have no accent to be taken off, each with what it is typed as.
 const TYPED = new Map(
@@ -35,7 +35,7 @@ const TYPED = new Map(
 )
 
 /** A text as people type it: in lower case, without accents, with one kind of apostrophe and of digits. */
-const fold = (text: string): string => {
+export const fold = (text: string): string => {
   const plain = text.replace(/[‘’‛ʼʻʹ′´`＇]/g, "'")
   if (isAscii(plain)) return plain.toLowerCase()
   return asciiDigits(plain.normalize('NFKD'))

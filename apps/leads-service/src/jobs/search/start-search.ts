@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createLoops, type Database, type Logger, type Round } from '@leadwire/service-kit'
-import { findBehind, indexLeads } from './index-leads'
+import { createLoops, type Logger, type Round } from '@leadwire/service-kit'
+import { findBehind, type IndexDeps, indexLeads } from './index-leads'
 
 /** How many times as long as a batch took the next one waits: creates go first. */
 const PAUSE_FACTOR = 1
 
 /**
- * Writes the words that leads are found by, after they were committed: of accounts that this process has just written to, and of those
- * that a crash or a new format left behind by a poll of 1,000 accounts every two seconds.
+ * Writes the words that leads are found by, and reports suspected duplicates, after they were committed: of accounts that this
+ * process has just written to, and of those that a crash or a new format left behind by a poll of 1,000 accounts every two seconds.
  */
-export const startSearch = ({ database, logger }: { database: Database; logger: Logger }) => {
+export const startSearch = ({ logger, ...deps }: IndexDeps & { logger: Logger }) => {
   const loops = createLoops(logger)
   const accounts = new Set<number>()
   let polled = 0
@@ -22,7 +22,7 @@ export const startSearch = ({ database, logger }: { database: Database; logger: 
       // Before, so that what is enqueued meanwhile counts.
       accounts.delete(accountId)
       const startedAt = performance.now()
-      const state = await indexLeads(database, accountId, { skip: true }).catch((error: unknown) => {
+      const state = await indexLeads(deps, accountId, { skip: true }).catch((error: unknown) => {
         accounts.add(accountId)
         throw error
       })
@@ -36,7 +36,7 @@ export const startSearch = ({ database, logger }: { database: Database; logger: 
     return more || (accounts.size > 0 && 'pause')
   }
   const poll = async (): Promise<Round> => {
-    const { behind, last = 0 } = await findBehind(database, polled)
+    const { behind, last = 0 } = await findBehind(deps.database, polled)
     polled = last
     for (const accountId of behind) accounts.add(accountId)
     if (behind.length > 0) wake()

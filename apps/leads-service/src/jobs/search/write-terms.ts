@@ -1,11 +1,13 @@
 import { SEARCH_FORMAT } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
+import { personTerms } from './person-terms'
 import { type Searched, termsOf } from './search-terms'
 
 const ADD_PROGRESS = `
   INSERT INTO lead_search_progress (account_id, format) VALUES ($1, ${SEARCH_FORMAT}) ON CONFLICT DO NOTHING`
 
-const LOCK_PROGRESS = 'SELECT number, format FROM lead_search_progress WHERE account_id = $1 FOR UPDATE'
+const LOCK_PROGRESS =
+  'SELECT number, format, suspected FROM lead_search_progress WHERE account_id = $1 FOR UPDATE'
 
 const SELECT_LEADS = `
   SELECT number, name, postcode, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link FROM leads
@@ -18,9 +20,14 @@ const INSERT_TERMS = `
   INSERT INTO lead_search (account_id, term, number)
   SELECT $1, term, number FROM unnest($2::text[], $3::bigint[]) AS made (term, number) ORDER BY term, number`
 
+/** A term of the lead with a number. */
+export type PersonTerm = { number: number; term: string }
+
 interface Progress {
   number: number
   format: number
+  /** Up to which number duplicates were reported; null: as `number`. */
+  suspected: number | null
 }
 
 /**
@@ -42,12 +49,15 @@ export const lockProgress = async (
   return progress
 }
 
-/** Writes the words of the leads behind number `after` up to `last` anew. The account's progress must be locked. */
+/**
+ * Writes the words of the leads behind number `after` up to `last` anew. The account's progress must be locked. Resolves with the
+ * terms of persons.
+ */
 export const writeTerms = async (
   tx: OpenTransaction,
   accountId: number,
   { after, last }: { after: number; last: number },
-): Promise<void> => {
+): Promise<PersonTerm[]> => {
   const values = [accountId, after, last]
   tx.send({ name: 'delete-terms', text: DELETE_TERMS, values })
   const leads = await tx.query<Searched & { number: number }>({
@@ -55,11 +65,11 @@ export const writeTerms = async (
     text: SELECT_LEADS,
     values,
   })
-  const [terms, numbers]: [string[], number[]] = [[], []]
-  for (const lead of leads)
-    for (const term of termsOf(lead)) {
-      terms.push(term)
-      numbers.push(lead.number)
-    }
+  const withTerms = (made: (lead: Searched) => string[]) =>
+    leads.flatMap((lead) => made(lead).map((term) => ({ number: lead.number, term })))
+  const persons = withTerms(personTerms)
+  const all = [...withTerms(termsOf), ...persons]
+  const [terms, numbers] = [all.map(({ term }) => term), all.map(({ number }) => number)]
   tx.send({ name: 'insert-terms', text: INSERT_TERMS, values: [accountId, terms, numbers] })
+  return persons
 }

@@ -12,6 +12,7 @@ import {
   quoteOf,
   type RunningLeadsService,
   startLeadsService,
+  WINDOW_MS,
 } from '../../leads-service.fixture'
 
 let service: RunningLeadsService
@@ -243,7 +244,10 @@ test('a new lead needs what any has, and an id that is taken is no new one’s',
 test('a changed lead is found by its new words alone', async () => {
   const { accountId } = await newAccount(service)
   await upsert(accountId, upsertOf('a', { firstName: 'Grace' }))
-  await catchUp(service.db, accountId)
+  await catchUp(
+    { database: service.db, onCommitted: () => undefined, duplicateWindowMs: WINDOW_MS },
+    accountId,
+  )
   await change(accountId, 'a', { firstName: 'Zelda' }, ['first_name'])
   const place = { $case: 'page', value: 1 } as const
   const find = async (filters: object) =>

@@ -5,17 +5,21 @@ import {
   leadItemJson,
   type UpdateLeadRequest,
 } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import { ServiceError, type Transaction } from '@leadwire/service-kit'
 import { isActor, isId, isOptional, isStatus, isText, validate } from '../../arguments'
 import type { Row } from '../../database/row-mapper'
 import { recordNotification } from '../../notifications/record-notification'
 import { recordChange } from '../../outbox/record-change'
-import { type RecordingDeps, recordingTransaction } from '../../outbox/record-events'
+import {
+  type RecordingDeps,
+  type RecordingTransaction,
+  recordingTransaction,
+} from '../../outbox/record-events'
 import { isOfVersion, type JsonSettings } from '../read/lead-response'
 import { isTest, LEAD, requireLead } from '../read/lead-rows'
 import { loadLeads } from '../read/retrieve-leads'
 import { requireUnerased } from './lock-lead'
-import { fieldChanges, leadUpdated, recordLeadChange } from './record-lead-change'
+import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from './record-lead-change'
 
 // updated_at never goes back, whatever the clock does. The clock is read when the row is locked, so that the transaction has
 // its id before: change-horizon.ts counts on it.
@@ -47,6 +51,8 @@ interface LockedRow extends Row {
   assignee_id: number | null
 }
 
+type Assignee = { id: number | null; email: string | null }
+
 // Checked when the lead is locked and everything else is in order (RFC 9110, 13.2.1).
 const requireMatch = (ifMatch: IfMatch | undefined, version: number): void => {
   if (!ifMatch || ifMatch.etags.some((etag) => isOfVersion(etag, version))) return
@@ -54,46 +60,75 @@ const requireMatch = (ifMatch: IfMatch | undefined, version: number): void => {
   throw new ServiceError('precondition_failed', detail)
 }
 
+type Deps = { actor?: Actor | undefined } & RecordingDeps & JsonSettings
+
+/** Locks a lead, and finds the user with an e-mail. Throws not_found and lead_erased. */
+export const lockToUpdate = async (
+  tx: Transaction,
+  asked: { accountId: number; reference: string },
+  email: string | null = null,
+): Promise<LockedRow> => {
+  const query = { name: 'lock-lead', text: LOCK_LEAD }
+  const row = await requireLead<LockedRow>(tx, query, asked, email)
+  requireUnerased(row)
+  return row
+}
+
+/** Writes what changes in a locked lead, with its history and event. `others` are changes of what is not shown with it. */
+export const writeUpdate = async (
+  tx: RecordingTransaction,
+  { actor, jsonFormat }: Deps,
+  row: LockedRow,
+  set: { accountId: number; value?: number | undefined; status?: string | undefined; assignee?: Assignee },
+  others: FieldChange[] = [],
+): Promise<void> => {
+  const { accountId, assignee = { id: row.user_id, email: row.user_email } } = set
+  const lead = LEAD.read(row)
+  const { id: leadId } = lead
+  const userId = assignee.id
+  const after = {
+    status: set.status ?? lead.status,
+    value: set.value ?? lead.value,
+    userId: userId ?? undefined,
+  }
+  const before = { status: lead.status, value: lead.value, userId: row.user_id ?? undefined }
+  const changes = [...(await fieldChanges(tx, accountId, before, after)), ...others]
+  if (changes.length === 0) return
+  const test = isTest({ test: row.marked, status: after.status })
+  const version = row.version + 1
+  const { now: at, api_key, attributes } = row
+  const json = leadItemJson({ ...lead, ...after, updated_at: at, test: test ? 1 : 0 })
+  const changed = [after.value, after.status, userId, at, jsonFormat, json]
+  tx.send({ name: 'update-lead', text: UPDATE_LEAD, values: [accountId, leadId, ...changed] })
+  recordLeadChange(tx, { accountId, leadId, version, actor, changes, at })
+  const match = { status: after.status, user_email: assignee.email }
+  const event = { ...lead, ...match, test, version, api_key }
+  recordChange(tx, { accountId, lead: event, ...leadUpdated(json, changes), at, attributes })
+}
+
 /** Updates what is given of a lead (interface: Update Lead), unless it is no longer what `if_match` names. */
-export const updateLead =
-  (deps: { actor?: Actor | undefined } & RecordingDeps & JsonSettings) => (request: UpdateLeadRequest) =>
-    recordingTransaction(deps, async (tx) => {
-      const { accountId, reference, value, status, userEmail } = request
-      validate({
-        account_id: isId(accountId),
-        value: isOptional(value, (pounds) => pounds >= 0),
-        status: isOptional(status, isStatus),
-        user_email: isText(userEmail ?? ''),
-        actor: isOptional(deps.actor, isActor),
-      })
-      const email = userEmail === undefined ? null : emailForm(userEmail)
-      const query = { name: 'lock-lead', text: LOCK_LEAD }
-      const row = await requireLead<LockedRow>(tx, query, request, email)
-      requireUnerased(row)
-      if (userEmail !== undefined && row.assignee_id === null)
-        throw ServiceError.invalid({ user_email: ['The selected user email is invalid.'] })
-      const lead = LEAD.read(row)
-      const userId = userEmail === undefined ? row.user_id : row.assignee_id
-      requireMatch(request.ifMatch, row.version)
-      const after = { status: status ?? lead.status, value: value ?? lead.value, userId: userId ?? undefined }
-      const before = { status: lead.status, value: lead.value, userId: row.user_id ?? undefined }
-      const changes = await fieldChanges(tx, accountId, before, after)
-      const { id: leadId } = lead
-      if (changes.length > 0) {
-        const test = isTest({ test: row.marked, status: after.status })
-        const version = row.version + 1
-        const { now: at, api_key } = row
-        const json = leadItemJson({ ...lead, ...after, updated_at: at, test: test ? 1 : 0 })
-        const changed = [after.value, after.status, userId, at, deps.jsonFormat, json]
-        tx.send({ name: 'update-lead', text: UPDATE_LEAD, values: [accountId, leadId, ...changed] })
-        recordLeadChange(tx, { accountId, leadId, version, actor: deps.actor, changes, at })
-        const match = { status: after.status, user_email: email ?? row.user_email }
-        const event = { ...lead, ...match, test, version, api_key }
-        const { attributes } = row
-        recordChange(tx, { accountId, lead: event, ...leadUpdated(json, changes), at, attributes })
-      }
-      if (request.notify && userId !== null)
-        await recordNotification(tx, { accountId, leadId, subject: 'assigned', userId })
-      const [tagged] = await loadLeads(tx, [{ accountId, reference }], deps)
-      return tagged!
+export const updateLead = (deps: Deps) => (request: UpdateLeadRequest) =>
+  recordingTransaction(deps, async (tx) => {
+    const { accountId, reference, value, status, userEmail } = request
+    validate({
+      account_id: isId(accountId),
+      value: isOptional(value, (pounds) => pounds >= 0),
+      status: isOptional(status, isStatus),
+      user_email: isText(userEmail ?? ''),
+      actor: isOptional(deps.actor, isActor),
     })
+    const email = userEmail === undefined ? null : emailForm(userEmail)
+    const row = await lockToUpdate(tx, request, email)
+    if (userEmail !== undefined && row.assignee_id === null)
+      throw ServiceError.invalid({ user_email: ['The selected user email is invalid.'] })
+    requireMatch(request.ifMatch, row.version)
+    const assignee =
+      email === null ? { id: row.user_id, email: row.user_email } : { id: row.assignee_id, email }
+    await writeUpdate(tx, deps, row, { accountId, value, status, assignee })
+    if (request.notify && assignee.id !== null) {
+      const { id: leadId } = LEAD.read(row)
+      await recordNotification(tx, { accountId, leadId, subject: 'assigned', userId: assignee.id })
+    }
+    const [tagged] = await loadLeads(tx, [{ accountId, reference }], deps)
+    return tagged!
+  })

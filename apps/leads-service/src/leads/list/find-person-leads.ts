@@ -1,8 +1,7 @@
 import { emailKey, type FindPersonLeadsRequest, type FindPersonLeadsResponse } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
 import { isId, isOptional, isSaid, validate } from '../../arguments'
 import { phoneKeys, phoneNumbers } from '../../contacts/phone-numbers'
-import { catchUp } from '../../jobs/search/index-leads'
+import { catchUp, type IndexDeps } from '../../jobs/search/index-leads'
 import { emailTerm, phoneTerm, type Searched } from '../../jobs/search/search-terms'
 
 const PER_ANSWER = 20
@@ -34,7 +33,7 @@ const personOf = ({ email, phone }: FindPersonLeadsRequest) => {
 
 /** The leads whose customer has an e-mail address or a telephone number, in whatever spelling and beside others; newest first. */
 export const findPersonLeads =
-  ({ database }: { database: Database }) =>
+  (deps: IndexDeps) =>
   async (request: FindPersonLeadsRequest): Promise<FindPersonLeadsResponse> => {
     const { accountId, email, phone, before } = request
     validate({
@@ -43,10 +42,10 @@ export const findPersonLeads =
       phone: phone === undefined || (email === undefined && isSaid(phone)),
       before: isOptional(before, isId),
     })
-    await catchUp(database, accountId)
+    await catchUp(deps, accountId)
     const { term, isTheirs } = personOf(request)
     const query = { text: SELECT, values: [accountId, term, before ?? Number.MAX_SAFE_INTEGER] }
-    const rows = await database.query<Contact & { number: number; reference: string }>(query)
+    const rows = await deps.database.query<Contact & { number: number; reference: string }>(query)
     const shown = rows.slice(0, PER_ANSWER)
     return {
       references: shown.filter(isTheirs).map(({ reference }) => reference),

@@ -1,4 +1,13 @@
-import { Customer, type Lead, LeadListItem, leadItemJson, Quote, QuoteItem } from '@leadwire/contracts'
+import {
+  Customer,
+  fieldsOf,
+  type Lead,
+  LeadListItem,
+  leadItemJson,
+  ManagedFields,
+  Quote,
+  QuoteItem,
+} from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
 import { isUuid } from '../../arguments'
 import { type Row, recordMapper } from '../../database/row-mapper'
@@ -11,9 +20,12 @@ const CUSTOMER = recordMapper(Customer, 'l', { as: 'customer' })
 const QUOTE = recordMapper(Quote, 'q')
 const ITEM = recordMapper(QuoteItem, 'i')
 
+/** SQL: the reference of the lead that a lead `l` is a duplicate of. */
+export const DUPLICATE_OF = fieldsOf(ManagedFields).find(({ name }) => name === 'duplicate_of')!.expression!
+
 /** SQL: the JSON of ManagedFields, without braces, of a lead `l`. */
 export const MANAGED_JSON = `concat('"external_id":', coalesce(to_json(l.external_id)::text, 'null'),
-  ',"attributes":', coalesce(l.attributes::text, '{}'), ',"duplicate_of":null')`
+  ',"attributes":', coalesce(l.attributes::text, '{}'), ',"duplicate_of":', coalesce(to_json(${DUPLICATE_OF})::text, 'null'))`
 
 /** The row of a lead by a statement whose parameters are account, reference and `more`. Throws not_found. */
 export const requireLead = async <Found extends object>(
