@@ -222,7 +222,11 @@ test.each([
   [{ scopes: [] }, { scopes: ['The scopes must have at least 1 items.'] }],
   [
     { scopes: ['root'] },
-    { 'scopes.0': ['The selected scopes.0 is invalid. It may be: leads, leads:read, events:read, manage.'] },
+    {
+      'scopes.0': [
+        'The selected scopes.0 is invalid. It may be: leads, leads:read, leads:create, events:read, webhooks, manage:read, manage.',
+      ],
+    },
   ],
   [{ scopes: 'leads' }, { scopes: ['The scopes must be an array.'] }],
   [

@@ -72,6 +72,7 @@ test('the event carries the lead as the response shows it, in the same bytes', a
       ...{ eventId: expect.any(String), accountId, accountKey: apiKey, type: 'lead.created' },
       ...{ leadReference: lead.reference, leadVersion: 1, test: index === 1, traceparent: '' },
       ...{ createdAt: lead.created_at, body: results[index]!.result!.value },
+      match: { status: ['open', 'test'][index], referrer: 'Website', postcode: 'SW1A 1AA' },
     })),
   )
   expect(events[0]!.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
