@@ -47,6 +47,8 @@ const startScene = async () => {
         ENCRYPTION_KEYS: Buffer.alloc(32, 7).toString('base64'),
         ...{ NATS_URL: nats.url, ASSETS_URL: 'https://assets.test', WEBHOOK_SERVICE_URL: webhookService },
         FILES_SERVICE_URL: 'http://127.0.0.1:9',
+        // All leads are of one person.
+        DUPLICATE_WINDOW: '0s',
       }),
       logger,
       lifecycle,

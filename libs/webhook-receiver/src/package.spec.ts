@@ -64,7 +64,8 @@ export const statusOf = (body: Uint8Array, headers: Record<string, string>): str
   const result = verify<WebhookEvent>(body, headers, 'a-secret')
   if (!result.ok) return undefined
   if (result.payload.type === undefined) return result.payload.data.customer.email
-  return result.payload.type === 'lead.updated' ? result.payload.data.status : result.payload.data.lead_reference
+  if (result.payload.type === 'lead.updated') return result.payload.data.status
+  return result.payload.type === 'attachment.added' ? result.payload.data.lead_reference : undefined
 }
 export const own = verify<{ own: true }>('{}', [['a', 'b']], ['one', 'two'])
 // @ts-expect-error a parsed body has other bytes

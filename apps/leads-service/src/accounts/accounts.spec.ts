@@ -20,7 +20,10 @@ test('a token is verified by its hash, and stored as nothing else', async () => 
   expect(secret).toMatch(/^lw_live_[\w-]{43}$/)
   expect(await verify('lw_live_nobody', secret)).toEqual([
     undefined,
-    { tokenId, accountId, scopes: ['leads', 'manage'], test: false, suspended: false, name: 'first' },
+    {
+      ...{ tokenId, accountId, scopes: ['leads', 'manage'], test: false, suspended: false, name: 'first' },
+      origins: [],
+    },
   ])
   const { db } = service
   const [row] = await db.query<{ text: string }>({

@@ -38,6 +38,8 @@ const changesOf = async (accountId: number) => {
 
 const dataOf = ({ body }: { body: Uint8Array }) => JSON.parse(Buffer.from(body).toString()).data
 
+const MATCH = { status: 'open', referrer: 'Website', postcode: 'SW1A 1AA' }
+
 test('an update is told with the lead as a list shows it and what changed; one that changes nothing is not', async () => {
   const { of, lead, apiKey, userId } = await scene()
   await service.leads.updateLead({ ...of, status: 'open', notify: false })
@@ -56,6 +58,7 @@ test('an update is told with the lead as a list shows it and what changed; one t
       test: false,
       traceparent: '',
       createdAt: after.updated_at,
+      match: { ...MATCH, status: 'sold', userEmail: 'sam@example.test' },
       body: {
         type: 'lead.updated',
         data: {
@@ -87,6 +90,7 @@ test('appointments, callbacks and attachments are told as they are answered', as
   const common = {
     ...{ eventId: expect.any(String), accountId: of.accountId, accountKey: apiKey },
     ...{ leadReference: lead.reference, leadVersion: 1, test: true, traceparent: '' },
+    match: MATCH,
   }
   const change = (type: string, data: { created_at: string }) => ({
     ...{ ...common, type, createdAt: data.created_at },

@@ -35,7 +35,7 @@ test('all leads, oldest first, as they are retrieved, across portions', async ()
   const leads = linesOf(text)
   expect(headers['content-disposition']).toBe('attachment; filename="leads.ndjson"')
   expect(leads.map(({ id }) => id)).toEqual(created.map(({ id }) => id).sort((a, b) => a - b))
-  expect(leads[217]).toEqual(await tenant.send('GET', `/leads/${leads[217]!.reference}`))
+  expect(leads[217]).toEqual(await tenant.send('GET', `/manage/leads/${leads[217]!.reference}`))
   const [from, to] = [leads[100]!.created_at, leads[400]!.created_at]
   const some = await exported(`?created_from=${from}&created_to=${to}`)
   expect(linesOf(some.text)).toEqual(leads.slice(100, 400))

@@ -240,6 +240,8 @@ test('every change under /manage is in the audit log, with its token and request
     ['webhook_endpoint.secret_rotated'],
     ['webhook_endpoint.tested'],
     ['webhook_endpoint.recovered'],
+    // The link of a portal.
+    ['token.created'],
     ['delivery.retried'],
     ['notification.retried'],
     ['webhook_endpoint.replayed'],

@@ -13,7 +13,13 @@ const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /** What stands for the path's and the body's placeholders: an account that is new has none of it. */
-type Ids = { reference: string; userId: number; endpointId: number; entryId: Record<string, number> }
+type Ids = {
+  reference: string
+  userId: number
+  endpointId: number
+  entryId: Record<string, number>
+  publishable: string
+}
 
 const furnish = async ({ send, createLead }: Tenant): Promise<Ids> => {
   const { reference } = await createLead()
@@ -24,7 +30,9 @@ const furnish = async ({ send, createLead }: Tenant): Promise<Ids> => {
   const entryId: Record<string, number> = {}
   for (const kind of ['appointments', 'callbacks'])
     entryId[kind] = (await send('POST', `/leads/${reference}/${kind}`, entry)).id
-  return { reference, userId: user.id, endpointId: endpoint.id, entryId }
+  const published = { name: 'Form', publishable: true, origins: ['https://www.example.com'] }
+  const { token: publishable } = await send<{ token: string }>('POST', '/manage/tokens', { json: published })
+  return { reference, userId: user.id, endpointId: endpoint.id, entryId, publishable }
 }
 
 const pairsOf = (example: Record<string, unknown>): [string, string][] =>
@@ -41,12 +49,14 @@ const bodiesOf = ({ requestBody }: Operation, { userId }: Ids): [string, Request
     if (type === FORM_TYPE) return [type, { form: `${new URLSearchParams(pairsOf(withUser(example!)))}` }]
     if (!type.startsWith('multipart/')) return [type, { body: 'name\n', headers: { 'content-type': type } }]
     const file = { name: 'file', value: PNG, fileName: 'a.png' }
-    return [type, { multipart: [{ name: 'name', value: 'Survey' }, file] }]
+    const fields = requestBody?.content[JSON_TYPE]?.example ?? { name: 'Survey' }
+    return [type, { multipart: [...pairsOf(fields).map(([name, value]) => ({ name, value })), file] }]
   })
 }
 
-const addressOf = ({ path }: Route, { reference, endpointId, userId, entryId }: Ids) =>
+const addressOf = ({ path }: Route, { reference, endpointId, userId, entryId, publishable }: Ids) =>
   path
+    .replace('{token}', publishable)
     .replace('{reference}', reference)
     .replace('{external_id}', 'crm-1')
     .replace('users/{id}', `users/${userId}`)

@@ -215,7 +215,7 @@ test('nothing of a person remains in any store, and what is countable stays', as
       attachments: 1,
       attached_files: 1,
     },
-    ...{ search_words: 9, idempotency_answers: 4, webhook_events: 6, notification_events: 4 },
+    ...{ search_words: 12, idempotency_answers: 4, webhook_events: 6, notification_events: 4 },
     ...{ cancelled_deliveries: 6, messages: 10 },
   })
   for (const { erased_at } of done.erased) expect(erased_at).not.toBeNull()
