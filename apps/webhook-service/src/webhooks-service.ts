@@ -23,7 +23,7 @@ import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-hea
 import { listWebhookEndpoints } from './endpoints/list-webhook-endpoints'
 import { recoverWebhookEndpoint } from './endpoints/replay/recover-webhook-endpoint'
 import { replayWebhookEndpoint } from './endpoints/replay/replay-webhook-endpoint'
-import { cancelReplay, retrieveReplay, whenCounted } from './endpoints/replay/replays'
+import { cancelReplay, retrieveReplay } from './endpoints/replay/replays'
 import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/secrets/rotate-webhook-secret'
 import { holdAccount } from './endpoints/state/hold-account'
@@ -95,10 +95,7 @@ export const webhooksService = (
       return withFirstAttempt(dependencies.database.until(context.signal), request.accountId, test)
     },
     recoverWebhookEndpoint: serve(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
-    replayWebhookEndpoint: async (request, context) => {
-      const { replay } = await serve(replayWebhookEndpoint, ReplayWebhookEndpointResponse)(request, context)
-      return whenCounted(dependencies.database.until(context.signal), { ...request, replayId: replay!.id })
-    },
+    replayWebhookEndpoint: serve(replayWebhookEndpoint, ReplayWebhookEndpointResponse),
     retrieveReplay: serve(retrieveReplay),
     cancelReplay: serve(cancelReplay),
     listWebhookEndpointHealth: serve(listWebhookEndpointHealth),

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { EVENT_TYPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
@@ -62,6 +63,22 @@ const ReplayRecord = named(
 
 const replayRecord = recordOf(ReplayRecord)
 
+const COUNT_MS = 2000
+const POLL_MS = 50
+
+/** The replay when it is counted, if that is within 2 s. By short calls: one that waited would end with its connection. */
+const whenCounted = async (
+  { clients, limits }: Pick<Call<unknown>, 'clients' | 'limits'>,
+  key: { accountId: number; endpointId: number; replayId: number },
+) => {
+  const until = performance.now() + COUNT_MS
+  for (;;) {
+    const { replay } = await clients.webhooks.retrieveReplay(key, limits)
+    if (!replay!.counting || performance.now() > until) return replay!
+    await pause(POLL_MS)
+  }
+}
+
 export const replayWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/replay',
   operationId: 'replayWebhookEndpoint',
@@ -81,7 +98,7 @@ export const replayWebhookEndpoint = operation({
       if (types.some((type) => !endpoint!.events.includes(type)))
         throw new ProblemError('forbidden', 'A token of one webhook endpoint replays no other types.')
     }
-    const { replay } = await call.clients.webhooks.replayWebhookEndpoint(
+    const requested = await call.clients.webhooks.replayWebhookEndpoint(
       {
         ...key,
         afterSequence: value.after_sequence,
@@ -94,7 +111,7 @@ export const replayWebhookEndpoint = operation({
       },
       call.limits,
     )
-    return replayRecord(replay!)
+    return replayRecord(await whenCounted(call, { ...key, replayId: requested.replay!.id }))
   },
 })
 

@@ -93,12 +93,13 @@ test('an endpoint that is made later gets what it never got, by sequence, by tim
   const asked = await replay(id, { after_sequence: 2, until_sequence: 5 })
   expect(asked).toMatchObject({ matched: 3 })
   expect(await done(id, asked)).toEqual({ ...asked, state: 'done', enqueued: 3 })
-  await eventually(() => expect(sequencesAt(receiver)).toEqual([3, 4, 5]))
+  await eventually(() => expect(sequencesAt(receiver).toSorted()).toEqual([3, 4, 5]))
   // What was delivered is not replayed again, unless that is asked for.
   await eventually(async () => expect(await count(id)).toBe(4))
   expect(await count(id, { state: 'all' })).toBe(7)
   await done(id, await replay(id, { from, to, state: 'all' }))
-  await eventually(() => expect(sequencesAt(receiver)).toEqual([3, 4, 5, ...between]))
+  // Attempts 10 ms apart may overtake each other.
+  await eventually(() => expect(sequencesAt(receiver).slice(3).toSorted()).toEqual(between.toSorted()))
   await done(id, await replay(id, { types: ['lead.updated'] }))
   await eventually(() => expect(sequencesAt(receiver).at(-1)).toBe(8))
 })

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { EVENT_TYPES, type Replay } from '@leadwire/contracts'
 import { parseDuration } from '@leadwire/service-kit'
 import { type Command, InvalidArgumentError, Option } from 'commander'
@@ -17,6 +18,10 @@ const replayOutput = ({ id, state, matched, enqueued, createdAt }: Replay) => ({
   ...{ id, state, matched, enqueued },
   created_at: createdAt,
 })
+
+/** As the API does: a small log is counted within 2 s. */
+const COUNT_MS = 2000
+const POLL_MS = 50
 
 const sequence = (text: string): number => (text === '0' ? 0 : id(text))
 
@@ -54,7 +59,13 @@ const addReplays = (endpoints: Command): void => {
     async ({ webhooks }, { account, id: endpointId, types, from, to, ...options }) => {
       const range = { from: inUtc(from), to: inUtc(to), types: types && { types } }
       const request = { ...options, ...range, accountId: account, endpointId }
-      return replayOutput((await webhooks.replayWebhookEndpoint(request)).replay!)
+      let { replay } = await webhooks.replayWebhookEndpoint(request)
+      for (const until = Date.now() + COUNT_MS; replay!.counting && Date.now() < until; ) {
+        await pause(POLL_MS)
+        replay = (await webhooks.retrieveReplay({ accountId: account, endpointId, replayId: replay!.id }))
+          .replay
+      }
+      return replayOutput(replay!)
     },
   )
   for (const [name, description, method] of [

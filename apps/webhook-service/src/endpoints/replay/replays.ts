@@ -1,16 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Recovery, Replay } from '@leadwire/contracts'
 import { type Database, type Pruned, recordAudit, type Transaction } from '@leadwire/service-kit'
 import type { Operation } from '../../operation'
 import { statement, theRow } from '../../statement'
 
-export const REPLAY_COLUMNS = 'id, state, matched, enqueued, created_at AS "createdAt"'
+export const REPLAY_COLUMNS = `id, state, matched, enqueued, created_at AS "createdAt",
+  state = 'running' AND (dry_run OR counted_to < until_number) AS counting`
 
 /** The replay of a row with these columns. */
 export const replayOf = (row: object): Replay => Replay.fromPartial(row)
 
-const find = statement<{ counting: boolean }>('retrieve-replay')`
-  SELECT ${REPLAY_COLUMNS}, state = 'running' AND (dry_run OR counted_to < until_number) AS counting FROM replays
+const find = statement('retrieve-replay')`
+  SELECT ${REPLAY_COLUMNS} FROM replays
   WHERE account_id = $1 AND endpoint_id = $2 AND id = $3 AND NOT recovers`
 
 const cancel = statement('cancel-replay')`
@@ -41,19 +41,6 @@ export const cancelReplay: Operation<'cancelReplay'> = ({ database, actor }, key
     if (cancelled.length > 0) recordAudit(tx, actor, { accountId, action, targetId: endpointId })
     return { replay }
   })
-
-const WAIT_MS = 2000
-const POLL_MS = 50
-
-/** A replay when it is counted, if that is within 2 s. Any copy may count it, so the database is polled. */
-export const whenCounted = async (database: Database, key: Key) => {
-  const until = performance.now() + WAIT_MS
-  for (;;) {
-    const row = await findReplay(database, key)
-    if (!row.counting || performance.now() > until) return { replay: replayOf(row) }
-    await pause(POLL_MS)
-  }
-}
 
 const recovery = statement<{ since: string; remaining: number; remainingCapped: boolean }>(
   'recovery-of-endpoint',
