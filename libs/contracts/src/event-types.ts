@@ -32,7 +32,7 @@ export type EventType = (typeof EVENT_TYPES)[number]
 /** Of which leads an endpoint can receive events. */
 export const ENDPOINT_LEADS = ['all', 'live', 'test'] as const
 
-/** What the webhooks of an endpoint can have beside the ordinary. */
+/** Optional parts of the webhook bodies of an endpoint. */
 export const ENDPOINT_INCLUDES = ['attributes'] as const
 
 export const ATTEMPT_ERRORS = [

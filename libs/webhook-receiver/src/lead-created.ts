@@ -34,7 +34,7 @@ export interface Lead {
   updated_at: Timestamp
   customer: Customer
   quotes: Quote[]
-  /** At endpoints that include them, of a lead that has any. */
+  /** Only at endpoints that include them, and only when the lead has attributes. */
   attributes?: Record<string, string | number | boolean>
 }
 

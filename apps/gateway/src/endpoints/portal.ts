@@ -16,7 +16,7 @@ export const createPortalLink = operation({
   tag: 'Webhooks',
   summary: 'Create a link to the console for one webhook endpoint',
   description:
-    'For whoever runs the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it.',
+    'For the operator of the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it.',
   endpointTokens: false,
   savesResponse: true,
   answer: dataOf(PortalLink, 'The link. It is shown only here.'),

@@ -36,7 +36,7 @@ const endpointFields = {
     maxItems: ENDPOINT_INCLUDES.length,
     uniqueItems: true,
     description:
-      'What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.',
+      'Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.',
     examples: [['attributes']],
   }),
 }

@@ -44,7 +44,7 @@ const RETRIES =
 const ATTRIBUTES = {
   attributes: Type.Optional({
     ...ManagedFields.properties.attributes,
-    description: 'At endpoints that `include` them, of a lead that has any.',
+    description: 'Only at endpoints that `include` them, and only when the lead has attributes.',
   } as typeof ManagedFields.properties.attributes),
 }
 

@@ -73,7 +73,7 @@ const cancelOperation = (given: Change) =>
   operation({
     ...described(given),
     route: `DELETE /leads/:reference/${given.subject}s/:id`,
-    description: 'It stays in the lists. Cancelled before: the same answer, and nobody is notified again.',
+    description: 'It stays in the lists. A second cancellation gets the same answer and sends no message.',
     query: CancelQuery,
     checks: CancelQuery,
     handler: async (call) => {

@@ -14,7 +14,7 @@ export const leadEvent = (of: {
   /** Absent: it passes every filter. */
   match?: Match
   body: Buffer
-  /** Where the lead has any. */
+  /** Absent when the lead has no attributes. */
   bodyWithAttributes?: Buffer | undefined
 }): OutboxEvent => {
   const { accountId, accountKey, type, lead, at, traceparent = '', match, body, bodyWithAttributes } = of

@@ -6,7 +6,7 @@ const COLUMNS = {
   events: 'body_with_attributes bytea',
 }
 
-/** What endpoints ask for beside the ordinary body. */
+/** The optional parts of bodies that an endpoint asks for. */
 export const attributes: Migration = {
   name: '007-attributes',
   transaction: false,

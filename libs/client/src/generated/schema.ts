@@ -205,7 +205,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel an appointment
-         * @description It stays in the lists. Cancelled before: the same answer, and nobody is notified again.
+         * @description It stays in the lists. A second cancellation gets the same answer and sends no message.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -233,7 +233,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel a callback
-         * @description It stays in the lists. Cancelled before: the same answer, and nobody is notified again.
+         * @description It stays in the lists. A second cancellation gets the same answer and sends no message.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -898,7 +898,7 @@ export interface paths {
         put?: never;
         /**
          * Create a link to the console for one webhook endpoint
-         * @description For whoever runs the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it.
+         * @description For the operator of the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -1958,7 +1958,7 @@ export interface components {
             customer: components["schemas"]["Customer"];
             quotes: components["schemas"]["LeadCreatedQuote"][];
             /**
-             * @description At endpoints that `include` them, of a lead that has any.
+             * @description Only at endpoints that `include` them, and only when the lead has attributes.
              * @example {
              *       "utm_source": "newsletter",
              *       "returning": true
@@ -2089,7 +2089,7 @@ export interface components {
              */
             updated_at: string;
             /**
-             * @description At endpoints that `include` them, of a lead that has any.
+             * @description Only at endpoints that `include` them, and only when the lead has attributes.
              * @example {
              *       "utm_source": "newsletter",
              *       "returning": true
@@ -4734,7 +4734,7 @@ export interface components {
              */
             leads: "all" | "live" | "test";
             /**
-             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
              * @example [
              *       "attributes"
              *     ]
@@ -4810,7 +4810,7 @@ export interface components {
              */
             leads?: "all" | "live" | "test";
             /**
-             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
              * @example [
              *       "attributes"
              *     ]
@@ -4865,7 +4865,7 @@ export interface components {
              */
             leads?: "all" | "live" | "test";
             /**
-             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
              * @example [
              *       "attributes"
              *     ]
@@ -4931,7 +4931,7 @@ export interface components {
              */
             leads: "all" | "live" | "test";
             /**
-             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
              * @example [
              *       "attributes"
              *     ]
@@ -5032,7 +5032,7 @@ export interface components {
              */
             leads: "all" | "live" | "test";
             /**
-             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
              * @example [
              *       "attributes"
              *     ]
@@ -5110,7 +5110,7 @@ export interface components {
              */
             leads?: "all" | "live" | "test";
             /**
-             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
              * @example [
              *       "attributes"
              *     ]
@@ -5163,7 +5163,7 @@ export interface components {
              */
             leads?: "all" | "live" | "test";
             /**
-             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
              * @example [
              *       "attributes"
              *     ]
@@ -5248,7 +5248,7 @@ export interface components {
              */
             leads: "all" | "live" | "test";
             /**
-             * @description What its webhooks have beside the ordinary: the `attributes` of a lead that has any. Nothing by default.
+             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
              * @example [
              *       "attributes"
              *     ]

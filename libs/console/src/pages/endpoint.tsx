@@ -223,7 +223,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
         <Secret
           title="A link to this endpoint, shown only now"
           secret={link}
-          note="For whoever runs the receiver. It opens once, within an hour, and shows this endpoint and its deliveries alone. To end it, revoke its token."
+          note="For the operator of the receiver. It opens once, within an hour, and shows this endpoint and its deliveries alone. To end it, revoke its token."
           onStored={() => setLink(undefined)}
         />
       )}

@@ -25,7 +25,7 @@ const PERSON = {
   ...{ phone: '020 7946 0123', mobile: undefined, postcode: 'W1A 1AB' },
 }
 let others = 0
-/** Somebody else, but for what is given. */
+/** Another person, except for the given fields. */
 const stranger = (over: object = {}) => {
   others += 1
   const digits = String(others).padStart(6, '0')
