@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { EVENT_TYPES } from '@leadwire/contracts'
+import { EVENT_TYPES, type Replay } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
@@ -69,14 +69,16 @@ const POLL_MS = 50
 /** The replay when it is counted, if that is within 2 s. By short calls: one that waited would end with its connection. */
 const whenCounted = async (
   { clients, limits }: Pick<Call<unknown>, 'clients' | 'limits'>,
-  key: { accountId: number; endpointId: number; replayId: number },
-) => {
+  key: { accountId: number; endpointId: number },
+  requested: Replay,
+): Promise<Replay> => {
   const until = performance.now() + COUNT_MS
-  for (;;) {
-    const { replay } = await clients.webhooks.retrieveReplay(key, limits)
-    if (!replay!.counting || performance.now() > until) return replay!
+  let replay = requested
+  while (replay.counting && performance.now() < until) {
     await pause(POLL_MS)
+    replay = (await clients.webhooks.retrieveReplay({ ...key, replayId: replay.id }, limits)).replay!
   }
+  return replay
 }
 
 export const replayWebhookEndpoint = operation({
@@ -111,7 +113,7 @@ export const replayWebhookEndpoint = operation({
       },
       call.limits,
     )
-    return replayRecord(await whenCounted(call, { ...key, replayId: requested.replay!.id }))
+    return replayRecord(await whenCounted(call, key, requested.replay!))
   },
 })
 
