@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { Request } from 'autocannon'
 import { percentile, sorted } from '../measure/statistics'
+import { another } from './another'
 
 export interface Load {
   port: number
@@ -23,11 +24,11 @@ export interface LoadResult {
 /** How many requests a connection repeats. */
 const DRAWN = 100
 
-const bytesOf = ({ method = 'GET', path = '/', headers = {}, body = '' }: Request): Buffer => {
+const bytesOf = ({ method = 'GET', path = '/', headers = {}, body = '' }: Request): string | Buffer => {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const length = `content-length: ${Buffer.byteLength(body)}\r\n`
   const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}${length}\r\n`
-  return Buffer.concat([Buffer.from(head), Buffer.from(body)])
+  return typeof body === 'string' ? head + body : Buffer.concat([Buffer.from(head), body])
 }
 
 /** The length of a response by its head. Throws unless its status is 2xx and it has a length. */
@@ -64,7 +65,7 @@ export const load = async ({ port, connections, requests, seconds, amount }: Loa
         path = request.path
         sent += 1
         sentAt = performance.now()
-        socket.write(request.bytes)
+        socket.write(another(request.bytes))
       }
       socket.setTimeout(60_000, () => socket.destroy(new Error(`${path} was not answered within 60 s`)))
       socket.on('error', reject)

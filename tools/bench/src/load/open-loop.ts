@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Request } from 'autocannon'
 import { Agent } from 'undici'
 import { wallClock } from '../measure/statistics'
+import { another } from './another'
 
 export interface OpenLoop {
   port: number
@@ -27,7 +28,13 @@ export const openLoop = async ({ port, requests, seconds, perSecond }: OpenLoop)
     const { path, headers, body } = requests[request]!
     const sentAt = wallClock()
     const answer = await agent.request({
-      ...{ origin: `http://127.0.0.1:${port}`, method: 'POST', path: path!, headers: headers!, body: body! },
+      ...{
+        origin: `http://127.0.0.1:${port}`,
+        method: 'POST',
+        path: path!,
+        headers: headers!,
+        body: another(body)!,
+      },
     })
     const text = await answer.body.text()
     if (answer.statusCode !== 200) throw new Error(`a create was answered ${answer.statusCode} ${text}`)

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Request } from 'autocannon'
 import { Agent } from 'undici'
+import { another } from './another'
 
 /**
  * Loads a server until the signal, from connections with one request under way each, whatever it answers. Resolves with how
@@ -20,7 +21,12 @@ export const pound = async (options: {
   const statuses = new Map<number, number>()
   let sent = 0
   const send = async ({ method, path, headers, body }: Request): Promise<number> => {
-    const request = { origin: `http://127.0.0.1:${port}`, path: path!, headers: headers!, body: body ?? null }
+    const request = {
+      origin: `http://127.0.0.1:${port}`,
+      path: path!,
+      headers: headers!,
+      body: another(body) ?? null,
+    }
     try {
       const answer = await agent.request({ ...request, method: method!, signal })
       await answer.body.dump()

@@ -1,6 +1,7 @@
 import { type FilledAccount, fillAccounts, fillDeliveries, fillEndpoints, fillLeads } from '@leadwire/fill'
 import type { Request } from 'autocannon'
 import type { Context } from '../context'
+import { another } from '../load/another'
 import { openLoop } from '../load/open-loop'
 import { pound } from '../load/pound'
 import { percentile, sorted } from '../measure/statistics'
@@ -32,7 +33,7 @@ const importOf = (account: FilledAccount, rows: number): Request => ({
   ...getRequest(account, '/manage/imports?webhooks=true'),
   method: 'POST',
   headers: { ...getRequest(account, '/').headers, 'content-type': 'application/x-ndjson' },
-  body: `${createRequest(account).body as string}\n`.repeat(rows),
+  body: Array.from({ length: rows }, () => `${another(createRequest(account).body as string)}\n`).join(''),
 })
 
 const reads = async (context: Context, account: FilledAccount): Promise<Heavy[]> => {

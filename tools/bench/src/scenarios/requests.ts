@@ -1,6 +1,7 @@
 import { type FilledAccount, fillEndpoints } from '@leadwire/fill'
 import type { Request } from 'autocannon'
 import type { Context } from '../context'
+import { DIGITS, LETTERS } from '../load/another'
 
 const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36'
@@ -13,7 +14,7 @@ export const getRequest = (account: FilledAccount, path: string): Request => ({
   headers: authorization(account),
 })
 
-/** A Create Lead request as a browser's form would bring it. */
+/** A Create Lead request as a browser's form would bring it, of another person each time that it is sent (`another`). */
 export const createRequest = (account: FilledAccount): Request => ({
   method: 'POST',
   path: '/leads',
@@ -21,9 +22,9 @@ export const createRequest = (account: FilledAccount): Request => ({
   body: JSON.stringify({
     name: 'New windows, front of house',
     first_name: 'Ada',
-    last_name: 'Byron',
-    email: 'ada@example.com',
-    phone: '020 7946 0000',
+    last_name: LETTERS,
+    email: `${LETTERS}@example.com`,
+    phone: `077 ${DIGITS}`,
     postcode: 'SW1A 1AA',
     referrer: 'Website',
     status: 'open',
