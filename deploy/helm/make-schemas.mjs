@@ -12,7 +12,7 @@ const KINDS = {
   'apps.v1': ['Deployment'],
   'autoscaling.v2': ['HorizontalPodAutoscaler'],
   'batch.v1': ['Job'],
-  'core.v1': ['ConfigMap', 'Secret', 'Service', 'ServiceAccount'],
+  'core.v1': ['ConfigMap', 'Pod', 'Secret', 'Service', 'ServiceAccount'],
   'networking.v1': ['Ingress', 'NetworkPolicy'],
   'policy.v1': ['PodDisruptionBudget'],
 }

@@ -30,6 +30,7 @@ webhooks:
     NATS_URL: natsUrl
     DATABASE_URL: webhooksDatabaseUrl
     SMTP_URL: smtpUrl
+    WEBHOOK_PROXY: webhookProxy
   shared: [LOG_LEVEL, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TIME_ZONE, IDEMPOTENCY_RETENTION, NATS_REPLICAS]
 {{- end }}
 
@@ -100,20 +101,6 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{- /* The secret settings of a container. Takes (list $ SECRETS OWN): names of secrets by setting, and the Secret that has those given as values. */}}
-{{- define "leadwire.secretSettings" -}}
-{{- $ := index . 0 }}
-{{- $own := index . 2 }}
-{{- range $setting, $name := index . 1 }}
-{{- $secret := get $.Values.secrets $name }}
-- name: {{ $setting }}
-  valueFrom:
-    secretKeyRef:
-      name: {{ ternary $own $secret.secret (ne $secret.value "") }}
-      key: {{ ternary $name $secret.key (ne $secret.value "") }}
-{{- end }}
-{{- end }}
-
 {{- /* What is given as values: name and value of each, as YAML. Takes $. */}}
 {{- define "leadwire.givenSecrets" -}}
 {{- range $name, $secret := .Values.secrets }}
@@ -121,31 +108,6 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{ $name }}: {{ $secret.value | quote }}
 {{- end }}
 {{- end }}
-{{- end }}
-
-{{- /* What the profile `restricted` of Pod Security requires of a pod. Images know no other user than root that may not run. Takes $. */}}
-{{- define "leadwire.podSecurity" -}}
-automountServiceAccountToken: false
-enableServiceLinks: false
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  seccompProfile: { type: RuntimeDefault }
-{{- with .Values.image.pullSecrets }}
-imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
-{{- end }}
-{{- end }}
-
-{{- define "leadwire.containerSecurity" -}}
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities: { drop: [ALL] }
 {{- end }}
 
 {{- /* The settings of TLS between services, as YAML. Takes $. */}}
@@ -168,16 +130,158 @@ TLS_SERVER_NAME: {{ $.Values.tls.serverName | quote }}
 {{- end }}
 {{- end }}
 
-{{- /* `volumeMounts` of the one container and `volumes` of a pod, which stand behind each other. Takes volumes by mount paths. */}}
-{{- define "leadwire.mountAll" -}}
-{{- if . }}
-          volumeMounts:
-            {{- range $path, $volume := . }}
-            - { name: {{ $volume.name }}, mountPath: {{ $path }} }
-            {{- end }}
-      volumes:
-        {{- range . }}
-        - {{ toYaml . | nindent 10 | trim }}
-        {{- end }}
+{{- /* `pods` with what a service has in place of it, as YAML without empty values. Takes (list $ VALUES). */}}
+{{- define "leadwire.podValues" -}}
+{{- $own := index . 1 }}
+{{- $pod := dict }}
+{{- range $name, $value := (index . 0).Values.pods }}
+{{- with ternary (get $own $name) $value (hasKey $own $name) }}
+{{- $_ := set $pod $name . }}
 {{- end }}
+{{- end }}
+{{- toYaml $pod }}
+{{- end }}
+
+{{- /* A ServiceAccount, unless the values of the pod name one that exists. Takes a dict: `root`, `component`, `pod`, `name`, `annotations`. */}}
+{{- define "leadwire.serviceAccount" }}
+{{- if dig "create" true .pod.serviceAccount }}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .name }}
+  labels: {{- include "leadwire.labels" (list .root .component) | nindent 4 }}
+  {{- with merge (dict) .annotations (.pod.serviceAccount.annotations | default dict) }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+{{- end }}
+{{- end }}
+
+{{- /* The environment of a container, as YAML. A setting in extraEnv takes the place of the chart's. Takes the dict of leadwire.pod. */}}
+{{- define "leadwire.env" -}}
+{{- $ := .root }}
+{{- $args := . }}
+{{- $given := list }}
+{{- range .pod.extraEnv }}
+{{- $given = concat $given (list .name (trimSuffix "_FILE" .name)) }}
+{{- end }}
+{{- range $setting, $value := .settings }}
+{{- if not (has $setting $given) }}
+- { name: {{ $setting }}, value: {{ $value | quote }} }
+{{- end }}
+{{- end }}
+{{- range $setting, $name := .secrets }}
+{{- $secret := get $.Values.secrets $name }}
+{{- if has $setting $given }}
+{{- else if or $secret.value $secret.secret }}
+- name: {{ $setting }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ ternary $args.given $secret.secret (ne $secret.value "") }}
+      key: {{ ternary $name $secret.key (ne $secret.value "") }}
+{{- else if not (or $args.pod.extraEnvFrom (has $name (list "s3AccessKey" "s3SecretKey" "webhookProxy"))) }}
+{{- fail (printf "secrets.%s is needed: a secret or a value, or %s or %s_FILE in extraEnv of %s" $name $setting $setting $args.name) }}
+{{- end }}
+{{- end }}
+{{- with .pod.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /*
+A pod's metadata and spec. Takes a dict:
+root       $
+component  what its labels name
+pod        of leadwire.podValues
+name       of its container and its image
+account    the ServiceAccount that is made for it; without it, it has that of the namespace
+configMap  the ConfigMap of its settings
+settings   further settings by name
+secrets    names of `secrets` by setting
+given      the Secret that has those given as values
+sum        text whose change replaces the pod
+volumes    further ones by mount path
+spec       further fields of the pod
+container  further fields of its container
+It keeps to the profile `restricted` of Pod Security. Images know no other user than root that may not run.
+*/}}
+{{- define "leadwire.pod" -}}
+{{- $ := .root }}
+metadata:
+  labels:
+    {{- include "leadwire.labels" (list $ .component) | nindent 4 }}
+    {{- with .pod.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  annotations:
+    checksum/settings: {{ printf "%s%s" (.sum | default "") (include "leadwire.givenSecrets" $) | sha256sum }}
+    {{- with .pod.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  {{- with ternary .account .pod.serviceAccount.name (dig "create" true .pod.serviceAccount) }}
+  serviceAccountName: {{ . }}
+  {{- end }}
+  automountServiceAccountToken: {{ .pod.automountServiceAccountToken | default false }}
+  enableServiceLinks: false
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 65532
+    runAsGroup: 65532
+    fsGroup: 65532
+    seccompProfile: { type: RuntimeDefault }
+  {{- with $.Values.image.pullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  {{- with pick .pod "affinity" "initContainers" "nodeSelector" "priorityClassName" "tolerations" }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+  {{- toYaml .spec | nindent 2 }}
+  containers:
+    - name: {{ .name }}
+      image: {{ include "leadwire.image" (list $ .name) }}
+      imagePullPolicy: {{ $.Values.image.pullPolicy }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities: { drop: [ALL] }
+      {{- toYaml .container | nindent 6 }}
+      {{- if or .configMap .pod.extraEnvFrom }}
+      envFrom:
+        {{- with .configMap }}
+        - configMapRef: { name: {{ . }} }
+        {{- end }}
+        {{- with .pod.extraEnvFrom }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- end }}
+      {{- with include "leadwire.env" . | trim }}
+      env: {{- . | nindent 8 }}
+      {{- end }}
+      {{- $volumes := merge (include "leadwire.volumes" $ | fromYaml) (.volumes | default dict) }}
+      {{- if or $volumes .pod.extraVolumeMounts }}
+      volumeMounts:
+        {{- range $path, $volume := $volumes }}
+        - { name: {{ $volume.name }}, mountPath: {{ $path }} }
+        {{- end }}
+        {{- with .pod.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- end }}
+    {{- with .pod.extraContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- if or $volumes .pod.extraVolumes }}
+  volumes:
+    {{- range $volumes }}
+    - {{ toYaml . | nindent 6 | trim }}
+    {{- end }}
+    {{- with .pod.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- end }}
 {{- end }}

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parse, parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments, stringify } from 'yaml'
 
 export const ROOT = resolve(__dirname, '../../../..')
 export const HELM = join(ROOT, 'deploy/helm')
@@ -32,11 +32,31 @@ export const optionsOf = (size: string, without = '-'): string[] => [
 export const runHelm = (helm: string, args: string[]): string =>
   execFileSync(helm, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 16 * 2 ** 20 })
 
+/** What helm complains of; empty when nothing. */
+export const complaintOf = (helm: string, args: string[]): string => {
+  try {
+    runHelm(helm, args)
+    return ''
+  } catch (error) {
+    return String((error as { stderr: unknown }).stderr)
+  }
+}
+
 /** The manifests of a release named `leadwire`. */
 export const render = (helm: string, options: string[]): Manifest[] =>
   parseAllDocuments(runHelm(helm, ['template', 'leadwire', CHART, '--namespace', 'leads', ...options]))
     .map((document) => document.toJS())
     .filter(Boolean)
+
+/** What kubeconform finds wrong with manifests, unknown fields too. */
+export const schemaErrors = (kubeconform: string, manifests: Manifest[]): unknown[] => {
+  const schemas = join(HELM, 'schemas/{{.ResourceKind}}.json')
+  const { stdout } = spawnSync(kubeconform, ['-strict', '-output', 'json', '-schema-location', schemas], {
+    input: manifests.map((one) => stringify(one)).join('---\n'),
+    encoding: 'utf8',
+  })
+  return JSON.parse(stdout).resources ?? []
+}
 
 export const readYaml = (path: string): Manifest => parse(readFileSync(path, 'utf8'))
 
@@ -47,11 +67,15 @@ export const isHook = ({ metadata }: Manifest): boolean =>
 export const matches = (selector: Record<string, string>, labels: Record<string, string>): boolean =>
   Object.entries(selector).every(([name, value]) => labels[name] === value)
 
-/** The pods of Deployments and Jobs, each with the name of what makes it. */
+/** The pods of Deployments and Jobs, and the one of `helm test`, each with the name of what makes it. */
 export const podsOf = (manifests: Manifest[]): Manifest[] =>
   manifests
-    .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
-    .map(({ kind, metadata, spec }) => ({ kind, name: metadata.name, ...spec.template }))
+    .filter(({ kind }) => ['Deployment', 'Job', 'Pod'].includes(kind))
+    .map(({ kind, metadata, spec }) => ({
+      kind,
+      name: metadata.name,
+      ...(spec.template ?? { metadata, spec }),
+    }))
 
 /** What of a pod the profile `restricted` of Pod Security does not allow. */
 export const violationsOf = ({ spec }: Manifest): string[] => {

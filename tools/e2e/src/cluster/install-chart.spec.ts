@@ -58,13 +58,17 @@ suite('the chart on a cluster', () => {
   })
 
   test.each(SIZES)('the pods of %s are admitted, without a token of the cluster', async (size) => {
+    // The accounts of migrations are gone.
     const pods = podsOf(render(binary, optionsOf(size))).map(({ name, metadata, spec }) =>
-      stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, namespace: size }, spec }),
+      stringify({
+        ...{ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, namespace: size } },
+        spec: { ...spec, serviceAccountName: 'default' },
+      }),
     )
     const print = '--output=jsonpath={.metadata.name}: {.spec.volumes[*].name}{"\\n"}'
     const args = ['create', '--dry-run=server', print, '--filename=-']
     const admitted = await kubectl(size, args, pods.join('---\n'))
-    expect(admitted.trim().split('\n')).toHaveLength(7)
+    expect(admitted.trim().split('\n')).toHaveLength(8)
     expect(admitted).not.toContain('kube-api-access')
     const open = pods.join('---\n').replaceAll('runAsNonRoot: true', 'runAsNonRoot: false')
     await expect(kubectl(size, args, open)).rejects.toThrow(/violates PodSecurity "restricted:latest"/)

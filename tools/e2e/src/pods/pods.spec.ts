@@ -186,6 +186,12 @@ suite('the chart in pods', () => {
   )
 
   test(
+    'helm test finds nothing wrong',
+    () => helmIn(binary, cluster, 'leadwire', ['test', 'leadwire', '--logs', '--timeout=2m']),
+    SLOW_MS,
+  )
+
+  test(
     'network policies let pods reach each other and the stores as they need, and webhook-service the internet',
     async () => {
       const outside = await startReceiver({ host: OUTSIDE })
