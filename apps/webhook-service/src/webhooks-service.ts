@@ -15,7 +15,7 @@ import { exportLeadEvents } from './deliveries/export-lead-events'
 import { listDeliveries } from './deliveries/list-deliveries'
 import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
-import { testWebhookEndpoint, withFirstAttempt } from './deliveries/test-webhook-endpoint'
+import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
 import { urlViolation } from './endpoints/endpoint-row'
@@ -90,10 +90,7 @@ export const webhooksService = (
     updateWebhookEndpoint: serveUrl(updateWebhookEndpoint),
     deleteWebhookEndpoint: serve(deleteWebhookEndpoint),
     rotateWebhookSecret: serve(rotateWebhookSecret, RotateWebhookSecretResponse),
-    testWebhookEndpoint: async (request, context) => {
-      const test = await serve(testWebhookEndpoint, TestWebhookEndpointResponse)(request, context)
-      return withFirstAttempt(dependencies.database.until(context.signal), request.accountId, test)
-    },
+    testWebhookEndpoint: serve(testWebhookEndpoint, TestWebhookEndpointResponse),
     recoverWebhookEndpoint: serve(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
     replayWebhookEndpoint: serve(replayWebhookEndpoint, ReplayWebhookEndpointResponse),
     retrieveReplay: serve(retrieveReplay),

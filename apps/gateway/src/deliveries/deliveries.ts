@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   ATTEMPT_ERRORS,
   type Delivery,
@@ -282,6 +283,23 @@ const matchOf = async (
   }
 }
 
+const WAIT_MS = 5000
+const POLL_MS = 100
+
+/** A test send with its attempts when there is one, if that is by `until`. By short calls: one that waited would end with its connection. */
+const whenAttempted = async (
+  { clients, limits }: Pick<Call<unknown>, 'clients' | 'limits'>,
+  key: { accountId: number; deliveryId: number },
+  until: number,
+) => {
+  for (;;) {
+    const { delivery, attempts } = await clients.webhooks.retrieveDelivery(key, limits)
+    const isOver = attempts.length > 0 || delivery!.status !== 'pending' || performance.now() > until
+    if (isOver) return { delivery, attempt: attempts[0] }
+    await pause(POLL_MS)
+  }
+}
+
 export const testWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/test',
   operationId: 'testWebhookEndpoint',
@@ -300,7 +318,10 @@ export const testWebhookEndpoint = operation({
     const match = reference === undefined ? undefined : await matchOf(call, key, reference)
     const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)
     const asked = { ...key, accountKey: account!.apiKey, type, match }
-    const { delivery, attempt, filter } = await clients.webhooks.testWebhookEndpoint(asked, limits)
+    // From before the call: a webhook-service of the release before waits in it.
+    const until = performance.now() + WAIT_MS
+    const { delivery: sent, filter } = await clients.webhooks.testWebhookEndpoint(asked, limits)
+    const { delivery, attempt } = await whenAttempted(call, { accountId, deliveryId: sent!.id }, until)
     return {
       ...(await deliveryWithName(call, delivery)),
       attempt: attempt ? attemptRecord(attempt) : null,

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import {
   EVENT_TYPES,
   type EventType,
@@ -7,16 +6,14 @@ import {
   LEAD_EVENT_TYPES,
   Lead,
   LeadListItem,
-  type TestWebhookEndpointResponse,
 } from '@leadwire/contracts'
-import { type Database, differences, newTraceparent, recordAudit } from '@leadwire/service-kit'
+import { differences, newTraceparent, recordAudit } from '@leadwire/service-kit'
 import { isHeaderValue, validate } from '../arguments'
 import { microseconds } from '../clock'
 import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import { failedKeys, matchColumn } from '../endpoints/filter'
 import type { Operation } from '../operation'
 import { statement, theRow } from '../statement'
-import { findDelivery } from './retrieve-delivery'
 import samples from './samples.json'
 
 /** No lead gets this reference. */
@@ -101,26 +98,4 @@ export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
   })
   wake('webhooks')
   return tested
-}
-
-const WAIT_MS = 5000
-const POLL_MS = 100
-
-/** A test send with its first attempt, when that ends within 5 s. Any copy may make it, so the database is polled. */
-export const withFirstAttempt = async (
-  database: Database,
-  accountId: number,
-  { delivery: sent, filter }: TestWebhookEndpointResponse,
-) => {
-  const until = performance.now() + WAIT_MS
-  for (;;) {
-    const { delivery, attempts } = await findDelivery(
-      database,
-      { accountId, deliveryId: sent!.id },
-      'delivery',
-    )
-    const isOver = attempts.length > 0 || delivery.status !== 'pending' || performance.now() > until
-    if (isOver) return { delivery, attempt: attempts[0], filter }
-    await pause(POLL_MS)
-  }
 }

@@ -19,8 +19,9 @@ const replayOutput = ({ id, state, matched, enqueued, createdAt }: Replay) => ({
   created_at: createdAt,
 })
 
-/** As the API does: a small log is counted within 2 s. */
+/** As the API does: a small log is counted within 2 s, a test send attempted within 5. */
 const COUNT_MS = 2000
+const ATTEMPT_MS = 5000
 const POLL_MS = 50
 
 const sequence = (text: string): number => (text === '0' ? 0 : id(text))
@@ -117,7 +118,15 @@ export const addEndpointCare = (endpoints: Command): void => {
           ? undefined
           : await connection.leads.retrieveLeadMatch({ accountId, reference })
       const request = { accountId, endpointId, accountKey: apiKey, type, match: found?.match }
-      const { delivery, attempt, filter = null } = await connection.webhooks.testWebhookEndpoint(request)
+      const until = Date.now() + ATTEMPT_MS
+      const { delivery: sent, filter = null } = await connection.webhooks.testWebhookEndpoint(request)
+      const retrieve = () => connection.webhooks.retrieveDelivery({ accountId, deliveryId: sent!.id })
+      let { delivery, attempts } = await retrieve()
+      while (delivery!.status === 'pending' && attempts.length === 0 && Date.now() < until) {
+        await pause(POLL_MS)
+        ;({ delivery, attempts } = await retrieve())
+      }
+      const [attempt] = attempts
       return { ...deliveryOutput(delivery!), reason: attempt ? attemptOutput(attempt).reason : null, filter }
     },
   )
