@@ -32,6 +32,7 @@ import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-hea
 import { createPortalLink, openPortalLink } from './endpoints/portal'
 import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
 import { cancelReplay, replayWebhookEndpoint, retrieveReplay } from './endpoints/replay-webhook-endpoint'
+import { retrieveWebhookSources } from './endpoints/retrieve-webhook-sources'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
 import {
   createWebhookEndpoint,
@@ -176,6 +177,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     receiveUpload: createUploadLimiter(admission, uploadLimits),
     fileIdleMs: uploadLimits.idleMs,
     importMaxBytes: config.IMPORT_MAX_BYTES,
+    webhookSources: config.WEBHOOK_SOURCE_ADDRESSES,
     wakeImports: options.wakeImports ?? (() => undefined),
     addressOf,
     timeZone: config.TIME_ZONE,
@@ -225,7 +227,7 @@ const OPERATIONS = [
   ...[deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint],
   ...[replayWebhookEndpoint, retrieveReplay, cancelReplay],
   ...[createPortalLink, openPortalLink],
-  ...[listWebhookEndpointHealth, listDeliveries, retrieveDelivery, retryDelivery],
+  ...[listWebhookEndpointHealth, retrieveWebhookSources, listDeliveries, retrieveDelivery, retryDelivery],
   ...[listEvents, listNotifications, retrieveNotification, retryNotification, listAudit],
   ...[exportLeads, listImports, retrieveImport, cancelImport, listImportFaults, watchImport],
   serveAsset,

@@ -55,12 +55,11 @@ test.each([
   expect(readGatewayConfig({ ...NEEDED, PUBLIC_URL: given }).PUBLIC_URL).toBe(kept)
 })
 
-test('proxies are addresses and ranges', () => {
-  const { TRUSTED_PROXIES } = readGatewayConfig({
-    ...NEEDED,
-    TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::/32,192.0.2.1',
-  })
-  expect(TRUSTED_PROXIES).toEqual(['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'])
+test.each(['TRUSTED_PROXIES', 'WEBHOOK_SOURCE_ADDRESSES'] as const)('%s are addresses and ranges', (name) => {
+  const read = (text: string) => readGatewayConfig({ ...NEEDED, [name]: text })[name]
+  expect(read('10.0.0.0/8, 2001:db8::/32,192.0.2.1')).toEqual(['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'])
+  for (const wrong of ['192.0.2.1/33', '192.0.2.300', 'proxy.example', '2001:db8::/129'])
+    expect(() => read(`10.0.0.1, ${wrong}`)).toThrow(`${name}: no address or CIDR range: ${wrong}`)
 })
 
 test.each([

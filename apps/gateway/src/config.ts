@@ -44,7 +44,7 @@ const entriesOf = (isEntry: (entry: string) => boolean, expected: string) =>
     return entries
   })
 
-const proxies = entriesOf(isRange, 'address or CIDR range')
+const ranges = entriesOf(isRange, 'address or CIDR range')
 
 const MAX_WINDOW_MS = 86_400_000
 
@@ -76,7 +76,9 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     /** The address of the API, without a slash at its end. By default each request's own. */
     PUBLIC_URL: publicUrl({ default: undefined as string | undefined }),
     /** Addresses and CIDR ranges whose X-Forwarded-* headers are trusted. */
-    TRUSTED_PROXIES: proxies({ default: [] }),
+    TRUSTED_PROXIES: ranges({ default: [] }),
+    /** Addresses and CIDR ranges that webhooks come from: shown to whom runs a receiver, and used for nothing. */
+    WEBHOOK_SOURCE_ADDRESSES: ranges({ default: [] }),
     /** The time zone of the dates of appointments and callbacks. */
     TIME_ZONE: timeZone({ default: 'Europe/London' }),
     /** Uploads of an account at once, in this copy. */

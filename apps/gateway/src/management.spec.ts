@@ -146,7 +146,8 @@ beforeAll(async () => {
       })),
     },
   }
-  gateway = await startGateway(behind, { now: () => CLOCK })
+  const config = { WEBHOOK_SOURCE_ADDRESSES: SOURCES }
+  gateway = await startGateway(behind, { config, now: () => CLOCK })
 })
 beforeEach(() => {
   asked = []
@@ -569,9 +570,17 @@ test("a test goes out with the account's key and answers with its delivery, when
     id: 4,
     status: 'pending',
     lead_name: 'Bay',
-    attempt: { status: 302, error: 'http_status', reason: '302: redirects are not followed.' },
+    attempt: { number: 1, status: null, error: 'refused', reason: null },
   })
-  expect(asked).toEqual([{ accountId: 3 }, { accountId: 3, endpointId: 1, accountKey: 'the-key' }])
+  const retrieved = { accountId: 3, deliveryId: 4 }
+  expect(asked).toEqual([
+    ...[{ accountId: 3 }, { accountId: 3, endpointId: 1, accountKey: 'the-key' }],
+    ...[retrieved, retrieved, retrieved],
+  ])
+})
+
+test('webhook sources are those of the setting', async () => {
+  expect((await call('GET', 'webhook-sources')).body).toEqual({ data: { addresses: SOURCES } })
 })
 
 test('recovering says how many; it needs an instant', async () => {

@@ -30,6 +30,8 @@ export interface Dependencies extends CaptureDependencies {
   importMaxBytes: number
   /** Called when an import was created, so that the worker of this process starts it at once. */
   wakeImports: () => void
+  /** Addresses and CIDR ranges that webhooks come from. */
+  webhookSources: readonly string[]
   /** How long a client may take no bytes of its file. */
   fileIdleMs: number
   /** The address by which the request's client knows the API, without a slash at its end. */

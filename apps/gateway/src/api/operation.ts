@@ -96,7 +96,7 @@ const ENDPOINT = '/manage/webhook-endpoints/:id'
 /** What the management API needs: what is about endpoints and deliveries also `webhooks`, what only reads `manage:read`. */
 const scopesOf = (method: Method, url: string): Scope[] => {
   const managing = method === 'GET' ? 'manage:read' : 'manage'
-  return /^\/manage\/(webhook-endpoint|deliveries)/.test(url) ? ['webhooks', managing] : [managing]
+  return /^\/manage\/(webhook-|deliveries)/.test(url) ? ['webhooks', managing] : [managing]
 }
 
 /** For a token of one endpoint there is no other. */
@@ -171,6 +171,7 @@ export const operation =
           fileIdleMs,
           importMaxBytes,
           captureDaily,
+          webhookSources: dependencies.webhookSources,
           now,
           logger,
           request,

@@ -120,6 +120,7 @@ test('every operation is described', () => {
       'POST /capture/{token}',
       'GET /capture/{token}/stamp',
       'GET /manage/webhook-endpoint-health',
+      'GET /manage/webhook-sources',
       'POST /manage/deliveries/{id}/retry',
       'GET /manage/deliveries',
       'GET /manage/deliveries/{id}',

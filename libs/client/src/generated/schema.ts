@@ -951,6 +951,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/manage/webhook-sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show where webhooks come from
+         * @description For allow-lists of receivers. Check each webhook's signature all the same.
+         *
+         *     Needs a token with the scope `webhooks` or `manage:read` or `manage`.
+         */
+        get: operations["retrieveWebhookSources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/deliveries": {
         parameters: {
             query?: never;
@@ -5652,6 +5674,19 @@ export interface components {
         WebhookEndpointHealthList: {
             data: components["schemas"]["WebhookEndpointHealth"][];
         };
+        WebhookSources: {
+            /**
+             * @description IP addresses and CIDR ranges; empty when the operator has set none.
+             * @example [
+             *       "192.0.2.10",
+             *       "2001:db8::/64"
+             *     ]
+             */
+            addresses: string[];
+        };
+        WebhookSourcesResponse: {
+            data: components["schemas"]["WebhookSources"];
+        };
         /** @description One event on its way to one endpoint. */
         Delivery: {
             /** @example 1 */
@@ -10081,6 +10116,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEndpointHealthList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveWebhookSources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The addresses. */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask us about the request. */
+                    "X-Request-Id"?: string;
+                    /** @description There when the token expires within 14 days: when it does. */
+                    "Token-Expires-At"?: string;
+                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSourcesResponse"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -59,6 +59,16 @@ const TestOutcome = ({ sent }: { sent?: Tested }) => (
   </p>
 )
 
+/** Where webhooks come from, for the firewall of the receiver; nothing where that is not set. */
+const Sources = () => {
+  const [addresses, setAddresses] = useState<string[]>([])
+  useEffect(() => {
+    const load = dataOf(api().GET('/manage/webhook-sources'))
+    load.then(({ data }) => setAddresses(data.addresses)).catch(() => undefined)
+  }, [])
+  return addresses.length > 0 && <p class="faint wrap">{`Webhooks come from ${addresses.join(', ')}.`}</p>
+}
+
 const Figures = ({ endpoint: { id, health } }: { endpoint: ShownEndpoint }) => {
   const linked = (status: 'pending' | 'held' | 'exhausted') =>
     health[status] ? <Link href={deliveriesOf(id, status)}>{number(health[status])}</Link> : '0'
@@ -217,6 +227,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
           The secret before signs too, until <Exactly at={endpoint.previous_secret_until} />.
         </p>
       )}
+      <Sources />
       <TestOutcome sent={sent} />
       <SecretOnce />
       {link && (

@@ -1,7 +1,10 @@
 import { eventually } from '@leadwire/test-kit'
 import { describeConsole } from './console.fixture'
 
-const env = { WEBHOOK_RETRY_SCHEDULE: '300ms,300ms,300ms,300ms,300ms', WEBHOOK_TIMEOUT: '1s' }
+const env = {
+  ...{ WEBHOOK_RETRY_SCHEDULE: '300ms,300ms,300ms,300ms,300ms', WEBHOOK_TIMEOUT: '1s' },
+  WEBHOOK_SOURCE_ADDRESSES: '192.0.2.10, 2001:db8::/64',
+}
 
 describeConsole('endpoints in the console', env, (world) => {
   const { heading, open } = world
@@ -46,6 +49,7 @@ describeConsole('endpoints in the console', env, (world) => {
     await world.page
       .getByText('Only of leads with: Status Open. Referrer Website. Postcode SW1A or M1.')
       .waitFor()
+    await world.page.getByText('Webhooks come from 192.0.2.10, 2001:db8::/64.').waitFor()
     await link('Edit').click()
     await world.page.getByLabel('Website', { exact: true }).uncheck()
     await world.page.getByLabel('Own headers').fill('authorization\nX-Team: support')
