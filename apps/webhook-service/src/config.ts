@@ -14,6 +14,15 @@ const durations = settings.makeValidator<number[]>((text) =>
 
 const list = settings.makeValidator<string[]>(settings.parseList)
 
+/** WEBHOOK_PROXY. It may hold a password: no message repeats it. */
+const proxyUrl = settings.makeValidator<URL | undefined>((text) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isBare = url && /^https?:$/.test(url.protocol) && `${url.pathname}${url.search}${url.hash}` === '/'
+  const canDecode = settings.whenValid(() => decodeURIComponent(`${url?.username}${url?.password}`))
+  if (isBare && url.port !== '0' && canDecode !== undefined) return url
+  throw new TypeError('is no http://[user:password@]host[:port] or https:// URL')
+})
+
 export type Config = ReturnType<typeof readWebhookConfig>
 
 /** The settings of this service. Throws a ConfigError that lists every violation. */
@@ -23,6 +32,8 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
     WEBHOOK_TIMEOUT: settings.duration({ default: 10_000 }),
     WEBHOOK_ALLOW_HOSTS: list({ default: [] }),
+    /** Every delivery goes through this HTTP proxy. */
+    WEBHOOK_PROXY: proxyUrl({ default: undefined as URL | undefined }),
     WEBHOOK_CONCURRENCY: settings.count({ default: 512 }),
     WEBHOOK_ENDPOINT_CONCURRENCY: settings.count({ default: 16 }),
     /** How long an endpoint may only fail before it is disabled; infinite: it never is. */

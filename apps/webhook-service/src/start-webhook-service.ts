@@ -23,6 +23,7 @@ import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
 import type { Config } from './config'
 import { claimMsOf, deliverEvents, tablesOf } from './deliver-events'
 import { createUrlCheck } from './egress/create-url-check'
+import { dialThroughProxy } from './egress/dial-through-proxy'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
 import { oldReplays } from './endpoints/replay/replays'
@@ -53,6 +54,7 @@ export const startWebhookService = async (
   sync?: () => Promise<Round>,
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
+  const { WEBHOOK_PROXY: proxy } = config
   const metrics = createMetrics('webhook-service')
   // In the queue one polls, one claims, two store shared batches, one separate ones (`store-in-batches.ts`), two are for metrics.
   addPoolMetrics(metrics)
@@ -77,7 +79,9 @@ export const startWebhookService = async (
   const sealer = createSealer(config.ENCRYPTION_KEYS)
   await reencryptSecrets(leads.database, { sealer, clock })
   const guard = createEgressGuard(config.WEBHOOK_ALLOW_HOSTS)
-  const dispatcher = createGuardedDispatcher({ guard, connectMs: WEBHOOK_TIMEOUT })
+  const dial = proxy && dialThroughProxy(proxy)
+  const dispatcher = createGuardedDispatcher({ guard, connectMs: WEBHOOK_TIMEOUT, dial })
+  const sending = { dispatcher, sealer, timeoutMs: WEBHOOK_TIMEOUT, clock, isProxied: proxy !== undefined }
   lifecycle.onStop('http connections', () => dispatcher.destroy())
   const tls = watchTls(config, { lifecycle, logger })
   const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, tls, checks, metrics })
@@ -91,7 +95,7 @@ export const startWebhookService = async (
     kind: 'webhook',
     tables: leads,
     onLogged: (accountIds) => nats?.publish(LOGGED_SUBJECT, JSON.stringify(accountIds)),
-    attempt: (delivery) => makeAttempt(delivery, { dispatcher, sealer, timeoutMs: WEBHOOK_TIMEOUT, clock }),
+    attempt: (delivery) => makeAttempt(delivery, sending),
     attemptMs: WEBHOOK_TIMEOUT,
     concurrency: config.WEBHOOK_CONCURRENCY,
     endpointConcurrency: config.WEBHOOK_ENDPOINT_CONCURRENCY,

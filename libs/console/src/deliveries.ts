@@ -50,6 +50,7 @@ export const REASONS: Record<AttemptError, string> = {
   http_status: 'The receiver answered with another status than 2xx',
   network: 'The connection failed',
   protocol: 'The response is not valid HTTP',
+  proxy: 'The proxy that webhooks are sent through made no connection',
   refused: 'Connection refused: nothing is listening there',
   reset: 'The receiver closed the connection without a response',
   smtp_status: 'The mail server refused the message',

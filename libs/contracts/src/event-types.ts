@@ -45,6 +45,7 @@ export const ATTEMPT_ERRORS = [
   'blocked',
   'protocol',
   'network',
+  'proxy',
   'http_status',
   'smtp_status',
   'unsendable',

@@ -10,6 +10,7 @@ export {
   writeAuthorities,
   writeCertificate,
 } from '@leadwire/embedded'
+export { type ConnectProxy, startConnectProxy } from './connect-proxy'
 export { watchCallers } from './connections'
 export { createDatabase, createTemplateDatabase, cutConnections, type TestDatabase } from './database'
 export { type Dice, diceOf } from './dice'

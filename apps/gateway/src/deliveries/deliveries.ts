@@ -94,7 +94,7 @@ export const AttemptRecord = named('Attempt')({
   error: attemptError('Why the attempt failed; null on success.'),
   reason: nullableOf(
     'string',
-    'The same in a sentence, of a redirect and of `tls`; null otherwise.',
+    'The same in a sentence, of a redirect, of `tls` and of what a proxy of the operator prevents; null otherwise.',
     '302: redirects are not followed.',
   ),
   response: nullableOf('string', 'The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.', 'ok'),

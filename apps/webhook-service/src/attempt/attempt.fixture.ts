@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createSealer } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
+import { dialThroughProxy } from '../egress/dial-through-proxy'
 import { createEgressGuard } from '../egress/egress-guard'
 import { createGuardedDispatcher } from '../egress/guarded-dispatcher'
 import { sealSecrets } from '../endpoints/secrets/sealed-secrets'
@@ -13,6 +14,7 @@ interface AttemptOptions {
   allow?: string[]
   resolve?: Resolve
   timeoutMs?: number
+  proxy?: string
 }
 
 // Never reached by what is to succeed, or to fail in another way.
@@ -32,10 +34,12 @@ export const attempter = ({
   allow = ['127.0.0.0/8'],
   resolve,
   timeoutMs = AMPLE_MS,
+  proxy,
 }: AttemptOptions = {}) => {
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(allow),
     connectMs: timeoutMs,
+    dial: proxy === undefined ? undefined : dialThroughProxy(new URL(proxy)),
     ...(resolve ? { resolve } : {}),
   })
   dispatchers.push(dispatcher)
@@ -50,7 +54,7 @@ export const attempter = ({
         body: Buffer.from('{"data":{}}'),
         traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       },
-      { dispatcher, sealer, timeoutMs, clock: { now: () => new Date() } },
+      { dispatcher, sealer, timeoutMs, clock: { now: () => new Date() }, isProxied: proxy !== undefined },
     )
 }
 

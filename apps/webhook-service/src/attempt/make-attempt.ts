@@ -2,6 +2,7 @@ import type { AttemptError } from '@leadwire/contracts'
 import { inSpanOf, type Sealer, SpanKind } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock'
+import type { ProxyError } from '../egress/dial-through-proxy'
 import { openSecrets } from '../endpoints/secrets/sealed-secrets'
 import { type AttemptTimeout, post } from './post'
 import { type Webhook, webhookHeaders } from './webhook-headers'
@@ -70,6 +71,16 @@ const tlsReason = (error: unknown): string => {
   return TLS_REASONS[code] ?? `The TLS handshake failed: ${code}.`
 }
 
+/** The class of a failure, and why in a sentence where that says more. */
+const failureOf = (cause: unknown, isProxied: boolean): Pick<Result, 'error' | 'reason'> => {
+  const error = failureClass(cause)
+  const { proxyReason } = cause as ProxyError
+  if (proxyReason && error !== 'ours') return { error: 'proxy', reason: proxyReason }
+  if (error === 'tls') return { error, reason: tlsReason(cause) }
+  const isUnconnected = isProxied && (cause as AttemptTimeout).isConnected === false
+  return isUnconnected ? { error, reason: 'There was no connection through the proxy in time.' } : { error }
+}
+
 /** Makes and times an attempt, as a span of its event's trace. `status` names the span's attribute for the status. */
 export const timeAttempt = (
   traceparent: string | null,
@@ -88,9 +99,9 @@ export const timeAttempt = (
 /** Makes one attempt (interface: Delivery). A 2xx answer within the time is success, everything else a failure. Never rejects. */
 export const makeAttempt = (
   webhook: Webhook,
-  options: { dispatcher: Dispatcher; sealer: Sealer; timeoutMs: number; clock: Clock },
+  options: { dispatcher: Dispatcher; sealer: Sealer; timeoutMs: number; clock: Clock; isProxied?: boolean },
 ): Promise<Outcome> => {
-  const { dispatcher, sealer, timeoutMs, clock } = options
+  const { dispatcher, sealer, timeoutMs, clock, isProxied = false } = options
   const { url, body, traceparent } = webhook
   const span = { name: 'POST webhook', status: 'http.response.status_code', clock }
   return timeAttempt(traceparent, span, async (startedAt) => {
@@ -104,8 +115,7 @@ export const makeAttempt = (
       }
     } catch (cause) {
       const { status = null, response = null } = (cause as AttemptTimeout).answer ?? {}
-      const error = failureClass(cause)
-      return { status, response, error, cause, ...(error === 'tls' && { reason: tlsReason(cause) }) }
+      return { status, response, cause, ...failureOf(cause, isProxied) }
     }
   })
 }

@@ -8,7 +8,12 @@ interface Answer {
   response: string | null
 }
 
-export type AttemptTimeout = Error & { code: 'ETIMEDOUT'; answer: Answer | undefined }
+export type AttemptTimeout = Error & {
+  code: 'ETIMEDOUT'
+  answer: Answer | undefined
+  /** Whether the request began. */
+  isConnected: boolean
+}
 
 const targets = new LRUCache<string, { origin: string; path: string }>({
   max: 10_000,
@@ -52,7 +57,8 @@ export const post = (options: {
     }
     const timer = setTimeout(() => {
       const error = new Error('the attempt took too long')
-      timeout = Object.assign(error, { code: 'ETIMEDOUT' as const, answer: answer() })
+      const isConnected = controller !== undefined
+      timeout = Object.assign(error, { code: 'ETIMEDOUT' as const, answer: answer(), isConnected })
       reject(timeout)
       // Without a connection there is nothing to abort: the connector has the same limit.
       controller?.abort(timeout)

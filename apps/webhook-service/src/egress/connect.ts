@@ -30,23 +30,35 @@ const NEXT_AFTER_MS = 250
 // Each may hold a socket until the timeout, and the owner of the name decides how many there are.
 const MOST_ADDRESSES = 8
 
+/** Connects to an address. Rejects, and leaves nothing open, when the signal is aborted. */
+export type Dial = (target: { host: string; port: number }, signal: AbortSignal) => Promise<Socket>
+
+const dialDirectly: Dial = async (target, signal) => {
+  const socket = connect({ ...target, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 })
+  try {
+    await once(socket, 'connect', { signal })
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
 /**
  * Connects to the first of these addresses that accepts. Earlier attempts go on beside later ones: Node ends them, and so fails on a
  * slow receiver or a lost SYN (repeated after 1 s). Rejects with the first address's error, and with ABORT_ERR after `timeoutMs`.
  */
 export const connectToFirst = async (
   addresses: string[],
-  { port, timeoutMs }: { port: number; timeoutMs: number },
+  { port, timeoutMs, dial = dialDirectly }: { port: number; timeoutMs: number; dial?: Dial | undefined },
 ): Promise<Socket> => {
-  const signal = AbortSignal.timeout(timeoutMs)
-  const sockets: Socket[] = []
+  const over = new AbortController()
+  const timer = setTimeout(() => over.abort(), timeoutMs)
   const attempts: Promise<Socket>[] = []
   let first: Socket | undefined
   try {
     for (const host of addresses.slice(0, MOST_ADDRESSES)) {
-      const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 })
-      const attempt = once(socket, 'connect', { signal }).then(() => socket)
-      sockets.push(socket)
+      const attempt = dial({ host, port }, over.signal)
       attempts.push(attempt)
       const next = pause(NEXT_AFTER_MS, undefined, { ref: false })
       first = await Promise.race([Promise.any(attempts), attempt, next]).catch(() => undefined)
@@ -57,7 +69,11 @@ export const connectToFirst = async (
     })
     return first
   } finally {
-    for (const socket of sockets) if (socket !== first) socket.destroy()
+    clearTimeout(timer)
+    over.abort()
+    // One more may have connected at the same moment.
+    for (const attempt of attempts)
+      attempt.then((socket) => socket !== first && socket.destroy()).catch(() => undefined)
   }
 }
 

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { Agent, buildConnector, Client, type Dispatcher } from 'undici'
-import { type ConnectionError, connectToFirst, type resolveHost, watchConnection } from './connect'
+import { type ConnectionError, connectToFirst, type Dial, type resolveHost, watchConnection } from './connect'
 import type { EgressGuard } from './egress-guard'
 import { findAddresses } from './find-addresses'
 
@@ -9,15 +9,17 @@ const IDLE_MS = 1000
 const IDLE_AT_MOST_MS = 60_000
 
 /**
- * An HTTP client that connects only to addresses that the guard has allowed. `connectMs` limits connecting, and then the TLS handshake.
+ * An HTTP client that connects, by `dial`, only to addresses that the guard has allowed. `connectMs` limits connecting, and then the
+ * TLS handshake.
  * A request that failed because the server closed a reused connection is sent once more, on a new one.
  */
 export const createGuardedDispatcher = (options: {
   guard: EgressGuard
   connectMs: number
+  dial?: Dial | undefined
   resolve?: typeof resolveHost
 }): Dispatcher => {
-  const { connectMs } = options
+  const { connectMs, dial } = options
   const shakeHands = promisify(buildConnector({ timeout: connectMs, allowH2: false }))
 
   const open = async (target: buildConnector.Options) => {
@@ -26,7 +28,7 @@ export const createGuardedDispatcher = (options: {
       throw Object.assign(new Error(`webhooks may not be sent to ${host}`), { code: 'LEADWIRE_BLOCKED' })
     const isTls = target.protocol === 'https:'
     const port = Number(target.port || (isTls ? 443 : 80))
-    const socket = await connectToFirst(allowed, { port, timeoutMs: connectMs })
+    const socket = await connectToFirst(allowed, { port, timeoutMs: connectMs, dial })
     return isTls ? (await shakeHands({ ...target, hostname: host, httpSocket: socket }))! : socket
   }
   const connect: buildConnector.connector = (target, callback) =>

@@ -4056,9 +4056,9 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
-             * @description The same in a sentence, of a redirect and of `tls`; null otherwise.
+             * @description The same in a sentence, of a redirect, of `tls` and of what a proxy of the operator prevents; null otherwise.
              * @example 302: redirects are not followed.
              */
             reason: string | null;
@@ -4114,7 +4114,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -4180,7 +4180,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -5409,7 +5409,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -5734,7 +5734,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -5873,7 +5873,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -5995,7 +5995,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -6130,7 +6130,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
+            last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
              * @description When it was recorded.
@@ -10201,7 +10201,7 @@ export interface operations {
                  * @description Only those whose last attempt failed so.
                  * @example timeout
                  */
-                error?: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed";
+                error?: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed";
                 /** @description Only those whose last attempt failed, or only the others. */
                 failed?: boolean;
                 /**
