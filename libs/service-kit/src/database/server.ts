@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { current, type Live } from '@leadwire/settings'
 import type { ClientConfig } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
-import { current, type Live } from '../config/config'
 import { ServiceError } from '../errors/service-error'
 
 /** What is asked for each new connection. */

@@ -1,5 +1,5 @@
 import { Channel, type ChannelOptions, credentials } from '@grpc/grpc-js'
-import type { Live } from '../config/config'
+import type { Live } from '@leadwire/settings'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Tls } from '../security/tls'
 

@@ -6,11 +6,11 @@ import {
   Idempotency,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '@leadwire/contracts'
+import type { Live } from '@leadwire/settings'
 import type { Client, ClientMiddleware, CompatServiceDefinition } from 'nice-grpc'
 import { createClientFactory, Metadata, waitForChannelReady } from 'nice-grpc'
 import { type DeadlineOptions, deadlineMiddleware } from 'nice-grpc-client-middleware-deadline'
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
-import type { Live } from '../config/config'
 import { ServiceError } from '../errors/service-error'
 import { bearerOf } from '../security/service-token'
 import { boundResets } from './bound-resets'

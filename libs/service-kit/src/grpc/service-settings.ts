@@ -1,6 +1,19 @@
-import { host, logLevel, makeValidator, poolSize, port, secret, traceSettings } from '../config/config'
-import { natsCaFile, natsCredentials, natsNkey, natsReplicas, natsUrl } from '../config/nats-url'
-import { databaseUrl, tlsSettings } from '../config/tls-settings'
+import {
+  databaseUrl,
+  host,
+  logLevel,
+  makeValidator,
+  natsCaFile,
+  natsCredentials,
+  natsNkey,
+  natsReplicas,
+  natsUrl,
+  poolSize,
+  port,
+  secret,
+  tlsSettings,
+  traceSettings,
+} from '@leadwire/settings'
 import { encryptionKeys } from '../security/sealer'
 import { serviceTokenSettings } from '../security/service-token'
 

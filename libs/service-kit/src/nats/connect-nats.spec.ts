@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { natsOptions } from '@leadwire/settings'
 import {
   createAuthority,
   eventually,
@@ -9,7 +10,6 @@ import {
   writeCertificate,
 } from '@leadwire/test-kit'
 import { connect } from '@nats-io/transport-node'
-import { natsOptions } from '../config/nats-url'
 import { createLifecycle } from '../process/lifecycle'
 import type { Logger } from '../process/logger'
 import { connectNats } from './connect-nats'

@@ -1,6 +1,6 @@
+import { type NatsConfig, natsOptions } from '@leadwire/settings'
 import { JetStreamApiError, type JetStreamManager, type StreamConfig } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { type NatsConfig, natsOptions } from '../config/nats-url'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Logger } from '../process/logger'
 

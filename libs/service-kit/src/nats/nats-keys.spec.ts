@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ConfigError, natsCredentials, natsNkey, natsUrl, readConfig } from '@leadwire/settings'
 import { eventually, freePort } from '@leadwire/test-kit'
 import {
   createAccount,
@@ -13,8 +14,6 @@ import {
   encodeUser,
   fmtCreds,
 } from '@nats-io/jwt'
-import { ConfigError, readConfig } from '../config/config'
-import { natsCredentials, natsNkey, natsUrl } from '../config/nats-url'
 import { createLifecycle, type Lifecycle } from '../process/lifecycle'
 import { createLogger } from '../process/logger'
 import { connectNats } from './connect-nats'

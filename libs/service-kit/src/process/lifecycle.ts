@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
-import { ConfigError } from '../config/config'
+import { ConfigError } from '@leadwire/settings'
 import { createLogger, type Logger } from './logger'
 
 const DRAIN_LIMIT_MS = 10_000

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { VERSION } from '@leadwire/settings'
 import { context, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { parseKeyPairsIntoRecord, W3CTraceContextPropagator } from '@opentelemetry/core'
@@ -10,7 +11,6 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { VERSION } from '../config/config'
 import type { Logger } from './logger'
 
 const FLUSH_LIMIT_MS = 2000

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { current, type Live, makeValidator, str } from '../config/config'
+import { current, type Live, makeValidator, str } from '@leadwire/settings'
 
 const TOKEN = /^[\x21-\x7e]{16,}$/
 

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { bool, cleanEnv, EnvMissingError, host, makeValidator, port, type Spec, str } from 'envalid'
-import { version } from '../../package.json'
+import { version } from '../package.json'
 
 export { bool, host, makeValidator, port, type Spec, str }
 
