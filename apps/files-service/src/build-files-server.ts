@@ -2,6 +2,7 @@ import type { Server } from 'node:https'
 import {
   createTokenCheck,
   type Lifecycle,
+  type Live,
   type Logger,
   type Metrics,
   measureRequests,
@@ -34,7 +35,7 @@ export interface FilesServerOptions extends Omit<UploadDependencies, 'metrics'> 
   lifecycle: Lifecycle
   registry: Metrics
   /** A request needs one of them, if there is one. */
-  tokens: readonly string[]
+  tokens: Live<readonly string[]>
   /** With it the server speaks https, and clients must show a certificate. */
   tls?: Tls | undefined
   /** How long a connection may be silent within a request before it is closed. */

@@ -23,7 +23,7 @@ test('a folder needs nothing of S3', () => {
   })
 })
 
-test('a bucket needs an address and keys', () => {
+test('a bucket needs an address', () => {
   const s3 = { S3_ENDPOINT: 'http://127.0.0.1:9000', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'b' }
   expect(readFilesConfig({ ...PORTS, STORE_URL: 's3://leadwire', ...s3 })).toMatchObject({
     STORE_URL: { kind: 's3', bucket: 'leadwire' },
@@ -32,11 +32,20 @@ test('a bucket needs an address and keys', () => {
   })
 })
 
+test('without keys a bucket is opened by the identity of the machine or pod, and half a pair is an error', () => {
+  const s3 = { ...PORTS, STORE_URL: 's3://leadwire', S3_ENDPOINT: 'http://127.0.0.1:9000' }
+  expect(readFilesConfig(s3)).toMatchObject({ S3_ACCESS_KEY: undefined, S3_SECRET_KEY: undefined })
+  expect(errorsOf({ ...s3, S3_ACCESS_KEY: 'a' })).toEqual({
+    S3_SECRET_KEY: 'is missing: S3_ACCESS_KEY needs it',
+  })
+  expect(errorsOf({ ...s3, S3_SECRET_KEY: 'b' })).toEqual({
+    S3_ACCESS_KEY: 'is missing: S3_SECRET_KEY needs it',
+  })
+})
+
 test('every error is reported at once', () => {
   expect(errorsOf({ STORE_URL: 's3://leadwire', S3_ENDPOINT: 'ftp://a', LOG_LEVEL: 'loud' })).toEqual({
     S3_ENDPOINT: '"ftp://a" is no address such as http://127.0.0.1:9000',
-    S3_ACCESS_KEY: 'is missing: a store of s3:// needs it',
-    S3_SECRET_KEY: 'is missing: a store of s3:// needs it',
     HTTP_PORT: 'is missing',
     HEALTH_PORT: 'is missing',
     SERVICE_TOKEN: expect.stringContaining('is missing'),

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import {
   caFile,
   host,
+  isSet,
   logLevel,
   makeValidator,
   port,
@@ -40,14 +41,17 @@ export type Config = ReturnType<typeof readFilesConfig>
 
 /** The settings of files-service. Throws a ConfigError that lists every error. S3_* are read only with an s3:// store. */
 export const readFilesConfig = (env: NodeJS.ProcessEnv) => {
-  const s3 = env['STORE_URL']?.startsWith('s3:')
-    ? { desc: 'a store of s3:// needs it' }
-    : { default: undefined }
+  const isS3 = env['STORE_URL']?.startsWith('s3:')
+  const s3 = isS3 ? { desc: 'a store of s3:// needs it' } : { default: undefined }
+  const keyWith = (other: string) =>
+    isS3 && isSet(env, other)
+      ? str({ desc: `${other} needs it` })
+      : str({ default: undefined as string | undefined })
   return readConfig(env, {
     STORE_URL: storeLocation({ desc: 'file:///an/absolute/folder or s3://bucket' }),
     S3_ENDPOINT: s3Endpoint(s3),
-    S3_ACCESS_KEY: str(s3),
-    S3_SECRET_KEY: str(s3),
+    S3_ACCESS_KEY: keyWith('S3_SECRET_KEY'),
+    S3_SECRET_KEY: keyWith('S3_ACCESS_KEY'),
     S3_REGION: str({ default: 'us-east-1' }),
     S3_CA_FILE: caFile({
       isUsed: /^https:/.test(settingBeside(env, 'S3_ENDPOINT')),

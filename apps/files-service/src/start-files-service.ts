@@ -16,21 +16,21 @@ import type { Config } from './config'
 import { sweepSpool } from './files/spool-upload'
 import { createDirectoryStore } from './store/directory-store'
 import { type ObjectStore, observeStore } from './store/object-store'
+import { s3Credentials } from './store/s3-credentials'
 import { createS3Store } from './store/s3-store'
 
 const SPOOL_SWEEPS_APART_MS = 600_000
 
 /** The store of the settings. Nothing is sent yet. */
-const openStore = (
-  { STORE_URL: location, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY, S3_REGION: region }: Config,
-  authorities: Watched<string> | undefined,
-): ObjectStore =>
-  location.kind === 'directory'
-    ? createDirectoryStore(location.path)
-    : createS3Store({
-        ...{ bucket: location.bucket, region, authorities, spoolFolder: tmpdir() },
-        ...{ endpoint: S3_ENDPOINT!, accessKey: S3_ACCESS_KEY!, secretKey: S3_SECRET_KEY! },
-      })
+const openStore = (config: Config, authorities: Watched<string> | undefined): ObjectStore => {
+  const { STORE_URL: location, S3_ENDPOINT, S3_REGION: region } = config
+  if (location.kind === 'directory') return createDirectoryStore(location.path)
+  const credentials = s3Credentials(config)
+  return createS3Store({
+    ...{ bucket: location.bucket, endpoint: S3_ENDPOINT!, credentials, region, authorities },
+    spoolFolder: tmpdir(),
+  })
+}
 
 /** It listens last. */
 export const startFilesService = async ({
@@ -46,7 +46,7 @@ export const startFilesService = async ({
     registry: metrics,
     logger,
     lifecycle,
-    tokens: config.SERVICE_TOKEN,
+    tokens: () => config.SERVICE_TOKEN,
     tls: watchTls(config, { lifecycle, logger }),
   })
   const checks = [

@@ -170,7 +170,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     verifyToken,
     countCapture: limits.countCapture,
     captureDaily: config.CAPTURE_DAILY,
-    stampSecrets: config.SERVICE_TOKEN,
+    stampSecrets: () => config.SERVICE_TOKEN,
     limitRequests: createRequestLimiter(admission),
     createCheck: createChecks(config.TIME_ZONE),
     admission,

@@ -81,7 +81,12 @@ const create = async ({ createLeads }: Scene, accountId: number) =>
   outcomesOf(await createLeads({ leads: [newItem(accountId)] }))[0]
 
 const streamed = async ({ nats, own }: Scene) => {
-  const connection = await connectNats({ url: nats.url, name: 'spec', logger, lifecycle: own })
+  const connection = await connectNats({
+    config: { NATS_URL: nats.url },
+    name: 'spec',
+    logger,
+    lifecycle: own,
+  })
   const manager = await jetstreamManager(connection)
   const { state } = await manager.streams.info(LEADS_STREAM.name)
   const message = await manager.streams.getMessage(LEADS_STREAM.name, { seq: state.last_seq })

@@ -9,6 +9,7 @@ import {
   createLoops,
   createMetrics,
   createSealer,
+  databaseServer,
   type HealthCheck,
   oldKeys,
   type ServiceContext,
@@ -48,9 +49,13 @@ export const startLeadsService = async ({
   lifecycle,
 }: ServiceContext<Config>): Promise<{ grpcPort: number }> => {
   const metrics = createMetrics('leads-service')
-  const caller = { lifecycle, tokens: config.SERVICE_TOKEN, tls: watchTls(config, { lifecycle, logger }) }
+  const caller = {
+    lifecycle,
+    tokens: () => config.SERVICE_TOKEN,
+    tls: watchTls(config, { lifecycle, logger }),
+  }
   const database = connectDatabase({
-    ...{ url: config.DATABASE_URL, name: 'leads', poolSize: config.DATABASE_POOL_SIZE, lifecycle },
+    ...{ ...databaseServer(config), name: 'leads', poolSize: config.DATABASE_POOL_SIZE, lifecycle },
   })
   addPoolMetrics(metrics)
   let serving = false
@@ -70,8 +75,7 @@ export const startLeadsService = async ({
   // before the server, whenever it comes.
   let outbox: Outbox | undefined
   let nats: NatsConnection | undefined
-  const server = { url: config.NATS_URL, caFile: config.NATS_CA_FILE }
-  const connected = connectNats({ ...server, name: 'leads-service', logger, lifecycle })
+  const connected = connectNats({ config, name: 'leads-service', logger, lifecycle })
   lifecycle.onStop('outbox', () => outbox?.stop())
   void connected.then((connection) => {
     if (lifecycle.signal.aborted) return

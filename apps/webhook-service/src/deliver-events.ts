@@ -3,6 +3,7 @@ import {
   type BatcherMeters,
   connectDatabase,
   type Database,
+  type DatabaseServer,
   type Lifecycle,
   type Metrics,
 } from '@leadwire/service-kit'
@@ -45,7 +46,7 @@ interface Tables {
 
 /** Makes the function that connects to the tables in `schema`. `name` is that of the pools in metrics. */
 export const tablesOf =
-  (server: { url: string; lifecycle: Lifecycle }) =>
+  (server: DatabaseServer & { lifecycle: Lifecycle }) =>
   (tables: { name: string; schema: string; poolSize: number; queueSize: number }): Tables => {
     const { name, schema, poolSize, queueSize } = tables
     const connect = (suffix: string, size: number, more = {}) => {

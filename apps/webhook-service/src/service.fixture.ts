@@ -56,6 +56,11 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   TIME_ZONE: 'Europe/London',
   ENCRYPTION_KEYS: [Buffer.alloc(32, 7)],
   NATS_CA_FILE: undefined,
+  NATS_CREDENTIALS: undefined,
+  NATS_NKEY: undefined,
+  DATABASE_PASSWORD: undefined,
+  DATABASE_PASSWORD_COMMAND: undefined,
+  OTEL_EXPORTER_OTLP_HEADERS: undefined,
   NATS_REPLICAS: undefined,
   SMTP_CA_FILE: undefined,
   TLS_CERT_FILE: undefined,
@@ -101,7 +106,7 @@ export const storedEvent = (accountId: number, over: Partial<Event> = {}) =>
 export const openDoors = async () => {
   const [database, nats] = await Promise.all([createDatabase({ name: 'webhooks' }), startNats()])
   const connection = await connect({
-    ...natsOptions(nats.url),
+    ...natsOptions({ NATS_URL: nats.url }),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 50,
   })

@@ -9,6 +9,7 @@ import {
   createLoops,
   createMetrics,
   createSealer,
+  databaseServer,
   oldKeys,
   type Round,
   type ServiceContext,
@@ -53,12 +54,11 @@ export const startWebhookService = async (
   given?: Clock,
   sync?: () => Promise<Round>,
 ): Promise<{ grpcPort: number }> => {
-  const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
-  const { WEBHOOK_PROXY: proxy } = config
+  const { DATABASE_POOL_SIZE: poolSize, WEBHOOK_PROXY: proxy, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
   // In the queue one polls, one claims, two store shared batches, one separate ones (`store-in-batches.ts`), two are for metrics.
   addPoolMetrics(metrics)
-  const connect = tablesOf({ url, lifecycle })
+  const connect = tablesOf({ ...databaseServer(config), lifecycle })
   const leads = connect({ name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
   const messages = connect({ name: 'notifications', schema: 'notifications', poolSize: 3, queueSize: 3 })
   let nats: NatsConnection | undefined
@@ -84,7 +84,14 @@ export const startWebhookService = async (
   const sending = { dispatcher, sealer, timeoutMs: WEBHOOK_TIMEOUT, clock, isProxied: proxy !== undefined }
   lifecycle.onStop('http connections', () => dispatcher.destroy())
   const tls = watchTls(config, { lifecycle, logger })
-  const grpc = createGrpcServer({ logger, lifecycle, tokens: config.SERVICE_TOKEN, tls, checks, metrics })
+  const grpc = createGrpcServer({
+    logger,
+    lifecycle,
+    tokens: () => config.SERVICE_TOKEN,
+    tls,
+    checks,
+    metrics,
+  })
   const shared = {
     ...{ schedule: config.WEBHOOK_RETRY_SCHEDULE, replicas: config.NATS_REPLICAS },
     ...{ clock, metrics, meters: createBatcherMeters(metrics), logger },
@@ -102,7 +109,10 @@ export const startWebhookService = async (
   })
   setMaxListeners(0, lifecycle.signal)
   const mail = {
-    ...{ target: config.SMTP_URL, from: config.SMTP_FROM, timeZone: config.TIME_ZONE },
+    get target() {
+      return config.SMTP_URL
+    },
+    ...{ from: config.SMTP_FROM, timeZone: config.TIME_ZONE },
     ...{ timeoutMs: SMTP_TIMEOUT, draining: lifecycle.signal, clock },
     authorities: watchAuthorities(config.SMTP_CA_FILE, { lifecycle, logger }),
   }
@@ -172,8 +182,7 @@ export const startWebhookService = async (
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
   lifecycle.onStop('senders', () => Promise.all(both.map(({ stop }) => stop())))
 
-  const server = { url: config.NATS_URL, caFile: config.NATS_CA_FILE, name: 'webhook-service' }
-  const connection = await connectNats({ ...server, logger, lifecycle })
+  const connection = await connectNats({ config, name: 'webhook-service', logger, lifecycle })
   nats = connection
   logs.connect(connection)
   addStreamMetrics({ metrics, nats: connection, logger })

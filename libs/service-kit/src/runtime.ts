@@ -1,9 +1,7 @@
 // What a process needs whatever it speaks. Main files and settings import this file alone: settings are then checked without
 // loading gRPC and PostgreSQL.
 
-export * from './config/config'
-export * from './config/nats-url'
-export * from './config/tls-settings'
+export * from '@leadwire/settings'
 export * from './errors/service-error'
 export * from './grpc/service-settings'
 export * from './process/health'

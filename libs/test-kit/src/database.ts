@@ -71,7 +71,7 @@ export async function cutConnections({ name, url }: TestDatabase): Promise<void>
   })
 }
 
-async function asAdmin(server: string, work: (admin: Client) => Promise<void>): Promise<void> {
+export async function asAdmin(server: string, work: (admin: Client) => Promise<void>): Promise<void> {
   const admin = new Client({ connectionString: server })
   await admin.connect()
   try {

@@ -6,7 +6,7 @@ import { startNats } from './nats'
 test('a server of its own keeps its messages over a kill, and loses them when told to', async () => {
   const nats = await startNats()
   const connected = async <T>(work: (client: NatsConnection) => Promise<T>) => {
-    const client = await connect(natsOptions(nats.url))
+    const client = await connect(natsOptions({ NATS_URL: nats.url }))
     try {
       return await work(client)
     } finally {

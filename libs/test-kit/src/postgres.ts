@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, type PostgresServer, startPostgres } from '@leadwire/embedded'
+import { asAdmin } from './database'
 import { fromGlobalSetup } from './environment'
 import { type Hardship, hardship, thaw } from './hardship'
 import { watchProcess } from './watch-process'
@@ -9,6 +10,8 @@ import { watchProcess } from './watch-process'
 export type TestPostgres = Hardship & {
   /** A superuser's URL, over TCP. */
   url: string
+  /** From now on everybody but its superuser shows a password. */
+  requirePasswords(): Promise<void>
   /** Stops it, and removes its data where that is a temporary folder. */
   stop(): Promise<void>
 }
@@ -38,6 +41,17 @@ export async function startPostgresServer({
   return {
     ...hardship({ start, current: () => server }),
     url: server!.url(),
+    requirePasswords: () =>
+      asAdmin(server.url(), async (admin) => {
+        const { rows } = await admin.query('show hba_file')
+        // The file's name is the server's: it may run as another user.
+        const lines = [
+          `host all ${new URL(server.url()).username} all trust`,
+          'host all all all scram-sha-256',
+        ]
+        await admin.query(`copy (values ('${lines.join("'), ('")}')) to '${rows[0].hba_file}'`)
+        await admin.query('select pg_reload_conf()')
+      }),
     stop: async () => {
       await thaw(server)
       await server.stop()

@@ -5,7 +5,7 @@ import type { TestNats } from './nats'
 
 /** The bytes of every message that any stream of a nats-server has. */
 export async function streamMessages({ url, caFile }: TestNats): Promise<Uint8Array[]> {
-  const connection = await connect(natsOptions(url, caFile))
+  const connection = await connect(natsOptions({ NATS_URL: url, NATS_CA_FILE: caFile }))
   try {
     const { streams } = await jetstreamManager(connection)
     const messages: Uint8Array[] = []

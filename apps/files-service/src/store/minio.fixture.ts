@@ -34,6 +34,7 @@ export const startMinio = async (
   binary: string,
   directory: string,
   tls?: { certsDirectory: string; ca: string },
+  env?: Record<string, string>,
 ) => {
   const address = `127.0.0.1:${await freePort()}`
   const endpoint = new URL(`${tls ? 'https' : 'http'}://${address}`)
@@ -48,6 +49,7 @@ export const startMinio = async (
         MINIO_ROOT_PASSWORD: keys.secretKey,
         MINIO_BROWSER: 'off',
         MINIO_UPDATE: 'off',
+        ...env,
       },
     })
     await eventually(

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import type { Watched } from '@leadwire/service-kit'
 import {
   createAuthority,
   eventually,
@@ -26,14 +27,17 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
 ;(minioBinary === undefined ? describe.skip : describe)('a store in a bucket of MinIO', () => {
   let directory: ObjectStoreDirectory
   let minio: Minio
-  const bucketStore = (bucket: string, keys = {}) =>
-    createS3Store({
-      ...minio,
-      region: 'us-east-1',
+  const bucketStore = (
+    bucket: string,
+    { authorities, ...given }: { authorities?: Watched<string> } & Partial<Minio> = {},
+  ) => {
+    const { endpoint, accessKey: accessKeyId, secretKey: secretAccessKey } = { ...minio, ...given }
+    return createS3Store({
+      ...{ endpoint, bucket, authorities, region: 'us-east-1' },
+      credentials: async () => ({ accessKeyId, secretAccessKey }),
       spoolFolder: join(directory.path, 'spool'),
-      bucket,
-      ...keys,
     })
+  }
   const storeOf = () => bucketStore('leadwire')
 
   beforeAll(async () => {
@@ -195,8 +199,9 @@ if (minioBinary === undefined && existsSync('/var/run/docker.sock')) {
     })
 
     itKeepsObjects(() => {
-      const { endpoint, ...rest } = container.store
-      return createS3Store({ ...rest, endpoint: new URL(endpoint), spoolFolder: directory.path })
+      const { endpoint, accessKey: accessKeyId, secretKey: secretAccessKey, ...rest } = container.store
+      const credentials = async () => ({ accessKeyId, secretAccessKey })
+      return createS3Store({ ...rest, credentials, endpoint: new URL(endpoint), spoolFolder: directory.path })
     })
   })
 }

@@ -5,8 +5,9 @@ import https from 'node:https'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Watched } from '@leadwire/service-kit'
-import { Client } from 'minio'
+import { Client, type ClientOptions } from 'minio'
 import { type ObjectStore, storeAway } from './object-store'
+import type { S3Credentials } from './s3-credentials'
 
 /** Seconds that a signature is valid. Long, because clocks differ; the addresses stay in this process. */
 const SIGNATURE_LIFE = 3600
@@ -25,23 +26,34 @@ const AGENT_OPTIONS = { keepAlive: true, timeout: 5000 }
 export const createS3Store = (options: {
   bucket: string
   endpoint: URL
-  accessKey: string
-  secretKey: string
+  /** Asked before each request. */
+  credentials: () => Promise<S3Credentials>
   region: string
   /** Checks its certificate; Node's own authorities without it. */
   authorities?: Watched<string> | undefined
   /** A folder of this machine: S3 needs an upload's size first, and it is known last. */
   spoolFolder: string
 }): ObjectStore => {
-  const { bucket, endpoint, accessKey, secretKey, region, authorities, spoolFolder } = options
+  const { bucket, endpoint, credentials, region, authorities, spoolFolder } = options
   const useSSL = endpoint.protocol === 'https:'
   const agent = useSSL ? new https.Agent(AGENT_OPTIONS) : new http.Agent(AGENT_OPTIONS)
   const client = new Client({
     endPoint: endpoint.hostname.replace(/^\[|\]$/g, ''),
     // 0 is the protocol's own.
     port: Number(endpoint.port),
-    ...{ useSSL, accessKey, secretKey, region },
+    ...{ useSSL, region },
     transportAgent: agent,
+    // The library exports no class for this.
+    credentialsProvider: {
+      getCredentials: async () => {
+        const { accessKeyId, secretAccessKey, sessionToken } = await credentials()
+        return {
+          getAccessKey: () => accessKeyId,
+          getSecretKey: () => secretAccessKey,
+          getSessionToken: () => sessionToken,
+        }
+      },
+    } as NonNullable<ClientOptions['credentialsProvider']>,
   })
   const trust = (ca: string) => client.setRequestOptions({ ca })
   if (authorities) trust(authorities.current())
@@ -49,7 +61,7 @@ export const createS3Store = (options: {
 
   /**
    * Sends a request, with the bytes of a file, and resolves with the response, its body unread. Throws `unavailable` when the store
-   * can't be reached, is silent, or answers 5xx.
+   * can't be reached, is silent, or answers 5xx, and when there are no credentials.
    */
   const send = async (
     method: 'GET' | 'HEAD' | 'PUT' | 'DELETE',
@@ -60,7 +72,9 @@ export const createS3Store = (options: {
       signal,
     }: { headers?: OutgoingHttpHeaders; file?: string; signal?: AbortSignal | undefined } = {},
   ): Promise<IncomingMessage> => {
-    const url = await client.presignedUrl(method, bucket, key, SIGNATURE_LIFE)
+    const url = await client.presignedUrl(method, bucket, key, SIGNATURE_LIFE).catch((error) => {
+      throw storeAway(error)
+    })
     const request = (useSSL ? https : http).request(url, {
       ...{ method, agent, headers, timeout: SILENCE_LIMIT_MS },
       ...(authorities && { ca: authorities.current() }),

@@ -12,7 +12,7 @@ export interface CaptureDependencies {
   verifyToken: TokenVerifier
   countCapture: CountRequest
   /** What stamps are signed with: new ones with the first. */
-  stampSecrets: readonly string[]
+  stampSecrets: () => readonly string[]
 }
 
 /** What the routes are made with. */

@@ -28,7 +28,7 @@ export const isOfProgram = (
   tokenId: number,
 ): boolean => {
   const ms = Number(/^\d{1,15}(?=\.)/.exec(stamp)?.[0])
-  return !isSigned(stamp, secretsOf(stampSecrets), tokenId, ms) || now() - ms < FASTEST_MS
+  return !isSigned(stamp, secretsOf(stampSecrets()), tokenId, ms) || now() - ms < FASTEST_MS
 }
 
 /** Without service tokens (SERVICE_AUTH=none) anybody can make a stamp. */
@@ -54,7 +54,7 @@ export const retrieveStamp = (app: FastifyInstance, dependencies: Dependencies):
     }),
     onRequest: createFindToken(dependencies),
     handler: async ({ principal }) => ({
-      data: { stamp: sign(secretsOf(stampSecrets)[0]!, principal.tokenId, now()) },
+      data: { stamp: sign(secretsOf(stampSecrets())[0]!, principal.tokenId, now()) },
     }),
   })
 }

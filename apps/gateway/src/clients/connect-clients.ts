@@ -85,7 +85,7 @@ export const connectClients = (
 ) => {
   const { meters, tls, lifecycle, fileIdleMs: idleMs = FILE_IDLE_MS } = options
   const deadline = { deadlineMs: DEADLINE_MS }
-  const access = { tokens: config.SERVICE_TOKEN, tls }
+  const access = { tokens: () => config.SERVICE_TOKEN, tls }
   const files = connectFiles({ urls: config.FILES_SERVICE_URL, idleMs, ...access })
   const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, { lifecycle, ...access })
   const leads = connectGrpc(config.LEADS_SERVICE_URL, { lifecycle, ...access })

@@ -7,6 +7,7 @@ import {
   activeTraceparent,
   bearerOf,
   inSpan,
+  type Live,
   ServiceError,
   SpanKind,
   serviceErrorOfProblem,
@@ -156,17 +157,19 @@ const refusalOf = async (response: Dispatcher.ResponseData): Promise<ServiceErro
 }
 
 /** files-service over HTTP. Throws late when no byte moves for `idleMs`, and unavailable when no copy can be reached. */
-export const connectFiles = (options: FilesServiceOptions & { tokens: readonly string[] }) => {
+export const connectFiles = (options: FilesServiceOptions & { tokens: Live<readonly string[]> }) => {
   const copies = createRoundRobin(options)
-  const authorization = bearerOf(options.tokens)
-  const headers = authorization === undefined ? {} : { authorization }
-
   const send = (request: HttpRequest): Promise<Dispatcher.ResponseData> =>
     inSpan(`${request.method} files-service`, { kind: SpanKind.CLIENT }, async () => {
       const traceparent = activeTraceparent()
+      const authorization = bearerOf(options.tokens)
       const response = await copies.send({
         ...request,
-        headers: { ...headers, ...request.headers, ...(traceparent && { traceparent }) },
+        headers: {
+          ...request.headers,
+          ...(authorization && { authorization }),
+          ...(traceparent && { traceparent }),
+        },
       })
       if (response.statusCode >= 300) throw await refusalOf(response)
       return response

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { bearerOf, ServiceError, type Tls } from '@leadwire/service-kit'
+import { bearerOf, type Live, ServiceError, type Tls } from '@leadwire/service-kit'
 import { Agent, request } from 'undici'
 
 const DELETE_LIMIT_MS = 5000
@@ -13,12 +13,10 @@ export type FilesService = ReturnType<typeof connectFilesService>
 /** files-service. Its copies share the store: each call is answered by the first that can, or fails with unavailable. */
 export const connectFilesService = (options: {
   urls: URL[]
-  tokens: readonly string[]
+  tokens: Live<readonly string[]>
   tls: Tls | undefined
 }) => {
   const { urls, tokens, tls } = options
-  const authorization = bearerOf(tokens)
-  const headers = authorization === undefined ? {} : { authorization }
   const open = () => new Agent({ connect: { ...tls?.current() } })
   let dispatcher = open()
   tls?.onChange(() => {
@@ -27,6 +25,8 @@ export const connectFilesService = (options: {
     dispatcher = open()
   })
   const send = async (method: 'GET' | 'DELETE', path: string, signalOf: () => AbortSignal) => {
+    const authorization = bearerOf(tokens)
+    const headers = { ...(authorization && { authorization }) }
     let cause: unknown
     for (const url of urls) {
       try {

@@ -22,7 +22,7 @@ beforeAll(async () => {
   service = await startLeadsService()
   nats = await startNats()
   connection = await connectNats({
-    url: nats.url,
+    config: { NATS_URL: nats.url },
     name: 'spec',
     logger: service.logger,
     lifecycle: service.lifecycle,

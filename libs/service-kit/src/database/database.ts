@@ -1,10 +1,10 @@
 import { Client, type ClientConfig, Pool, type PoolClient, type QueryConfig, TypeOverrides, types } from 'pg'
-import { parseIntoClientConfig } from 'pg-connection-string'
 import { Gauge } from 'prom-client'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Metrics } from '../process/metrics'
 import { inSpan, SpanKind } from '../tracing/tracing'
 import { databaseFailure, isUnusable } from './failure'
+import { clientConfig, type DatabaseServer } from './server'
 
 /** A statement; with a `name` it is prepared once per connection. */
 export type Query = QueryConfig<unknown[]>
@@ -101,17 +101,27 @@ const inTransaction = async <T>(
   }
 }
 
-/** Connections that read the certificate files of their URL each time: files are replaced while the service runs. */
-const connectionTo = (url: string, settings: ClientConfig) => {
-  let { ssl } = parseIntoClientConfig(url)
+/** Connections that read their URL and its certificate files each time: files are replaced while the service runs. */
+const connectionTo = (server: DatabaseServer, settings: ClientConfig) => {
+  let { ssl, user, password } = clientConfig(server)
   return class extends Client {
     constructor() {
       try {
-        ssl = parseIntoClientConfig(url).ssl
+        ;({ ssl, user, password } = clientConfig(server))
       } catch {
         // While a file can't be read, its last content is used.
       }
-      super({ ...settings, ssl })
+      super({ ...settings, ssl, user, password } as ClientConfig)
+    }
+
+    override connect(): Promise<Client>
+    override connect(done: (error: Error) => void): void
+    override connect(done: (error: Error) => void = silence): unknown {
+      return super.connect((error: Error) => {
+        // Without a password the socket would stay open.
+        if (error) this.end(silence)
+        done(error)
+      })
     }
   }
 }
@@ -157,7 +167,8 @@ const closeIdle = (dead: string): void => {
 
 /** A pool of connections. Nothing connects until the first statement; a lost connection is replaced by itself. */
 export const connectDatabase = (options: {
-  url: string
+  url: DatabaseServer['url']
+  password?: DatabaseServer['password']
   /** Of the pool in metrics. */
   name?: string
   poolSize: number
@@ -169,7 +180,7 @@ export const connectDatabase = (options: {
 }): Database => {
   const ofThese = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`)
   // pg would ignore these options where the URL has some.
-  const { options: given = '', ...config } = parseIntoClientConfig(options.url)
+  const { options: given = '', ...config } = clientConfig(options)
   const settings = {
     ...config,
     options: `${given} -c TimeZone=UTC ${LIMITS} ${BY_KEY}${ofThese.join('')}`,
@@ -179,7 +190,7 @@ export const connectDatabase = (options: {
     types: parsers,
   }
   const pool = new Pool({
-    Client: connectionTo(options.url, settings),
+    Client: connectionTo(options, settings),
     max: options.poolSize,
     // For a connection that is free, or a new one.
     connectionTimeoutMillis: 3000,

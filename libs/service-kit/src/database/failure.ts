@@ -5,8 +5,9 @@ const UNAVAILABLE_CODES = /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOS
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|timeout exceeded|timeout expired|Query read timeout|Client has encountered a connection error|not queryable/i
 
-// Class 08 connection, 53 resources, 57P administrator, 58 system, 40 serialisation and deadlock: trying again helps.
-const UNAVAILABLE_STATES = /^(08|53|57P|58|40)/
+// Class 08 connection, 28 a password (the next one may be valid), 53 resources, 57P administrator, 58 system, 40 serialisation and
+// deadlock: trying again helps.
+const UNAVAILABLE_STATES = /^(08|28|53|57P|58|40)/
 const TIMED_OUT_STATES = /^(57014|55P03)$/
 
 // The next statement on such a connection fails in the same way, and succeeds on another: a plan older than its table (0A000,

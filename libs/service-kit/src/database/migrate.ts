@@ -5,6 +5,7 @@ import { ServiceError } from '../errors/service-error'
 import type { ServiceContext } from '../process/lifecycle'
 import { untilSuccess } from '../process/loops'
 import { databaseFailure } from './failure'
+import { clientConfig, type DatabaseConfig, type DatabaseServer, databaseServer } from './server'
 
 /** One step of a schema. Its name orders it and never changes once released. */
 export interface Migration {
@@ -46,11 +47,19 @@ const requireKnown = async (guard: Client, [first]: Migration[]): Promise<void> 
 }
 
 /** Of several processes one migrates, by an advisory lock. Rejects while a table stays locked: try again then. */
-export const migrate = async (url: string, migrations: Migration[]): Promise<void> => {
-  const guard = new Client({ connectionString: url })
+export const migrate = async (
+  url: string,
+  migrations: Migration[],
+  server: DatabaseServer = { url },
+): Promise<void> => {
+  const connection = clientConfig(server)
+  const guard = new Client(connection)
   const knex = createKnex({
     client: 'pg',
-    connection: { connectionString: url, options: '-c TimeZone=UTC -c statement_timeout=0' },
+    connection: {
+      options: '-c TimeZone=UTC -c statement_timeout=0',
+      ...connection,
+    } as Knex.PgConnectionConfig,
     pool: { min: 0, max: 2, propagateCreateError: true },
   })
   try {
@@ -89,10 +98,11 @@ const isAway = (error: unknown) =>
  */
 export const untilMigrated = (
   migrations: Migration[],
-  { config, logger, lifecycle: { signal } }: ServiceContext<{ DATABASE_URL: string }>,
+  { config, logger, lifecycle: { signal } }: ServiceContext<DatabaseConfig>,
 ): Promise<void> => {
   let waiting = false
-  return untilSuccess(() => migrate(config.DATABASE_URL, migrations), {
+  const server = databaseServer(config)
+  return untilSuccess(() => migrate(config.DATABASE_URL, migrations, server), {
     signal,
     pauseMs: 100,
     onFailure: (error) => {

@@ -1,4 +1,5 @@
 import { Channel, type ChannelOptions, credentials } from '@grpc/grpc-js'
+import type { Live } from '@leadwire/settings'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Tls } from '../security/tls'
 
@@ -49,7 +50,7 @@ const CLOSED_AFTER_MS = 15_000
 export interface Caller {
   lifecycle: Lifecycle
   /** The first is sent. */
-  tokens: readonly string[]
+  tokens: Live<readonly string[]>
   tls?: Tls | undefined
 }
 

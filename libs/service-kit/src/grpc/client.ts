@@ -6,6 +6,7 @@ import {
   Idempotency,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '@leadwire/contracts'
+import type { Live } from '@leadwire/settings'
 import type { Client, ClientMiddleware, CompatServiceDefinition } from 'nice-grpc'
 import { createClientFactory, Metadata, waitForChannelReady } from 'nice-grpc'
 import { type DeadlineOptions, deadlineMiddleware } from 'nice-grpc-client-middleware-deadline'
@@ -40,10 +41,11 @@ const millisecondsLeft = (deadline: Date | number): number =>
   Math.max(1, deadline instanceof Date ? deadline.getTime() - Date.now() : deadline)
 
 // `grpc-timeout` is the gRPC protocol's own header.
-const addMetadata = (authorization: string | undefined): ClientMiddleware<UnaryOptions> =>
+const addMetadata = (tokens: Live<readonly string[]>): ClientMiddleware<UnaryOptions> =>
   async function* (call, options) {
     const { actor, idempotency, deadline } = options
     const metadata = Metadata(options.metadata)
+    const authorization = bearerOf(tokens)
     if (authorization !== undefined) metadata.set('authorization', authorization)
     if (actor) metadata.set(ACTOR, Actor.encode(actor).finish())
     if (idempotency) metadata.set(IDEMPOTENCY, Idempotency.encode(idempotency).finish())
@@ -67,12 +69,12 @@ const waitForConnection = (channel: Channel): ClientMiddleware =>
   }
 
 // The last middleware is the outermost.
-export const factoryFor = (channel: Channel, tokens: readonly string[]) =>
+export const factoryFor = (channel: Channel, tokens: Live<readonly string[]>) =>
   createClientFactory()
     .use(waitForConnection(channel))
     .use(boundResets)
     .use(deadlineMiddleware)
-    .use(addMetadata(bearerOf(tokens)))
+    .use(addMetadata(tokens))
     .use(traceCall)
     .use(errorDetailsClientMiddleware)
     .use(statusToErrors)

@@ -1,5 +1,6 @@
 import { ServerCredentials } from '@grpc/grpc-js'
 import { DESCRIPTORS, HealthDefinition } from '@leadwire/contracts'
+import type { Live } from '@leadwire/settings'
 import type { CompatServiceDefinition, ServerMiddleware, ServiceImplementation } from 'nice-grpc'
 import { createServer, ServerError, Status } from 'nice-grpc'
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details'
@@ -16,7 +17,7 @@ import { errorsToStatus, readable } from './errors'
 import { healthService } from './health'
 import { observeCalls } from './observe-calls'
 
-const requireToken = (tokens: readonly string[]): ServerMiddleware => {
+const requireToken = (tokens: Live<readonly string[]>): ServerMiddleware => {
   const isKnown = createTokenCheck(tokens)
   return async function* (call, context) {
     const open = call.method.path.startsWith(`/${HealthDefinition.fullName}/`)
@@ -62,7 +63,7 @@ class ReplaceableCredentials extends ServerCredentials {
 export const createGrpcServer = (options: {
   logger: Logger
   lifecycle: Lifecycle
-  tokens: readonly string[]
+  tokens: Live<readonly string[]>
   /** With it callers must show a certificate. */
   tls?: Tls | undefined
   checks?: HealthCheck[]

@@ -1,8 +1,24 @@
-import { host, logLevel, poolSize, port, traceSettings } from '../config/config'
-import { natsCaFile, natsReplicas, natsUrl } from '../config/nats-url'
-import { databaseUrl, tlsSettings } from '../config/tls-settings'
+import {
+  databaseUrl,
+  host,
+  logLevel,
+  makeValidator,
+  natsCaFile,
+  natsCredentials,
+  natsNkey,
+  natsReplicas,
+  natsUrl,
+  poolSize,
+  port,
+  secret,
+  tlsSettings,
+  traceSettings,
+} from '@leadwire/settings'
 import { encryptionKeys } from '../security/sealer'
 import { serviceTokenSettings } from '../security/service-token'
+
+/** A program and its arguments. */
+const command = makeValidator<string[] | undefined>((text) => text.trim().split(/\s+/))
 
 /** The settings of a service that has a database, takes part in the stream and answers gRPC. */
 export const grpcServiceSettings = (env: NodeJS.ProcessEnv) => ({
@@ -11,8 +27,12 @@ export const grpcServiceSettings = (env: NodeJS.ProcessEnv) => ({
   GRPC_PORT: port(),
   HEALTH_PORT: port(),
   DATABASE_URL: databaseUrl(),
+  DATABASE_PASSWORD: secret(),
+  DATABASE_PASSWORD_COMMAND: command({ default: undefined }),
   DATABASE_POOL_SIZE: poolSize(),
   NATS_URL: natsUrl(env),
+  NATS_CREDENTIALS: natsCredentials(),
+  NATS_NKEY: natsNkey(),
   NATS_CA_FILE: natsCaFile(env),
   NATS_REPLICAS: natsReplicas(),
   ENCRYPTION_KEYS: encryptionKeys(),

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { natsOptions } from '@leadwire/settings'
 import {
   createAuthority,
   eventually,
@@ -9,7 +10,6 @@ import {
   writeCertificate,
 } from '@leadwire/test-kit'
 import { connect } from '@nats-io/transport-node'
-import { natsOptions } from '../config/nats-url'
 import { createLifecycle } from '../process/lifecycle'
 import type { Logger } from '../process/logger'
 import { connectNats } from './connect-nats'
@@ -31,12 +31,16 @@ test('a server is trusted by the authorities that are named, and is not asked wi
   const encrypted = await startNats({ tls })
   const plain = await startNats()
   try {
-    const client = await connect(natsOptions(encrypted.url, encrypted.caFile))
+    const client = await connect(natsOptions({ NATS_URL: encrypted.url, NATS_CA_FILE: encrypted.caFile }))
     expect(client.info).toMatchObject({ tls_required: true })
     await client.close()
-    await expect(connect(natsOptions(encrypted.url, other.caFile))).rejects.toThrow()
-    await expect(connect(natsOptions(encrypted.url))).rejects.toThrow()
-    await expect(connect(natsOptions(plain.url.replace('nats:', 'tls:')))).rejects.toThrow('tls')
+    await expect(
+      connect(natsOptions({ NATS_URL: encrypted.url, NATS_CA_FILE: other.caFile })),
+    ).rejects.toThrow()
+    await expect(connect(natsOptions({ NATS_URL: encrypted.url }))).rejects.toThrow()
+    await expect(connect(natsOptions({ NATS_URL: plain.url.replace('nats:', 'tls:') }))).rejects.toThrow(
+      'tls',
+    )
   } finally {
     await encrypted.stop()
     await plain.stop()
@@ -49,8 +53,8 @@ test('a connection comes back to a server with a certificate of another authorit
   const lifecycle = createLifecycle(logger)
   const nats = await startNats({ tls })
   try {
-    const { url, caFile } = nats
-    const connection = await connectNats({ url, caFile, name: 'spec', logger, lifecycle })
+    const config = { NATS_URL: nats.url, NATS_CA_FILE: nats.caFile }
+    const connection = await connectNats({ config, name: 'spec', logger, lifecycle })
     const seen: string[] = []
     const statuses = connection.status()
     void (async () => {
@@ -76,7 +80,7 @@ test('a connection whose password is refused for a while comes back, and its log
   const lifecycle = createLifecycle(logger)
   const nats = await startNats()
   try {
-    const connection = await connectNats({ url: nats.url, name: 'spec', logger, lifecycle })
+    const connection = await connectNats({ config: { NATS_URL: nats.url }, name: 'spec', logger, lifecycle })
     let refusals = 0
     const statuses = connection.status()
     void (async () => {

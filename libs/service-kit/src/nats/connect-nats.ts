@@ -1,16 +1,15 @@
+import { type NatsConfig, natsOptions } from '@leadwire/settings'
 import { JetStreamApiError, type JetStreamManager, type StreamConfig } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { natsOptions } from '../config/nats-url'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Logger } from '../process/logger'
 
 // Before it is logged that there is no connection.
 const QUIET_MS = 5000
 
-/** Waits for the first connection, and reconnects for ever. `caFile` is for a URL with tls://. */
+/** Waits for the first connection, and reconnects for ever. */
 export const connectNats = async (options: {
-  url: string
-  caFile?: string | undefined
+  config: NatsConfig
   name: string
   logger: Logger
   lifecycle: Lifecycle
@@ -21,7 +20,7 @@ export const connectNats = async (options: {
   lifecycle.onStop('nats', () => connection?.close())
   const warning = setTimeout(() => logger.warn({ nats: 'not connected' }, 'nats'), QUIET_MS).unref()
   connection = await connect({
-    ...natsOptions(options.url, options.caFile),
+    ...natsOptions(options.config),
     name,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
-import { ConfigError } from '../config/config'
+import { ConfigError } from '@leadwire/settings'
 import { createLogger, type Logger } from './logger'
 
 const DRAIN_LIMIT_MS = 10_000
@@ -55,7 +55,11 @@ export interface ServiceContext<Config> {
  * load the service's modules. `--migrate` runs `migrate` in place of `start`.
  */
 export const runService = async <
-  Config extends { LOG_LEVEL: string; OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined },
+  Config extends {
+    LOG_LEVEL: string
+    OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined
+    OTEL_EXPORTER_OTLP_HEADERS?: string | undefined
+  },
 >(service: {
   name: string
   readConfig: (env: NodeJS.ProcessEnv) => Config
@@ -97,7 +101,7 @@ export const runService = async <
       process.exit(0)
     }
     if (config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined)
-      (await import('./start-tracing.js')).startTracing(service.name, logger, lifecycle.onStop)
+      (await import('./start-tracing.js')).startTracing(service.name, config, logger, lifecycle.onStop)
     await service.start({ config, logger, lifecycle })
     if (!lifecycle.signal.aborted) logger.info('ready')
   } catch (error) {

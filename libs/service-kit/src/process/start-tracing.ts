@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { VERSION } from '@leadwire/settings'
 import { context, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { parseKeyPairsIntoRecord, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import {
   defaultResource,
@@ -10,14 +11,14 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { VERSION } from '../config/config'
 import type { Logger } from './logger'
 
 const FLUSH_LIMIT_MS = 2000
 
-/** Sends traces by OTLP, protobuf over HTTP. OpenTelemetry reads its settings itself. */
+/** Sends traces by OTLP, protobuf over HTTP. OpenTelemetry reads its other settings itself. */
 export const startTracing = (
   service: string,
+  config: { OTEL_EXPORTER_OTLP_HEADERS?: string | undefined },
   logger: Logger,
   onStop: (name: string, stop: () => unknown) => void,
 ): void => {
@@ -26,7 +27,8 @@ export const startTracing = (
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': service, 'service.version': VERSION }))
     .merge(detectResources({ detectors: [envDetector] }))
-  const spanProcessors = [new BatchSpanProcessor(new OTLPTraceExporter())]
+  const headers = async () => parseKeyPairsIntoRecord(config.OTEL_EXPORTER_OTLP_HEADERS)
+  const spanProcessors = [new BatchSpanProcessor(new OTLPTraceExporter({ headers }))]
   const provider = new BasicTracerProvider({ resource, spanProcessors })
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   propagation.setGlobalPropagator(new W3CTraceContextPropagator())

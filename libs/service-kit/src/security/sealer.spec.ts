@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError, readConfig } from '../config/config'
+import { ConfigError, readConfig } from '@leadwire/settings'
 import { createSealer, encryptionKeys } from './sealer'
 
 const [older, newer] = [randomBytes(32), randomBytes(32)]

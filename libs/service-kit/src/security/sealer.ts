@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { makeValidator } from '../config/config'
+import { makeValidator } from '@leadwire/settings'
 import { ServiceError } from '../errors/service-error'
 
 const KEY_BYTES = 32

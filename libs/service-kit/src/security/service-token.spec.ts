@@ -1,4 +1,4 @@
-import { ConfigError, readConfig } from '../config/config'
+import { ConfigError, readConfig } from '@leadwire/settings'
 import { bearerOf, createTokenCheck, serviceTokenSettings } from './service-token'
 
 const OLD = 'an-old-token-0123456789'

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { makeValidator, str } from '../config/config'
+import { current, type Live, makeValidator, str } from '@leadwire/settings'
 
 const TOKEN = /^[\x21-\x7e]{16,}$/
 
@@ -22,19 +22,21 @@ export const serviceTokenSettings = (env: NodeJS.ProcessEnv) => ({
 })
 
 /** The `authorization` header to send; undefined where no token is used. */
-export const bearerOf = (tokens: readonly string[]): string | undefined =>
-  tokens[0] === undefined ? undefined : `Bearer ${tokens[0]}`
+export const bearerOf = (tokens: Live<readonly string[]>): string | undefined => {
+  const [first] = current(tokens)
+  return first && `Bearer ${first}`
+}
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /** Always true without tokens. The time reveals nothing of them: digests have one length, and every token is compared. */
-export const createTokenCheck = (tokens: readonly string[]) => {
-  const digests = tokens.map(digest)
-  return (authorization: string | undefined): boolean => {
+export const createTokenCheck =
+  (tokens: Live<readonly string[]>) =>
+  (authorization: string | undefined): boolean => {
+    const digests = current(tokens).map(digest)
     if (digests.length === 0) return true
     const [, shown] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
     if (shown === undefined) return false
     const given = digest(shown)
     return digests.filter((known) => timingSafeEqual(known, given)).length > 0
   }
-}

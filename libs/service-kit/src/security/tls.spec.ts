@@ -1,10 +1,16 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import {
+  ConfigError,
+  databaseUrl,
+  httpUrls,
+  natsCaFile,
+  natsUrl,
+  readConfig,
+  tlsSettings,
+} from '@leadwire/settings'
 import { createAuthority, eventually, writeAuthorities, writeCertificate } from '@leadwire/test-kit'
-import { ConfigError, readConfig } from '../config/config'
-import { natsCaFile, natsUrl } from '../config/nats-url'
-import { databaseUrl, httpUrls, tlsSettings } from '../config/tls-settings'
 import { createLifecycle } from '../process/lifecycle'
 import { createLogger } from '../process/logger'
 import { watchTls } from './tls'

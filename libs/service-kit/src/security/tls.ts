@@ -1,6 +1,6 @@
 import { unwatchFile, watchFile } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { readAuthorities, readCertificate, readKey, type TlsConfig } from '../config/tls-settings'
+import { readAuthorities, readCertificate, readKey, type TlsConfig } from '@leadwire/settings'
 import type { ServiceContext } from '../process/lifecycle'
 
 const POLL_MS = 1000

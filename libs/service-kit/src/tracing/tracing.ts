@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { VERSION } from '@leadwire/settings'
 import type { Context, Span, SpanOptions } from '@opentelemetry/api'
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import { VERSION } from '../config/config'
 
 // Spans of OpenTelemetry. Without an SDK (`start-tracing.ts`) each function here ends at its first line.
 

@@ -29,7 +29,7 @@ const start = async ({ databaseUrl, natsUrl, receiverPort }: Settings) => {
   const pool = openPool(databaseUrl, '-c synchronous_commit=off')
   await pool.query(TABLE)
   const agent = new Agent({ connections: 64 })
-  const nats = await connect(natsOptions(natsUrl))
+  const nats = await connect(natsOptions({ NATS_URL: natsUrl }))
   const manager = await jetstreamManager(nats)
   await manager.streams.add({ name: STREAM, subjects: [SUBJECT] })
   await manager.consumers.add(STREAM, { durable_name: CONSUMER, ack_policy: AckPolicy.Explicit })

@@ -36,9 +36,9 @@ describe('settings', () => {
   ]
   const told = (heading: string) => rowsOf(section(heading)).flatMap(([name]) => inBackquotes(name!))
 
-  const shared = ['config/config', 'security/service-token', 'config/tls-settings'].flatMap((name) =>
-    settingsIn(`libs/service-kit/src/${name}.ts`),
-  )
+  const shared = [
+    ...['settings/src/config', 'settings/src/tls-settings', 'service-kit/src/security/service-token'],
+  ].flatMap((name) => settingsIn(`libs/${name}.ts`))
   const forAll = () => [...told('### All services'), ...told('## Traces')]
 
   test('that all services have are told of', () => {

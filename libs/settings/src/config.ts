@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { bool, cleanEnv, EnvMissingError, host, makeValidator, port, type Spec, str } from 'envalid'
-import { version } from '../../package.json'
+import { version } from '../package.json'
 
 export { bool, host, makeValidator, port, type Spec, str }
 
@@ -45,13 +45,19 @@ export const retention = makeValidator<number>((text) => {
 export const logLevel = () =>
   str({ default: 'info', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] })
 
+/** One that may be absent. */
+export const secret = () => str({ default: undefined }) as Spec<string | undefined>
+
 const collectorUrl = makeValidator<string | undefined>((text) => {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
   throw new TypeError(`"${text}" is no address such as http://collector:4318`)
 })
 
 /** Where traces are sent, such as http://collector:4318. Without it there are none. OpenTelemetry reads its other settings. */
-export const traceSettings = () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl({ default: undefined }) })
+export const traceSettings = () => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl({ default: undefined }),
+  OTEL_EXPORTER_OTLP_HEADERS: secret(),
+})
 
 export const count = (spec: { default?: number | undefined; min?: number; max?: number } = {}) => {
   const { min = 1, max = 999_999, ...rest } = spec
@@ -74,20 +80,30 @@ const errorOf = (error: Error): string =>
     ? `is missing: ${error.message}`.replace(/: undefined$/, '')
     : error.message
 
+const MAX_FILE_BYTES = 64 * 1024
+
 /**
- * The setting, or the text of the file that `NAME_FILE` names: `docker inspect` shows an environment. An empty one counts as unset:
- * compose files and charts pass `NAME=`. Throws a TypeError.
+ * The setting, or the text of the file that `NAME_FILE` names: `docker inspect` shows an environment. An empty variable counts as
+ * unset: compose files and charts pass `NAME=`. Throws a TypeError.
  */
 export const settingOf = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
   const file = env[`${name}_FILE`]
   if (!file) return env[name] || undefined
   if (env[name]) throw new TypeError(`is set twice, by ${name}_FILE too`)
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '') || undefined
+    const stat = statSync(file)
+    if (!stat.isFile() || stat.size > MAX_FILE_BYTES)
+      throw new TypeError(`${file} is no file of at most ${MAX_FILE_BYTES} bytes`)
+    const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    if (text === '') throw new TypeError(`${file} is empty`)
+    return text
   } catch (error) {
     throw new TypeError(`${name}_FILE can't be read: ${(error as Error).message}`)
   }
 }
+
+export const isSet = (env: NodeJS.ProcessEnv, name: string): boolean =>
+  Boolean(env[name] || env[`${name}_FILE`])
 
 /** What another setting depends on; undefined where that is invalid: its own error says so. */
 export const whenValid = <T>(read: () => T): T | undefined => {
@@ -101,8 +117,12 @@ export const whenValid = <T>(read: () => T): T | undefined => {
 export const settingBeside = (env: NodeJS.ProcessEnv, name: string): string =>
   whenValid(() => settingOf(env, name)) ?? ''
 
-/** Throws a ConfigError that names every missing or malformed setting. */
-export const readConfig = <T extends object>(
+/** A value, or what is asked for it each time it is needed: a setting in a file changes while the service runs. */
+export type Live<T> = T | (() => T)
+
+export const current = <T>(live: Live<T>): T => (live instanceof Function ? live() : live)
+
+const readOnce = <T extends object>(
   env: NodeJS.ProcessEnv,
   specs: { [K in keyof T]: Spec<T[K]> },
 ): Readonly<T> => {
@@ -123,4 +143,30 @@ export const readConfig = <T extends object>(
       if (Object.keys(errors).length > 0) throw new ConfigError(errors)
     },
   }) as Readonly<T>
+}
+
+/**
+ * Throws a ConfigError that names every missing or malformed setting. A setting in a file is read again whenever the result is asked
+ * for it; while the file can't be read, or holds nothing valid, the last value stays.
+ */
+export const readConfig = <T extends object>(
+  env: NodeJS.ProcessEnv,
+  specs: { [K in keyof T]: Spec<T[K]> },
+): Readonly<T> => {
+  const config = { ...readOnce(env, specs) }
+  for (const name of Object.keys(specs).filter((each) => env[`${each}_FILE`]) as (keyof T)[]) {
+    let [value, warned] = [config[name], '']
+    const get = () => {
+      try {
+        value = readOnce<Pick<T, typeof name>>(env, { [name]: specs[name] } as never)[name]
+      } catch (error) {
+        const { message } = error as ConfigError
+        if (message !== warned) process.emitWarning(message)
+        warned = message
+      }
+      return value
+    }
+    Object.defineProperty(config, name, { get, enumerable: true })
+  }
+  return config
 }

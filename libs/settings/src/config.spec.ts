@@ -66,6 +66,38 @@ describe('a setting in a file', () => {
     })
   })
 
+  test('is read again whenever it is asked for, and stays while its file holds nothing valid', () => {
+    const changing = join(folder, 'changing')
+    const write = (text: string) => writeFileSync(changing, text)
+    write('1m\n')
+    const warned = jest.spyOn(process, 'emitWarning').mockReturnValue()
+    const config = readConfig({ TIMEOUT_FILE: changing }, { TIMEOUT: duration() })
+    expect(config.TIMEOUT).toBe(60_000)
+    write('2m')
+    expect(config.TIMEOUT).toBe(120_000)
+    write('soon')
+    expect([config.TIMEOUT, config.TIMEOUT]).toEqual([120_000, 120_000])
+    expect(warned.mock.calls).toEqual([[expect.stringMatching(/^TIMEOUT: .*soon/)]])
+    rmSync(changing)
+    expect(config.TIMEOUT).toBe(120_000)
+    write('3m')
+    expect(config).toEqual({ TIMEOUT: 180_000 })
+    warned.mockRestore()
+  })
+
+  test.each([
+    ['holds nothing', () => file, '\n', 'is empty'],
+    ['is too big', () => file, 'x'.repeat(65_537), 'is no file of at most 65536 bytes'],
+    ['is a folder', () => folder, 'two words\n', 'is no file of at most 65536 bytes'],
+  ])('is refused when the file %s', (_, path, text, why) => {
+    writeFileSync(file, text)
+    const errors = { SECRET: `SECRET_FILE can't be read: ${path()} ${why}` }
+    expect(() => readConfig({ SECRET_FILE: path() }, { SECRET: str() })).toThrow(
+      expect.objectContaining({ errors }),
+    )
+    writeFileSync(file, 'two words\n')
+  })
+
   test('is refused when the file is not there, or when both are set, together with the other errors', () => {
     const missing = join(folder, 'missing')
     try {

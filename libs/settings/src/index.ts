@@ -1,0 +1,3 @@
+export * from './config'
+export * from './nats-url'
+export * from './tls-settings'

@@ -1,0 +1,93 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { cutConnections, eventually, startPostgresServer, type TestPostgres } from '@leadwire/test-kit'
+import { Client } from 'pg'
+import { type Stage, startStage, type Tenant } from '../stage.fixture'
+
+let folder: string
+let postgres: TestPostgres
+let admin: Client
+let stage: Stage
+let tenant: Tenant
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'leadwire-secrets-'))
+  postgres = await startPostgresServer()
+  admin = new Client({ connectionString: postgres.url })
+  await admin.connect()
+  await postgres.requirePasswords()
+  await admin.query("CREATE ROLE app SUPERUSER LOGIN PASSWORD 'first'")
+  stage = await startStage({ postgres: postgres.url })
+  tenant = await stage.newTenant()
+  for (const service of stage.system.services) {
+    const { SERVICE_TOKEN, NATS_URL, DATABASE_URL, ...others } = service.env
+    const url = new URL(DATABASE_URL ?? 'postgresql://none')
+    url.username = 'app'
+    service.env = {
+      ...others,
+      SERVICE_TOKEN_FILE: await write('token', SERVICE_TOKEN!),
+      ...(NATS_URL && { NATS_URL_FILE: await write('nats', NATS_URL) }),
+      ...(DATABASE_URL && {
+        DATABASE_URL: url.href,
+        DATABASE_PASSWORD_FILE: await write('password', 'first'),
+      }),
+    }
+    await stage.system.restart(service.name)
+  }
+})
+afterAll(async () => {
+  await stage.stop()
+  await admin.end()
+  await postgres.stop()
+  await rm(folder, { recursive: true })
+})
+
+/** Puts a secret in a file, as a mounted volume has it. */
+const write = async (name: string, secret: string) => {
+  const file = join(folder, name)
+  await writeFile(file, `${secret}\n`)
+  return file
+}
+
+const attach = (reference: string) =>
+  tenant.send('POST', `/leads/${reference}/attachments`, {
+    multipart: [
+      { name: 'name', value: 'Survey' },
+      { name: 'file', value: 'Three windows.', fileName: 'survey.txt', type: 'text/plain' },
+    ],
+  })
+
+test('the token between services changes in its file while requests go on, and none fails', async () => {
+  const files = stage.system.services.find(({ service }) => service === 'files-service')!
+  const statusWith = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await fetch(`${files.http}/files?unchanged_for=3600`, { headers })).status
+  }
+  const [before, after] = [stage.system.serviceToken, 'another-token-of-services']
+  for (const tokens of [`${before},${after}`, `${after},${before}`, after]) {
+    await write('token', tokens)
+    for (let count = 0; count < 5; count++) await attach((await tenant.createLead()).reference)
+  }
+  expect([await statusWith(before), await statusWith(after)]).toEqual([401, 200])
+})
+
+test('the password of NATS changes in its file, and webhooks arrive again', async () => {
+  const { receiver } = await tenant.listen()
+  const { nats } = stage.system
+  await nats.restart({ password: 'another' })
+  await tenant.createLead()
+  await write('nats', nats.url.replace(':spec@', ':another@'))
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
+})
+
+test('the password of PostgreSQL changes in its file, and new connections use it', async () => {
+  await admin.query("ALTER ROLE app PASSWORD 'second'")
+  // Open connections stay.
+  await tenant.createLead()
+  await write('password', 'second')
+  await cutConnections(stage.system.databases.leads)
+  await cutConnections(stage.system.databases.webhooks)
+  const { receiver } = await eventually(() => tenant.listen())
+  await eventually(() => tenant.createLead())
+  await eventually(() => expect(receiver.requests.length).toBeGreaterThan(0))
+})
