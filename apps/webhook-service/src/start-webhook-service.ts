@@ -21,7 +21,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { makeAttempt } from './attempt/make-attempt'
 import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
 import type { Config } from './config'
-import { claimMsOf, deliverEvents, tablesOf } from './deliver-events'
+import { claimMsOf, connectTables, deliverEvents } from './deliver-events'
 import { createUrlCheck } from './egress/create-url-check'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
@@ -54,11 +54,8 @@ export const startWebhookService = async (
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
-  // In the queue one polls, one claims, two store shared batches, one separate ones (`store-in-batches.ts`), two are for metrics.
   addPoolMetrics(metrics)
-  const connect = tablesOf({ url, lifecycle })
-  const leads = connect({ name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
-  const messages = connect({ name: 'notifications', schema: 'notifications', poolSize: 3, queueSize: 3 })
+  const { leads, messages } = connectTables({ url, poolSize, lifecycle })
   let nats: NatsConnection | undefined
   const checks = [
     { name: 'postgres', check: () => leads.database.query({ text: 'SELECT 1' }) },
