@@ -20,21 +20,18 @@ const CLAIM_MARGIN_MS = 4000
 
 export const claimMsOf = (attemptMs: number): number => attemptMs + CLAIM_MARGIN_MS
 
-/** One records, one releases, one reads the clock, one finds mailboxes. */
-const RESULTS = 4
+/** For both kinds: one polls, one claims, two store, one records. What else there is takes milliseconds, and waits for one of them. */
+const QUEUE_CONNECTIONS = 5
 
 /**
  * A claim that a crash of the database loses costs a repeated attempt: it does not wait for the disk. The statement that stores events
  * asks to wait. Each statement has an index in its order: without sorting, a poll with 900 waiting endpoints takes 4 ms instead of 300.
  * A batch of many accounts waits for no lock of a changed endpoint: it times out, and is stored separately.
  */
-export const QUEUE_SETTINGS = {
-  synchronous_commit: 'off',
-  enable_sort: 'off',
-  enable_bitmapscan: 'off',
-  jit: 'off',
-  lock_timeout: '100ms',
-}
+export const QUEUE_SETTINGS = [
+  ...['synchronous_commit = off', "lock_timeout = '100ms'"],
+  ...['enable_sort = off', 'enable_bitmapscan = off', 'jit = off'],
+]
 
 interface Tables {
   database: Database
@@ -44,21 +41,19 @@ interface Tables {
   queue: Database
 }
 
-/** Makes the function that connects to the tables in `schema`. `name` is that of the pools in metrics. */
-export const tablesOf =
-  (server: DatabaseServer & { lifecycle: Lifecycle }) =>
-  (tables: { name: string; schema: string; poolSize: number; queueSize: number }): Tables => {
-    const { name, schema, poolSize, queueSize } = tables
-    const connect = (suffix: string, size: number, more = {}) => {
-      const settings = { search_path: schema, ...more }
-      return connectDatabase({ ...server, name: name + suffix, poolSize: size, settings })
-    }
-    return {
-      database: connect('', poolSize),
-      results: connect('_results', RESULTS),
-      queue: connect('_queue', queueSize, QUEUE_SETTINGS),
-    }
+/** The tables of webhooks and those of notifications, which share connections. */
+export const connectTables = (options: DatabaseServer & { poolSize: number; lifecycle: Lifecycle }) => {
+  const database = connectDatabase({ ...options, name: 'webhooks' })
+  const results = connectDatabase({ ...options, name: 'webhooks_queue', poolSize: QUEUE_CONNECTIONS })
+  const path = ['search_path = notifications']
+  const leads: Tables = { database, results, queue: results.with('queue', QUEUE_SETTINGS) }
+  const messages: Tables = {
+    database: database.with('notifications', path),
+    results: results.with('notifications', path),
+    queue: results.with('notifications-queue', [...path, ...QUEUE_SETTINGS]),
   }
+  return { leads, messages }
+}
 
 const SOURCES = {
   webhook: { subject: LEADS_STREAM.subjects.events, name: WEBHOOK_CONSUMER, read: readEvent },

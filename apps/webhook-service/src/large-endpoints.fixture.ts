@@ -9,6 +9,7 @@ import {
   type Query,
 } from '@leadwire/service-kit'
 import { createDatabase, manualClock } from '@leadwire/test-kit'
+import { Client } from 'pg'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { migrations } from './migrations'
 import type { Dependencies } from './operation'
@@ -64,6 +65,12 @@ export const openTables = async () => {
     /** Gives an endpoint deliveries whose rows have a status. */
     fill: async (accountId: number, endpointId: number, status: string, count: number) =>
       void (await database.query({ text: FILL, values: [accountId, endpointId, status, count] })),
+    vacuum: async () => {
+      const sql = new Client({ connectionString: ground.url })
+      await sql.connect()
+      await sql.query('VACUUM ANALYZE')
+      await sql.end()
+    },
     close: async () => {
       await lifecycle.stop()
       await ground.drop()

@@ -31,7 +31,7 @@ const filled = async (count: number) => {
   await tables.fill(ACCOUNT, off, 'held', count)
   // What others have is newer, and is not walked past.
   await tables.fill(OTHER, await tables.endpoint(OTHER), 'delivered', count)
-  await tables.database.query({ text: 'VACUUM ANALYZE' })
+  await tables.vacuum()
   return { ...tables, on, off }
 }
 

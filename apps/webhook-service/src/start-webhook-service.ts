@@ -22,7 +22,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { makeAttempt } from './attempt/make-attempt'
 import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
 import type { Config } from './config'
-import { claimMsOf, deliverEvents, tablesOf } from './deliver-events'
+import { claimMsOf, connectTables, deliverEvents } from './deliver-events'
 import { createUrlCheck } from './egress/create-url-check'
 import { dialThroughProxy } from './egress/dial-through-proxy'
 import { createEgressGuard } from './egress/egress-guard'
@@ -54,13 +54,10 @@ export const startWebhookService = async (
   given?: Clock,
   sync?: () => Promise<Round>,
 ): Promise<{ grpcPort: number }> => {
-  const { DATABASE_POOL_SIZE: poolSize, WEBHOOK_PROXY: proxy, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
+  const { DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
-  // In the queue one polls, one claims, two store shared batches, one separate ones (`store-in-batches.ts`), two are for metrics.
   addPoolMetrics(metrics)
-  const connect = tablesOf({ ...databaseServer(config), lifecycle })
-  const leads = connect({ name: 'webhooks', schema: 'public', poolSize, queueSize: 7 })
-  const messages = connect({ name: 'notifications', schema: 'notifications', poolSize: 3, queueSize: 3 })
+  const { leads, messages } = connectTables({ ...databaseServer(config), poolSize, lifecycle })
   let nats: NatsConnection | undefined
   const checks = [
     { name: 'postgres', check: () => leads.database.query({ text: 'SELECT 1' }) },
@@ -79,9 +76,10 @@ export const startWebhookService = async (
   const sealer = createSealer(config.ENCRYPTION_KEYS)
   await reencryptSecrets(leads.database, { sealer, clock })
   const guard = createEgressGuard(config.WEBHOOK_ALLOW_HOSTS)
-  const dial = proxy && dialThroughProxy(proxy)
+  const isProxied = config.WEBHOOK_PROXY !== undefined
+  const dial = isProxied ? dialThroughProxy(() => config.WEBHOOK_PROXY!) : undefined
   const dispatcher = createGuardedDispatcher({ guard, connectMs: WEBHOOK_TIMEOUT, dial })
-  const sending = { dispatcher, sealer, timeoutMs: WEBHOOK_TIMEOUT, clock, isProxied: proxy !== undefined }
+  const sending = { dispatcher, sealer, timeoutMs: WEBHOOK_TIMEOUT, clock, isProxied }
   lifecycle.onStop('http connections', () => dispatcher.destroy())
   const tls = watchTls(config, { lifecycle, logger })
   const grpc = createGrpcServer({

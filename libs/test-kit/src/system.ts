@@ -22,6 +22,7 @@ import {
 import { createDatabase, type TestDatabase } from './database'
 import { startNats, type TestNats } from './nats'
 import { type ObjectStoreDirectory, objectStoreDirectory } from './object-store-directory'
+import type { TestPooler } from './pooler'
 import { watchProcess } from './watch-process'
 
 export type SystemOptions = {
@@ -34,6 +35,8 @@ export type SystemOptions = {
   tls?: boolean
   /** A superuser's URL of a server other than that of all specs. */
   postgres?: string
+  /** Between the services and PostgreSQL. */
+  pooler?: Pick<TestPooler, 'through'>
   /** Another checkout, built, whose services are run. */
   root?: string | undefined
 }
@@ -81,6 +84,7 @@ export async function startSystem({
   store,
   tls: isEncrypted = process.env['LEADWIRE_TEST_TLS'] === '1',
   postgres,
+  pooler,
   root,
 }: SystemOptions = {}): Promise<System> {
   requireBuilt()
@@ -93,12 +97,11 @@ export async function startSystem({
     freePort(),
   ])
   const serviceToken = randomBytes(24).toString('base64url')
+  const urlOf = ({ url, tlsUrl }: TestDatabase) => pooler?.through(url) ?? (tls ? tlsUrl : url)
   const services = await planServices({
     replicas,
     gateway: { host: '127.0.0.1', port },
-    databases: tls
-      ? { leads: leads.tlsUrl, webhooks: webhooks.tlsUrl }
-      : { leads: leads.url, webhooks: webhooks.url },
+    databases: { leads: urlOf(leads), webhooks: urlOf(webhooks) },
     nats: nats.url,
     natsCaFile: nats.caFile,
     store: store ?? { STORE_URL: files.url },

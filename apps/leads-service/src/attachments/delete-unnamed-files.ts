@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Database, Logger, Pruned, Transaction } from '@leadwire/service-kit'
+import type { Database, Logger, Pruned } from '@leadwire/service-kit'
 import type { FilesService } from './files-service'
 
 /** A record is written within minutes after its file was stored: what has none after so long will never have one. */
@@ -10,9 +10,9 @@ const DELETED_AT_ONCE = 100
 /** More of them, and more than one of a hundred, is no trace of requests that broke off: the database is not that of the store. */
 const PLAUSIBLE = { count: 100, share: 0.01 }
 
-// Of the session: it ends with the process.
-const LOCK = `SELECT pg_try_advisory_lock(hashtextextended('unnamed files', 0)) AS locked`
-const UNLOCK = `SELECT pg_advisory_unlock(hashtextextended('unnamed files', 0))`
+// Of a transaction that does nothing else: it ends with the process.
+const LOCK = `SELECT pg_try_advisory_xact_lock(hashtextextended('unnamed files', 0)) AS locked`
+const LASTING = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 
 const FIND_UNNAMED = `
   SELECT f.key FROM unnest($1::text[]) AS f (key)
@@ -27,16 +27,13 @@ interface Deps extends FilesService {
   signal: AbortSignal
 }
 
-const deleteUnnamed = async (
-  connection: Transaction,
-  { listFiles, deleteFiles, logger, signal }: Deps,
-): Promise<number> => {
+const deleteUnnamed = async ({ database, listFiles, deleteFiles, logger, signal }: Deps): Promise<number> => {
   const unnamed: string[] = []
   let listed = 0
   for await (const keys of listFiles(UNNAMED_FOR_S, signal)) {
     listed += keys.length
     const query = { name: 'find-unnamed-files', text: FIND_UNNAMED, values: [keys] }
-    unnamed.push(...(await connection.query<{ key: string }>(query)).map(({ key }) => key))
+    unnamed.push(...(await database.query<{ key: string }>(query)).map(({ key }) => key))
     if (unnamed.length >= DELETED_AT_MOST) break
     await pause(BATCH_PAUSE_MS)
   }
@@ -54,12 +51,8 @@ const deleteUnnamed = async (
 
 /** Deletes stored files that no record names, such as those of uploads that broke off. One copy at a time lists all, then deletes. */
 export const deleteUnnamedFiles = (deps: Deps): Promise<Pruned> =>
-  deps.database.connection(async (connection) => {
-    const [lock] = await connection.query<{ locked: boolean }>({ text: LOCK })
-    if (!lock!.locked) return { rows: 0, more: false }
-    try {
-      return { rows: await deleteUnnamed(connection, deps), more: false }
-    } finally {
-      await connection.query({ text: UNLOCK })
-    }
+  deps.database.transaction(async (tx) => {
+    tx.send({ text: LASTING })
+    const [lock] = await tx.query<{ locked: boolean }>({ text: LOCK })
+    return { rows: lock!.locked ? await deleteUnnamed(deps) : 0, more: false }
   })

@@ -39,7 +39,7 @@ export const attempter = ({
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(allow),
     connectMs: timeoutMs,
-    dial: proxy === undefined ? undefined : dialThroughProxy(new URL(proxy)),
+    dial: proxy === undefined ? undefined : dialThroughProxy(() => new URL(proxy)),
     ...(resolve ? { resolve } : {}),
   })
   dispatchers.push(dispatcher)

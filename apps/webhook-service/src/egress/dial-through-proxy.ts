@@ -15,16 +15,20 @@ const authorizationOf = ({ username, password }: URL) => {
   return credentials.length > 1 && { 'proxy-authorization': `Basic ${credentials.toString('base64')}` }
 }
 
-/** Connects through an HTTP proxy, by CONNECT to the address that the guard has allowed: the proxy resolves no name. */
-export const dialThroughProxy = (proxy: URL): Dial => {
-  const { request } = proxy.protocol === 'https:' ? https : http
-  const hostname = proxy.hostname.replace(/^\[|\]$/g, '')
-  // By default the server name would be that of the Host header.
-  const server = { hostname, port: proxy.port, servername: isIP(hostname) ? '' : hostname }
-  const authorization = authorizationOf(proxy)
-  return async ({ host, port }, signal) => {
+/**
+ * Connects through an HTTP proxy, by CONNECT to the address that the guard has allowed: the proxy resolves no name. `proxyOf` is asked for
+ * each connection: the setting in a file changes.
+ */
+export const dialThroughProxy =
+  (proxyOf: () => URL): Dial =>
+  async ({ host, port }, signal) => {
+    const proxy = proxyOf()
+    const { request } = proxy.protocol === 'https:' ? https : http
+    const hostname = proxy.hostname.replace(/^\[|\]$/g, '')
+    // By default the server name would be that of the Host header.
+    const server = { hostname, port: proxy.port, servername: isIP(hostname) ? '' : hostname }
     const path = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
-    const headers = { host: path, ...authorization }
+    const headers = { host: path, ...authorizationOf(proxy) }
     const tunnel = request({ ...server, agent: false, method: 'CONNECT', path, headers }).end()
     // The error of its destruction.
     tunnel.on('error', () => undefined)
@@ -46,4 +50,3 @@ export const dialThroughProxy = (proxy: URL): Dial => {
     const proxyReason = `The proxy answered ${statusCode} to CONNECT.`
     throw Object.assign(new Error(proxyReason), { proxyReason })
   }
-}

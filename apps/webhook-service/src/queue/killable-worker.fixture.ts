@@ -67,12 +67,11 @@ export const startKillableWorker = (options: {
   const logger = createLogger({ service: 'spec', level: 'silent' })
   const name = `worker-${randomUUID()}`
   const lifecycle = createLifecycle(logger)
-  const database = connectDatabase({
-    url: options.url,
-    poolSize: 12,
-    lifecycle,
-    settings: { application_name: name, synchronous_commit: 'off' },
-  })
+  const url = new URL(options.url)
+  url.searchParams.set('application_name', name)
+  const database = connectDatabase({ url: url.href, poolSize: 12, lifecycle }).with('worker', [
+    'synchronous_commit = off',
+  ])
   let dead = false
   let resolveDied = () => {}
   const died = new Promise<void>((resolve) => {

@@ -143,7 +143,7 @@ test('while attempts cannot be recorded few more start, and none is made twice',
 test('what is done is not read again, though an old snapshot keeps it in the index', async () => {
   await database.query({ text: INSERT_ENDPOINTS, values: [1] })
   let read = 0
-  const queue = connectDatabase({ url, poolSize: 5, lifecycle, settings: QUEUE_SETTINGS })
+  const queue = connectDatabase({ url, poolSize: 5, lifecycle }).with('queue', QUEUE_SETTINGS)
   const entriesRead = async (tx: Transaction) => {
     const [count] = await tx.query<{ entries: number }>({
       text: `SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid))::int AS entries

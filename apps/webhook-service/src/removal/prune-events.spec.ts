@@ -121,7 +121,9 @@ test('a delivery that was held for long is kept for 30 days from its end', async
 })
 
 const database = (schema: string) =>
-  connectDatabase({ url: doors.database.url, poolSize: 3, lifecycle, settings: { search_path: schema } })
+  connectDatabase({ url: doors.database.url, poolSize: 3, lifecycle }).with(schema, [
+    `search_path = ${schema}`,
+  ])
 
 // `count` events with two deliveries each; of every third the second is open.
 const fillTables = (count: number, schema = 'public') =>

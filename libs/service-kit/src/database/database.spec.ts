@@ -113,17 +113,46 @@ test('what begins after its caller has gone is refused, and leaves nothing behin
   expect(await kept()).toEqual([])
 })
 
-test('options of the URL add to those that all connections have', async () => {
+test('settings are those of a transaction, whatever the session has, and leave nothing behind in it', async () => {
   const url = new URL(server.url)
   url.searchParams.set('options', '-c application_name=mine -c TimeZone=Asia/Tokyo')
-  const other = connectDatabase({ url: url.href, poolSize: 1, lifecycle, settings: { search_path: 'there' } })
-  const show = async (name: string) =>
+  const here = connectDatabase({ url: url.href, poolSize: 1, lifecycle })
+  const there = here.with('there', ['search_path = there', "work_mem = '1MB'"])
+  const show = async (of: Database, name: string) =>
     (
-      await other.query<{ value: string }>({ text: 'SELECT current_setting($1) AS value', values: [name] })
+      await of.query<{ value: string }>({
+        name: 'show',
+        text: 'SELECT current_setting($1) AS value',
+        values: [name],
+      })
     )[0]!.value
-  expect(await show('application_name')).toBe('mine')
-  expect(await show('TimeZone')).toBe('UTC')
-  expect(await show('search_path')).toBe('there')
+  expect(await show(here, 'application_name')).toBe('mine')
+  expect(await show(here, 'TimeZone')).toBe('UTC')
+  expect(await show(there, 'TimeZone')).toBe('UTC')
+  expect(await show(there, 'search_path')).toBe('there')
+  expect(await show(here, 'search_path')).toBe('"$user", public')
+  const left = `SELECT name FROM pg_settings WHERE source = 'session' AND setting <> reset_val`
+  const inSession = await here.transaction(async (tx) => {
+    tx.send({ text: 'COMMIT' })
+    return tx.query({ text: left })
+  })
+  expect(inSession).toEqual([])
+})
+
+test('a statement has a plan for each kind of settings', async () => {
+  await database.query({ text: 'CREATE SCHEMA aside CREATE TABLE kept (id integer)' })
+  const aside = database.with('aside', ['search_path = aside'])
+  const count = { name: 'count-kept', text: 'SELECT count(*) FROM kept' }
+  await database.query(insert(1))
+  for (let turn = 0; turn < 2; turn++) {
+    expect(await database.query(count)).toEqual([{ count: 1 }])
+    expect(await aside.query(count)).toEqual([{ count: 0 }])
+  }
+  const prepared = `SELECT name FROM pg_prepared_statements WHERE name ~ '^count-kept' ORDER BY 1`
+  expect(await database.query({ text: prepared })).toEqual([
+    { name: 'count-kept' },
+    { name: 'count-kept-aside' },
+  ])
 })
 
 test('two statements of one name are refused', async () => {
@@ -132,9 +161,7 @@ test('two statements of one name are refused', async () => {
 })
 
 test('a statement that timed out is rolled back, and can be sent again', async () => {
-  const hurried = connectDatabase({
-    ...{ url: server.url, poolSize: 1, lifecycle, settings: { statement_timeout: '50' } },
-  })
+  const hurried = database.with('hurried', ['statement_timeout = 50'])
   const slow = { text: 'INSERT INTO kept SELECT 10 FROM pg_sleep(60)' }
   const error = await hurried.query(slow).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'unavailable' })

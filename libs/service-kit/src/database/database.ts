@@ -22,10 +22,10 @@ export interface OpenTransaction extends Transaction {
 export interface Database extends Transaction {
   /** Committed when `work` resolves, rolled back when it throws. Statements are pipelined, and so is COMMIT behind the last. */
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T>
-  /** Runs `work` on one connection, each statement in a transaction of its own. */
-  connection<T>(work: (connection: Transaction) => Promise<T>): Promise<T>
   /** The same database for one caller: once `signal` has aborted, statements are rejected with its reason. */
   until(signal: AbortSignal): Database
+  /** The same database with more settings such as `jit = off` in each transaction. Its plans differ: `name` sets its statements apart. */
+  with(name: string, settings: string[]): Database
 }
 
 /** ISO 8601 with six digits: `2026-01-02 03:04:05.12+00` is `2026-01-02T03:04:05.120000Z`. */
@@ -47,56 +47,75 @@ const silence = () => undefined
 // plans made for 60 leads no statement reads more pages of 60,000 leads than of 12,000; with `plan_cache_mode` alone 15 do, up to
 // 20,000 pages each, and with `enable_seqscan` too, 3 do. Without `plan_cache_mode` a join of five tables is planned for every
 // short batch, which was three quarters of a lone read's time. Parallel workers were started for ranges of 500 rows.
-const BY_KEY =
-  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan -c max_parallel_workers_per_gather=0'
-
-const LIMITS = '-c statement_timeout=8000 -c idle_in_transaction_session_timeout=30000'
+const BY_KEY = [
+  ...['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off'],
+  ...['plan_cache_mode = force_generic_plan', 'max_parallel_workers_per_gather = 0'],
+]
 
 // The server ends a statement after 8 s, below the 10 s of a request. A connection without a response after 12 s is dead.
 const ANSWER_LIMIT_MS = 12_000
+const LIMITS = ['statement_timeout = 8000', 'idle_in_transaction_session_timeout = 30000', "TimeZone = 'UTC'"]
+
+// Behind a pooler each transaction may have another session: nothing is set for longer.
+const settingsOf = (settings: string[]) => settings.map((setting) => `; SET LOCAL ${setting}`).join('')
+const BEGIN = `BEGIN${settingsOf([...LIMITS, ...BY_KEY])}`
+const COMMIT = { text: 'COMMIT' }
+
+/** How the transactions of a `Database` begin, and what sets its prepared statements apart. */
+type Kind = { begin: string; name?: string }
 
 /** `onError` is called before this returns for a value that can not be sent: in time to send no COMMIT behind it. */
 const rowsOf = <Row extends object>(
   client: Client,
+  { name: kind }: Kind,
   query: Query,
   onError?: (error: unknown) => void,
 ): Promise<Row[]> => {
+  const { name, text } = query
+  const own = name && kind ? { ...query, name: `${name}-${kind}`, text: `${text} -- ${kind}` } : query
   const send = () =>
     new Promise<Row[]>((resolve, reject) => {
-      client.query<Row>(query, (error: unknown, result) => {
+      client.query<Row>(own, (error: unknown, result) => {
         if (!error) return resolve(result.rows)
         onError?.(error)
         reject(error)
       })
     })
-  const attributes = { 'db.system.name': 'postgresql', 'db.query.text': query.text }
-  return inSpan(query.name ?? query.text.slice(0, 20), { kind: SpanKind.CLIENT, attributes }, send)
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.text': text }
+  return inSpan(name ?? text.slice(0, 20).split(';')[0]!, { kind: SpanKind.CLIENT, attributes }, send)
+}
+
+/** One statement in a transaction of its own, which is sent at once. */
+const alone = async <Row extends object>(client: Client, kind: Kind, query: Query): Promise<Row[]> => {
+  const all = [{ text: kind.begin }, query, COMMIT].map((each) => rowsOf<Row>(client, kind, each))
+  return (await Promise.all(all))[1]!
 }
 
 const inTransaction = async <T>(
   client: Client,
+  kind: Kind,
   work: (tx: OpenTransaction) => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> => {
   let failure: unknown
   const run = <Row extends object>(query: Query): Promise<Row[]> => {
     signal?.throwIfAborted()
-    const rows = rowsOf<Row>(client, query, (error) => {
+    const rows = rowsOf<Row>(client, kind, query, (error) => {
       failure ??= error
     })
     rows.catch(silence)
     return rows
   }
   try {
-    run({ text: 'BEGIN' })
+    run({ text: kind.begin })
     const result = await work({ query: async (query) => run(query), send: (query) => void run(query) })
-    if (failure === undefined) await rowsOf(client, { text: 'COMMIT' })
+    if (failure === undefined) await rowsOf(client, kind, COMMIT)
     // PostgreSQL reports success for a COMMIT behind a failed statement, though it rolls back.
     if (failure !== undefined) throw failure
     return result
   } catch (error) {
     // Without a connection there is nothing to roll back; the first error is thrown.
-    await rowsOf(client, { text: 'ROLLBACK' }).catch(silence)
+    await rowsOf(client, kind, { text: 'ROLLBACK' }).catch(silence)
     throw failure ?? error
   }
 }
@@ -130,8 +149,8 @@ const connectionTo = (server: DatabaseServer, settings: ClientConfig) => {
 export const within = (tx: OpenTransaction): Database => ({
   query: tx.query,
   transaction: (work) => work(tx),
-  connection: (work) => work(tx),
   until: () => within(tx),
+  with: () => within(tx),
 })
 
 const pools = new Set<{ pool: Pool; server: string; name: string | undefined }>()
@@ -175,15 +194,10 @@ export const connectDatabase = (options: {
   lifecycle: Lifecycle
   /** After how long without a response a connection counts as dead. */
   answerLimitMs?: number
-  /** More settings of PostgreSQL for these connections. */
-  settings?: Record<string, string>
 }): Database => {
-  const ofThese = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`)
-  // pg would ignore these options where the URL has some.
-  const { options: given = '', ...config } = clientConfig(options)
+  const config = clientConfig(options)
   const settings = {
     ...config,
-    options: `${given} -c TimeZone=UTC ${LIMITS} ${BY_KEY}${ofThese.join('')}`,
     query_timeout: options.answerLimitMs ?? ANSWER_LIMIT_MS,
     keepAlive: true,
     pipeline: true,
@@ -207,7 +221,7 @@ export const connectDatabase = (options: {
     return pool.end()
   })
 
-  const until = (signal?: AbortSignal): Database => {
+  const databaseOf = (kind: Kind, signal?: AbortSignal): Database => {
     const withConnection = async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
       signal?.throwIfAborted()
       const client = await pool.connect().catch((error) => {
@@ -226,11 +240,11 @@ export const connectDatabase = (options: {
       }
     }
     return {
-      query: (query) => withConnection((client) => rowsOf(client, query)),
-      connection: (work) => withConnection((client) => work({ query: (query) => rowsOf(client, query) })),
-      transaction: (work) => withConnection((client) => inTransaction(client, work, signal)),
-      until,
+      query: (query) => withConnection((client) => alone(client, kind, query)),
+      transaction: (work) => withConnection((client) => inTransaction(client, kind, work, signal)),
+      until: (caller) => databaseOf(kind, caller),
+      with: (name, more) => databaseOf({ begin: BEGIN + settingsOf(more), name }, signal),
     }
   }
-  return until()
+  return databaseOf({ begin: BEGIN })
 }

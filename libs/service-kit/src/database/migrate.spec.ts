@@ -47,6 +47,29 @@ test('a database with other migrations is refused, and is not tried again', asyn
   await other.drop()
 })
 
+test('an index is built while the lock is held', async () => {
+  const indexed: Migration = {
+    name: '002-indexed',
+    transaction: false,
+    up: async (knex) => {
+      await knex.raw('CREATE TABLE indexed (id integer)')
+      await knex.raw('CREATE INDEX CONCURRENTLY indexed_by_id ON indexed (id)')
+    },
+  }
+  const steps = [step('001-first'), indexed]
+  await Promise.all([migrate(server.url, steps), migrate(server.url, steps)])
+})
+
+test('a migration takes as long as it needs, whatever limits its role has', async () => {
+  const url = new URL(server.url)
+  url.searchParams.set('options', '-c statement_timeout=50 -c idle_in_transaction_session_timeout=50')
+  const slow: Migration = {
+    name: '003-slow',
+    up: async (knex) => void (await knex.raw('SELECT pg_sleep(0.2)')),
+  }
+  await migrate(url.href, [step('001-first'), slow])
+})
+
 test('migrations of several tables end no transaction that uses them in another order', async () => {
   const database = connect()
   await database.query({ text: 'CREATE TABLE one (id integer)' })

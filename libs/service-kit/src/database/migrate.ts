@@ -18,10 +18,16 @@ export interface Migration {
 const LOCK = 7_145_220_601
 const POLL_MS = 100
 
-/** Polls for the lock: another process's CREATE INDEX CONCURRENTLY would wait for a transaction that waits for the lock. */
+/** Polls for the lock: CREATE INDEX CONCURRENTLY would wait for a transaction that waits for it. For one that only holds it, it does not. */
 const lock = async (guard: Client): Promise<void> => {
-  const tryLock = () => guard.query('SELECT WHERE pg_try_advisory_lock($1)', [LOCK])
-  while ((await tryLock()).rowCount === 0) await pause(POLL_MS)
+  for (;;) {
+    await guard.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0')
+    // Without values: a portal of the extended protocol keeps its snapshot, for which CREATE INDEX CONCURRENTLY waits.
+    const { rowCount } = await guard.query(`SELECT WHERE pg_try_advisory_xact_lock(${LOCK})`)
+    if (rowCount) return
+    await guard.query('ROLLBACK')
+    await pause(POLL_MS)
+  }
 }
 
 // A statement that waits for a lock on a table blocks all that come after it: it gives up, and the migration is tried again. It
@@ -29,7 +35,9 @@ const lock = async (guard: Client): Promise<void> => {
 const briefly =
   (up: Migration['up']): Migration['up'] =>
   async (knex) => {
-    await knex.raw("SET LOCAL lock_timeout = '500ms'")
+    await knex.raw(
+      "SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = 0; SET LOCAL TimeZone = 'UTC'",
+    )
     await up(knex)
   }
 
@@ -56,16 +64,13 @@ export const migrate = async (
   const guard = new Client(connection)
   const knex = createKnex({
     client: 'pg',
-    connection: {
-      options: '-c TimeZone=UTC -c statement_timeout=0',
-      ...connection,
-    } as Knex.PgConnectionConfig,
+    connection: connection as Knex.PgConnectionConfig,
     pool: { min: 0, max: 2, propagateCreateError: true },
   })
   try {
     await guard.connect()
-    await lock(guard)
     await requireKnown(guard, migrations)
+    await lock(guard)
     const config: Knex.MigratorConfig = {
       migrationSource: {
         getMigrations: async () => migrations,
@@ -82,6 +87,7 @@ export const migrate = async (
     // A process that was killed while it migrated leaves knex's own lock row set; under ours it can only be stale.
     await knex.migrate.forceFreeMigrationsLock(config)
     await knex.migrate.latest(config)
+    await guard.query('COMMIT')
   } finally {
     await knex.destroy()
     await guard.end().catch(() => undefined)

@@ -53,6 +53,12 @@ beforeAll(async () => {
 })
 afterAll(() => stage.stop())
 
+test('a copy of leads-service has 10 connections to PostgreSQL, one of webhook-service 15', () => {
+  const sizes = exposed.matchAll(/^leadwire_database_pool_size\{.*pool="(\w+)".*\} (\d+)$/gm)
+  const found = Object.fromEntries([...sizes].map(([, pool, size]) => [pool, Number(size)]))
+  expect(found).toEqual({ leads: 10, webhooks: 10, webhooks_queue: 5 })
+})
+
 const namesIn = (text: string) => [
   ...new Set(
     [...text.matchAll(/\b(?:leadwire|http|grpc|files|nodejs|process)_[a-z0-9_]+/g)].map(([name]) => name),

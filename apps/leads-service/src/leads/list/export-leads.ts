@@ -54,10 +54,8 @@ export const exportLeads =
     const horizon = filters.updatedSince === undefined ? undefined : await changeHorizon(database)
     const { found, until } = await numbersAfter(database, request, horizon)
     if (found.length === 0) return { leads: [], nextAfter: until }
-    return database.connection(async (db) => {
-      const values = [accountId, found, settings.jsonFormat]
-      const rows = await db.query<Row>({ name: 'export-leads', text: SELECT, values })
-      const leads = await managedBodies(db, accountId, rows, settings)
-      return { leads, nextAfter: rows.length < found.length ? rows.at(-1)?.number : until }
-    })
+    const values = [accountId, found, settings.jsonFormat]
+    const rows = await database.query<Row>({ name: 'export-leads', text: SELECT, values })
+    const leads = await managedBodies(database, accountId, rows, settings)
+    return { leads, nextAfter: rows.length < found.length ? rows.at(-1)?.number : until }
   }

@@ -1,6 +1,6 @@
 import { FindLeadsRequest, type LeadFilters } from '@leadwire/contracts'
 import { connectDatabase, type Database, type OpenTransaction, type Query } from '@leadwire/service-kit'
-import { escapeLiteral } from 'pg'
+import { Client, escapeLiteral } from 'pg'
 import { newAccount, newItem, type RunningLeadsService, startLeadsService } from '../../leads-service.fixture'
 import { findLeads } from './find-leads'
 
@@ -52,12 +52,13 @@ beforeAll(async () => {
   service = await startLeadsService()
   const db = connectDatabase({
     ...{ url: service.database.url, poolSize: 1, lifecycle: service.lifecycle, answerLimitMs: 120_000 },
-    settings: { statement_timeout: '0', session_replication_role: 'replica' },
-  })
+  }).with('fill', ['statement_timeout = 0', 'session_replication_role = replica'])
   small = await filled(db, 10_000)
   large = await filled(db, 100_000)
-  for (const table of ['leads', 'accounts', 'lead_search', 'lead_attributes'])
-    await db.query({ text: `VACUUM ANALYZE ${table}` })
+  const sql = new Client({ connectionString: service.database.url })
+  await sql.connect()
+  await sql.query('VACUUM ANALYZE leads, accounts, lead_search, lead_attributes')
+  await sql.end()
   recent = await filled(db, 10_000)
 }, 120_000)
 afterAll(() => service.stop())

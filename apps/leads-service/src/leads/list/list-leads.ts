@@ -48,9 +48,7 @@ export const listLeads =
   ({ database, jsonFormat }: { database: Database; jsonFormat: number }) =>
   async ({ pages }: ListLeadsRequest): Promise<{ results: LeadPageResult[] }> => {
     const deadlines = pages.map(deadlineOf)
-    const listed = await database.connection((db) =>
-      unlessTimedOut(pages, deadlines, (inTime) => loadPages(db, inTime, jsonFormat)),
-    )
+    const listed = await unlessTimedOut(pages, deadlines, (inTime) => loadPages(database, inTime, jsonFormat))
     const results = listed.map((value, index): LeadPageResult => {
       const { accountId, page } = pages[index]!
       const outcome = invalidBy(errorsOf({ account_id: isId(accountId), page: page >= 1 })) ?? value

@@ -55,9 +55,7 @@ export const retrieveLeads =
   ({ database, ...json }: { database: Database } & JsonSettings) =>
   async ({ leads }: RetrieveLeadsRequest) => {
     const deadlines = leads.map(deadlineOf)
-    const found = await database.connection((db) =>
-      unlessTimedOut(leads, deadlines, (items) => loadLeads(db, items, json)),
-    )
+    const found = await unlessTimedOut(leads, deadlines, (items) => loadLeads(database, items, json))
     const outcomes = found.map((lead, index) =>
       isId(leads[index]!.accountId)
         ? (lead ?? leadNotFound())

@@ -39,5 +39,5 @@ export const retrieveManagedLead =
   ({ database, ...settings }: JsonSettings & { database: Database }) =>
   async (request: RetrieveManagedLeadRequest): Promise<TaggedLead> => {
     validate({ account_id: isId(request.accountId) })
-    return database.connection((db) => loadManagedLead(db, request, settings))
+    return loadManagedLead(database, request, settings)
   }
