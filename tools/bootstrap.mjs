@@ -31,6 +31,7 @@ const programs = {
   start: 'tools/embedded/dist/main.js',
   dev: 'tools/embedded/dist/main.js',
   test: 'tools/test.cjs',
+  matrix: 'tools/matrix.cjs',
   leadwire: 'tools/leadwire/dist/main.js',
   bench: 'tools/bench/dist/main.js',
   'crash-test': 'tools/crash-test/dist/main.js',

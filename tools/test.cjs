@@ -55,17 +55,18 @@ function audit() {
   return status === 0
 }
 
-// What uses each connection between the parts of a stack once.
-const SPECS_ON_TLS = ['conformance/walk', 'webhooks/events', 'operations/notify', 'files/attachments'].map(
-  (path) => `tools/e2e/src/${path}`,
-)
-
-function runSpecs(paths, env = {}) {
+function runSpecs(asked) {
   const report = join(tmpdir(), `leadwire-specs-${process.pid}.json`)
   const succeeded = succeeds(
     process.execPath,
-    [binary('jest'), '--json', `--outputFile=${report}`, ...paths],
-    { stdout: 'ignore', env: { LEADWIRE_TEST_BUILD_MINIO: '1', ...env } },
+    [binary('jest'), '--json', `--outputFile=${report}`, ...asked],
+    {
+      stdout: 'ignore',
+      env: {
+        LEADWIRE_TEST_BUILD_MINIO: '1',
+        ...(asked.every((argument) => argument.startsWith('--')) && { LEADWIRE_TEST_ALL: '1' }),
+      },
+    },
   )
   const result = readReport(report)
   if (!result) return { passed: 0, failed: 1, skipped: 0 }
@@ -101,11 +102,8 @@ const [shard] = asked.filter((argument) => argument.startsWith('--shard='))
 // The first of the machines that share the specs does the rest.
 const checks =
   !shard || shard.startsWith('--shard=1/') ? [checkTypes(), lint(), checkLicences(), audit()] : []
-const runs = [runSpecs(asked)]
-if (asked.every((argument) => argument.startsWith('--')))
-  runs.push(runSpecs([...SPECS_ON_TLS, ...(shard ? [shard] : [])], { LEADWIRE_TEST_TLS: '1' }))
-const count = (result, answer) =>
-  runs.reduce((sum, run) => sum + run[result], 0) + checks.filter((ok) => ok === answer).length
+const specs = runSpecs(asked)
+const count = (result, answer) => specs[result] + checks.filter((ok) => ok === answer).length
 const [passed, failed, skipped] = [count('passed', true), count('failed', false), count('skipped', undefined)]
 console.log(`\n${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`)
 process.exit(failed === 0 ? 0 : 1)

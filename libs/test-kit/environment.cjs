@@ -1,7 +1,13 @@
-// Node's environment for specs, and a watch on what they start: a file that leaves a process running fails.
+// Node's environment for specs, with variables of their project, and a watch on what they start: a file that leaves a process
+// running fails.
 const { TestEnvironment } = require('jest-environment-node')
 
 module.exports = class extends TestEnvironment {
+  constructor(config, context) {
+    super(config, context)
+    Object.assign(this.global.process.env, config.projectConfig.testEnvironmentOptions.env)
+  }
+
   async teardown() {
     const leaked = [...(this.global.leadwireProcesses ?? [])].filter((child) => !child.hasExited())
     for (const child of leaked) child.killGroup()

@@ -14,10 +14,12 @@ import {
   createLogger,
   createSealer,
   type Logger,
+  migrate,
   natsOptions,
 } from '@leadwire/service-kit'
 import {
   createDatabase,
+  createTemplateDatabase,
   eventually,
   freePort,
   startNats,
@@ -31,6 +33,7 @@ import type { Clock } from './clock'
 import type { Config } from './config'
 import { sealSecrets } from './endpoints/secrets/sealed-secrets'
 import { readEvent } from './ingest/read-event'
+import { migrations } from './migrations'
 import { startWebhookService } from './start-webhook-service'
 
 export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
@@ -102,9 +105,14 @@ export const newEvent = (accountId: number, over: Partial<Event> = {}): Event =>
 export const storedEvent = (accountId: number, over: Partial<Event> = {}) =>
   readEvent(Event.encode(newEvent(accountId, over)).finish())
 
+const migrated = () => createTemplateDatabase('webhooks', (url) => migrate(url, migrations))
+
 /** Connections to a running stack: JetStream to publish to, PostgreSQL to read. */
 export const openDoors = async () => {
-  const [database, nats] = await Promise.all([createDatabase({ name: 'webhooks' }), startNats()])
+  const [database, nats] = await Promise.all([
+    migrated().then((template) => createDatabase({ name: 'webhooks', template })),
+    startNats(),
+  ])
   const connection = await connect({
     ...natsOptions({ NATS_URL: nats.url }),
     maxReconnectAttempts: -1,

@@ -19,7 +19,8 @@ import {
   writeAuthorities,
   writeCertificate,
 } from '@leadwire/embedded'
-import { createDatabase, type TestDatabase } from './database'
+import { createDatabase, createTemplateDatabase, type TestDatabase } from './database'
+import { migrate, settingsToMigrate } from './migrate'
 import { startNats, type TestNats } from './nats'
 import { type ObjectStoreDirectory, objectStoreDirectory } from './object-store-directory'
 import type { TestPooler } from './pooler'
@@ -88,10 +89,13 @@ export async function startSystem({
   root,
 }: SystemOptions = {}): Promise<System> {
   requireBuilt()
+  // The server of all specs migrates once; services of another release, or on another server, do so themselves.
+  const makeDatabase = async (name: keyof typeof SERVICES) =>
+    createDatabase({ name, server: postgres, ...(!postgres && !root && { template: await migrated(name) }) })
   const tls = isEncrypted ? await makeTls() : undefined
   const [leads, webhooks, nats, files, port] = await Promise.all([
-    createDatabase({ name: 'leads', server: postgres }),
-    createDatabase({ name: 'webhooks', server: postgres }),
+    makeDatabase('leads'),
+    makeDatabase('webhooks'),
     startNats({ tls: tls?.natsFiles }),
     objectStoreDirectory(),
     freePort(),
@@ -151,6 +155,11 @@ export async function startSystem({
     throw error
   }
 }
+
+const SERVICES = { leads: 'leads-service', webhooks: 'webhook-service' } as const
+
+const migrated = (name: keyof typeof SERVICES) =>
+  createTemplateDatabase(`system_${name}`, (url) => migrate(SERVICES[name], settingsToMigrate(url)))
 
 async function makeTls(): Promise<SystemTls & { natsFiles: ServicesTls }> {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-tls-'))

@@ -6,7 +6,7 @@ import { type Stage, startStage, type Tenant } from '../stage.fixture'
 import { findSchemathesis } from './schemathesis.fixture'
 
 // A longer look: `SCHEMATHESIS_SECONDS=1500 SCHEMATHESIS_SEED=7 npm run specs -- tools/e2e/src/abuse/schemathesis`.
-const SECONDS = Number(process.env['SCHEMATHESIS_SECONDS'] ?? 45)
+const SECONDS = Number(process.env['SCHEMATHESIS_SECONDS'] ?? 30)
 /** For each operation: so many that the time is spent, and each operation has its turn. */
 const EXAMPLES = Math.max(100, Math.round(SECONDS * 1.5))
 const SEED = process.env['SCHEMATHESIS_SEED'] ?? '20261124'

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { COLOR_SCHEMES, violations } from './axe.fixture'
 import { findChromium, openTab, startChromium, type Tab } from './chromium.fixture'
 
 const chromium = findChromium()
@@ -10,7 +10,8 @@ if (!chromium) {
   console.warn('The console was not tried: there is no Chromium here. Set CHROMIUM_BIN, or put one on PATH.')
 }
 
-const PICTURES = join(__dirname, '../../pictures')
+/** LEADWIRE_PICTURES=1: pictures of all pages go there. */
+const PICTURES = process.env['LEADWIRE_PICTURES'] === '1' && join(__dirname, '../../pictures')
 
 /** What a test of the console works with; its account and its tab are its own. */
 export interface ConsoleWorld {
@@ -25,7 +26,7 @@ export interface ConsoleWorld {
   /** Opens an address below /console, and signs in there. */
   open(path?: string, token?: string): Promise<void>
   heading(name: string | RegExp): ReturnType<Page['getByRole']>
-  /** Checks the page that is shown with axe, and takes its picture, in both themes and at a desk's and a phone's width. */
+  /** Checks the page that is shown with axe, in both themes and at a desk's and a phone's width. */
   inspect(name: string): Promise<void>
 }
 
@@ -60,18 +61,18 @@ export const describeConsole = (
       heading: (title) => world.page.getByRole('heading', { level: 1, name: title }),
       inspect: async (picture) => {
         const { page } = world
-        mkdirSync(PICTURES, { recursive: true })
+        if (PICTURES) mkdirSync(PICTURES, { recursive: true })
         for (const width of [1280, 360]) {
           await page.setViewportSize({ width, height: 800 })
-          for (const colorScheme of ['light', 'dark'] as const) {
+          for (const colorScheme of COLOR_SCHEMES) {
             await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
             const where = `${picture}-${width}-${colorScheme}`
             expect([where, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
               where,
               width,
             ])
-            expect([where, await violations(page)]).toEqual([where, []])
-            await page.screenshot({ path: join(PICTURES, `${where}.png`), fullPage: true })
+            expect([where, await violations(page, colorScheme)]).toEqual([where, []])
+            if (PICTURES) await page.screenshot({ path: join(PICTURES, `${where}.png`), fullPage: true })
           }
         }
         await page.setViewportSize({ width: 1280, height: 800 })
@@ -98,11 +99,4 @@ export const describeConsole = (
     })
     define(world)
   })
-}
-
-// evaluate() is not bound by the page's policy, which allows no script but the console's own.
-const violations = async (page: Page): Promise<string[]> => {
-  await page.evaluate(axe.source)
-  const found = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>('axe.run()')
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }

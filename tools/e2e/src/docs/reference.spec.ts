@@ -10,20 +10,21 @@ if (!chromium) {
   )
 }
 
+let stage: Stage
+let browser: Browser
+beforeAll(async () => {
+  if (chromium) [stage, browser] = await Promise.all([startStage(), startChromium(chromium)])
+})
+afterAll(async () => {
+  await browser?.close()
+  await stage?.stop()
+})
+
 suite.each([1280, 375])('the reference in a browser, %d pixels wide', (width) => {
-  let stage: Stage
-  let browser: Browser
   let tenant: Tenant
   let tab: Tab
   let page: Page
 
-  beforeAll(async () => {
-    ;[stage, browser] = await Promise.all([startStage(), startChromium(chromium!)])
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await stage?.stop()
-  })
   beforeEach(async () => {
     tenant = await stage.newTenant()
     tab = await openTab(browser, { width })

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { eventually } from '@leadwire/test-kit'
 import { type Stage, startStage, type Tenant } from '../stage.fixture'
 import { PNG } from './samples.fixture'
 
@@ -31,6 +33,7 @@ const startLoad = () => {
       statuses.push(attached.status)
       if (attached.status === 200)
         statuses.push((await tenant.client.request('GET', attached.json.data.url)).status)
+      await pause(20)
     }
   }
   const clients = Array.from({ length: 3 }, client)
@@ -40,7 +43,7 @@ const startLoad = () => {
   }
   const moves = async (count: number) => {
     const until = statuses.length + count
-    while (statuses.length < until) await tenant.client.request('GET', '/leads/statuses')
+    await eventually(() => expect(statuses.length).toBeGreaterThanOrEqual(until))
   }
   return { statuses, moves, stop }
 }

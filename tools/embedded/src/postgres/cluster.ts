@@ -11,7 +11,7 @@ export const superuser = 'leadwire'
 /**
  * Makes a cluster at `dataDirectory` unless there is one. It is made beside and moved into place, so a start that was
  * interrupted leaves no half-made cluster. The locale is PostgreSQL's own C.UTF-8: it needs none of the system's, and
- * its order never changes with the system's.
+ * its order never changes with the system's. Before 17 there was only the system's.
  */
 export async function ensureCluster({
   dataDirectory,
@@ -33,7 +33,9 @@ export async function ensureCluster({
     binaries.initdb,
     [
       ...['-D', nameFor(user, half), '-U', superuser, '--auth=trust', '--encoding=UTF8'],
-      ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+      ...(binaries.major < 17
+        ? ['--locale=C.UTF-8']
+        : ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']),
       ...(durable ? [] : ['--no-sync']),
     ],
     { ...user, cwd: half, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } },

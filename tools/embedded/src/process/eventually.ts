@@ -1,5 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
+/** What takes long is asked for less and less often: asking takes time from what is waited for. */
+const nextPause = (elapsedMs: number) => Math.min(250, Math.max(20, elapsedMs / 10))
+
 /**
  * Runs `check` again and again until it throws nothing; answers with what it answers. In a spec, put the expectation
  * inside: `await eventually(() => expect(receiver.requests).toHaveLength(1))`.
@@ -8,23 +11,20 @@ import { setTimeout as wait } from 'node:timers/promises'
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,
-  {
-    timeoutMs = 60_000,
-    everyMs = 20,
-    describe,
-  }: { timeoutMs?: number; everyMs?: number; describe?: string } = {},
+  { timeoutMs = 60_000, everyMs, describe }: { timeoutMs?: number; everyMs?: number; describe?: string } = {},
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs
+  const began = performance.now()
   for (;;) {
     try {
       return await check()
     } catch (error) {
-      if (performance.now() > deadline) {
+      const elapsedMs = performance.now() - began
+      if (elapsedMs > timeoutMs) {
         if (error instanceof Error)
           error.message = `after ${timeoutMs} ms${describe ? ` of ${describe}` : ''}: ${error.message}`
         throw error
       }
-      await wait(everyMs)
+      await wait(everyMs ?? nextPause(elapsedMs))
     }
   }
 }
