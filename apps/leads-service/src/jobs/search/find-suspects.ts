@@ -13,26 +13,33 @@ export interface Suspect {
   reasons: Reason[]
 }
 
-// It would read and sort all leads of a person.
-const SETTING = 'SET LOCAL enable_bitmapscan = off'
+// A bitmap would read and sort all leads of a person, and a plan that was made while there were few leads would read all of them.
+const SETTINGS = `SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)`
+
+/** One lead of the account by the index of numbers: a plan that was made while there were few leads could take any, but not in its order. */
+export const leadByNumber = (number: string) =>
+  `leads WHERE account_id = $1 AND number BETWEEN ${number} AND ${number} ORDER BY number LIMIT 1`
 
 // The newest of each term, by one range of the primary key: of an equal term the index by number could be taken, and read whole.
-// LIMIT 1 keeps the order of the joins. Numbers and created_at rise together: what is too old is behind the others.
+// Numbers and created_at rise together: what is too old is behind the others.
 const SELECT = `
-  SELECT asked.number, o.reference, array_agg(left(asked.term, 1)) AS marks
-  FROM unnest($2::bigint[], $3::text[]) AS asked (number, term)
-  CROSS JOIN LATERAL (SELECT created_at FROM leads WHERE account_id = $1 AND number = asked.number LIMIT 1) own
-  CROSS JOIN LATERAL (
-    SELECT s.number FROM lead_search s
-    WHERE s.account_id = $1 AND (s.term, s.number) < (asked.term, coalesce($4, asked.number)) AND s.term >= asked.term
-      AND s.number <> asked.number
-    ORDER BY s.term DESC, s.number DESC LIMIT ${LIMIT}
+  SELECT found.number, o.reference, found.marks
+  FROM (
+    SELECT asked.number, asked.created_at, one.number AS other, array_agg(left(asked.term, 1)) AS marks
+    FROM unnest($2::bigint[], $3::text[], $4::timestamptz[]) AS asked (number, term, created_at)
+    CROSS JOIN LATERAL (
+      SELECT s.number FROM lead_search s
+      WHERE s.account_id = $1 AND (s.term, s.number) < (asked.term, coalesce($5, asked.number)) AND s.term >= asked.term
+        AND s.number <> asked.number
+      ORDER BY s.term DESC, s.number DESC LIMIT ${LIMIT}
+    ) one
+    GROUP BY 1, 2, 3
   ) found
   CROSS JOIN LATERAL (
-    SELECT reference, created_at FROM leads WHERE account_id = $1 AND number = found.number LIMIT 1
+    SELECT reference, created_at FROM ${leadByNumber('found.other')}
   ) o
-  WHERE o.created_at >= own.created_at - make_interval(secs => $5)
-  GROUP BY asked.number, found.number, o.reference ORDER BY asked.number, found.number DESC`
+  WHERE o.created_at >= found.created_at - make_interval(secs => $6)
+  ORDER BY found.number, found.other DESC`
 
 type Row = { number: number; reference: string; marks: string[] }
 
@@ -48,8 +55,8 @@ export const findSuspects = async (
   accountId: number,
   { terms, before, windowMs }: { terms: PersonTerm[]; before?: number; windowMs: number },
 ): Promise<Map<number, Suspect[]>> => {
-  tx.send({ text: SETTING })
-  const asked = [terms.map(({ number }) => number), terms.map(({ term }) => term)]
+  tx.send({ name: 'settings-of-suspects', text: SETTINGS })
+  const asked = (['number', 'term', 'createdAt'] as const).map((field) => terms.map((one) => one[field]))
   const rows = await tx.query<Row>({
     name: 'find-suspects',
     text: SELECT,

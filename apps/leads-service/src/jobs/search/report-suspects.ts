@@ -2,13 +2,13 @@ import type { OpenTransaction } from '@leadwire/service-kit'
 import { insertTogether } from '../../database/inserter'
 import { CHANGED_LEAD, type ChangedLead, changeEvent } from '../../outbox/record-change'
 import { eventsOf, type OutboxEvent } from '../../outbox/record-events'
-import { findSuspects } from './find-suspects'
+import { findSuspects, leadByNumber } from './find-suspects'
 import type { PersonTerm } from './write-terms'
 
 // Without an event of their creation: leads of an import without webhooks.
 const SELECT = `
   SELECT l.number, clock_timestamp() AS at, ${CHANGED_LEAD}
-  FROM unnest($2::bigint[]) AS asked (number) JOIN leads l ON l.account_id = $1 AND l.number = asked.number
+  FROM unnest($2::bigint[]) AS asked (number) CROSS JOIN LATERAL (SELECT * FROM ${leadByNumber('asked.number')}) l
   WHERE l.event_id IS NOT NULL AND l.erased_at IS NULL`
 
 // An event that is published must not be lost with the progress, or it comes again under another id.

@@ -10,7 +10,8 @@ const LOCK_PROGRESS =
   'SELECT number, format, suspected FROM lead_search_progress WHERE account_id = $1 FOR UPDATE'
 
 const SELECT_LEADS = `
-  SELECT number, name, postcode, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link FROM leads
+  SELECT number, name, postcode, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link,
+    created_at FROM leads
   WHERE account_id = $1 AND number > $2 AND number <= $3 ORDER BY number`
 
 const DELETE_TERMS = 'DELETE FROM lead_search WHERE account_id = $1 AND number > $2 AND number <= $3'
@@ -21,7 +22,7 @@ const INSERT_TERMS = `
   SELECT $1, term, number FROM unnest($2::text[], $3::bigint[]) AS made (term, number) ORDER BY term, number`
 
 /** A term of the lead with a number. */
-export type PersonTerm = { number: number; term: string }
+export type PersonTerm = { number: number; term: string; createdAt: string }
 
 interface Progress {
   number: number
@@ -60,13 +61,15 @@ export const writeTerms = async (
 ): Promise<PersonTerm[]> => {
   const values = [accountId, after, last]
   tx.send({ name: 'delete-terms', text: DELETE_TERMS, values })
-  const leads = await tx.query<Searched & { number: number }>({
+  const leads = await tx.query<Searched & { number: number; created_at: string }>({
     name: 'searched-leads',
     text: SELECT_LEADS,
     values,
   })
   const withTerms = (made: (lead: Searched) => string[]) =>
-    leads.flatMap((lead) => made(lead).map((term) => ({ number: lead.number, term })))
+    leads.flatMap((lead) =>
+      made(lead).map((term) => ({ number: lead.number, term, createdAt: lead.created_at })),
+    )
   const persons = withTerms(personTerms)
   const all = [...withTerms(termsOf), ...persons]
   const [terms, numbers] = [all.map(({ term }) => term), all.map(({ number }) => number)]

@@ -9,7 +9,7 @@ import { requireLead } from '../read/lead-rows'
 
 const SELECT = `
   SELECT number, name, postcode, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link,
-    created_at + make_interval(secs => $3) AS until
+    created_at, created_at + make_interval(secs => $3) AS until, created_at + make_interval(secs => $3) > now() AS recent
   FROM leads WHERE reference = $2 AND account_id = $1`
 
 type Deps = { database: Database; duplicateWindowMs: number }
@@ -25,12 +25,16 @@ export const listLeadDuplicates =
       const { accountId } = request
       validate({ account_id: isId(accountId) })
       const query = { name: 'lead-of-duplicates', text: SELECT }
-      const lead = await requireLead<Searched & { number: number; until: string }>(
-        ...([tx, query, request, windowMs / 1000] as const),
+      const lead = await requireLead<
+        Searched & { number: number; created_at: string; until: string; recent: boolean }
+      >(...([tx, query, request, windowMs / 1000] as const))
+      const { number, created_at: createdAt, until, recent } = lead
+      const terms = personTerms(lead).map((term) => ({ number, term, createdAt }))
+      const { last } = await numbersOf(
+        tx,
+        accountId,
+        LeadFilters.fromPartial(recent ? {} : { createdTo: until }),
       )
-      const { number, until: createdTo } = lead
-      const terms = personTerms(lead).map((term) => ({ number, term }))
-      const { last } = await numbersOf(tx, accountId, LeadFilters.fromPartial({ createdTo }))
       const found = await findSuspects(tx, accountId, { terms, before: last + 1, windowMs })
       return { suspects: found.get(number) ?? [] }
     })
