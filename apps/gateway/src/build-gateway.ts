@@ -146,9 +146,13 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const admission = createAdmission(config.ACCOUNT_MAX_UPLOADS, options.meters)
   const app = createApp(config, logger, options.requestTimeoutMs)
   const { CORS_ORIGINS: origins } = config
-  answerCapturePreflights(app, async (origin) =>
-    origins.includes('*') || origins.includes(origin) ? false : clients.isOrigin(origin),
-  )
+  const limits = createRateLimits(app, config)
+  answerCapturePreflights(app, async (request, reply) => {
+    const { origin = '' } = request.headers
+    if (origins.includes('*') || origins.includes(origin)) return false
+    await limits.countPreflight(request, reply)
+    return clients.isOrigin(origin)
+  })
   if (origins.length > 0) allowOrigins(app, origins)
   const refuseOthers = refuseOtherMethods(app)
   traceRequests(app)
@@ -163,7 +167,6 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   serveOpenApi(app, { publicUrl: config.PUBLIC_URL, addressOf })
 
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
-  const limits = createRateLimits(app, config)
   const dependencies: Dependencies = {
     clients,
     ...createAuthenticate(app, verifyToken, limits),

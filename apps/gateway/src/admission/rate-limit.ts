@@ -16,6 +16,8 @@ export interface RateLimits {
   countRequest: CountRequest | undefined
   /** Of each address, for requests with publishable tokens. */
   countCapture: CountRequest
+  /** The same for their preflights, which are no part of it: a page sends both. */
+  countPreflight: CountRequest
 }
 
 // Beyond it the token or the address that was idle longest is deleted, which is never one at its limit.
@@ -59,5 +61,6 @@ export const createRateLimits = (
   return {
     countRequest: RATE_LIMIT && limiter('default', 'token', RATE_LIMIT, ofToken),
     countCapture: limiter('capture', 'address', CAPTURE_RATE),
+    countPreflight: limiter('capture', 'address', CAPTURE_RATE),
   }
 }

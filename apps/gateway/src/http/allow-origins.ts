@@ -1,5 +1,5 @@
 import cors, { type FastifyCorsOptionsDelegateCallback } from '@fastify/cors'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 const OPTIONS = {
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
@@ -25,15 +25,14 @@ const CAPTURES = /^\/(leads|capture\/[^/?]+(\/stamp)?)\/?(\?|$)/
  */
 export const answerCapturePreflights = (
   app: FastifyInstance,
-  isKnown: (origin: string) => Promise<boolean>,
+  isKnown: (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>,
 ): void => {
   app.addHook('onRequest', (request, reply, done) => {
     if (!isPreflight(request) || !CAPTURES.test(request.url)) return done()
-    const { origin = '' } = request.headers
-    isKnown(origin).then((known) => {
+    isKnown(request, reply).then((known) => {
       if (!known) return done()
       reply.code(204).headers({
-        'access-control-allow-origin': origin,
+        'access-control-allow-origin': request.headers.origin,
         'access-control-allow-methods': 'GET, POST',
         'access-control-allow-headers': OPTIONS.allowedHeaders,
         'access-control-max-age': OPTIONS.maxAge,

@@ -109,4 +109,19 @@ describe('publishable tokens', () => {
     expect(headers['ratelimit']).toBe(`"capture";r=0;t=${headers['retry-after']}`)
     expect((await send('2001:db8:0:1::1', 'a')).status).toBe(200)
   })
+
+  test('CAPTURE_RATE: an address has as many preflights', async () => {
+    const preflight = (path: string) =>
+      tenant.client.request('OPTIONS', path, {
+        token: '',
+        headers: {
+          ...{ origin: 'https://nobody.example', 'access-control-request-method': 'POST' },
+          'x-forwarded-for': '10.2.0.1',
+        },
+      })
+    const statuses = []
+    for (const path of ['/leads', '/capture/a', '/leads', '/capture/a/stamp', '/leads', '/leads'])
+      statuses.push((await preflight(path)).status)
+    expect(statuses).toEqual([204, 204, 204, 204, 204, 429])
+  })
 })
