@@ -55,17 +55,22 @@ export const attributesOf = (
   honeypot: string | undefined,
 ): { attributes: Record<string, unknown>; errors: FieldErrors } => {
   const attributes: Record<string, unknown> = {}
-  const errors: FieldErrors = {}
+  const errors: FieldErrors = Object.create(null)
+  let count = 0
   for (const [field, value] of Object.entries(fields)) {
     if (Object.hasOwn(CaptureForm.properties, field) || field === honeypot) continue
     const isPlain = typeof value === 'number' || typeof value === 'boolean' || value === null
     const kept = isPlain ? value : attributeText(value)
     if (kept === null || (typeof kept === 'string' && isInvisible(kept))) continue
-    if (typeof kept === 'string' && Buffer.byteLength(kept) > ATTRIBUTE_BYTES)
-      errors[field] = [`The field may not be larger than ${ATTRIBUTE_BYTES} bytes.`]
-    attributes[attributeKey(field)] = kept
-    if (Object.keys(attributes).length > MAX_ATTRIBUTES)
+    count += 1
+    if (count > MAX_ATTRIBUTES)
       return { attributes, errors: { [field]: [`A form may have ${MAX_ATTRIBUTES} fields of its own.`] } }
+    const key = attributeKey(field)
+    // Two names may make one key, as all do that have no letter of ours.
+    const joined = Object.hasOwn(attributes, key) ? `${attributes[key]}, ${kept}` : kept
+    if (typeof joined === 'string' && Buffer.byteLength(joined) > ATTRIBUTE_BYTES)
+      errors[field] = [`The field may not be larger than ${ATTRIBUTE_BYTES} bytes.`]
+    attributes[key] = joined
   }
   return { attributes, errors }
 }

@@ -60,7 +60,9 @@ const whenFree = async <Result>({ deadline }: CallLimits, work: () => Promise<Re
   }
 }
 
+// Proxies and browsers refuse a response whose headers are large.
 const MAX_FIELDS_NAMED = 10
+const MAX_NAME = 100
 
 /** A person sees a page instead of the problem document, or goes back to the form. */
 const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) => {
@@ -68,7 +70,9 @@ const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) 
   const returnUrl = request.principal?.returnUrl
   const problem = JSON.parse(payload)
   if (reply.statusCode === 422 && returnUrl !== undefined) {
-    const fields = Object.keys(problem.errors ?? {}).slice(0, MAX_FIELDS_NAMED)
+    const fields = Object.keys(problem.errors ?? {})
+      .filter(({ length }) => length <= MAX_NAME)
+      .slice(0, MAX_FIELDS_NAMED)
     const named = fields.map((field): [string, string] => ['field', field])
     reply.code(303).header('location', returnTo(returnUrl, [['error', 'invalid'], ...named]))
     reply.removeHeader('content-type')

@@ -56,12 +56,15 @@ test.each<[string, object, object]>([
 
 test('its other fields become attributes', async () => {
   const other = 'utm_source=ad&Your-Message=%20a%0Ab&room=1&room[]=2&1st=x&empty=&fax=&options[a]=1'
-  const body = `${new URLSearchParams(FORM)}&${other}`
+  // No letter of these may stand in a key.
+  const cyrillic = new URLSearchParams({ имя: 'Ada', город: 'York' })
+  const body = `${new URLSearchParams(FORM)}&${other}&${cyrillic}`
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   const reference = referenceOf(await form.send({ body, headers: type }))
   const lead = await tenant.send('GET', `/manage/leads/${reference}`)
   expect(lead['attributes']).toEqual({
     ...{ utm_source: 'ad', your_message: 'a\nb', room: '1, 2', field_1st: 'x', options: '{"a":"1"}' },
+    field_: 'Ada, York',
   })
 })
 
@@ -70,10 +73,18 @@ test('too many and too large ones are refused', async () => {
   for (const [fields, field] of [
     [many, 'field30'],
     [{ message: '\u{e9}'.repeat(513) }, 'message'],
+    [{ ['__proto__']: 'x'.repeat(1025) }, '__proto__'],
   ] as const) {
-    const { headers } = await form.send({ form: { ...FORM, ...fields } })
+    const { headers } = await form.send({ multipart: parts({ ...FORM, ...fields }) })
     expect(headers['location']).toMatch(new RegExp(`error=invalid&field=${field}$`))
   }
+})
+
+test('a page is not sent a field with a name that no header can have', async () => {
+  const { headers } = await form.send({
+    form: { ...FORM, email: 'x', ['x'.repeat(100_000)]: 'x'.repeat(1025) },
+  })
+  expect(headers['location']).toMatch(/error=invalid&field=email$/)
 })
 
 test('a test token makes test leads', async () => {
