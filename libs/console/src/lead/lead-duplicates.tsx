@@ -1,8 +1,11 @@
+import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { api } from '../api'
+import { api, leadsApi } from '../api'
+import { type Lead, nameOf } from '../leads'
 import { Action } from '../parts/action'
 import { say } from '../parts/notices'
 import { Table } from '../parts/table'
+import { Ago } from '../parts/time'
 import type { ShownLead, Suspect } from './load-lead'
 
 const REASONS: Record<Suspect['reasons'][number], string> = {
@@ -11,15 +14,25 @@ const REASONS: Record<Suspect['reasons'][number], string> = {
   name_postcode: 'name and postcode',
 }
 
-const LeadLink = ({ reference }: { reference: string }) => (
-  <Link class="mono wrap" href={`/leads/${reference}`}>
-    {reference}
-  </Link>
-)
+/** A lead by its name and age, or until it is loaded by its reference. */
+const LeadLink = ({ reference }: { reference: string }) => {
+  const [lead, setLead] = useState<Lead>()
+  useEffect(() => {
+    leadsApi()
+      .retrieve(reference)
+      .then(setLead, () => undefined)
+  }, [reference])
+  return (
+    <span class="wrap">
+      <Link href={`/leads/${reference}`}>{lead ? nameOf(lead) : reference}</Link>{' '}
+      {lead && <Ago at={lead.created_at} />}
+    </span>
+  )
+}
 
 interface Given {
   managed: NonNullable<ShownLead['managed']>
-  /** Whether the token may mark it, and it can be changed. */
+  /** Whether the token may mark it. */
   canMark: boolean
   refresh: () => Promise<void>
 }
@@ -33,16 +46,16 @@ export const LeadDuplicates = ({ managed: { lead, suspects }, canMark, refresh }
     say(reference ? 'The lead is marked as a duplicate.' : 'The lead is no duplicate any more.')
     await refresh()
   }
-  if (!original && suspects.length === 0) return null
   return (
     <>
       <h2>Duplicates</h2>
       {original && (
         <p>
           Duplicate of <LeadLink reference={original} />{' '}
-          {canMark && <Action label="Undo" quiet run={() => mark(null)} />}
+          {canMark && <Action label="Not a duplicate" quiet run={() => mark(null)} />}
         </p>
       )}
+      {!original && suspects.length === 0 && <p class="none">None</p>}
       {suspects.length > 0 && (
         <Table
           caption="Suspected duplicates, newest first"

@@ -123,12 +123,8 @@ export const Lead = ({ id: reference, scopes }: PageProps) => {
           <Facts rows={customerFacts(lead)} />
         </>
       )}
-      {managed && (
-        <LeadDuplicates
-          managed={managed}
-          canMark={scopes.has('manage') && !isErased(lead)}
-          refresh={refresh}
-        />
+      {managed && !isErased(lead) && (
+        <LeadDuplicates managed={managed} canMark={scopes.has('manage')} refresh={refresh} />
       )}
       <LeadQuotes quotes={lead.quotes} />
       <ScheduledList kind="appointments" {...given} />
