@@ -26,6 +26,7 @@ export const scenarioNames = [
     'overload',
     'bystander',
     'copies',
+    'duplicates',
     'history',
   ] as const),
 ]

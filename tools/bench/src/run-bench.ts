@@ -11,6 +11,7 @@ import type { Report } from './report/report'
 import { bystander } from './scenarios/bystander'
 import { coldStart } from './scenarios/cold-start'
 import { copies } from './scenarios/copies'
+import { duplicates } from './scenarios/duplicates'
 import { findLeads } from './scenarios/find-leads'
 import { history } from './scenarios/history'
 import { isolation } from './scenarios/isolation'
@@ -39,6 +40,7 @@ const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) 
     polls,
     schedule,
     copies,
+    duplicates,
     history,
   },
 }
