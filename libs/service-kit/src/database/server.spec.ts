@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '@leadwire/settings'
 import { eventually, startPostgresServer, type TestPostgres } from '@leadwire/test-kit'
+import { Client } from 'pg'
 import { grpcServiceSettings } from '../grpc/service-settings'
 import { createLifecycle, type Lifecycle } from '../process/lifecycle'
 import { createLogger } from '../process/logger'
@@ -21,7 +22,10 @@ beforeAll(async () => {
   postgres = await startPostgresServer()
   admin = connectDatabase({ url: postgres.url, poolSize: 1, lifecycle: createLifecycle(logger) })
   // The server closes no connection that waits for a password.
-  await admin.query({ text: "ALTER SYSTEM SET authentication_timeout = '10min'" })
+  const session = new Client({ connectionString: postgres.url })
+  await session.connect()
+  await session.query("ALTER SYSTEM SET authentication_timeout = '10min'")
+  await session.end()
   await postgres.requirePasswords()
   await admin.query({
     text: 'CREATE ROLE leads LOGIN; CREATE ROLE leads_2 LOGIN; GRANT ALL ON SCHEMA public TO leads',
