@@ -33,8 +33,8 @@ module.exports = {
   // Only ends what hangs: longer than the limit of what is waited for inside (libs/test-kit, eventually).
   testTimeout: 120_000,
   testSequencer: `${__dirname}/libs/test-kit/sequencer.cjs`,
-  // A spec file waits for half of its time: for a pause, a timeout, a process that starts.
-  maxWorkers: availableParallelism() + 2,
+  // A spec file waits for part of its time: for a pause, a timeout, a process that starts.
+  maxWorkers: availableParallelism() + 1,
   projects: [
     ...['apps', 'libs', 'tools'].flatMap((root) =>
       readdirSync(`${__dirname}/${root}`)

@@ -42,13 +42,16 @@ async function watchService(
     }, QUIET_MS)
   }
   const update = async (savedAt: number) => {
+    const isFirst = watched.size === 0
     const { changed, folders } = await rebundle()
     for (const folder of folders) {
       if (watched.has(folder)) continue
       watched.add(folder)
       watch(folder, { persistent: false }, onChange)
     }
-    if (!changed || signal.aborted) return
+    if (signal.aborted) return
+    if (!changed) return void (isFirst || log.say(`${service} is as before the change`))
+    log.say(`${service} changed: it is killed and started again`)
     const own = copies.filter(({ plan }) => plan.service === service)
     await Promise.all(
       own.map(async ({ plan, member }) => {
