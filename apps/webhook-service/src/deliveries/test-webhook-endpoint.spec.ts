@@ -111,6 +111,7 @@ test('the sample of another type comes when it is asked for', async () => {
     service.client.testWebhookEndpoint({ accountId: 9, endpointId, accountKey: 'the-key', type })
   expect((await ask('attachment.added')).delivery!.event).toBe('attachment.added')
   await expect(ask('lead.eaten')).rejects.toMatchObject({ code: 'invalid' })
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
 })
 
 /** A record with the fields of a schema. */
