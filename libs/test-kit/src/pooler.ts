@@ -52,7 +52,7 @@ export async function startPooler({ binary, size }: { binary: string; size: numb
       stopSignal: 'SIGQUIT',
     }),
   )
-  const through = (url: string) => Object.assign(new URL(url), { port }).href
+  const through = (url: string) => Object.assign(new URL(url), { port, search: 'pgbouncer=true' }).href
   const show = async (command: string) => {
     const { href } = Object.assign(new URL(server), { port, pathname: '/pgbouncer' })
     const console = new Client({ connectionString: href })

@@ -113,8 +113,12 @@ test('what begins after its caller has gone is refused, and leaves nothing behin
   expect(await kept()).toEqual([])
 })
 
-test('settings are those of a transaction, whatever the session has, and leave nothing behind in it', async () => {
+test.each([
+  'false',
+  'true',
+])('with pgbouncer=%s settings hold whatever the URL has, and transactions leave nothing behind', async (pgbouncer) => {
   const url = new URL(server.url)
+  url.searchParams.set('pgbouncer', pgbouncer)
   url.searchParams.set('options', '-c application_name=mine -c TimeZone=Asia/Tokyo')
   const here = connectDatabase({ url: url.href, poolSize: 1, lifecycle })
   const there = here.with('there', ['search_path = there', "work_mem = '1MB'"])

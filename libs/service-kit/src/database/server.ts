@@ -19,7 +19,7 @@ export interface DatabaseConfig {
 }
 
 /** Reads the files that the URL names. */
-export const clientConfig = ({ url, password }: DatabaseServer): ClientConfig => ({
+export const clientConfig = ({ url, password }: DatabaseServer): ClientConfig & { pgbouncer?: string } => ({
   ...parseIntoClientConfig(current(url)),
   ...(password && { password }),
 })
