@@ -1,4 +1,4 @@
-// Spec files that take longest begin early, so that at the end of a run nobody waits for one of them, and apart, since most of
+// Spec files that take longest begin early, so that none of them is left for the end of a run, and apart, since most of
 // them need a whole processor. jest itself knows durations only where it ran before.
 const { default: Sequencer } = require('@jest/test-sequencer')
 

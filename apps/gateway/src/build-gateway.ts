@@ -27,13 +27,14 @@ import { captureLead } from './capture/capture-lead'
 import { retrieveStamp } from './capture/stamp'
 import type { Clients } from './clients/connect-clients'
 import type { GatewayConfig } from './config'
-import { listDeliveries, retrieveDelivery, retryDelivery, testWebhookEndpoint } from './deliveries/deliveries'
+import { listDeliveries, retrieveDelivery, retryDelivery } from './deliveries/deliveries'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { createPortalLink, openPortalLink } from './endpoints/portal'
 import { recoverWebhookEndpoint } from './endpoints/recover-webhook-endpoint'
 import { cancelReplay, replayWebhookEndpoint, retrieveReplay } from './endpoints/replay-webhook-endpoint'
 import { retrieveWebhookSources } from './endpoints/retrieve-webhook-sources'
 import { rotateWebhookSecret } from './endpoints/rotate-webhook-secret'
+import { testWebhookEndpoint } from './endpoints/test-webhook-endpoint'
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,

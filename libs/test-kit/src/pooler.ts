@@ -48,7 +48,7 @@ export async function startPooler({ binary, size }: { binary: string; size: numb
       command: binary,
       // It refuses to stay root.
       args: [...(process.getuid?.() === 0 ? ['-u', 'nobody'] : []), file],
-      // At once: it waits for nobody.
+      // It stops at once, whoever is connected.
       stopSignal: 'SIGQUIT',
     }),
   )

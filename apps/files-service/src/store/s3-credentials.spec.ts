@@ -181,7 +181,7 @@ const NO_KEYS = { S3_ACCESS_KEY: undefined, S3_SECRET_KEY: undefined }
     await outlivesItsFirstKeys()
   })
 
-  test('is unavailable while nobody gives it credentials', async () => {
+  test('is unavailable while it has no credentials', async () => {
     process.env['AWS_EC2_METADATA_DISABLED'] = 'true'
     const store = storeWith(s3Credentials(NO_KEYS))
     await expect(store.check()).rejects.toMatchObject({

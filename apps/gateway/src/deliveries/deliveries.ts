@@ -1,9 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import {
   ATTEMPT_ERRORS,
   type Delivery,
   EVENT_TYPES,
-  FILTER_KEYS,
   type FindLeadNamesResponse,
   grants,
   type WebhookRequest,
@@ -23,10 +21,8 @@ import {
   timestamp,
 } from '../api/schemas'
 import { seesEndpoint } from '../auth/authenticate'
-import { readEndpointChange } from '../endpoints/webhook-endpoints'
 import { describe, id, nullable, oneOf, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
-import { selectedIsInvalid } from '../validation/messages'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
 
@@ -133,7 +129,7 @@ const withLeadNames = async (
 }
 
 /** One delivery with the name of its lead. */
-const deliveryWithName = async (call: Call<unknown>, delivery: Delivery | undefined) =>
+export const deliveryWithName = async (call: Call<unknown>, delivery: Delivery | undefined) =>
   (await withLeadNames(call, [delivery!]))[0]!
 
 export const listDeliveries = pagedListOperation({
@@ -232,100 +228,5 @@ export const retryDelivery = operation({
     const key = { accountId, deliveryId: pathId() }
     const { delivery } = await clients.webhooks.retryDelivery(key, limits)
     return deliveryWithName(call, delivery)
-  },
-})
-
-const FilterResult = named('WebhookEndpointFilterResult')({
-  passes: Type.Boolean({ examples: [false] }),
-  failed: Type.Array(oneOf(FILTER_KEYS), {
-    description: 'What the filter names and the lead does not have.',
-    examples: [['status']],
-  }),
-})
-
-const TestedEndpoint = named('TestedWebhookEndpoint')({
-  ...DeliveryRecord.properties,
-  attempt: orNull(
-    AttemptRecord,
-    'The first attempt; null when it did not end within 5 seconds, and while the endpoint is disabled.',
-  ),
-  filter: orNull(
-    FilterResult,
-    "Whether the events of the lead `lead_reference`, as it is now, pass the endpoint's filter; null without `lead_reference`.",
-  ),
-})
-
-const TestWebhookEndpoint = named('TestWebhookEndpointRequest')({
-  type: Type.Optional(oneOf(EVENT_TYPES, 'Which sample.', 'lead.created')),
-  lead_reference: Type.Optional(
-    text(
-      'A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.',
-      undefined,
-      {
-        format: 'uuid',
-      },
-    ),
-  ),
-})
-
-/** What filters compare, of the lead that a body names. The endpoint comes first. Throws not_found, invalid and lead_erased. */
-const matchOf = async (
-  { accountId, clients, limits }: Call<unknown>,
-  key: { accountId: number; endpointId: number },
-  reference: string,
-) => {
-  try {
-    return (await clients.leads.retrieveLeadMatch({ accountId, reference }, limits)).match
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
-    await clients.webhooks.retrieveWebhookEndpoint(key, limits)
-    throw ServiceError.invalid({ lead_reference: [selectedIsInvalid('lead_reference')] })
-  }
-}
-
-const WAIT_MS = 5000
-const POLL_MS = 100
-
-/** A test send with its attempts when there is one, if that is by `until`. By short calls: one that waited would end with its connection. */
-const whenAttempted = async (
-  { clients, limits }: Pick<Call<unknown>, 'clients' | 'limits'>,
-  key: { accountId: number; deliveryId: number },
-  until: number,
-) => {
-  for (;;) {
-    const { delivery, attempts } = await clients.webhooks.retrieveDelivery(key, limits)
-    const isOver = attempts.length > 0 || delivery!.status !== 'pending' || performance.now() > until
-    if (isOver) return { delivery, attempt: attempts[0] }
-    await pause(POLL_MS)
-  }
-}
-
-export const testWebhookEndpoint = operation({
-  route: 'POST /manage/webhook-endpoints/:id/test',
-  operationId: 'testWebhookEndpoint',
-  tag: 'Webhooks',
-  summary: 'Send a sample to a webhook endpoint',
-  description:
-    'A sample (of a lead, `test` is 1 and ids are 0) of the `type`, or else of the first type that the endpoint subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.',
-  body: TestWebhookEndpoint,
-  savesResponse: true,
-  answer: dataOf(TestedEndpoint, 'The delivery, and how its first attempt ended.'),
-  problems: ['lead-erased'],
-  handler: async (call) => {
-    const { accountId, clients, limits } = call
-    const { key, value } = await readEndpointChange(call)
-    const { type, lead_reference: reference } = value
-    const match = reference === undefined ? undefined : await matchOf(call, key, reference)
-    const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)
-    const asked = { ...key, accountKey: account!.apiKey, type, match }
-    // From before the call: a webhook-service of the release before waits in it.
-    const until = performance.now() + WAIT_MS
-    const { delivery: sent, filter } = await clients.webhooks.testWebhookEndpoint(asked, limits)
-    const { delivery, attempt } = await whenAttempted(call, { accountId, deliveryId: sent!.id }, until)
-    return {
-      ...(await deliveryWithName(call, delivery)),
-      attempt: attempt ? attemptRecord(attempt) : null,
-      filter: filter ?? null,
-    }
   },
 })

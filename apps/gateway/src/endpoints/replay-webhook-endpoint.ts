@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { EVENT_TYPES, type Replay } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
+import { pollUntil } from '../api/poll-until'
 import { recordOf } from '../api/record'
 import { dataOf, IdParams, named, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
@@ -66,21 +66,6 @@ const replayRecord = recordOf(ReplayRecord)
 const COUNT_MS = 2000
 const POLL_MS = 50
 
-/** The replay when it is counted, if that is within 2 s. By short calls: one that waited would end with its connection. */
-const whenCounted = async (
-  { clients, limits }: Pick<Call<unknown>, 'clients' | 'limits'>,
-  key: { accountId: number; endpointId: number },
-  requested: Replay,
-): Promise<Replay> => {
-  const until = performance.now() + COUNT_MS
-  let replay = requested
-  while (replay.counting && performance.now() < until) {
-    await pause(POLL_MS)
-    replay = (await clients.webhooks.retrieveReplay({ ...key, replayId: replay.id }, limits)).replay!
-  }
-  return replay
-}
-
 export const replayWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/replay',
   operationId: 'replayWebhookEndpoint',
@@ -113,7 +98,16 @@ export const replayWebhookEndpoint = operation({
       },
       call.limits,
     )
-    return replayRecord(await whenCounted(call, key, requested.replay!))
+    const replayId = requested.replay!.id
+    const counted = await pollUntil<{ replay?: Replay | undefined }>(
+      requested,
+      () => call.clients.webhooks.retrieveReplay({ ...key, replayId }, call.limits),
+      {
+        isComplete: ({ replay }) => !replay!.counting,
+        ...{ until: performance.now() + COUNT_MS, pauseMs: POLL_MS },
+      },
+    )
+    return replayRecord(counted.replay!)
   },
 })
 

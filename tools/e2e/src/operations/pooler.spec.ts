@@ -36,7 +36,7 @@ if ('reason' in found) console.warn(`Nothing was sent through a pooler: ${found.
     await pooler?.stop()
   })
 
-  test('leads are created, found, changed, imported, exported, reconciled and erased, and each is told of', async () => {
+  test('leads are created, found, changed, imported, exported, reconciled and erased, with their webhooks and notifications', async () => {
     const { receiver } = await tenant.listen({ events: ['lead.created', 'lead.updated', 'lead.erased'] })
     const told = (events: number) => eventually(() => expect(receiver.requests).toHaveLength(events))
     const user = await tenant.send('POST', '/manage/users', {
