@@ -198,7 +198,9 @@ export const startService = async (
   const HEALTH_PORT = await freePort()
   const config = { ...SETTINGS, HEALTH_PORT, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }
   const lifecycle = createLifecycle(logger)
-  const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, clock, sync).catch(
+  // A clock that is set forward wakes nothing.
+  const given = { ...(clock && { clock }), ...(sync && { sync }), idlePollMs: 250 }
+  const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, given).catch(
     async (error) => {
       await lifecycle.stop()
       throw error

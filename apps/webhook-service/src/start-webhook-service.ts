@@ -47,12 +47,12 @@ const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.PO
 
 /**
  * Starts everything; the lifecycle stops it in reverse: first no more events are taken, then no more attempts start, then no more calls
- * are answered. `given` replaces the database's clock, `sync` the loop that moves the deliveries of changed endpoints.
+ * are answered. `clock` replaces the database's clock, `sync` the loop that moves the deliveries of changed endpoints, and
+ * `idlePollMs` the longest time between two polls for deliveries.
  */
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
-  given?: Clock,
-  sync?: () => Promise<Round>,
+  given: { clock?: Clock; sync?: () => Promise<Round>; idlePollMs?: number } = {},
 ): Promise<{ grpcPort: number }> => {
   const { DATABASE_POOL_SIZE: poolSize, WEBHOOK_TIMEOUT, SMTP_TIMEOUT } = config
   const metrics = createMetrics('webhook-service')
@@ -72,7 +72,7 @@ export const startWebhookService = async (
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
   await migrateDatabase({ config, logger, lifecycle })
   const databaseClock = await createDatabaseClock(leads.results)
-  const clock = given ?? databaseClock
+  const { clock = databaseClock, sync, idlePollMs } = given
   const sealer = createSealer(config.ENCRYPTION_KEYS)
   await reencryptSecrets(leads.database, { sealer, clock })
   const guard = createEgressGuard(config.WEBHOOK_ALLOW_HOSTS)
@@ -92,7 +92,7 @@ export const startWebhookService = async (
   })
   const shared = {
     ...{ schedule: config.WEBHOOK_RETRY_SCHEDULE, replicas: config.NATS_REPLICAS },
-    ...{ clock, metrics, meters: createBatcherMeters(metrics), logger },
+    ...{ clock, idlePollMs, metrics, meters: createBatcherMeters(metrics), logger },
   }
   const logs = createLogWatch(lifecycle.signal)
   const webhooks = deliverEvents({
@@ -148,7 +148,7 @@ export const startWebhookService = async (
     notifications: [notifications.wake],
     syncs,
     reports: [
-      loops.run('endpoint reports', { pauseMs: 500, idleMs: 2000 }, () =>
+      loops.run('endpoint reports', { pauseMs: 500, idleMs: 5000 }, () =>
         sendEndpointReport({ database: leads.database, clock, wake }),
       ),
     ],

@@ -1,6 +1,7 @@
 import type { Outcome } from '../attempt/make-attempt'
 import { columnsOf, statement } from '../statement'
 import type { ClaimedDelivery } from './claim-deliveries'
+import type { DueEndpoint } from './due-endpoints'
 import { createLargeBodies } from './large-bodies'
 import { type AttemptOptions, createAttemptRecorder } from './record-attempts'
 import type { Slots } from './slots'
@@ -16,7 +17,13 @@ const releaseClaims = statement('release-claims')`
 
 /** What is claimed, and not recorded or released. `onFree` is called when an attempt may start that could not before. */
 export const createAttemptsInFlight = (
-  options: AttemptOptions & { slots: Slots; onFree: () => void; signal: AbortSignal },
+  options: AttemptOptions & {
+    slots: Slots
+    onFree: () => void
+    /** Called when an attempt was recorded or released that is made again. */
+    onRetry: (retry: DueEndpoint) => void
+    signal: AbortSignal
+  },
 ) => {
   const { database, attempt, slots, signal, metrics, logger } = options
   const record = createAttemptRecorder(options)
@@ -50,7 +57,8 @@ export const createAttemptsInFlight = (
       if (signal.aborted) return
       if (outcome.error === 'ours') throw outcome.cause
       unrecorded.add(delivery.id)
-      await record(delivery, outcome)
+      const retryAt = await record(delivery, outcome)
+      if (retryAt) options.onRetry({ ...delivery, dueAt: retryAt.getTime() })
       unrecorded.delete(delivery.id)
       if (unrecorded.size === MAX_UNRECORDED - 1) options.onFree()
     } catch (error) {
@@ -58,7 +66,10 @@ export const createAttemptsInFlight = (
       pausedUntil = performance.now() + ERROR_PAUSE_MS
       logger.error({ err: error, delivery_id: delivery.id }, 'could not make an attempt, by an error of ours')
       // If that fails, the attempt is made when the claim ends.
-      await release([delivery]).catch(() => undefined)
+      await release([delivery]).then(
+        () => options.onRetry(delivery),
+        () => undefined,
+      )
     } finally {
       inFlight.delete(delivery)
       if (largeBody) bodies.release(delivery)

@@ -113,6 +113,7 @@ export const startKillableWorker = (options: {
     schedule: options.schedule,
     concurrency: 16,
     endpointConcurrency: 4,
+    idlePollMs: 1000,
     clock,
     metrics: createDeliveryMetrics({
       kind: 'webhook',

@@ -180,8 +180,11 @@ export const createAttemptRecorder = (options: AttemptOptions & { signal: AbortS
     )
   }
 
-  /** Records an attempt, however long the database is unavailable. Rejects only when `signal` aborts. */
-  return async (delivery: ClaimedDelivery, outcome: Outcome): Promise<void> => {
+  /**
+   * Records an attempt, however long the database is unavailable. Rejects only when `signal` aborts. Answers with the time of the
+   * next attempt, null where this one was the last or its claim was replaced.
+   */
+  return async (delivery: ClaimedDelivery, outcome: Outcome): Promise<Date | null> => {
     const ended = { delivery, outcome, retryAt: retryAt(delivery, outcome) }
     const recorded = await untilSuccess(() => batch(ended), {
       ...{ signal, pauseMs: 250 },
@@ -189,5 +192,6 @@ export const createAttemptRecorder = (options: AttemptOptions & { signal: AbortS
         logger.warn({ err: failure, delivery_id: delivery.id }, 'an attempt is not recorded yet'),
     })
     observe(delivery, outcome, recorded)
+    return recorded ? ended.retryAt : null
   }
 }

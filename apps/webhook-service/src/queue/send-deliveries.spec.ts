@@ -41,7 +41,7 @@ afterEach(async () => {
 
 const startSender = (
   attempt: Parameters<typeof sendDeliveries>[0]['attempt'],
-  sizes: { claimMs: number; concurrency: number; endpointConcurrency: number },
+  sizes: { claimMs: number; concurrency: number; endpointConcurrency: number; schedule?: number[] },
   queue = database,
 ) =>
   sendDeliveries({
@@ -103,6 +103,26 @@ test('without free sockets no attempt is spent: the same is made again a moment 
     expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 1 }]),
   )
   expect(outcomes).toEqual(['ours', 'ours', null])
+})
+
+test('a retry that is due before the next poll starts without it', async () => {
+  await database.query({ text: INSERT_ENDPOINTS, values: [1] })
+  const attempted: number[] = []
+  const query = <Row extends object>(each: Query) =>
+    each.name === 'find-due-endpoints' ? Promise.resolve<Row[]>([]) : database.query<Row>(each)
+  sender = startSender(
+    async ({ attemptCount }) => {
+      attempted.push(attemptCount)
+      return outcome(attemptCount === 0 ? 'timeout' : null)
+    },
+    { claimMs: 5000, concurrency: 16, endpointConcurrency: 4, schedule: [100] },
+    { ...database, query },
+  )
+  await createStore({ queue: database, clock: { now: () => new Date() }, sender })(storedEvent(1))
+  await eventually(async () =>
+    expect(await states()).toEqual([{ status: 'delivered', attempt_count: 2, claim: null, count: 1 }]),
+  )
+  expect(attempted).toEqual([0, 1])
 })
 
 test('while attempts cannot be recorded few more start, and none is made twice', async () => {

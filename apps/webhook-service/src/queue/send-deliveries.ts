@@ -10,9 +10,9 @@ import { createSlots } from './slots'
 
 /** How often the database is polled for what other processes stored or released. */
 const POLL_EVERY_MS = 250
-/** The same after several polls that found nothing. */
-const IDLE_POLL_MS = 1000
-/** How far a poll sees ahead; what becomes due meanwhile starts on time. */
+/** The same after several polls that found nothing due. */
+const IDLE_POLL_MS = 5000
+/** How far a poll sees beyond the next one; what becomes due meanwhile starts on time. */
 const AHEAD_MS = 2000
 /** The pause after a full poll, as a multiple of its duration. */
 const FULL_POLL_PAUSE = 20
@@ -39,6 +39,7 @@ export interface SendOptions extends AttemptOptions {
   concurrency: number
   endpointConcurrency: number
   waitingAfterMs?: number
+  idlePollMs?: number | undefined
   clock: Clock
 }
 
@@ -50,7 +51,7 @@ export const sendDeliveries = (options: SendOptions) => {
   setMaxListeners(0, outOfTime.signal)
   const polls = createAlarm()
   const claims = createAlarm()
-  const { waitingAfterMs } = options
+  const { waitingAfterMs, idlePollMs = IDLE_POLL_MS } = options
   const onFree = claims.wake
   const slots = createSlots({ concurrency, perEndpoint, waitingAfterMs, onFree })
   metrics.observe('slots', 'Slots of attempts: so many may have one at the same time.', () => concurrency)
@@ -59,7 +60,6 @@ export const sendDeliveries = (options: SendOptions) => {
     'Slots in use. An attempt that only waits for its receiver has none.',
     slots.inUse,
   )
-  const attempts = createAttemptsInFlight({ ...options, slots, onFree, signal: outOfTime.signal })
   const dueEndpoints = createDueEndpoints()
   // The endpoints of the claim in flight, and how many deliveries of each it may bring.
   let claiming = new Map<number, number>()
@@ -68,6 +68,11 @@ export const sendDeliveries = (options: SendOptions) => {
     for (const endpoint of endpoints) dueEndpoints.add(endpoint)
     if (endpoints.length > 0) claims.wake()
   }
+  /** For retries that are due before a poll finds them. */
+  const onRetry = (endpoint: DueEndpoint) => {
+    if (endpoint.dueAt < clock.now().getTime() + idlePollMs + AHEAD_MS) addDue([endpoint])
+  }
+  const attempts = createAttemptsInFlight({ ...options, slots, onFree, onRetry, signal: outOfTime.signal })
 
   const claim = async (rooms: Map<number, number>, now: Date) => {
     // Before the claim: what is stored while it runs must stay known after it.
@@ -105,9 +110,9 @@ export const sendDeliveries = (options: SendOptions) => {
     const startedAt = performance.now()
     const now = clock.now().getTime()
     if (startedAt >= fullPollAt) from = undefined
-    const found = await findDueEndpoints(queue, new Date(now + AHEAD_MS), from ?? new Date(0))
+    const found = await findDueEndpoints(queue, new Date(now + sleepMs + AHEAD_MS), from ?? new Date(0))
     addDue(found)
-    if (found.length > 0) sleepMs = POLL_EVERY_MS
+    if (found.some(({ dueAt }) => dueAt <= now)) sleepMs = POLL_EVERY_MS
     const pauseMs = (performance.now() - startedAt) * FULL_POLL_PAUSE
     if (!from && pauseMs > POLL_EVERY_MS) {
       const [first] = await firstPending(queue)
@@ -115,7 +120,7 @@ export const sendDeliveries = (options: SendOptions) => {
       fullPollAt = performance.now() + pauseMs
     }
     const woken = await polls.sleep(sleepMs)
-    sleepMs = woken ? POLL_EVERY_MS : Math.min(sleepMs * 2, IDLE_POLL_MS)
+    sleepMs = woken ? POLL_EVERY_MS : Math.min(sleepMs * 2, idlePollMs)
   }
 
   const claimOrSleep = async () => {

@@ -5,7 +5,7 @@ import { reportSuspects } from './report-suspects'
 import { lockProgress, writeTerms } from './write-terms'
 
 /** How many leads' words one transaction writes. */
-const BATCH = 50
+const BATCH = 100
 
 const COUNT_LEADS = 'SELECT lead_count AS count FROM accounts WHERE id = $1'
 
