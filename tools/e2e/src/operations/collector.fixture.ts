@@ -47,7 +47,8 @@ export type ExportedSpan = {
   attributes: Attributes
 }
 
-export type Collector = { url: string; spans: ExportedSpan[]; stop(): Promise<void> }
+/** `keys` are the headers `x-key` of all requests. */
+export type Collector = { url: string; spans: ExportedSpan[]; keys: unknown[]; stop(): Promise<void> }
 
 const hex = (bytes: Uint8Array = new Uint8Array()) => Buffer.from(bytes).toString('hex')
 
@@ -65,9 +66,11 @@ const spansOf = (body: Buffer): ExportedSpan[] =>
 /** Takes traces by OTLP over HTTP (`POST /v1/traces`, protobuf), and keeps all spans. */
 export async function startCollector(): Promise<Collector> {
   const spans: ExportedSpan[] = []
+  const keys: unknown[] = []
   const server = createServer(async (request, response) => {
     const isTrace = request.method === 'POST' && request.url === '/v1/traces'
     const body = await buffer(request)
+    keys.push(request.headers['x-key'])
     if (isTrace) spans.push(...spansOf(body))
     response.writeHead(isTrace ? 200 : 404, { 'content-type': 'application/x-protobuf' }).end()
   })
@@ -75,6 +78,7 @@ export async function startCollector(): Promise<Collector> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
+    keys,
     stop: () => {
       server.closeAllConnections()
       return new Promise((resolve) => server.close(() => resolve()))

@@ -1,13 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { cutConnections, eventually, startPostgresServer, type TestPostgres } from '@leadwire/test-kit'
 import { Client } from 'pg'
 import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { type Collector, startCollector } from './collector.fixture'
 
 let folder: string
 let postgres: TestPostgres
 let admin: Client
+let collector: Collector
 let stage: Stage
 let tenant: Tenant
 beforeAll(async () => {
@@ -17,15 +20,21 @@ beforeAll(async () => {
   await admin.connect()
   await postgres.requirePasswords()
   await admin.query("CREATE ROLE app SUPERUSER LOGIN PASSWORD 'first'")
-  stage = await startStage({ postgres: postgres.url })
+  collector = await startCollector()
+  stage = await startStage({
+    postgres: postgres.url,
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' },
+  })
   tenant = await stage.newTenant()
   for (const service of stage.system.services) {
-    const { SERVICE_TOKEN, NATS_URL, DATABASE_URL, ...others } = service.env
+    const { SERVICE_TOKEN, NATS_URL, DATABASE_URL, SMTP_URL, ...others } = service.env
     const url = new URL(DATABASE_URL ?? 'postgresql://none')
     url.username = 'app'
     service.env = {
       ...others,
       SERVICE_TOKEN_FILE: await write('token', SERVICE_TOKEN!),
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: await write('headers', 'x-key=first'),
+      ...(SMTP_URL && { SMTP_URL_FILE: await write('smtp', SMTP_URL) }),
       ...(NATS_URL && { NATS_URL_FILE: await write('nats', NATS_URL) }),
       ...(DATABASE_URL && {
         DATABASE_URL: url.href,
@@ -37,6 +46,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stage.stop()
+  await collector.stop()
   await admin.end()
   await postgres.stop()
   await rm(folder, { recursive: true })
@@ -90,4 +100,23 @@ test('the password of PostgreSQL changes in its file, and new connections use it
   const { receiver } = await eventually(() => tenant.listen())
   await eventually(() => tenant.createLead())
   await eventually(() => expect(receiver.requests.length).toBeGreaterThan(0))
+})
+
+test('the mail server changes in its file, and the next message goes there', async () => {
+  const other = await mkdtemp(join(folder, 'mails-'))
+  await write('smtp', pathToFileURL(other).href)
+  const { reference } = await tenant.createLead()
+  const { id } = await tenant.send<{ id: number }>('POST', '/manage/users', {
+    json: { email: 'sam@example.com', name: 'Sam' },
+  })
+  const json = { user_id: id, notify: true, date: '24/12/2030 14:30' }
+  await tenant.send('POST', `/leads/${reference}/appointments`, { json })
+  await eventually(async () => expect(await readdir(other)).toHaveLength(1))
+})
+
+test('the key of the collector of traces changes in its file, and the next spans bring it', async () => {
+  expect(collector.keys).toContain('first')
+  await write('headers', 'x-key=second')
+  await tenant.createLead()
+  await eventually(() => expect(collector.keys.slice(-4)).toEqual(Array(4).fill('second')))
 })
