@@ -3,7 +3,8 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { dataOf, named, timestamp } from '../api/schemas'
 import { text } from '../validation/fields'
-import { EndpointRecord, endpointRecord, endpointSecret, readEndpointChange } from './webhook-endpoints'
+import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schemas'
+import { readEndpointChange } from './webhook-endpoints'
 
 const RotateWebhookSecret = named('RotateWebhookSecretRequest')({
   overlap: Type.Optional(
