@@ -1,10 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Link, useLocation } from 'wouter-preact'
-import { api, dataOf, ownEndpoint, type Schemas } from '../api'
+import { Link } from 'wouter-preact'
+import { api, dataOf, ownEndpoint } from '../api'
 import { listDeliveries, outcomeOf } from '../deliveries'
 import {
   deliveriesOf,
-  EVENT_OPTIONS,
   eventWords,
   filterWords,
   LEADS_WORDS,
@@ -15,22 +14,16 @@ import {
   verdictOf,
   watchEndpoint,
 } from '../endpoints'
-import { Action } from '../parts/action'
 import { AttemptsChart } from '../parts/attempts-chart'
 import { Badge } from '../parts/badge'
 import { DeliveriesTable, DeliveryState } from '../parts/deliveries-table'
-import { Options } from '../parts/form'
-import { counted, number, successRate } from '../parts/format'
+import { number, successRate } from '../parts/format'
 import { useLive } from '../parts/live'
-import { say } from '../parts/notices'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Recover, type Recovered, RecoveryProgress } from '../parts/recover'
-import { RotateSecret } from '../parts/rotate-secret'
 import { Secret } from '../parts/secret'
 import { Ago, Exactly } from '../parts/time'
-
-type Tested = Schemas['TestedWebhookEndpoint']
-type EventType = Tested['event']
+import { EndpointActions, type Tested } from './endpoint-actions'
 
 const LATEST = 10
 
@@ -92,13 +85,9 @@ const Figures = ({ endpoint: { id, health } }: { endpoint: ShownEndpoint }) => {
   )
 }
 
-const deliveries = (count: number) => counted(count, 'delivery', 'deliveries')
-
 /** /endpoints/:id: one endpoint, what can be done about it, and its latest deliveries. */
 export const Endpoint = ({ id: text }: { id: string }) => {
   const id = Number(text)
-  const params = { path: { id } }
-  const [, navigate] = useLocation()
   const { data, problem, refresh } = useLive(text, async (signal) => {
     const [endpoint, page] = await Promise.all([
       watchEndpoint(id, signal),
@@ -107,7 +96,6 @@ export const Endpoint = ({ id: text }: { id: string }) => {
     return { endpoint, latest: page.data.slice(0, LATEST) }
   })
   const [sent, setSent] = useState<Tested>()
-  const [type, setType] = useState<EventType>()
   const [asked, setAsked] = useState<Recovered>()
   const [link, setLink] = useState<string>()
   const isOwn = ownEndpoint.value !== null
@@ -122,97 +110,13 @@ export const Endpoint = ({ id: text }: { id: string }) => {
   const { enabled, health } = endpoint
   const { word, tone, because } = verdictOf(endpoint)
 
-  const sendTest = async () => {
-    setSent(undefined)
-    setSent(
-      (
-        await dataOf(
-          api().POST('/manage/webhook-endpoints/{id}/test', {
-            params,
-            body: { type: type ?? endpoint.events[0] },
-          }),
-        )
-      ).data,
-    )
-    await refresh()
-  }
-  const enable = async (to: boolean) => {
-    await api().PATCH('/manage/webhook-endpoints/{id}', { params, body: { enabled: to } })
-    say(to ? 'Enabled: what was paused is sent.' : 'Disabled: its deliveries are paused (held).')
-    await refresh()
-  }
-  const remove = async () => {
-    await api().DELETE('/manage/webhook-endpoints/{id}', { params })
-    say(`${nameOf(endpoint)} is deleted.`)
-    navigate('/endpoints')
-  }
-
-  const share = async () => {
-    const { url } = (await dataOf(api().POST('/manage/webhook-endpoints/{id}/portal', { params }))).data
-    setLink(url)
-  }
-
-  const waiting = health.pending + health.held
   return (
     <>
       <Title
         title={nameOf(endpoint)}
         from={isOwn ? undefined : ['Endpoints', '/endpoints']}
         actions={
-          <>
-            {enabled && (
-              <>
-                <select
-                  aria-label="Type of the test"
-                  onChange={({ currentTarget }) => setType(currentTarget.value as EventType)}
-                >
-                  <Options options={EVENT_OPTIONS} chosen={type ?? endpoint.events[0]} />
-                </select>
-                <Action label="Send a test" run={sendTest} />
-              </>
-            )}
-            {!enabled && <Action label="Enable" run={() => enable(true)} />}
-            <Link class="button quiet" href={`/endpoints/${id}/edit`}>
-              Edit
-            </Link>
-            <RotateSecret id={id} />
-            {enabled && (
-              <Action
-                label="Disable"
-                quiet
-                run={() => enable(false)}
-                question={{
-                  title: `Disable ${nameOf(endpoint)}?`,
-                  content: (
-                    <p>
-                      {`Nothing is sent to it until you enable it. Waiting now: ${deliveries(health.pending)}. They are paused (held) and kept, as are those of new events.`}
-                    </p>
-                  ),
-                  yes: 'Disable',
-                }}
-              />
-            )}
-            {!isOwn && (
-              <>
-                <Action label="Share" quiet run={share} />
-                <Action
-                  label="Delete"
-                  quiet
-                  danger
-                  run={remove}
-                  question={{
-                    title: `Delete ${nameOf(endpoint)}?`,
-                    content: (
-                      <p>
-                        {`Nothing is sent to it any more. Waiting or paused now: ${deliveries(waiting)}. They are cancelled. This can not be undone.`}
-                      </p>
-                    ),
-                    yes: 'Delete',
-                  }}
-                />
-              </>
-            )}
-          </>
+          <EndpointActions endpoint={endpoint} refresh={refresh} onTested={setSent} onShared={setLink} />
         }
       >
         {nameOf(endpoint)} <Badge word={word} tone={tone} />
