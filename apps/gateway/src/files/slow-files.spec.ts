@@ -83,7 +83,7 @@ const answerOf = async (socket: Socket) => {
 const TOO_SLOW = { type: '/problems#timeout', title: 'Request Timeout', status: 408 }
 
 test('a client that falls silent in its file is a 408, and nothing is left of the upload', async () => {
-  await start({ idleMs: 200 })
+  await start({ idleMs: 600 })
   const { status, body } = await answerOf(beginUpload())
   expect([status, body]).toEqual([408, expect.objectContaining(TOO_SLOW)])
   await eventually(() => expect(uploads[0]).toMatchObject({ aborted: true }))
