@@ -35,12 +35,16 @@ const signalOf = ({ raw }: FastifyReply): AbortSignal => {
 /** Calls to services end at the request's deadline, or when its connection is closed. They carry actor and Idempotency-Key. */
 export const limitsOf = (reply: FastifyReply, idempotency?: Idempotency): CallLimits => {
   const { principal, id, deadline } = reply.request
+  let signal: AbortSignal | undefined
   return {
     deadline,
     actor: principal && { tokenId: principal.tokenId, tokenName: principal.name, requestId: id },
     idempotency,
     onReplayed: () => markReplayed(reply),
     isGone: () => reply.raw.destroyed,
-    goneSignal: () => signalOf(reply),
+    goneSignal: () => {
+      signal ??= signalOf(reply)
+      return signal
+    },
   }
 }

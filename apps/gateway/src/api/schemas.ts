@@ -8,6 +8,12 @@ export const named =
   <Fields extends TProperties>(fields: Fields) =>
     Type.Object(fields, { title, ...(description !== undefined && { description }) })
 
+/** A token by its name, where one did something. */
+export const TokenName = named('TokenName')({
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['CRM'] }),
+})
+
 export const timestamp = (description: string) =>
   Type.String({ description, format: 'date-time', examples: ['2026-11-21T09:30:00.123456Z'] })
 

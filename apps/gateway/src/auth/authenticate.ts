@@ -78,7 +78,8 @@ export const createAuthenticate = (
     const authorizeAndCount = async () => {
       const found = await verified
       const refusal = authorize(request, found, access)
-      if (found) await countRequest?.(request, reply)
+      // One of a suspended account is not counted.
+      if (request.principal) await countRequest?.(request, reply)
       if (refusal || !found || !isPublishable(found)) return refusal
       const foreign = refuseOrigin(request, reply, found)
       if (!foreign) await countCapture(request, reply)

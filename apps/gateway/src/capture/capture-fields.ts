@@ -4,6 +4,7 @@ import {
   LEAD_REFERRERS,
   LEAD_STATUSES,
   MAX_ATTRIBUTES,
+  manyLines,
   type NewLead,
   type Visitor,
 } from '@leadwire/contracts'
@@ -43,7 +44,7 @@ const attributeKey = (field: string): string => {
 }
 
 const attributeText = (value: unknown): string => {
-  if (typeof value === 'string') return value.trim()
+  if (typeof value === 'string') return manyLines(value).trim()
   return Array.isArray(value) && value.every((one) => typeof one === 'string')
     ? value.join(', ')
     : JSON.stringify(value)

@@ -36,7 +36,7 @@ const DEADLINE_MS = 10_000
 const FILE_IDLE_MS = 30_000
 // Nothing of a request is done before its token is verified, so it can be refused early.
 const VERIFY_LIMIT_MS = 3000
-const ORIGIN_FRESH_MS = 5000
+const ORIGIN_FRESH_MS = 1000
 
 const BATCHED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000, maxWaitMs: 3000 }
 

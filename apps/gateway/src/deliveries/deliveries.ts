@@ -4,10 +4,12 @@ import {
   EVENT_TYPES,
   type FindLeadNamesResponse,
   grants,
+  ListDeliveriesResponse,
   type WebhookRequest,
 } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { hasEndpoint } from '../api/has-endpoint'
 import { pagedListOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
@@ -157,6 +159,7 @@ export const listDeliveries = pagedListOperation({
     const { accountId, clients, limits, request } = call
     const leadReference = lead_reference?.toLowerCase()
     const times = { from: from && inMicroseconds(from), to: to && inMicroseconds(to) }
+    if (!(await hasEndpoint(call))) return { ...ListDeliveriesResponse.fromPartial({}), records: [] }
     const endpointId = request.principal.endpointId ?? endpoint_id
     const asked = { accountId, endpointId, leadReference, ...times, ...given }
     const { deliveries, ...rest } = await clients.webhooks.listDeliveries(asked, limits)
@@ -185,10 +188,11 @@ const requestRecord = ({ headers, body }: WebhookRequest) => ({
 })
 
 /** The delivery of the address. A token of one endpoint finds none to another. */
-const findDelivery = async ({ pathId, request, accountId, clients, limits }: Call<unknown>) => {
+const findDelivery = async (call: Call<unknown>) => {
+  const { pathId, request, accountId, clients, limits } = call
   const key = { accountId, deliveryId: pathId() }
   const found = await clients.webhooks.retrieveDelivery(key, limits)
-  if (!seesEndpoint(request.principal, found.delivery!.endpointId))
+  if (!seesEndpoint(request.principal, found.delivery!.endpointId) || !(await hasEndpoint(call)))
     throw new ServiceError('not_found', 'There is no such delivery.')
   return found
 }

@@ -1,9 +1,13 @@
 import { PORTAL_LINK } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { hasEndpoint } from '../api/has-endpoint'
 import { operation } from '../api/operation'
 import { dataOf, named, timestamp } from '../api/schemas'
+import { ProblemError } from '../http/problem'
 
 const LINK_MS = 3_600_000
+const SESSION_MS = 8 * LINK_MS
 
 const PortalLink = named('PortalLink')({
   url: Type.String({ format: 'uri', examples: ['https://api.example.com/console#portal=lw_live_bGluaw'] }),
@@ -16,12 +20,14 @@ export const createPortalLink = operation({
   tag: 'Webhooks',
   summary: 'Create a link to the console for one webhook endpoint',
   description:
-    'For the operator of the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it.',
+    'For the operator of the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it. A token that expires within 9 hours can not create a link.',
   endpointTokens: false,
   savesResponse: true,
   answer: dataOf(PortalLink, 'The link. It is shown only here.'),
   handler: async ({ pathId, request, accountId, clients, limits, now, addressOf }) => {
     const endpointId = pathId()
+    if ((request.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) < now() + LINK_MS + SESSION_MS)
+      throw new ProblemError('forbidden', 'A token that expires within 9 hours can not create a link.')
     await clients.webhooks.retrieveWebhookEndpoint({ accountId, endpointId }, limits)
     const { token, secret } = await clients.accounts.createToken(
       {
@@ -52,7 +58,10 @@ export const openPortalLink = operation({
   endpointTokens: true,
   answer: dataOf(PortalSession, 'The session.'),
   problems: ['conflict'],
-  handler: async ({ request, accountId, clients, limits }) => {
+  handler: async (call) => {
+    const { request, accountId, clients, limits } = call
+    if (!(await hasEndpoint(call)))
+      throw new ServiceError('conflict', 'The webhook endpoint of this link was deleted.')
     const key = { accountId, tokenId: request.principal.tokenId }
     const { token, secret } = await clients.accounts.openPortalLink(key, limits)
     return { token: secret, endpoint_id: token!.endpointId, expires_at: token!.expiresAt }

@@ -72,25 +72,28 @@ export const replayWebhookEndpoint = operation({
   tag: 'Webhooks',
   summary: 'Replay events',
   description:
-    'Sends a range of the event log to this endpoint again, or for the first time: in the order of the log, a hundred a second at most, in the background, behind a hundred waiting attempts at most. An event with a delivery gets one more attempt, and its retries keep their schedule; a delivery whose retry is due is left to it. An event without one, such as one from before the endpoint existed, gets a delivery with all retries. The subscription as it is now decides which events match (`leads` and `filter` always, `events` unless `types` are given); erased events never do. Without a range it is everything that is kept. One replay runs at a time at an endpoint: 409 otherwise. Disabling or deleting the endpoint cancels it. The answer waits 2 s at most for the count.',
+    'Sends a range of the event log to this endpoint again, or for the first time: in the order of the log, a hundred a second at most, in the background, behind a hundred waiting attempts at most. An event with a delivery gets one more attempt, and its retries keep their schedule; a delivery whose retry is due is left to it. An event without one, such as one from before the endpoint existed, gets a delivery with all retries. The subscription as it is now decides which events match (`leads` and `filter` always, `events` unless `types` are given); erased events never do. Without a range it is everything that is kept; with a token of one endpoint, everything since the endpoint was created. One replay runs at a time at an endpoint: 409 otherwise. Disabling or deleting the endpoint cancels it. The answer waits 2 s at most for the count.',
   body: ReplayWebhookEndpoint,
   savesResponse: true,
   answer: dataOf(ReplayRecord, 'The replay.'),
   problems: ['conflict'],
   handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
-    const { from, to, types, dry_run = false } = value
-    if (types && call.request.principal.endpointId !== undefined) {
+    const { to, types, dry_run = false } = value
+    let from = value.from && inMicroseconds(value.from)
+    if (call.request.principal.endpointId !== undefined) {
       const { endpoint } = await call.clients.webhooks.retrieveWebhookEndpoint(key, call.limits)
-      if (types.some((type) => !endpoint!.events.includes(type)))
+      const { events, createdAt } = endpoint!
+      if (types?.some((type) => !events.includes(type)))
         throw new ProblemError('forbidden', 'A token of one webhook endpoint replays no other types.')
+      if (from === undefined || from < createdAt) from = createdAt
     }
     const requested = await call.clients.webhooks.replayWebhookEndpoint(
       {
         ...key,
         afterSequence: value.after_sequence,
         untilSequence: value.until_sequence,
-        from: from && inMicroseconds(from),
+        from,
         to: to && inMicroseconds(to),
         types: types && { types },
         state: value.state,

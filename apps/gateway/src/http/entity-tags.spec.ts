@@ -139,7 +139,7 @@ const change = (ifMatch: string | undefined, payload: object = { value: 1 }) =>
 
 test.each<[string | undefined, string[] | undefined]>([
   [undefined, undefined],
-  ['*', undefined],
+  ['*', ['*']],
   ['"3-77"', ['"3-77"']],
   ['"3-77" , "a,b",', ['"3-77"', '"a,b"']],
   // Compared strongly, a weak tag is like no other.

@@ -57,12 +57,13 @@ export const unlessKnown = <Body>(
 }
 
 /**
- * The entity tags of If-Match (RFC 9110, 13.1.1), without weak ones, which match nothing. Undefined without the header, and for `*`,
- * because a missing record is 404 anyway. The tag of each encoding counts. Throws bad_request.
+ * The entity tags of If-Match (RFC 9110, 13.1.1), without weak ones, which match nothing; `*` alone where any will do.
+ * Undefined without the header. The tag of each encoding counts. Throws bad_request.
  */
 export const ifMatchOf = ({ headers }: FastifyRequest): { etags: string[] } | undefined => {
   const header = headers['if-match']
-  if (header === undefined || header.trim() === '*') return undefined
+  if (header === undefined) return undefined
+  if (header.trim() === '*') return { etags: ['*'] }
   const tags = tagsOf(header)
   if (!tags) throw new ServiceError('bad_request', 'If-Match must be * or a list of entity tags in quotes.')
   return { etags: tags.filter((tag) => !tag.startsWith('W/')).map(withoutEncoding) }

@@ -1,6 +1,7 @@
 import { ManagedLead } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
+import { referenceErrors } from '../api/reference-errors'
 import { dataOf, leadReferenceSchema, listOf, named } from '../api/schemas'
 import { tagged } from '../http/entity-tags'
 import { describe, nullable, oneOf } from '../validation/fields'
@@ -50,9 +51,10 @@ export const markLeadDuplicate = operation({
   body: LeadDuplicate,
   problems: ['lead-erased'],
   answer: dataOf(ManagedLead, 'The lead as it is now.'),
-  handler: async ({ leadReference, valid, reply, accountId, clients, limits }) => {
+  handler: async (call) => {
+    const { leadReference, valid, reply, accountId, clients, limits } = call
     const reference = leadReference()
-    const { reference: original } = await valid()
+    const { reference: original } = await valid(() => referenceErrors(call, { leadReference: reference }))
     const asked = { accountId, reference, original: original ?? undefined }
     const { body, etag } = await clients.leads.markLeadDuplicate(asked, limits)
     return tagged(reply, etag, body)

@@ -41,14 +41,16 @@ export const leadOfRow = (check: CheckRow, visitor: Visitor, body: Body): Row =>
   const checked = check(body)
   const fields = withoutNulls(checked.errors ? checked.fields : (checked.value as object)) as VisitorFields
   const isUpsert = fields.external_id !== undefined
-  const given = Object.keys(body.fields).filter((name) => Object.hasOwn(PROPERTIES, name))
+  // What a test token makes is a test lead, also with `test: false`, which leaves a lead that is there as it is.
+  const isKept = (name: string) => name === 'test' && visitor.test && !fields.test
+  const given = Object.keys(body.fields).filter((name) => Object.hasOwn(PROPERTIES, name) && !isKept(name))
   const missing = REQUIRED.filter(
     (name) => fields[name] === undefined && (!isUpsert || given.includes(name)),
   ).map((name) => [name, [`The ${labelOf(name)} field is required.`]])
   if (checked.errors || missing.length > 0)
     return { errors: addErrors(checked.errors ?? {}, Object.fromEntries(missing)), fields }
   const lead = newVisitorLead(visitor, { ...BLANK, ...fields }, body)
-  return { lead: { ...lead, upsert: isUpsert ? { given } : undefined } }
+  return { lead: { ...lead, upsert: isUpsert ? { given, ifMatch: undefined } : undefined } }
 }
 
 /** How many fields of a refused row are kept. */

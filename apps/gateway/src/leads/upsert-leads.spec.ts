@@ -63,7 +63,7 @@ test.each([
   ['crm-1', { value: -1, email: ' ' }, { value: expect.anything(), email: expect.anything() }],
   ['%20', LEAD, { external_id: ['The external id field is required.'] }],
   ['x'.repeat(256), LEAD, { external_id: ['The external id may not be greater than 255 characters.'] }],
-  ['crm-1', { attributes: { A: 1 } }, { attributes: ['The attributes has a key that is not allowed.'] }],
+  ['crm-1', { attributes: { A: 1 } }, { attributes: ['The attributes has a key that is not allowed: A.'] }],
   ['crm-1', { attributes: 'x' }, { attributes: ['The attributes must be an object.'] }],
 ])('%s %j is refused', async (id, payload, errors) => {
   const response = await put(id, payload)

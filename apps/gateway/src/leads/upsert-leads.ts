@@ -6,7 +6,7 @@ import { operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
 import { named } from '../api/schemas'
 import { bodyOf } from '../body/body'
-import { tagged } from '../http/entity-tags'
+import { ifMatchOf, tagged } from '../http/entity-tags'
 import { addErrors } from '../validation/errors'
 import { textErrors } from '../validation/text-errors'
 import { traceparentOf } from './create-lead'
@@ -19,8 +19,8 @@ export const upsertLead = operation({
   operationId: 'upsertLead',
   summary: 'Create or change a lead by your own id',
   description:
-    'Creates a lead with this external id and sends Lead Created, or changes the lead that has it and sends `lead.updated`. What changes nothing sends nothing. Requests with one id at once make one lead. The erasure of a lead frees its id.',
-  etag: 'new',
+    'Creates a lead with this external id and sends Lead Created, or changes the lead that has it and sends `lead.updated`. What changes nothing sends nothing. Requests with one id at once make one lead. The erasure of a lead frees its id. With If-Match nothing is written unless the lead has this ETag; `*`: unless there is one.',
+  etag: 'change',
   params: Type.Object({
     external_id: Type.String({
       minLength: 1,
@@ -44,6 +44,7 @@ export const upsertLead = operation({
     const { external_id } = request.params as { external_id: string }
     if (isInvisible(external_id))
       throw ServiceError.invalid({ external_id: ['The external id field is required.'] })
+    const ifMatch = ifMatchOf(request)
     const body = bodyOf(request)
     const fields = { ...body.fields, external_id }
     const errors = addErrors(body.errors, textErrors({ external_id }))
@@ -52,7 +53,8 @@ export const upsertLead = operation({
       const references = { userId: row.fields['user_id'], images: imagesOf(row.fields) }
       throw ServiceError.invalid(addErrors(row.errors, await referenceErrors(call, references)))
     }
-    const asked = { accountId, lead: row.lead, idempotency: undefined, actor: limits.actor }
+    const lead = { ...row.lead, upsert: { ...row.lead.upsert!, ifMatch } }
+    const asked = { accountId, lead, idempotency: undefined, actor: limits.actor }
     const written = await clients.createLead({ ...asked, traceparent: traceparentOf(request) }, limits)
     const json = Buffer.from(written.body).toString()
     return tagged(reply, written.etag, `${json.slice(0, -1)},"created":${written.created === true}}`)

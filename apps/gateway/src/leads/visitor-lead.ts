@@ -4,6 +4,7 @@ import {
   type AttributeValue,
   isInvisible,
   MAX_ATTRIBUTES,
+  manyLines,
   type NewLead,
   type NewQuoteItem,
   VISITOR_REFERRERS,
@@ -93,6 +94,9 @@ export const VisitorLead = named('CreateVisitorLeadRequest')({
       additionalProperties: {
         type: ['string', 'number', 'boolean', 'null'],
         maxLength: ATTRIBUTE_BYTES,
+        // Others would change silently: ids of advertisements are longer.
+        minimum: Number.MIN_SAFE_INTEGER,
+        maximum: Number.MAX_SAFE_INTEGER,
         format: 'attribute',
       },
       propertyNames: { type: 'string', pattern: ATTRIBUTE_KEY.source },
@@ -150,11 +154,11 @@ const createOptionsText = (json: string): ((path: Step[]) => string | undefined)
 
 export type VisitorFields = Static<typeof VisitorLead>
 
-/** As JSON. As anywhere a text that says nothing counts as null, which removes an attribute. */
+/** As JSON. As anywhere a text without a visible character counts as null, which removes an attribute. */
 const attributesText = (given: VisitorFields['attributes']): string | undefined =>
   given &&
   JSON.stringify(given, (_key, value) =>
-    typeof value === 'string' ? (isInvisible(value) ? null : value.trim()) : value,
+    typeof value === 'string' ? (isInvisible(value) ? null : manyLines(value).trim()) : value,
   )
 
 const newItem = (item: Static<typeof QuoteItem>, options: string | undefined): NewQuoteItem => ({

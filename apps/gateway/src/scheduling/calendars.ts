@@ -79,7 +79,9 @@ const BATCH = 50
 const END = 'END:VCALENDAR'
 
 /** RFC 5545, its instants in UTC. The same entries make the same bytes. */
-const calendarOf = async (name: string, entries: CalendarEntry[]): Promise<string> => {
+const calendarOf = async (title: string, entries: CalendarEntry[]): Promise<string> => {
+  // The library escapes all texts but this one.
+  const name = title.replace(/[\\;,]/g, '\\$&')
   const rendered = (events: ICalEventData[]) =>
     ical({ name, prodId: '//Leadwire//Leadwire//EN', ttl: 3600, events }).toString()
   const start = rendered([]).slice(0, -END.length)

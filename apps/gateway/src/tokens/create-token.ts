@@ -5,6 +5,7 @@ import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
+import { CaptureForm } from '../capture/capture-fields'
 import { addErrors } from '../validation/errors'
 import { describe, id, oneOf, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
@@ -146,6 +147,9 @@ const publishableErrors = ({
       String(scopes) !== 'leads:create' && {
         scopes: ['A publishable token has the scope leads:create alone.'],
       }),
+    ...(Object.hasOwn(CaptureForm.properties, String(fields['honeypot'])) && {
+      honeypot: ['The honeypot must be another field than those of a lead.'],
+    }),
     ...(fields['origins'] === undefined && { origins: ['The origins field is required.'] }),
   }
 }

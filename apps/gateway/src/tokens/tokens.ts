@@ -7,11 +7,6 @@ import { dataOf, listOf, named, nullableOf, nullableTimestamp, timestamp } from 
 import { endsSoon } from '../auth/token-verifier'
 import { describe, oneOf } from '../validation/fields'
 
-export const TokenName = named('TokenName')({
-  id: Type.Integer({ examples: [1] }),
-  name: Type.String({ examples: ['CRM'] }),
-})
-
 const OwnToken = named(
   'OwnToken',
   'What the token of the request may do.',

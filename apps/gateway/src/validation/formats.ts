@@ -33,7 +33,9 @@ const isWebUrl = (text: string): boolean => {
 }
 
 /** The origin of a web page, as browsers send it. */
-const isWebOrigin = (text: string): boolean => isWebUrl(text) && new URL(text).origin === text
+/** A wildcard would match no page: origins are compared as they are. */
+const isWebOrigin = (text: string): boolean =>
+  isWebUrl(text) && new URL(text).origin === text && !text.includes('*')
 
 const holds = (check: () => boolean): boolean => {
   try {

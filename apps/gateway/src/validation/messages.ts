@@ -37,14 +37,17 @@ const MESSAGES: Record<string, (label: string, limit: number) => string> = {
   maximum: (label, limit) => `The ${label} may not be greater than ${limit}.`,
   minItems: (label, limit) => `The ${label} must have at least ${limit} items.`,
   maxItems: (label, limit) => `The ${label} may not have more than ${limit} items.`,
-  // Of the keys of an object.
-  pattern: (label) => `The ${label} has a key that is not allowed.`,
+  pattern: (label) => `The ${label} format is invalid.`,
   uniqueItems: (label) => `The ${label} field has a duplicate value.`,
   maxProperties: (label, limit) => `The ${label} may not have more than ${limit} items.`,
 }
 
-const ruleOf = (field: string, { keyword, params }: ErrorObject): string => {
+const LONGEST_KEY = 100
+
+const ruleOf = (field: string, { keyword, params, propertyName }: ErrorObject): string => {
   const label = labelOf(field)
+  if (propertyName !== undefined)
+    return `The ${label} has a key that is not allowed: ${propertyName.slice(0, LONGEST_KEY)}.`
   const {
     limit = 0,
     type = '',

@@ -74,6 +74,15 @@ export const sendDeliveries = (options: SendOptions) => {
   }
   const attempts = createAttemptsInFlight({ ...options, slots, onFree, onRetry, signal: outOfTime.signal })
 
+  // Of each endpoint only its next delivery is known: what follows is found by a poll.
+  let soon: NodeJS.Timeout | undefined
+  const pollSoon = () => {
+    soon ??= setTimeout(() => {
+      soon = undefined
+      polls.wake()
+    }, POLL_EVERY_MS)
+  }
+
   const claim = async (rooms: Map<number, number>, now: Date) => {
     // Before the claim: what is stored while it runs must stay known after it.
     const from = dueEndpoints.take(rooms)
@@ -91,6 +100,7 @@ export const sendDeliveries = (options: SendOptions) => {
       }
     } finally {
       claiming = new Map()
+      pollSoon()
     }
   }
 
@@ -165,6 +175,7 @@ export const sendDeliveries = (options: SendOptions) => {
     /** Claims nothing more, lets attempts in flight end (7 s at most), and releases the others. */
     stop: async (): Promise<void> => {
       stopping.abort()
+      clearTimeout(soon)
       polls.wake()
       claims.wake()
       await Promise.all(running)

@@ -74,3 +74,7 @@ test('a reference that can not be the other lead’s is a 422 that names it', as
     })
   }
 })
+
+test('a lead that is not there is a 404, whatever the request says', async () => {
+  expect((await mark(randomUUID(), { reference: 5 })).status).toBe(404)
+})

@@ -14,8 +14,8 @@ beforeEach(async () => {
 
 type Upserted = { data: Lead; created: boolean; errors: Record<string, string[]> }
 
-const put = (id: string, json: unknown, { client } = tenant) =>
-  client.request<Upserted>('PUT', `/manage/leads/external/${encodeURIComponent(id)}`, { json })
+const put = (id: string, json: unknown, { client } = tenant, options: object = {}) =>
+  client.request<Upserted>('PUT', `/manage/leads/external/${encodeURIComponent(id)}`, { json, ...options })
 
 const managed = (reference: string) => tenant.send('GET', `/manage/leads/${reference}`)
 
@@ -40,6 +40,36 @@ test('64 requests for 8 ids at once make 8 leads, and each change is a version o
     expect(versions.toSorted((a, b) => a - b)).toEqual(versions.map((_, index) => index + 1))
   }
 }, 60_000)
+
+test('with If-Match nothing is written unless the lead is what the client knows', async () => {
+  const write = (ifMatch: string, json: object) =>
+    put('a', json, tenant, { headers: { 'if-match': ifMatch } }).then(({ status }) => status)
+  expect([await write('*', LEAD), await write('"1-1"', LEAD)]).toEqual([412, 412])
+  const { headers } = await put('a', LEAD)
+  const etag = String(headers['etag'])
+  expect([await write(etag, { value: 1 }), await write(etag, { value: 2 })]).toEqual([200, 412])
+  expect([await write('*', { value: 3 }), await write('garbage', { value: 4 })]).toEqual([200, 400])
+  expect((await put('a', {})).json.data.value).toBe(3)
+})
+
+test('a test token makes no test lead of one that is there, unless it says so', async () => {
+  await put('a', LEAD)
+  const test = { name: 'Test', scopes: ['manage'], test: true }
+  const { token } = await tenant.send<{ token: string }>('POST', '/manage/tokens', { json: test })
+  for (const [json, expected] of [
+    [{ test: false }, 0],
+    [{ value: 2 }, 0],
+    [{ test: true }, 1],
+  ] as const)
+    expect((await put('a', json, tenant, { token })).json.data.test).toBe(expected)
+})
+
+test('attributes keep line breaks, lose control characters, and take no number that would change', async () => {
+  const { json } = await put('a', { ...LEAD, attributes: { note: 'one\u0007\r\ntwo' } })
+  expect(await managed(json.data.reference)).toMatchObject({ attributes: { note: 'one\r\ntwo' } })
+  const refused = await put('a', { attributes: { ad_id: 2 ** 53 } })
+  expect([refused.status, Object.keys(refused.json.errors)]).toEqual([422, ['attributes.ad_id']])
+})
 
 test('what is absent stays, null clears, and the answers of the interface never show what is ours', async () => {
   const attributes = { utm_source: 'newsletter', gclid: 'G', returning: true, visits: 3 }
@@ -141,7 +171,7 @@ test('of a batch each row has its own result, in order, and a key repeats all of
 
 test('a file that is imported twice changes leads instead of doubling them', async () => {
   const { run, leads } = importsOf(tenant)
-  const header = [...Object.keys(LEAD), 'external_id', 'description', 'attributes.utm_source', 'attributes']
+  const header = [...Object.keys(LEAD), 'external_id', 'description', 'Attributes.UTM Source', 'attributes']
   const row = (id: string, description: string) =>
     [...Object.values(LEAD), id, description, 'import', '"{""visits"":3}"'].join()
   const file = (description: string) =>

@@ -32,13 +32,14 @@ test.each<[object, string[]]>([
   [{ publishable: true }, ['origins']],
   [{ publishable: true, origins: [] }, ['origins']],
   [
-    { publishable: true, origins: ['https://a.example/page', '*', 'null'] },
-    ['origins.0', 'origins.1', 'origins.2'],
+    { publishable: true, origins: ['https://a.example/page', '*', 'null', 'https://*.a.example'] },
+    ['origins.0', 'origins.1', 'origins.2', 'origins.3'],
   ],
   [{ publishable: true, origins: [ORIGIN], scopes: ['leads'] }, ['scopes']],
   [{ publishable: true, origins: [ORIGIN], endpoint_id: 1 }, ['endpoint_id']],
   [{ publishable: true, origins: [ORIGIN], return_url: 'javascript:alert(1)' }, ['return_url']],
   [{ publishable: true, origins: [ORIGIN], honeypot: 'a[b]' }, ['honeypot']],
+  [{ publishable: true, origins: [ORIGIN], honeypot: 'email' }, ['honeypot']],
   [
     { scopes: ['leads'], origins: [ORIGIN], return_url: ORIGIN, honeypot: 'x' },
     ['honeypot', 'origins', 'return_url'],

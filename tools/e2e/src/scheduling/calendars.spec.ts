@@ -72,6 +72,13 @@ test('a calendar has what its user has to do, and follows it', async () => {
   expect(await factsAt(path)).toMatchObject([moved])
 })
 
+test('its name is escaped', async () => {
+  const json = { email: 'ada@example.com', name: 'Byron, Ada; B\\C' }
+  const { id } = await tenant.send('POST', '/manage/users', { json })
+  const { text } = await read(await newCalendar(id))
+  expect(text).toContain('\r\nX-WR-CALNAME:Leadwire: Byron\\, Ada\\; B\\\\C\r\n')
+})
+
 test('what is unchanged is not sent again', async () => {
   const path = await newCalendar()
   const { path: entry } = await schedule('appointments', localDate(5))

@@ -98,6 +98,43 @@ test('one that was revoked, or is over, opens nothing', async () => {
   expect((await open(late.secret)).status).toBe(401)
 })
 
+test('when the endpoint is deleted, its session finds nothing, and its links open none', async () => {
+  await tenant.createLead()
+  const deliveries = async (token?: string) =>
+    (await tenant.client.request<{ data: { id: number }[] }>('GET', '/manage/deliveries', { token })).json
+      .data
+  await eventually(async () => expect(await deliveries()).toHaveLength(1))
+  const [{ secret }, { secret: unopened }] = [await create(), await create()]
+  const { token } = (await open(secret)).json.data
+  const [delivery] = await deliveries(token)
+  await tenant.send('DELETE', `/manage/webhook-endpoints/${endpoint}`)
+  expect(await deliveries(token)).toEqual([])
+  const { status } = await tenant.client.request('GET', `/manage/deliveries/${delivery!.id}`, { token })
+  expect([status, (await open(unopened)).status]).toEqual([404, 409])
+})
+
+test('a token that ends before the session would makes no link', async () => {
+  const json = {
+    name: 'Short',
+    scopes: ['webhooks'],
+    expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+  }
+  const { token } = await tenant.send<{ token: string }>('POST', '/manage/tokens', { json })
+  const path = `/manage/webhook-endpoints/${endpoint}/portal`
+  expect((await tenant.client.request('POST', path, { token })).status).toBe(403)
+})
+
+test('a session replays no event from before its endpoint', async () => {
+  await tenant.createLead()
+  endpoint = (await tenant.listen()).id
+  const { token } = (await open((await create()).secret)).json.data
+  const path = `/manage/webhook-endpoints/${endpoint}/replay`
+  const replay = (options: object) =>
+    tenant.client.request('POST', path, { json: { state: 'all', dry_run: true }, ...options })
+  expect((await replay({ token })).json).toMatchObject({ data: { matched: 0 } })
+  expect((await replay({})).json).toMatchObject({ data: { matched: 1 } })
+})
+
 test('under one Idempotency-Key it is one link', async () => {
   const headers = { 'idempotency-key': 'once' }
   const { url } = await create({ headers })

@@ -36,7 +36,7 @@ let receiver: Receiver
 let env: NodeJS.ProcessEnv
 
 beforeAll(async () => {
-  system = await startSystem()
+  system = await startSystem({ env: { RATE_LIMIT: '100000/1m' } })
   receiver = await startReceiver()
   const grpcOf = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
   env = {

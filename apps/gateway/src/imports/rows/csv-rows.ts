@@ -46,11 +46,20 @@ const FIELD_OF = new Map(
   ]),
 )
 
-const ATTRIBUTE = /^\s*(attributes\.[a-z][a-z0-9_]{0,39})\s*$/
+const ATTRIBUTE = /^attributes\.[a-z][a-z0-9_]{0,39}$/
+
+/** `Attributes.UTM Source` is `attributes.utm_source`. */
+const attributeOf = (name: string): string | undefined =>
+  ATTRIBUTE.exec(
+    name
+      .trim()
+      .toLowerCase()
+      .replace(/[\s-]+/g, '_'),
+  )?.[0]
 
 /** The field of each column, by the letters of its name, or `attributes.KEY`; undefined for an unknown column. */
 const fieldsOf = (columns: string[]) =>
-  columns.map((name) => ATTRIBUTE.exec(name)?.[1] ?? FIELD_OF.get(lettersOf(name)))
+  columns.map((name) => attributeOf(name.slice(0, LONGEST_NAME)) ?? FIELD_OF.get(lettersOf(name)))
 
 const countFields = (columns: string[]) => fieldsOf(columns.slice(0, MAX_COLUMNS)).filter(Boolean).length
 

@@ -13,7 +13,7 @@ import { lockProgress, writeTerms } from '../../jobs/search/write-terms'
 import { changeEvent } from '../../outbox/record-change'
 import { eventsOf, type OutboxEvent } from '../../outbox/record-events'
 import { fieldChanges, leadUpdated, recordLeadChange } from '../history/record-lead-change'
-import { type JsonSettings, leadBody, leadJsonOf } from '../read/lead-response'
+import { type JsonSettings, leadBody, leadJsonOf, matchError } from '../read/lead-response'
 import { leadsFromColumns } from '../read/lead-rows'
 import { buildLead } from './build-lead'
 import type { LockedLead } from './external-ids'
@@ -162,6 +162,8 @@ const changeLead = async (found: Found, deps: Deps) => {
   const { item, row, lead } = found
   const { tx, events, jsonFormat } = deps
   const { accountId, actor, traceparent } = item
+  const mismatch = matchError(item.lead!.upsert!.ifMatch, row.version)
+  if (mismatch) return { fields: [], outcome: mismatch }
   const before = newLeadOf(lead, row)
   const after = merge(before, item.lead!, item.lead!.upsert!.given)
   const changes = await fieldChanges(tx, accountId, before, after)

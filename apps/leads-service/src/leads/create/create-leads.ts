@@ -13,7 +13,7 @@ import { insertTogether } from '../../database/inserter'
 import { answersOf, resolveKeys } from '../../idempotency/idempotency-keys'
 import { lockProgress } from '../../jobs/search/write-terms'
 import { eventsOf, type OutboxEvent, type RecordingDeps } from '../../outbox/record-events'
-import { type JsonSettings, leadEtag, leadResultOf } from '../read/lead-response'
+import { type JsonSettings, leadEtag, leadResultOf, matchError } from '../read/lead-response'
 import { deadlineOf, unlessTimedOut } from '../read/unless-timed-out'
 import { renderNewLead } from './build-lead'
 import { changeLeads, mergeAttributes } from './change-leads'
@@ -93,7 +93,8 @@ const writeRound = async (
   for (const item of items) {
     if (outcomes.has(item)) continue
     const whole = withoutNulls(item)
-    const refused = found.has(item) ? ServiceError.invalid(TAKEN) : invalidBy(missingErrors(item))
+    const missing = () => matchError(item.lead!.upsert?.ifMatch, undefined) ?? invalidBy(missingErrors(item))
+    const refused = found.has(item) ? ServiceError.invalid(TAKEN) : missing()
     const outcome = refused ?? refusalOf(item, known, whole)
     if (outcome) outcomes.set(item, outcome)
     else accepted.set(whole, item)

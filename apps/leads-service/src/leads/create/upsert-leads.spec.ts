@@ -26,7 +26,7 @@ const GIVEN = [
 ]
 
 const upsertOf = (externalId: string, over: Partial<NewLead> = {}, given = GIVEN): NewLead =>
-  newLead({ externalId, upsert: { given }, ...over })
+  newLead({ externalId, upsert: { given, ifMatch: undefined }, ...over })
 
 const upsert = async (accountId: number, ...leads: NewLead[]) => {
   const response = await service.leads.createLeads({

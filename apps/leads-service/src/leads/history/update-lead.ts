@@ -1,10 +1,4 @@
-import {
-  type Actor,
-  emailForm,
-  type IfMatch,
-  leadItemJson,
-  type UpdateLeadRequest,
-} from '@leadwire/contracts'
+import { type Actor, emailForm, leadItemJson, type UpdateLeadRequest } from '@leadwire/contracts'
 import { ServiceError, type Transaction } from '@leadwire/service-kit'
 import { isActor, isId, isOptional, isStatus, isText, validate } from '../../arguments'
 import type { Row } from '../../database/row-mapper'
@@ -15,7 +9,7 @@ import {
   type RecordingTransaction,
   recordingTransaction,
 } from '../../outbox/record-events'
-import { isOfVersion, type JsonSettings } from '../read/lead-response'
+import { type JsonSettings, matchError } from '../read/lead-response'
 import { isTest, LEAD, requireLead } from '../read/lead-rows'
 import { loadLeads } from '../read/retrieve-leads'
 import { requireUnerased } from './lock-lead'
@@ -52,13 +46,6 @@ interface LockedRow extends Row {
 }
 
 type Assignee = { id: number | null; email: string | null }
-
-// Checked when the lead is locked and everything else is in order (RFC 9110, 13.2.1).
-const requireMatch = (ifMatch: IfMatch | undefined, version: number): void => {
-  if (!ifMatch || ifMatch.etags.some((etag) => isOfVersion(etag, version))) return
-  const detail = 'The lead is not what If-Match names: it was changed, or the tag is a weak one.'
-  throw new ServiceError('precondition_failed', detail)
-}
 
 type Deps = { actor?: Actor | undefined } & RecordingDeps & JsonSettings
 
@@ -121,7 +108,9 @@ export const updateLead = (deps: Deps) => (request: UpdateLeadRequest) =>
     const row = await lockToUpdate(tx, request, email)
     if (userEmail !== undefined && row.assignee_id === null)
       throw ServiceError.invalid({ user_email: ['The selected user email is invalid.'] })
-    requireMatch(request.ifMatch, row.version)
+    // Everything else is in order (RFC 9110, 13.2.1).
+    const mismatch = matchError(request.ifMatch, row.version)
+    if (mismatch) throw mismatch
     const assignee =
       email === null ? { id: row.user_id, email: row.user_email } : { id: row.assignee_id, email }
     await writeUpdate(tx, deps, row, { accountId, value, status, assignee })

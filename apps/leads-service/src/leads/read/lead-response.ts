@@ -1,4 +1,4 @@
-import { type Lead, type LeadResult, leadDetailsJson, leadItemJson } from '@leadwire/contracts'
+import { type IfMatch, type Lead, type LeadResult, leadDetailsJson, leadItemJson } from '@leadwire/contracts'
 import { ServiceError, statusOf } from '@leadwire/service-kit'
 
 /** How the JSON of leads is made: the address of images, without a slash at its end, and the number of both (`leadJsonFormat`). */
@@ -36,9 +36,19 @@ export const leadBody = (json: LeadJson): Buffer => Buffer.from(`{"data":${whole
  */
 export const leadEtag = (version: number, format: number): string => `"${version}-${format >>> 0}"`
 
-/** Whether a tag is one of this version, whatever its format. */
-export const isOfVersion = (etag: string, version: number): boolean =>
-  /^"(\d+)-\d+"$/.exec(etag)?.[1] === String(version)
+const isOfVersion = (etag: string, version: number): boolean =>
+  etag === '*' || /^"(\d+)-\d+"$/.exec(etag)?.[1] === String(version)
+
+/** The error of a lead that is not what If-Match names, whatever the format of the tags. Without a version there is no lead. */
+export const matchError = (
+  ifMatch: IfMatch | undefined,
+  version: number | undefined,
+): ServiceError | undefined => {
+  if (!ifMatch || (version !== undefined && ifMatch.etags.some((etag) => isOfVersion(etag, version))))
+    return undefined
+  const detail = 'The lead is not what If-Match names: it was changed, or the tag is a weak one.'
+  return new ServiceError('precondition_failed', detail)
+}
 
 /** The public JSON of a lead, and its entity tag. */
 export type TaggedLead = { body: Buffer; etag: string }
